@@ -19,8 +19,8 @@ from pypgm.data.schema import as_schema
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
-from pypgm.models.stored_model import Stored, in_module, model_of_archive, told
-from pypgm.models.uncertain import Uncertain
+from pypgm.models.model import Model
+from pypgm.models.stored_model import Stored, in_module, message_of, model_of_archive
 from pypgm.numeric import as_generator
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
@@ -127,7 +127,7 @@ class Release(Stored):
         time_limit: float | None = None,
     ) -> Factor:
         """Return the error to expect of each count, as the model's; ``TypeError`` if its kind does not know it."""
-        if not isinstance(self.model, Uncertain):
+        if not isinstance(self.model, Model):
             raise TypeError(f"a {type(self.model).__name__} does not know its errors")
         return self.model.expected_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
 
@@ -479,7 +479,7 @@ def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
         release = kind(model, **own)
         check_release(release, fields["release"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{name}: not a whole pypgm release ({told(error)})") from error
+        raise ValueError(f"{name}: not a whole pypgm release ({message_of(error)})") from error
     return release
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypgm.data import Schema
 from pypgm.data.layout import Layout
-from pypgm.models.origin import packed_measurements, unpacked_measurements
+from pypgm.models.stored_measurements import packed_measurements, unpacked_measurements
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.measured_lines import check_links, links_of
 

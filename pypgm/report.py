@@ -16,7 +16,7 @@ from pypgm.data.codebook import label_texts
 from pypgm.domain import Domain, listed
 from pypgm.memory import short
 from pypgm.models.expected_error import expected_total_variation
-from pypgm.models.uncertain import Uncertain
+from pypgm.models.model import Model
 from pypgm.privacy.measured_lines import measured_lines
 from pypgm.terminal import escaped
 
@@ -130,7 +130,7 @@ def error_lines(model: ReleasedModel) -> list[str]:
     some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
     small = [p for p in itertools.combinations(some, 2) if model.domain.size(p) <= _CELLS]
     slow = model.fit is not None and model.fit.seconds > _SECONDS
-    if not isinstance(model, Uncertain) or model.origin is None or not small or slow:
+    if not isinstance(model, Model) or model.recipe is None or not small or slow:
         return []
     asked = small[:: -(-len(small) // _PAIRS)]
     with Clock() as clock:

@@ -116,7 +116,7 @@ def test_a_region_graph_starts_from_the_exact_estimate_where_a_tree_holds_all(fi
     for pair in itertools.combinations(DOMAIN, 2):
         apart = np.abs(release.project(pair).values - exact.project(pair).values).sum()
         assert apart < 0.02 * exact.total
-    monkeypatch.setattr("pypgm.models._estimate.tree_problem", too_large)
+    monkeypatch.setattr("pypgm.models.graphical_model.tree_problem", too_large)
     assert len(aim(DATA, budget=Budget(rho=1), oracle="region_graph", rounds=8).log) > 2
 
 
@@ -124,7 +124,7 @@ def test_a_region_graph_starts_from_the_exact_estimate_where_a_tree_holds_all(fi
 def test_where_no_tree_holds_all_the_last_estimate_has_the_better_start(fits, monkeypatch, tree_fits):
     monkeypatch.setattr(better_start, "_TREE_CELLS", 6)
     if not tree_fits:
-        monkeypatch.setattr("pypgm.models._estimate.tree_problem", too_large)
+        monkeypatch.setattr("pypgm.models.graphical_model.tree_problem", too_large)
     release = aim(DATA, budget=Budget(rho=10), oracle="region_graph", unsafe_seed=1)
     rounds, last = fits[: len(release.log) + 1], fits[len(release.log) + 1 :]
     assert {oracle for oracle, _ in rounds} == {None}

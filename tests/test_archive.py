@@ -230,10 +230,10 @@ def test_the_digest_is_of_types_shapes_and_bytes(whole):
 
 def test_measurements_take_no_more_than_they_may_however_often_they_are_held(whole, tmp_path):
     header, arrays = unpack(whole)
-    held = header["measurements"][header["origin"]["measurements"][0]]["values"][ARRAY]
+    held = header["measurements"][header["recipe"]["measurements"][0]]["values"][ARRAY]
     arrays[held] = np.zeros(MIB // 8, np.int64)
     for _ in range(40):  # the model's prior, and that one's prior
-        header["origin"] = header["origin"] | {"earlier": header["origin"]}
+        header["recipe"] = header["recipe"] | {"prior_recipe": header["recipe"]}
     (tmp_path / "bomb.pgm").write_bytes(pack(header, arrays))
 
     def refused():
@@ -246,14 +246,14 @@ def test_measurements_take_no_more_than_they_may_however_often_they_are_held(who
 def test_arrays_of_queries_and_deviations_count_too(whole, tmp_path):
     for part in ("query", "stddev"):
         header, arrays = unpack(whole)
-        own = header["measurements"][header["origin"]["measurements"][0]]
+        own = header["measurements"][header["recipe"]["measurements"][0]]
         arrays["array 900"] = np.ones(MIB // 8)
         large = {ARRAY: "array 900"}
         for name in re.findall(r"array \d+", json.dumps(own[part])):
             del arrays[name]
         own[part] = {"class": "Partition", "arguments": [large]} if part == "query" else large
         for _ in range(40):
-            header["origin"] = header["origin"] | {"earlier": header["origin"]}
+            header["recipe"] = header["recipe"] | {"prior_recipe": header["recipe"]}
         (tmp_path / "bomb.pgm").write_bytes(pack(header, arrays))
         with pytest.raises(ModelTooLargeError, match="holds measurements of"):
             pypgm.load(tmp_path / "bomb.pgm", max_bytes=16 * MIB)
@@ -264,7 +264,7 @@ def test_arrays_of_queries_and_deviations_count_too(whole, tmp_path):
     [
         lambda header: header["release"]["measurements"].append(99),
         lambda header: header["release"]["measurements"].append(-1),
-        lambda header: header["origin"]["measurements"].append(header["origin"]["measurements"][0]),
+        lambda header: header["recipe"]["measurements"].append(header["recipe"]["measurements"][0]),
         lambda header: header["measurements"].append(dict(header["measurements"][0], values=[1], query=None)),
         lambda header: header.update(measurements=header["measurements"][:1]),
     ],

@@ -121,7 +121,7 @@ def test_contrasts_of_groups_are_measured_estimated_kept_in_files_and_no_residua
     model = pypgm.estimate(domain, measured, stop="optimum", tolerance=1e-9)
     assert query.matvec(model.project(("a", "b")).datavector()) == pytest.approx(40, abs=0.1)
     model.save(tmp_path / "model.pgm")
-    assert pypgm.load(tmp_path / "model.pgm").origin.measurements[-1].query == query
+    assert pypgm.load(tmp_path / "model.pgm").recipe.measurements[-1].query == query
     with pytest.raises(ValueError, match="every cell or contrasts"):
         pypgm.reconstruction.residual_least_squares(domain, measured)
 

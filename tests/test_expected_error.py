@@ -183,9 +183,9 @@ def test_a_prior_from_other_answers_stays():
     public = pypgm.estimate(DOMAIN, measured(data, CYCLE[:3], 5.0, 1), len(data))
     answers = measured(data, PAIRS, 40.0, 2)
     for other in (public, pypgm.GraphicalModel(public.potentials, public.total)):
-        assert pypgm.estimate(DOMAIN, answers, prior=other).origin.earlier is None
-    both = pypgm.estimate(DOMAIN, [*answers, *public.origin.measurements], prior=public)
-    assert both.origin.earlier.numbers == (6, 7, 8)
+        assert pypgm.estimate(DOMAIN, answers, prior=other).recipe.prior_recipe is None
+    both = pypgm.estimate(DOMAIN, [*answers, *public.recipe.measurements], prior=public)
+    assert both.recipe.prior_recipe.measurement_indices == (6, 7, 8)
 
 
 def test_total_variation_is_foretold():
@@ -269,7 +269,7 @@ def test_a_file_holds_what_a_prior_was_estimated_from(tmp_path):
     model = from_a_tree(0, 40.0)[1]
     model.save(tmp_path / "m.pgm")
     read = pypgm.load(tmp_path / "m.pgm")
-    assert read.origin.earlier.numbers == model.origin.earlier.numbers == (0, 3, 5)
+    assert read.recipe.prior_recipe.measurement_indices == model.recipe.prior_recipe.measurement_indices == (0, 3, 5)
     same = (m.expected_error("c", draws=3).values for m in (model, read))
     assert np.array_equal(*same)
 

@@ -66,4 +66,4 @@ def test_equal_measurements_of_a_release_stay_several(tmp_path):
     pypgm.Release(pypgm.estimate(domain, twice, iterations=3), twice, table.ledger, "own").save(tmp_path / "own.pgm")
     again = pypgm.load(tmp_path / "own.pgm")
     assert [m.values.tolist() for m in again.measurements] == [m.values.tolist() for m in twice]
-    assert len(again.model.origin.measurements) == 3
+    assert len(again.model.recipe.measurements) == 3

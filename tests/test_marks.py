@@ -68,7 +68,7 @@ def test_it_follows_through_constraints_and_files_to_the_measurements(tmp_path):
     model = fitted(measured(unsafe_seed=1), constraints=[function])
     assert model.not_private == SEED
     model.save(tmp_path / "model.pgm")
-    assert {m.not_private for m in pypgm.load(tmp_path / "model.pgm").origin.measurements} == {SEED}
+    assert {m.not_private for m in pypgm.load(tmp_path / "model.pgm").recipe.measurements} == {SEED}
 
 
 def test_reasons_add_up_and_releases_keep_them():

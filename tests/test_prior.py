@@ -80,9 +80,9 @@ def test_at_the_optimum_a_prior_decides_what_the_loss_leaves_open():
 
 
 @pytest.mark.parametrize("before", [PAIRS[:2], [*PAIRS, ("a", "d")]])
-@pytest.mark.parametrize(("method", "tolerance"), [("mirror_descent", 1e-2), ("accelerated", 1e-6)])
+@pytest.mark.parametrize(("method", "tolerance"), [("mirror_descent", 1e-2), ("accelerated", 1e-4)])
 def test_a_warm_start_saves_iterations_when_cliques_come_and_go(before, method, tolerance):
-    # To a looser tolerance an accelerated path ends where it is first looked at, wherever it starts.
+    # The gap of an accelerated path is looked at every 50 steps: to a looser tolerance it ends at the first look.
     cold, warm = 0, 0
     options = {"method": method, "stop": "optimum", "tolerance": tolerance}
     for seed in range(4):
@@ -131,7 +131,7 @@ def test_the_same_model_again_takes_no_iterations():
 def test_a_start_is_the_earlier_model_where_its_cliques_are_held():
     earlier = pypgm.estimate(DOMAIN, measured(table(4), [*PAIRS, ("a",)], 20.0))
     tree = pypgm.JunctionTree(DOMAIN, [("b", "c", "d"), ("a", "b"), ("a", "d")])
-    start = start_from(tree, earlier, 1.0, 1)
+    start = start_from(tree, earlier.potentials, 1.0, 1)
     for clique in tree.cliques:
         wanted = earlier.project(clique).values / earlier.total
         np.testing.assert_allclose(tree.marginals(start).project(clique).values, wanted, rtol=1e-9)
@@ -140,7 +140,7 @@ def test_a_start_is_the_earlier_model_where_its_cliques_are_held():
 def test_a_start_has_the_earlier_marginals_where_a_clique_is_gone():
     earlier = pypgm.estimate(DOMAIN, measured(table(5), [("a", "b", "c"), ("c", "d")], 20.0))
     tree = pypgm.JunctionTree(DOMAIN, [*PAIRS, ("a", "c")])
-    start = start_from(tree, earlier, 500.0, 1)
+    start = start_from(tree, earlier.potentials, 500.0, 1)
     found = tree.marginals(start, 500.0)
     for clique in tree.cliques:
         wanted = earlier.project(clique).values * 500 / earlier.total

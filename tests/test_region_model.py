@@ -136,7 +136,7 @@ def test_noise_does_not_narrow_the_tree(joint, stddev):
     answers = measured(joint, np.random.default_rng(1), cliques, stddev)
     model = pypgm.estimate(DOMAIN, answers, 1000.0, oracle="region_graph")
     assert len(model.bounded_tree.pairs) == 6
-    narrow = RegionGraphModel(model.graph, model.marginals, 1000.0, origin=model.origin, tree_cells=10)
+    narrow = RegionGraphModel(model.graph, model.marginals, 1000.0, recipe=model.recipe, tree_cells=10)
     assert len(narrow.bounded_tree.pairs) == 3
 
 

@@ -112,9 +112,9 @@ def test_a_file_holds_what_was_released_and_no_code(tmp_path):
     fields = read_file(tmp_path / "release.pgm")
     assert fields["release"]["mechanism"] == "mine"
     found = {name: [*arrays_in(value)] for name, value in fields.items()}
-    assert {name for name, arrays in found.items() if arrays} == {"potentials", "origin", "release"}
+    assert {name for name, arrays in found.items() if arrays} == {"potentials", "recipe", "release"}
     assert all(array.dtype != object for arrays in found.values() for array in arrays)
-    assert len(found["origin"]) == len(found["release"])
+    assert len(found["recipe"]) == len(found["release"])
     with np.load(tmp_path / "release.pgm", allow_pickle=False) as archive:
         assert len(archive.files) == 1 + 1 + len(found["release"]) + 1  # a pair is kept in either order of its cells
 

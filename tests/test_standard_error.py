@@ -198,7 +198,7 @@ def test_a_file_keeps_every_query_as_it_is(query, tmp_path):
     m = LinearMeasurement(np.arange(query.shape[0]), "a", 2.0, query, "laplace", not_private="a test")
     model = pypgm.estimate(DOMAIN, [*measurements(spread=10.0), m])
     model.save(tmp_path / "m.npz")
-    again = pypgm.load(tmp_path / "m.npz").origin.measurements[-1]
+    again = pypgm.load(tmp_path / "m.npz").recipe.measurements[-1]
     assert again.query == query
     assert again.values.dtype == m.values.dtype
     assert (again.values.tolist(), again.stddev, again.noise) == (m.values.tolist(), m.stddev, m.noise)
@@ -229,7 +229,7 @@ def test_a_query_of_ones_own_is_kept_as_a_matrix_or_not_at_all(tmp_path, monkeyp
     assert pypgm.load(tmp_path / "m.npz").standard_error("a", draws=3).values == pytest.approx(
         model.standard_error("a", draws=3).values, rel=0.3
     )
-    monkeypatch.setattr("pypgm.models.origin._DENSE_ENTRIES", 7)
+    monkeypatch.setattr("pypgm.models.stored_measurements._DENSE_ENTRIES", 7)
     model.save(tmp_path / "m.npz")
     again = pypgm.load(tmp_path / "m.npz")
     np.testing.assert_allclose(again.project("a").values, model.project("a").values)
@@ -241,7 +241,7 @@ def test_a_query_of_ones_own_is_kept_as_a_matrix_or_not_at_all(tmp_path, monkeyp
 def test_a_file_that_does_not_fit_is_refused(breaks):
     model = optimum(measurements(), constraints=[Constraint(("a", "b"), forbidden=[(0, 0)])])
     fields = model.archive()
-    first, second, *_ = fields["origin"]["measurements"]
+    first, second, *_ = fields["recipe"]["measurements"]
     if breaks == "mask":
         fields["masks"][0]["allowed"] = fields["masks"][0]["allowed"][:-1]
     elif breaks == "values":

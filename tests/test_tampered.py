@@ -47,7 +47,7 @@ def make_older(header, own, arrays):
         named.add(name)
         return {ARRAY: name}
 
-    for part in (header["origin"], own):
+    for part in (header["recipe"], own):
         part["measurements"] = [copied(pool[number]) for number in part["measurements"]]
     for name in ("charged_by", "not_held"):
         del own[name]
@@ -348,7 +348,7 @@ def test_logs_of_tables_are_finite_or_those_of_zeros(name, value, tmp_path):
             arrays["array 900"] = np.full(2, value)
             header["masks"] = [{"clique": ["a"], "allowed": {ARRAY: "array 900"}}]
             return
-        held = header["potentials"] if name == "potentials" else header["origin"]["prior"]["values"]
+        held = header["potentials"] if name == "potentials" else header["recipe"]["prior"]["values"]
         arrays[held[ARRAY]][0] = value
 
     with pytest.raises(ValueError, match="not a whole pypgm model file"):
@@ -370,8 +370,8 @@ def test_codes_of_records_are_of_their_domain(tmp_path):
 @pytest.mark.parametrize("name", ["more", "oracle", "callback"])
 def test_options_of_an_estimate_are_those_it_has(name, tmp_path):
     path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
-    with pytest.raises(ValueError, match=rf"field origin\.options\.{name} is not known"):
-        rewritten(path, lambda header, own, arrays: header["origin"]["options"].update({name: 1}))
+    with pytest.raises(ValueError, match=rf"field recipe\.options\.{name} is not known"):
+        rewritten(path, lambda header, own, arrays: header["recipe"]["options"].update({name: 1}))
 
 
 PLACES = {
@@ -384,7 +384,7 @@ PLACES = {
     "the relation": (("release", "ledger", "privacy"), r"release\.ledger\.privacy"),
     "the layout": (("release", "layout"), r"release\.layout"),
     "the fit": (("fit",), "fit"),
-    "the estimate": (("origin",), "origin"),
+    "the estimate": (("recipe",), "recipe"),
 }
 
 
@@ -442,7 +442,7 @@ def test_an_estimate_without_end_is_not_made_again_without_end(tmp_path):
     """A file may say that it was allowed any number of iterations; so may an honest one whose time limit ended it."""
 
     def endless(header, own, arrays):
-        header["origin"]["options"] |= {"iterations": 10**15, "tolerance": 0.0, "stop": "optimum"}
+        header["recipe"]["options"] |= {"iterations": 10**15, "tolerance": 0.0, "stop": "optimum"}
 
     release = rewritten(saved(tmp_path, mechanisms.mst(DATA, **BUDGET)), endless)
     assert np.isfinite(release.model.expected_error("a", draws=2, rng=0).values).all()
@@ -460,5 +460,5 @@ def test_arguments_of_a_query_are_no_texts_and_no_fractions(argument, tmp_path):
 @pytest.mark.parametrize("name", ["", "l3", "1e999999999"])
 def test_the_loss_of_an_estimate_is_one_there_is(name, tmp_path):
     path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
-    with pytest.raises(ValueError, match=r"field origin\.options\.loss needs one of"):
-        rewritten(path, lambda header, own, arrays: header["origin"]["options"].update(loss=name))
+    with pytest.raises(ValueError, match=r"field recipe\.options\.loss needs one of"):
+        rewritten(path, lambda header, own, arrays: header["recipe"]["options"].update(loss=name))

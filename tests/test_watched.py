@@ -69,7 +69,7 @@ def errors():
     measured = pypgm.LinearMeasurement(exact + rng.normal(scale=10, size=exact.size), domain.attributes, 10.0)
     pair = pypgm.LinearMeasurement(np.full(10_000, 100.0), ("a", "b"), 1.0)
     model = pypgm.estimate(domain, [measured, pair], iterations=3)
-    model.origin.options["iterations"] = 10_000
+    model.recipe.options["iterations"] = 10_000
     return lambda **options: model.standard_error("a", method="bootstrap", draws=100_000, **options)
 
 

@@ -95,7 +95,7 @@ def _query(arguments: argparse.Namespace) -> None:
         answers, unit = [model.project(clique) for clique in cliques], "count"
     errors: list[Factor | None] = [None] * len(cliques)
     bases = [""] * len(cliques)
-    if arguments.draws and isinstance(model, GraphicalModel | RegionGraphModel) and model.origin is not None:
+    if arguments.draws and isinstance(model, GraphicalModel | RegionGraphModel) and model.recipe is not None:
         talks = sys.stderr.isatty()
         errors = [*model.expected_errors(cliques, evidence or None, draws=arguments.draws, progress=talks)]
         bases = [model.basis(tuple(dict.fromkeys([*clique, *evidence]))) for clique in cliques]

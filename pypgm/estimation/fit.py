@@ -14,7 +14,9 @@ from pypgm.numeric import as_generator, checked_flag, checked_integer, checked_r
 if TYPE_CHECKING:
     import numpy as np
 
-__all__ = ["Fit", "FitState", "SolverOptions", "Status", "Stop", "warn_if_interrupted"]
+__all__ = ["ITERATIONS", "Fit", "FitState", "SolverOptions", "Status", "Stop", "warn_if_interrupted"]
+
+ITERATIONS = 5000  # that an estimate takes at most, unless it is told otherwise
 
 Status = Literal["validated", "converged", "iterations", "time", "callback", "interrupted"]
 Stop = Literal["validated", "optimum"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pypgm.graphs import JunctionTree
 
-__all__ = ["L1", "L2", "Huber"]
+__all__ = ["L1", "L2", "LOSSES", "Huber"]
 
 _STAGES = (1.0, 0.25, 0.05)  # widths of the smoothed absolute value that an estimate passes through
 
@@ -171,3 +171,7 @@ class Huber(_Residuals):
     def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
         slopes = np.clip(residuals / self.width, -1.0, 1.0)
         return float((slopes * (residuals - 0.5 * self.width * slopes)).sum()), slopes
+
+
+LOSSES: dict[str, Callable[[Iterable[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
+"""The losses that `pypgm.estimate` takes by name."""

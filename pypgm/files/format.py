@@ -65,17 +65,17 @@ _PRIOR = Record(
     "A prior",
     {"cliques": ([[str]], "what it has tables of"), "values": (np.ndarray, "natural logs of these, concatenated")},
 )
-_ORIGIN = Record(
+_RECIPE = Record(
     "What a model was estimated from",
     {
         "measurements": _NUMBERS,
         "total_is_known": (bool, "whether the number of records was given, not estimated"),
         "options": (_OPTIONS, "how it was estimated"),
         "prior": ((_PRIOR, None), "where the estimate started, if from a model"),
-        "earlier": (None, "the origin of that model, if it saw some of these measurements alone; else null"),
+        "prior_recipe": (None, "the recipe of that model, if it saw some of these measurements alone; else null"),
     },
 )
-_ORIGIN["earlier"] = (_ORIGIN, None)
+_RECIPE["prior_recipe"] = (_RECIPE, None)
 _FIT = Record(
     "How an estimate ended",
     {
@@ -109,7 +109,7 @@ _ESTIMATED: dict[str, tuple[object, str]] = {
     "functions": ({str: [(str, [int])]}, "attributes that are functions of others: of which, and the code for each"),
     "masks": ([_MASK], "which cells have no record, whatever is measured"),
     "potentials": (np.ndarray, "natural logs of the tables, concatenated; -inf at structural zeros"),
-    "origin?": (_ORIGIN, "left out where a user's own query was too large to be written"),
+    "recipe?": (_RECIPE, "left out where a user's own query was too large to be written"),
 }
 _REGIONS: dict[str, tuple[object, str]] = {
     "regions": ([[str]], "of the region graph"),

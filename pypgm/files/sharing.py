@@ -74,9 +74,9 @@ def spread(fields: Mapping[str, Any], name: str, max_bytes: float | None = None)
 
 
 def _replaced(fields: Mapping[str, Any], change: Callable[[Any], list[Any]]) -> Fields:
-    """Return fields with another list of measurements in each part that has one: a release, and origins."""
+    """Return fields with another list of measurements in each part that has one: a release, and recipes."""
     found = dict(fields)
-    for part in ("release", "origin", "earlier"):
+    for part in ("release", "recipe", "prior_recipe"):
         if isinstance(found.get(part), Mapping):
             found[part] = _replaced(found[part], change)
     return found | {POOL: change(found[POOL])} if POOL in found else found

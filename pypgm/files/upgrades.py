@@ -21,17 +21,24 @@ def upgraded(fields: Fields, version: int) -> Fields:
 
 
 def _from_2(fields: Fields) -> Fields:
-    """Name the kind of a model with a junction tree and what a release may have left out, and share measurements.
+    """Give fields their names of today, name what a release may have left out, and share measurements.
 
     A release has no version of its own. Which line charged which measurement is not known.
     """
     fields["kind"] = fields.get("kind") or "junction tree"
     if "prior_cells" in fields:
         fields["tree_cells"] = fields.pop("prior_cells")
+    if "origin" in fields:
+        fields["recipe"] = _recipe(fields.pop("origin"))
     if "release" in fields:
         fields["release"] = {"options": {}, "pypgm": "", "log": []} | fields["release"]
         fields["release"].pop("version")
     return shared(fields)
+
+
+def _recipe(origin: Fields) -> Fields:
+    earlier = origin.pop("earlier")
+    return origin | {"prior_recipe": None if earlier is None else _recipe(earlier)}
 
 
 UPGRADES: dict[int, Callable[[Fields], Fields]] = {2: _from_2}

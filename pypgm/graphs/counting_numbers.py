@@ -10,7 +10,7 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.graphs.region_graph import RegionGraph
+    from pypgm.domain import Clique
 
 __all__ = ["CountingNumbers", "counting_numbers"]
 
@@ -19,12 +19,17 @@ CountingNumbers = Literal["ones", "bethe", "tree_reweighted"]
 _FORESTS = 16
 
 
-def counting_numbers(graph: RegionGraph, kind: CountingNumbers) -> NDArray[np.float64]:
+def counting_numbers(
+    regions: Sequence[Clique], edges: Sequence[tuple[int, int]], kind: CountingNumbers
+) -> NDArray[np.float64]:
     r"""Return numbers :math:`c_r` for which :math:`\sum c_r H(b_r)` stands for the joint entropy.
 
     Parameters
     ----------
-    graph : RegionGraph
+    regions : sequence of tuple of str
+        Larger ones first.
+    edges : sequence of (int, int)
+        From parent to child, by the positions of the regions.
     kind : {"ones", "bethe", "tree_reweighted"}
         1 for every region; 1 less the numbers of all regions above, which counts every attribute once; or the mean over
         some acyclic parts of the graph of the numbers that are exact on each, which bounds the entropy from above. On
@@ -41,29 +46,29 @@ def counting_numbers(graph: RegionGraph, kind: CountingNumbers) -> NDArray[np.fl
     2005; Wainwright, Jaakkola, Willsky: A new class of upper bounds on the log partition function, 2005.
     """
     if kind == "ones":
-        return np.ones(len(graph.regions))
+        return np.ones(len(regions))
     if kind == "bethe":
-        return _bethe(graph)
+        return _bethe(regions, edges)
     if kind == "tree_reweighted":
-        return _mean_over_forests(graph)
+        return _mean_over_forests(regions, edges)
     raise ValueError(f"counting numbers must be 'ones', 'bethe' or 'tree_reweighted', got {kind!r}")
 
 
-def _bethe(graph: RegionGraph) -> NDArray[np.float64]:
+def _bethe(regions: Sequence[Clique], edges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
     import networkx
 
-    above = networkx.DiGraph(graph.edges)
-    above.add_nodes_from(range(len(graph.regions)))
-    numbers = np.ones(len(graph.regions))
+    above = networkx.DiGraph(edges)
+    above.add_nodes_from(range(len(regions)))
+    numbers = np.ones(len(regions))
     for r in range(numbers.size):  # larger regions come first, so the numbers of those above a region are known
         numbers[r] = 1.0 - numbers[sorted(networkx.ancestors(above, r))].sum()
     return numbers
 
 
-def _mean_over_forests(graph: RegionGraph) -> NDArray[np.float64]:
-    scopes = [frozenset(r) for r in graph.regions]
+def _mean_over_forests(regions: Sequence[Clique], edges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:
+    scopes = [frozenset(r) for r in regions]
     position = {s: i for i, s in enumerate(scopes)}
-    children = {c for _, c in graph.edges}
+    children = {c for _, c in edges}
     roots = [i for i in range(len(scopes)) if i not in children]
     used = np.zeros(len(scopes))
     numbers = np.zeros(len(scopes))

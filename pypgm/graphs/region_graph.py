@@ -241,7 +241,7 @@ class RegionGraph:
         "ones" counts each once; "bethe" and "tree_reweighted" come closer to the joint entropy, are not all positive,
         and are exact on a junction tree. `convex_gbp` takes each of them by name.
         """
-        return counting_numbers(self, kind)
+        return counting_numbers(self.regions, self.edges, kind)
 
     def to_networkx(self) -> networkx.DiGraph[Clique]:
         """Return the graph: nodes are regions with their ``cells``, edges go from parent to child."""

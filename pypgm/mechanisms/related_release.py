@@ -19,7 +19,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
 from pypgm.fields import check_fields
 from pypgm.files.format import BUDGET
-from pypgm.models.stored_model import told
+from pypgm.models.stored_model import message_of
 from pypgm.numeric import as_generator
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
@@ -217,7 +217,7 @@ class RelatedRelease:
             release = cls(first, second, Budget(**both["budget"]), most, context, both["count"])
             release._check()
         except (ArithmeticError, KeyError, TypeError, ValueError) as error:
-            raise ValueError(f"{directory}: not a whole release of related tables ({told(error)})") from error
+            raise ValueError(f"{directory}: not a whole release of related tables ({message_of(error)})") from error
         return release
 
     def _check(self) -> None:

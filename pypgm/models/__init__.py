@@ -1,7 +1,7 @@
 """Graphical models: estimated from measurements, asked, drawn from, saved."""
 
 from pypgm.models._estimate import estimate
-from pypgm.models.model import GraphicalModel
+from pypgm.models.graphical_model import GraphicalModel
 from pypgm.models.region_answer import RegionAnswer
 from pypgm.models.region_model import RegionGraphModel
 

@@ -4,42 +4,37 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+from typing import TYPE_CHECKING, Literal, TypedDict, overload
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
 from pypgm.domain import Domain, check_domain, check_kind
-from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
-from pypgm.estimation.fit import FitState, SolverOptions, Stop, warn_if_interrupted
+from pypgm.estimation.fit import ITERATIONS, FitState, SolverOptions, Stop, warn_if_interrupted
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
-from pypgm.estimation.methods import METHODS, MethodName, chosen_method
+from pypgm.estimation.methods import MethodName, chosen_method
 from pypgm.estimation.number_range import check_range
-from pypgm.estimation.residual_losses import L1, L2, Huber
+from pypgm.estimation.residual_losses import LOSSES
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
-from pypgm.models.base import Model
-from pypgm.models.model import GraphicalModel
-from pypgm.models.origin import Earlier, Origin
-from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle, region_problem
-from pypgm.models.region_model import RegionGraphModel
+from pypgm.models.graphical_model import GraphicalModel, solved_on_tree
+from pypgm.models.model import Model
+from pypgm.models.recipe import PriorRecipe, Recipe
+from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle
+from pypgm.models.region_model import RegionGraphModel, solved_on_regions
 from pypgm.models.request import Request
-from pypgm.models.tree_estimate import tree_problem
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Unpack
 
-__all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimate_again"]
+__all__ = ["EstimateOptions", "checked_measurements", "estimate"]
 
 _TOLERANCE = 1e-2
-_ITERATIONS = 5000
-LOSSES: dict[str, Callable[[Sequence[LinearMeasurement]], Loss]] = {"l2": L2, "l1": L1, "huber": Huber}
 
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
@@ -91,7 +86,7 @@ def estimate(
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
     method: MethodName = "auto",
     stop: Stop | None = None,
-    iterations: int = _ITERATIONS,
+    iterations: int = ITERATIONS,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
     prior: GraphicalModel | RegionGraphModel | None = None,
@@ -231,84 +226,24 @@ def estimate(
     records = estimate_total(folding.inner, fitting)[0] if total is None else checked_real("total", total, zero=zero)
     check_range(fitting, records)
     request = Request(objective, fitting, records, options, chosen, folding, masks, prior, warm_start)
-    model, start = _solved(request, oracle)
+    model: GraphicalModel | RegionGraphModel
+    model, start = solved_on_tree(request) if oracle == "exact" else solved_on_regions(request, oracle)
     if isinstance(loss, str) and not callable(stepsize):
-        model.origin = _origin(request, loss, start, total_is_known=total is not None)
+        model.recipe = _recipe(request, loss, start, total_is_known=total is not None)
     model.not_private = joined_marks([*measurements, *objective.measurements, prior, warm_start])
     if model.fit is not None:
         warn_if_interrupted(model.fit)
     return model
 
 
-def _solved(
-    request: Request, oracle: Literal["exact"] | JunctionTree | RegionOracle
-) -> tuple[GraphicalModel | RegionGraphModel, CliqueVector]:
-    """Return the model that minimises a loss, over a junction tree or a region graph, and where the search started."""
-    how: dict[str, Any] = {"folding": request.folding, "masks": request.masks}
-    if oracle == "exact" or isinstance(oracle, JunctionTree):
-        problem = tree_problem(request, oracle if isinstance(oracle, JunctionTree) else None)
-        potentials, marginals, fit = METHODS[request.method].solve(problem, request.options)
-        how |= {"marginals": marginals, "fit": fit, "tree": problem.tree}
-        return GraphicalModel(potentials, request.total, **how), problem.start
-    if request.method != "accelerated":
-        needed = "an estimate over a region graph needs method='accelerated' and no stepsize"
-        raise ValueError(f"{needed}, got {request.method!r}")
-    posed = region_problem(request, oracle)
-    potentials, marginals, fit = accelerated(posed, request.options)
-    how |= {"potentials": potentials, "fit": fit}
-    how["previous"] = request.first if isinstance(request.first, RegionGraphModel) else None
-    return RegionGraphModel(posed.graph, marginals, request.total, **how), posed.start
-
-
-def _origin(request: Request, loss: str, start: CliqueVector, *, total_is_known: bool) -> Origin:
+def _recipe(request: Request, loss: str, start: CliqueVector, *, total_is_known: bool) -> Recipe:
     """Return what a model was estimated from, and how."""
     options, prior, measurements = request.options, request.prior, tuple(request.measurements)
     how = {name: getattr(options, name) for name in ("stop", "stepsize", "iterations", "tolerance")}
     how |= {"loss": loss, "method": request.method}
     kept = None if prior is None else start
-    earlier = Earlier.of(prior.origin, measurements) if isinstance(prior, GraphicalModel) else None
-    return Origin(measurements, total_is_known, how, kept, estimate_again, earlier)
-
-
-def estimate_again(
-    model: GraphicalModel | RegionGraphModel,
-    origin: Origin,
-    clock: Clock,
-    graph: RegionGraph | None = None,
-) -> Callable[[Sequence[LinearMeasurement]], GraphicalModel | RegionGraphModel]:
-    """Return what estimates a model like one given from other answers to its queries; Ctrl-C goes through.
-
-    With the origin of a prior it is what estimates that, on a junction tree.
-    """
-    how = dict(origin.options)
-    loss, method = LOSSES[how.pop("loss")](origin.measurements), how.pop("method")
-    how["iterations"] = min(how["iterations"], _most_again(model))
-    options = SolverOptions(
-        **how, n_threads=clock.n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False
-    )
-    oracle: Literal["exact"] | JunctionTree | RegionGraph = "exact"
-    if origin is model.origin:
-        oracle = (graph or model.graph) if isinstance(model, RegionGraphModel) else model.tree
-
-    def estimated(
-        measurements: Sequence[LinearMeasurement],
-        prior: GraphicalModel | RegionGraphModel | CliqueVector | None = origin.prior,
-    ) -> GraphicalModel | RegionGraphModel:
-        total = model.total if origin.total_is_known else estimate_total(model.folding.inner, measurements)[0]
-        check_range(measurements, total)
-        refitted = loss.refitted(measurements) or loss
-        request = Request(refitted, measurements, total, options, method, model.folding, model.masks, prior)
-        return _solved(request, oracle)[0]
-
-    return estimated
-
-
-def _most_again(model: GraphicalModel | RegionGraphModel) -> int:
-    """Return how many oracle calls an estimate like a model's may take: several times as many as that had steps.
-
-    What it was allowed to take may have no end: a time limit or a callback ended it, or a file says so.
-    """
-    return max(_ITERATIONS, 10 * len(model.fit.history)) if model.fit is not None else _ITERATIONS
+    before = PriorRecipe.of(prior.recipe, measurements) if isinstance(prior, GraphicalModel) else None
+    return Recipe(measurements, total_is_known, how, kept, before)
 
 
 def _check_starts(prior: object, warm_start: object) -> None:

@@ -11,9 +11,8 @@ from pypgm.estimation.fit import Fit
 from pypgm.estimation.number_range import check_range
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
-from pypgm.models._estimate import estimate_again
-from pypgm.models.model import GraphicalModel
-from pypgm.models.origin import Origin
+from pypgm.models.graphical_model import GraphicalModel
+from pypgm.models.recipe import Recipe
 from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.stored_model import domain_of
 
@@ -23,14 +22,14 @@ __all__ = ["graphical_model", "region_model", "stored_fit"]
 def _parts(fields: dict[str, Any]) -> dict[str, Any]:
     """Return what models of both kinds were made of besides their tables."""
     folding = Folding.from_lists(domain_of(fields), fields["functions"])
-    origin = Origin.unpacked(folding.inner, fields["origin"], estimate_again) if "origin" in fields else None
-    if origin is not None:
-        check_range(origin.measurements, fields["total"])
+    recipe = Recipe.unpacked(folding.inner, fields["recipe"]) if "recipe" in fields else None
+    if recipe is not None:
+        check_range(recipe.measurements, fields["total"])
     return {
         "folding": folding,
         "fit": stored_fit(fields),
         "masks": _masks(folding.inner, fields["masks"]),
-        "origin": origin,
+        "recipe": recipe,
     }
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -12,6 +12,7 @@ from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
 from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import Simulation, estimated_again
+from pypgm.models.estimated_model import EstimatedModel
 from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
@@ -19,8 +20,7 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.origin import Origin
-    from pypgm.models.queryable import Queryable
+    from pypgm.models.recipe import Recipe
 
 __all__ = ["standard_errors"]
 
@@ -29,20 +29,20 @@ _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zer
 
 
 def standard_errors(asked: Simulation, method: str) -> list[Factor]:
-    """Return a table of standard errors for each clique; see `Uncertain.standard_error`."""
+    """Return a table of standard errors for each clique; see `Model.standard_error`."""
     if method not in {"auto", "gls", "bootstrap"}:
         raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
     checked_integer("draws", asked.draws, 2)
-    model, cliques, origin = asked.model, asked.cliques, asked.origin
-    if not origin.measurements:
+    model, cliques, recipe = asked.model, asked.cliques, asked.recipe
+    if not recipe.measurements:
         raise ValueError("a standard error is that of the noise of measurements; the model was estimated without any")
     domains = [model.domain.project(c) for c in cliques]
     if method != "bootstrap":
-        reason = _beyond_least_squares(model, origin, asked.evidence)
+        reason = _beyond_least_squares(model, recipe, asked.evidence)
         found = (
-            None if reason else least_squares(model.domain, origin.measurements, total_is_known=origin.total_is_known)
+            None if reason else least_squares(model.domain, recipe.measurements, total_is_known=recipe.total_is_known)
         )
-        reason = reason or _what_binds(model, origin, cliques, found)
+        reason = reason or _what_binds(model, recipe, cliques, found)
         if found is not None and not reason:
             return [Factor(d, found.standard_error(c)) for d, c in zip(domains, cliques, strict=True)]
         if method == "gls":
@@ -52,27 +52,27 @@ def standard_errors(asked: Simulation, method: str) -> list[Factor]:
     return [Factor(d, s) for d, s in zip(domains, _bootstrap(asked), strict=True)]
 
 
-def _beyond_least_squares(model: Queryable[Any], origin: Origin, evidence: Evidence | None) -> str:
+def _beyond_least_squares(model: EstimatedModel, recipe: Recipe, evidence: Evidence | None) -> str:
     """Return why the estimate is more than weighted least squares, an empty text if it is not."""
-    ended = model.fit is not None and model.fit.status == "converged" and origin.options["stop"] == "optimum"
+    ended = model.fit is not None and model.fit.status == "converged" and recipe.options["stop"] == "optimum"
     reasons = {
         "an answer under evidence is a ratio": bool(evidence),
         "the estimate did not go to the optimum": not ended,
-        f"the loss is {origin.options['loss']}": origin.options["loss"] != "l2",
+        f"the loss is {recipe.options['loss']}": recipe.options["loss"] != "l2",
         "there are constraints": bool(model.folding.sources or model.masks),
         "marginals are those of a region graph": not model.is_exact,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _what_binds(model: Queryable[Any], origin: Origin, cliques: Sequence[Clique], found: LeastSquares | None) -> str:
+def _what_binds(model: EstimatedModel, recipe: Recipe, cliques: Sequence[Clique], found: LeastSquares | None) -> str:
     """Return what besides the measurements decides the answers, an empty text if nothing does."""
     if found is None:
         return "the system is too large, or the measurements leave some of it open"
     beyond = [c for c in cliques if not found.holds(c)]
     if beyond:
         return f"no measured clique holds {beyond[0]}"
-    for clique in dict.fromkeys(model.domain.canonical(m.clique) for m in origin.measurements):
+    for clique in dict.fromkeys(model.domain.canonical(m.clique) for m in recipe.measurements):
         if (model.project(clique).datavector() < _FAR_FROM_ZERO * found.standard_error(clique)).any():
             return f"some counts of {clique} are held from below by zero"
     return ""
@@ -80,10 +80,10 @@ def _what_binds(model: Queryable[Any], origin: Origin, cliques: Sequence[Clique]
 
 def _bootstrap(asked: Simulation) -> list[NDArray[np.float64]]:
     """Return the standard deviation of answers over estimates from what the model would have been measured as."""
-    model, clock, measurements = asked.model, asked.clock, asked.origin.measurements
+    model, clock, measurements = asked.model, asked.clock, asked.recipe.measurements
     tables = model.project_many([m.clique for m in measurements], n_threads=clock.n_threads)
     exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(measurements, tables, strict=True)]
-    estimated = estimated_again(model, asked.origin, clock)
+    estimated = estimated_again(model, asked.recipe, clock)
     spreads = [_Spread(model.domain.size(clique)) for clique in asked.cliques]
     n_seen = 0
     while n_seen < asked.draws and not clock.tick(partial("{}/{} estimates".format, n_seen, asked.draws)):

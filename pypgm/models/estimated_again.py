@@ -5,13 +5,19 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.estimation.fit import ITERATIONS, SolverOptions
 from pypgm.estimation.independence import nearest
+from pypgm.estimation.number_range import check_range
+from pypgm.estimation.residual_losses import LOSSES
+from pypgm.estimation.total import estimate_total
+from pypgm.models.estimated_model import EstimatedModel
+from pypgm.models.request import Prior, Request
 from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
@@ -20,19 +26,25 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.origin import Origin
-    from pypgm.models.queryable import Queryable
+    from pypgm.models.recipe import Recipe
 
-__all__ = ["Simulation", "estimated_again", "origin_of"]
+__all__ = ["Reestimated", "Simulation", "estimated_again", "recipe_of", "requested_again"]
 
 _FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
 
 
-def origin_of(model: Queryable[Any]) -> Origin:
+class Reestimated(EstimatedModel, Protocol):
+    """A model of which others like it are estimated."""
+
+    def estimated_again(self, request: Request, *, is_prior: bool = False) -> EstimatedModel:
+        """Return a model like this one for another request, on the same graph; a prior of it on a junction tree."""
+
+
+def recipe_of(model: EstimatedModel) -> Recipe:
     """Return what a model was estimated from; ``ValueError`` if it does not know."""
-    if model.origin is None:
+    if model.recipe is None:
         raise ValueError("the model does not hold the measurements it was estimated from, so its errors are not known")
-    return model.origin
+    return model.recipe
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,7 +67,7 @@ class Simulation:
         Shows the simulations, and ends them.
     """
 
-    model: Queryable[Any]
+    model: Reestimated
     cliques: Sequence[Clique]
     evidence: Evidence | None
     draws: int
@@ -66,11 +78,11 @@ class Simulation:
         object.__setattr__(self, "draws", checked_integer("draws", self.draws))
 
     @property
-    def origin(self) -> Origin:
+    def recipe(self) -> Recipe:
         """What the model was estimated from; ``ValueError`` if it does not know."""
-        return origin_of(self.model)
+        return recipe_of(self.model)
 
-    def answers(self, model: Queryable[Any]) -> list[Factor]:
+    def answers(self, model: EstimatedModel) -> Sequence[Factor]:
         """Return what a model says of the cliques: counts, given evidence probabilities."""
         if self.evidence:
             return [model.query(clique, self.evidence) for clique in self.cliques]
@@ -78,37 +90,77 @@ class Simulation:
 
     def measured(self, exact: Iterable[NDArray[np.float64]]) -> list[LinearMeasurement]:
         """Return the model's measurements with other answers: exact ones, and noise such as each has."""
-        return [m.answered(e + self._noise(m)) for m, e in zip(self.origin.measurements, exact, strict=True)]
+        return [m.answered(e + self._noise(m)) for m, e in zip(self.recipe.measurements, exact, strict=True)]
 
     def _noise(self, m: LinearMeasurement) -> NDArray[np.float64]:
         spread = m.spread()
         return self.rng.laplace(0.0, spread / np.sqrt(2)) if m.noise == "laplace" else self.rng.normal(0.0, spread)
 
 
+def requested_again(
+    model: EstimatedModel, recipe: Recipe, clock: Clock
+) -> Callable[[Sequence[LinearMeasurement], Prior], Request]:
+    """Return what makes of other answers to a recipe's queries, and a prior, the request of an estimate like a model's.
+
+    The recipe is the model's, or that of its prior.
+    """
+    how = dict(recipe.options)
+    loss, method = LOSSES[how.pop("loss")](recipe.measurements), how.pop("method")
+    how["iterations"] = min(how["iterations"], _most_again(model))
+    options = SolverOptions(
+        **how, n_threads=clock.n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False
+    )
+
+    def request(measurements: Sequence[LinearMeasurement], prior: Prior) -> Request:
+        total = model.total if recipe.total_is_known else estimate_total(model.folding.inner, measurements)[0]
+        check_range(measurements, total)
+        refitted = loss.refitted(measurements) or loss
+        return Request(refitted, measurements, total, options, method, model.folding, model.masks, prior)
+
+    return request
+
+
+def _most_again(model: EstimatedModel) -> int:
+    """Return how many oracle calls an estimate like a model's may take: several times as many as that had steps.
+
+    What it was allowed to take may have no end: a time limit or a callback ended it, or a file says so.
+    """
+    return max(ITERATIONS, 10 * len(model.fit.history)) if model.fit is not None else ITERATIONS
+
+
 def estimated_again(
-    model: Queryable[Any], origin: Origin, clock: Clock
-) -> Callable[[Sequence[LinearMeasurement]], Queryable[Any]]:
+    model: Reestimated, recipe: Recipe, clock: Clock
+) -> Callable[[Sequence[LinearMeasurement]], EstimatedModel]:
     """Return what estimates a model like one given from answers to its queries, and first the prior that rests on them.
 
     A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
-    good: of attributes and measured pairs by 10 to 30 %.
+    good: of attributes and measured pairs by 10 to 30 %. Ctrl-C goes through.
     """
-    estimated, earlier = origin.again(model, origin, clock), origin.earlier
-    if earlier is None:
-        is_exact = model.is_exact or origin is not model.origin
-        return lambda answers: estimated(answers, _start(origin, answers, max(model.total, 1.0), is_exact=is_exact))
-    prior, numbers = estimated_again(model, earlier.origin, clock), earlier.numbers
-    return lambda answers: estimated(answers, prior([answers[i] for i in numbers]))
+    request, before = requested_again(model, recipe, clock), recipe.prior_recipe
+    is_prior = recipe is not model.recipe
+    if before is None:
+        is_exact = model.is_exact or is_prior
+
+        def prior(answers: Sequence[LinearMeasurement]) -> Prior:
+            return _start(recipe, answers, max(model.total, 1.0), is_exact=is_exact)
+
+    else:
+        estimated, indices = estimated_again(model, before.recipe, clock), before.measurement_indices
+
+        def prior(answers: Sequence[LinearMeasurement]) -> Prior:
+            return estimated([answers[i] for i in indices])
+
+    return lambda answers: model.estimated_again(request(answers, prior(answers)), is_prior=is_prior)
 
 
 def _start(
-    origin: Origin, measurements: Sequence[LinearMeasurement], total: float, *, is_exact: bool
+    recipe: Recipe, measurements: Sequence[LinearMeasurement], total: float, *, is_exact: bool
 ) -> CliqueVector | None:
     """Return the prior of an estimate with the attributes that were measured alone read off other answers.
 
     A prior made of the answers has their noise; other parts of it, and one that stands on its own, stay.
     """
-    prior = origin.prior
+    prior = recipe.prior
     if prior is None:
         return None
     moved = CliqueVector(prior.domain, prior.cliques, prior.values.copy())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -13,7 +13,8 @@ from pypgm.data import Dataset
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.memory import check_tables_fit
-from pypgm.models.estimated_again import Simulation, estimated_again, origin_of
+from pypgm.models.estimated_again import Reestimated, Simulation, estimated_again, recipe_of
+from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise
 from pypgm.numeric import as_generator, checked_integer
 from pypgm.queries import Contrasts
@@ -27,7 +28,6 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.inference.folding import Folding
-    from pypgm.models.queryable import Queryable
 
 __all__ = ["Basis", "basis", "expected_errors", "expected_total_variation"]
 
@@ -41,9 +41,9 @@ _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute
 _MOST = 4.0  # times the squared error of a cell, that those of its size raise it to, and as far as to one record
 
 
-def basis(model: Queryable[Any], clique: Clique) -> Basis:
-    """Return what an answer rests on; see `Uncertain.basis`."""
-    measurements = origin_of(model).measurements
+def basis(model: EstimatedModel, clique: Clique) -> Basis:
+    """Return what an answer rests on; see `Model.basis`."""
+    measurements = recipe_of(model).measurements
     inner = set(model.folding.clique(clique))
     found = {_of_measurement(model.folding, m, clique) for m in measurements if inner <= set(m.clique)}
     if "measured" in found or not inner:
@@ -68,7 +68,7 @@ def _of_measurement(folding: Folding, m: LinearMeasurement, clique: Clique) -> B
 
 
 def expected_errors(asked: Simulation) -> list[Factor]:
-    """Return a table of expected errors for each clique; see `Uncertain.expected_error`."""
+    """Return a table of expected errors for each clique; see `Model.expected_error`."""
     model, cliques, clock = asked.model, asked.cliques, asked.clock
     checked_integer("draws", asked.draws, 2)
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
@@ -92,9 +92,9 @@ def expected_errors(asked: Simulation) -> list[Factor]:
     return errors
 
 
-def _hidden(model: Queryable[Any], tables: Sequence[Factor]) -> list[NDArray[np.float64] | float]:
+def _hidden(model: EstimatedModel, tables: Sequence[Factor]) -> list[NDArray[np.float64] | float]:
     """Return for each table what dependence that was not measured adds to its errors."""
-    noise = hiding_noise(origin_of(model).measurements)
+    noise = hiding_noise(recipe_of(model).measurements)
     guessed = [basis(model, t.domain.attributes) in {"merged", "unmeasured"} for t in tables]
     return [hidden_dependence(t.datavector(), noise) if g else 0.0 for t, g in zip(tables, guessed, strict=True)]
 
@@ -144,7 +144,7 @@ def _inflation(draws: int) -> float:
 
 
 def expected_total_variation(
-    model: Queryable[Any], cliques: Sequence[Clique], draws: int, clock: Clock
+    model: Reestimated, cliques: Sequence[Clique], draws: int, clock: Clock
 ) -> NDArray[np.float64]:
     """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
     draws = checked_integer("draws", draws, 1)
@@ -165,11 +165,11 @@ def _worlds(asked: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list
 
     A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
     """
-    model, clock, measurements = asked.model, asked.clock, asked.origin.measurements
+    model, clock, measurements = asked.model, asked.clock, asked.recipe.measurements
     rows = min(max(1, round(model.total)), _RECORDS)
     records = model.synthetic_data(rows, asked.rng)
     likelihoods = log_likelihoods(model.domain, asked.evidence)
-    estimated = estimated_again(model, asked.origin, clock)
+    estimated = estimated_again(model, asked.recipe, clock)
     for done in range(asked.draws):
         if clock.tick(partial("{}/{} made-up tables".format, done, asked.draws)):
             return

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from pypgm.models.request import Request
 
 if TYPE_CHECKING:
     from pypgm.estimation.constraint import Masks
-    from pypgm.models.queryable import Queryable
+    from pypgm.models.estimated_model import EstimatedModel
 
 __all__ = ["REGION_TOLERANCE", "RegionOracle", "region_problem"]
 
@@ -102,7 +102,7 @@ def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_
     raise ValueError(f"oracle must be 'exact', 'region_graph', 'factor_graph' or a RegionGraph, got {oracle!r}")
 
 
-def _start(graph: RegionGraph, prior: Queryable[Any], independent: CliqueVector) -> CliqueVector:
+def _start(graph: RegionGraph, prior: EstimatedModel, independent: CliqueVector) -> CliqueVector:
     """Return logs of a model's marginals of the regions, of single attributes for those it does not know."""
     domain, index = graph.domain, RegionIndex(prior.marginals, prior.total)
     if prior.folding.inner != domain:

@@ -10,8 +10,9 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.clock import Clock
-from pypgm.domain import Clique, other_labels
+from pypgm.domain import Clique, Domain, other_labels
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
+from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.fit import Fit
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
@@ -19,20 +20,20 @@ from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
+from pypgm.inference.kikuchi import kikuchi_potentials
 from pypgm.inference.kronecker import answer_queries
 from pypgm.inference.local_answers import LocalAnswer, local_answers
-from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers
+from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers, violation_of
 from pypgm.inference.region_index import RegionIndex, maximal
-from pypgm.models.origin import Origin
+from pypgm.memory import check_fits, check_tables_fit, short
+from pypgm.models.estimated_again import requested_again
+from pypgm.models.graphical_model import solved_on_tree
+from pypgm.models.model import Model
+from pypgm.models.recipe import Recipe
 from pypgm.models.region_answer import Method, RegionAnswer
-from pypgm.models.region_parts import (
-    check_answers_fit,
-    check_marginals,
-    kikuchi_potentials,
-    oversaturated_answers,
-)
+from pypgm.models.region_estimate import RegionOracle, region_problem
 from pypgm.models.region_tree import bounded_tree
-from pypgm.models.uncertain import Uncertain
+from pypgm.models.request import Request
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
@@ -43,14 +44,17 @@ if TYPE_CHECKING:
     from pypgm.inference.bounded_tree import BoundedTree
     from pypgm.queries import KroneckerQuery
 
-__all__ = ["RegionGraphModel"]
+__all__ = ["RegionGraphModel", "solved_on_regions"]
 
 _METHODS = get_args(Method)[1:]
 _LEAST_LOG = -1e3  # below that of any positive double
 _HOLDERS = 16  # regions whose tables are compared with an answer from one of them
+_ANSWER_BYTES = 48  # for each cell of a table that is solved for
+_KEPT_BYTES = 24  # for each cell of all tables asked for at a time
+_SUM = 1e-3  # of the total, by which the sum of a region's table may differ from it
 
 
-class RegionGraphModel(Uncertain[RegionAnswer]):
+class RegionGraphModel(Model[RegionAnswer]):
     r"""Pseudo-marginals :math:`\tau_r` over the regions of a graph, which agree where regions meet.
 
     No joint distribution need have them. A clique that a region holds is answered by that region; any other by one of
@@ -80,7 +84,7 @@ class RegionGraphModel(Uncertain[RegionAnswer]):
         Attributes that are functions of those of the graph, and are answered for all the same.
     masks : sequence of (clique, ndarray of bool), optional
         Structural zeros: cliques, and whether each cell may hold records.
-    origin : Origin, optional
+    recipe : Recipe, optional
         The measurements it was estimated from, and how; ``"oversaturated"`` needs them.
     previous : RegionGraphModel, optional
         In adaptive measuring, the model before the last measurement: its junction tree is grown, in the order of
@@ -136,14 +140,14 @@ class RegionGraphModel(Uncertain[RegionAnswer]):
         fit: Fit | None = None,
         folding: Folding | None = None,
         masks: Masks = (),
-        origin: Origin | None = None,
+        recipe: Recipe | None = None,
         previous: RegionGraphModel | None = None,
         tree_cells: float = 1e6,
     ) -> None:
-        super().__init__(graph.domain, total, fit=fit, folding=folding, masks=masks, origin=origin)
+        super().__init__(graph.domain, total, fit=fit, folding=folding, masks=masks, recipe=recipe)
         self.graph = graph
         self.cliques = graph.cliques
-        check_marginals(graph, marginals, self.total)
+        _check_marginals(graph, marginals, self.total)
         if previous is not None and previous.graph.domain != graph.domain:
             labels = other_labels(graph.domain, previous.graph.domain)
             raise ValueError(
@@ -227,9 +231,9 @@ class RegionGraphModel(Uncertain[RegionAnswer]):
             "combined": lambda cliques, clock: combined_answers(index, self._bounded_within(clock), cliques, clock),
             "submodel": partial(submodel_answers, index),
             "expanded": partial(expanded_answers, self.graph, index),
-            "oversaturated": partial(oversaturated_answers, self, index),
+            "oversaturated": self._oversaturated,
         }
-        check_answers_fit(domain, cliques)
+        _check_answers_fit(domain, cliques)
         found = {c: self._from_region(c) for c in cliques if index.holds(c)}
         outside = [c for c in cliques if c not in found]
         if outside:
@@ -260,6 +264,25 @@ class RegionGraphModel(Uncertain[RegionAnswer]):
             tables = bounded.tree.tables(bounded.potentials, 1.0, self.folding.evidence(evidence))
         return bounded.tree, tables, maximal(self.graph.regions)
 
+    def _oversaturated(self, cliques: Sequence[Clique], clock: Clock) -> list[LocalAnswer]:
+        """Estimate again from the measurements, on the saturated graph with the cliques among its regions."""
+        if self.recipe is None:
+            raise ValueError("method 'oversaturated' needs a model with its measurements, estimated with a named loss")
+        graph = RegionGraph.saturated(self.graph.domain, self.cliques, extra=cliques)
+        request = requested_again(self, self.recipe, clock)(self.recipe.measurements, self.recipe.prior)
+        wider, _ = solved_on_regions(request, graph)
+        sweeps = 0 if wider.fit is None else wider.fit.iterations
+        clock.over = wider.fit is not None and wider.fit.status == "time"
+        answers = []
+        for clique in cliques:
+            values = wider.marginals[clique].datavector() / wider.total
+            answers.append(LocalAnswer(values, violation_of(self._index, clique, values), np.inf, sweeps))
+        return answers
+
+    def estimated_again(self, request: Request, *, is_prior: bool = False) -> Model[Any]:
+        """Return the model of another request, on the same graph; a prior of it on a junction tree."""
+        return solved_on_tree(request)[0] if is_prior else solved_on_regions(request, self.graph)[0]
+
     def archive(self) -> dict[str, Any]:
         """Return the fields of the model's file."""
         own = {"regions": self.graph.regions, "edges": self.graph.edges, "tree_cells": self.tree_cells}
@@ -274,3 +297,43 @@ class RegionGraphModel(Uncertain[RegionAnswer]):
         others = [float(np.abs(t - tables[0]).sum()) / self.total for t in tables[1:]]
         violation = sum(others) / len(others) if others else 0.0
         return Factor.over(self.graph.domain.project(clique), tables[0]), "region", violation
+
+
+def solved_on_regions(request: Request, oracle: RegionOracle) -> tuple[RegionGraphModel, CliqueVector]:
+    """Return the model that minimises the loss of a request over a region graph, and where the search started."""
+    if request.method != "accelerated":
+        needed = "an estimate over a region graph needs method='accelerated' and no stepsize"
+        raise ValueError(f"{needed}, got {request.method!r}")
+    problem = region_problem(request, oracle)
+    potentials, marginals, fit = accelerated(problem, request.options)
+    model = RegionGraphModel(
+        problem.graph,
+        marginals,
+        request.total,
+        potentials=potentials,
+        fit=fit,
+        folding=request.folding,
+        masks=request.masks,
+        previous=request.first if isinstance(request.first, RegionGraphModel) else None,
+    )
+    return model, problem.start
+
+
+def _check_marginals(graph: RegionGraph, marginals: CliqueVector, total: float) -> None:
+    """Raise ``ValueError`` unless there is a non-negative table for each region, all with the same sum."""
+    if marginals.cliques != graph.regions:
+        raise ValueError(f"marginals need a table for each of {graph.regions[:6]} …, got {marginals!r}")
+    if not (np.isfinite(marginals.values).all() and (marginals.values >= 0).all()):
+        raise ValueError("marginals need finite entries of at least 0")
+    for i, region in enumerate(graph.regions):
+        mass = float(marginals.table(i).sum())
+        if abs(mass - total) > _SUM * total:
+            raise ValueError(f"the marginal of region {region} needs the sum {total:.6g}, got {mass:.6g}")
+
+
+def _check_answers_fit(domain: Domain, cliques: Sequence[Clique]) -> None:
+    """Raise ModelTooLargeError, naming a clique and its largest attribute, unless tables over cliques fit."""
+    check_tables_fit(domain, cliques, _ANSWER_BYTES)
+    needed = sum(map(domain.size, distinct := set(cliques)))
+    told = f"{len(distinct)} answers need {short(needed)} cells"
+    check_fits(_KEPT_BYTES * needed, None, told, "ask for fewer at a time")

@@ -4,21 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.independence import independent_potentials
+from pypgm.models.estimated_model import EstimatedModel
 
 if TYPE_CHECKING:
-    from pypgm.clique_vector import CliqueVector
     from pypgm.domain import Clique, Domain
     from pypgm.estimation.constraint import Masks
     from pypgm.estimation.fit import SolverOptions
     from pypgm.estimation.loss import Loss
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.inference.folding import Folding
-    from pypgm.models.queryable import Queryable
 
-__all__ = ["Request"]
+__all__ = ["Prior", "Request"]
+
+Prior = EstimatedModel | CliqueVector | None
+"""A model to start from and stay near; where an estimate is done again, the logs that it started from."""
 
 
 @dataclass(frozen=True)
@@ -55,11 +58,11 @@ class Request:
     method: str
     folding: Folding
     masks: Masks
-    prior: Queryable[Any] | CliqueVector | None = None
-    warm_start: Queryable[Any] | None = None
+    prior: Prior = None
+    warm_start: EstimatedModel | None = None
 
     @property
-    def first(self) -> Queryable[Any] | CliqueVector | None:
+    def first(self) -> Prior:
         """The prior or the warm start."""
         return self.warm_start if self.prior is None else self.prior
 

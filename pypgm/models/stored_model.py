@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from pypgm.estimation.fit import Fit
     from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
-    from pypgm.models.base import Model
 
 __all__ = [
     "READERS",
@@ -33,8 +32,8 @@ __all__ = [
     "domain_of",
     "fields_of",
     "in_module",
+    "message_of",
     "model_of_archive",
-    "told",
 ]
 
 
@@ -149,7 +148,7 @@ class Stored(ABC):
         return unpickled, (file_bytes(self.archive()),)
 
 
-def fields_of(model: ReleasedModel | Model[Any], kind: str) -> dict[str, Any]:
+def fields_of(model: ReleasedModel, kind: str) -> dict[str, Any]:
     """Return the fields of the file of a model of any kind."""
     domain = {"attributes": model.domain.attributes, "shape": model.domain.shape, "labels": dict(model.domain.labels)}
     return {"kind": kind, **domain, "not_private": model.not_private}
@@ -165,11 +164,11 @@ def model_of_archive(fields: dict[str, Any], path: str) -> ReleasedModel:
     try:
         model = _reader(fields["kind"])(fields)
         model.not_private = fields.get("not_private", "")
-        origin = getattr(model, "origin", None)
-        model.not_private = joined_marks([model, *(() if origin is None else origin.measurements)])
+        recipe = getattr(model, "recipe", None)
+        model.not_private = joined_marks([model, *(() if recipe is None else recipe.measurements)])
         _check_numbers(model)
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        raise ValueError(f"{path}: not a whole pypgm model file ({told(error)})") from error
+        raise ValueError(f"{path}: not a whole pypgm model file ({message_of(error)})") from error
     return model
 
 
@@ -193,7 +192,7 @@ def in_module(module: str, name: str) -> Any:  # noqa: ANN401 - a function or a 
     return getattr(importlib.import_module(module), name)
 
 
-def told(error: Exception) -> str:
+def message_of(error: Exception) -> str:
     """Return what an error of a reader says; a `KeyError` says its key alone."""
     return f"{error} is missing" if isinstance(error, KeyError) else str(error)
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.clock import Clock
 from pypgm.domain import other_labels
 from pypgm.estimation.constraint import with_zeros
 from pypgm.estimation.methods import check_estimate_fits
@@ -17,7 +18,7 @@ from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
-from pypgm.models.model import GraphicalModel
+from pypgm.inference.calibrated import Calibrated
 from pypgm.models.request import Request
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ def tree_problem(request: Request, tree: JunctionTree | None = None) -> TreeProb
     """
     options, masks, cliques = request.options, request.masks, request.cliques
     earlier = _earlier(request)
-    scopes = () if earlier is None else earlier.potentials.cliques
+    scopes = () if earlier is None else earlier.cliques
     lost = _not_held(scopes, cliques)
     if tree is None:
         wider = cliques if request.prior is None else [*cliques, *lost]
@@ -84,15 +85,13 @@ def _not_held(scopes: Sequence[Clique], cliques: Sequence[Clique]) -> list[Cliqu
     return [s for s, near in among if not any(held.issuperset(s) for held in near)]
 
 
-def _earlier(request: Request) -> GraphicalModel | None:
-    """Return a model to start from, if any; raise unless it is exact, over the same attributes and mappings."""
+def _earlier(request: Request) -> CliqueVector | None:
+    """Return the potentials of a model to start from, if any; raise unless it is exact, over the same attributes."""
     model, folding = request.first, request.folding
     role = "warm_start" if request.prior is None else "prior"
-    if isinstance(model, CliqueVector):
-        return GraphicalModel(model, request.total, folding=folding)
-    if model is None:
-        return None
-    if not isinstance(model, GraphicalModel):
+    if model is None or isinstance(model, CliqueVector):
+        return model
+    if not model.is_exact:
         got = type(model).__name__
         raise TypeError(f"{role} needs a GraphicalModel, got {got}: one of the same oracle, here the exact one")
     if model.domain != folding.domain:
@@ -100,32 +99,34 @@ def _earlier(request: Request) -> GraphicalModel | None:
         raise ValueError(f"{role} needs a model over {folding.domain}, got one over {model.domain}{labels}")
     if model.folding.as_lists() != folding.as_lists():
         raise ValueError(f"{role} needs a model with the same mappings among its constraints")
-    return model if model.total else GraphicalModel(model.potentials, 1.0, tree=model.tree, folding=folding)
+    return model.potentials
 
 
-def start_from(tree: JunctionTree, earlier: GraphicalModel, total: float, n_threads: int) -> CliqueVector:
-    """Return potentials on a tree's cliques that make it an earlier model, as far as they can.
+def start_from(tree: JunctionTree, earlier: CliqueVector, total: float, n_threads: int) -> CliqueVector:
+    """Return potentials on a tree's cliques that make it an earlier model, given by its own, as far as they can.
 
     Each table goes to the smallest clique that holds it. Where some are held by none, proportional fitting makes up for
     them: the start then has the earlier model's marginals, mixed with a hundredth of its independent model's.
     """
     start = CliqueVector(tree.domain, tree.cliques)
-    homes = [start.find(scope) for scope in earlier.potentials.cliques]
+    homes = [start.find(scope) for scope in earlier.cliques]
     complete = None not in homes
-    for i, (scope, home) in enumerate(zip(earlier.potentials.cliques, homes, strict=True)):
+    for i, (scope, home) in enumerate(zip(earlier.cliques, homes, strict=True)):
         if home is not None:
-            own = earlier.potentials.table(i)
+            own = earlier.table(i)
             # What has to be fitted must be within reach of fitting.
             start.add(home, scope, own if complete else np.maximum(own, own.max() - _DEEPEST))
     if complete:
         return start
-    average = _mixed_marginals(tree, earlier) * total
+    average = _mixed_marginals(tree, earlier, n_threads) * total
     return start.like(Oracle(tree, total, n_threads).with_marginals(average, start.values))
 
 
-def _mixed_marginals(tree: JunctionTree, model: GraphicalModel) -> NDArray[np.float64]:
+def _mixed_marginals(tree: JunctionTree, earlier: CliqueVector, n_threads: int) -> NDArray[np.float64]:
     """Return the probabilities a model gives a tree's cliques, and a little of those of independent attributes."""
-    tables = model.project_many([*tree.cliques, *((a,) for a in tree.domain)])
+    own = JunctionTree.of(earlier)
+    answers = Calibrated.of(own, own.tables(earlier, 1.0, n_threads=n_threads), 1.0)
+    tables = answers.project_many([*tree.cliques, *((a,) for a in tree.domain)], Clock(n_threads=n_threads))
     singles = {t.domain.attributes[0]: t.normalize() for t in tables[len(tree.cliques) :]}
     mixed = []
     for table in tables[: len(tree.cliques)]:

@@ -11,7 +11,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
-from pypgm.models.model import GraphicalModel
+from pypgm.models.graphical_model import GraphicalModel
 from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.mrf.encoding import Field, centred_field
 from pypgm.mrf.sampling import sample

@@ -92,7 +92,7 @@ def answers(found: Any) -> dict[str, Any]:
         "pair": model.project(domain.attributes[:2]).values.ravel().tolist(),
         "given": model.query(domain.attributes[0], {domain.attributes[1]: 0}).values.ravel().tolist(),
     }
-    if getattr(model, "origin", None) is not None:
+    if getattr(model, "recipe", None) is not None:
         told["expected_error"] = model.expected_error(domain.attributes[0], draws=3).values.ravel().tolist()
     if hasattr(found, "ledger"):
         lines = [[one.what, one.on, one.noise, str(one.cost)] for one in found.ledger.lines]

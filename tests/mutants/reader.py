@@ -285,7 +285,7 @@ MUTANTS = [
 MUTANTS += [
     Mutant(
         "measurements read from a file lose their mark",
-        "pypgm.models.origin",
+        "pypgm.models.stored_measurements",
         '"query": query}',
         '"query": query, "not_private": ""}',
         kept,

@@ -1,15 +1,13 @@
-"""What a model was estimated from: enough to estimate it again from other answers, and to keep it in a file."""
+"""Measurements as JSON and arrays, and back: how their queries are kept in a file."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
-from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.fields import check_fields
 from pypgm.files.format import MATRIX, QUERY
@@ -30,10 +28,7 @@ from pypgm.queries import (
 from pypgm.queries.entries import SparseArray
 from pypgm.queries.folded import Folded
 
-if TYPE_CHECKING:
-    from pypgm.models.queryable import Queryable
-
-__all__ = ["Earlier", "Origin", "QueryTooLargeError", "packed_measurements", "unpacked_measurements"]
+__all__ = ["QueryTooLargeError", "packed_measurements", "unpacked_measurements"]
 
 _KEPT = (AllRange, Contrasts, Folded, Identity, Kronecker, Matrix, Partition, Prefix, RangeList, Subset, Union)
 _CLASSES: dict[str, Callable[..., LinearQuery]] = {kind.__name__: kind for kind in _KEPT}
@@ -41,94 +36,6 @@ _CLASSES: dict[str, Callable[..., LinearQuery]] = {kind.__name__: kind for kind 
 
 _CELL_BYTES = 16  # that a query may take for each cell it is on
 _DENSE_ENTRIES = 1 << 22
-
-Again = Callable[..., Callable[..., "Queryable[Any]"]]
-"""Returns how to make a model like one given from other answers to the same queries, and another prior where one is
-given: by its origin (that of a prior: how to make such a prior), on a clock's threads, within its time (the fit says
-whether that ended it), and on another region graph where one is given."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Origin:
-    """Measurements and options of an estimate, over the attributes that inference ran on.
-
-    Attributes
-    ----------
-    measurements : tuple of LinearMeasurement
-        The noisy answers.
-    total_is_known : bool
-        Whether the number of records was given, not estimated.
-    options : dict
-        Those of the estimate: loss, method, stop, stepsize, iterations, tolerance.
-    prior : CliqueVector or None
-        Potentials of the prior; on a region graph the logs of its marginals that the estimate started from.
-    earlier : Earlier or None
-        Where the prior itself was estimated from some of these measurements: from which, and how.
-    again : callable
-        How to estimate it again from other answers to the same queries.
-    """
-
-    measurements: tuple[LinearMeasurement, ...]
-    total_is_known: bool
-    options: Mapping[str, Any]
-    prior: CliqueVector | None
-    again: Again = field(repr=False)
-    earlier: Earlier | None = None
-
-    def packed(self) -> dict[str, Any]:
-        """Return it as JSON and arrays; see `packed_measurements`."""
-        prior, earlier = self.prior, self.earlier
-        return {
-            "total_is_known": self.total_is_known,
-            "options": dict(self.options),
-            "measurements": packed_measurements(self.measurements),
-            "prior": None if prior is None else {"cliques": prior.cliques, "values": prior.values},
-            "earlier": None if earlier is None else earlier.origin.packed(),
-        }
-
-    @classmethod
-    def unpacked(cls, domain: Domain, fields: Mapping[str, Any], again: Again) -> Origin:
-        """Undo `packed`; ``ValueError``, ``KeyError`` or ``TypeError`` where something does not fit."""
-        measurements = unpacked_measurements(domain, fields["measurements"])
-        prior = None if fields["prior"] is None else CliqueVector(domain, **fields["prior"])
-        if prior is not None and not (prior.values < np.inf).all():  # -inf is a structural zero
-            raise ValueError("the logs of a prior are finite or -inf, got NaN or inf")
-        earlier = None
-        if fields["earlier"] is not None:
-            earlier = Earlier.of(cls.unpacked(domain, fields["earlier"], again), measurements)
-            if earlier is None:
-                raise ValueError("the prior was estimated from other measurements than those there are")
-        return cls(measurements, fields["total_is_known"], fields["options"], prior, again, earlier)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Earlier:
-    """What a prior was estimated from, where that is part of what the estimate after it rests on.
-
-    Attributes
-    ----------
-    origin : Origin
-        The prior's.
-    numbers : tuple of int
-        Which measurements of the later estimate it saw.
-    """
-
-    origin: Origin
-    numbers: tuple[int, ...]
-
-    @classmethod
-    def of(cls, origin: Origin | None, measurements: Sequence[LinearMeasurement]) -> Earlier | None:
-        """Return it for a prior's origin; None where it saw other answers, or nothing is known of it."""
-        if origin is None:
-            return None
-        places: dict[Clique, list[int]] = {}
-        for i, m in enumerate(measurements):
-            places.setdefault(m.clique, []).append(i)
-        numbers = [
-            next((i for i in places.get(one.clique, ()) if np.array_equal(measurements[i].values, one.values)), -1)
-            for one in origin.measurements
-        ]
-        return None if -1 in numbers else cls(origin, tuple(numbers))
 
 
 class QueryTooLargeError(ValueError):

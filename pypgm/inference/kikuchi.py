@@ -1,0 +1,30 @@
+"""The joint weights that marginals over a region graph stand for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from pypgm.clique_vector import CliqueVector
+    from pypgm.graphs.region_graph import RegionGraph
+
+__all__ = ["kikuchi_potentials"]
+
+
+def kikuchi_potentials(graph: RegionGraph, marginals: CliqueVector, total: float) -> CliqueVector:
+    r"""Return the natural logs of :math:`\prod_r \tau_r^{c_r}`, :math:`c_r` the Bethe counting numbers.
+
+    Of all joint weights it is the one whose generalised belief propagation has these marginals for a fixed point; on
+    the regions of a junction tree it is the distribution itself. Where a larger region rules a cell out, a smaller one
+    of negative number need not say so too.
+    """
+    logs = (marginals / total).log()
+    for i, number in enumerate(graph.counting_numbers("bethe")):
+        cells = logs.table(i)
+        held = cells > -np.inf
+        cells[held] *= number
+        if number <= 0:
+            cells[~held] = 0.0
+    return logs

@@ -1,0 +1,44 @@
+"""What starts, errors and refinements of an estimate need of a model, whatever its kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from pypgm.models.stored_model import ReleasedModel
+
+if TYPE_CHECKING:
+    from pypgm.clique_vector import CliqueVector
+    from pypgm.estimation.constraint import Masks
+    from pypgm.factor import Factor
+    from pypgm.inference.folding import Folding
+    from pypgm.models.recipe import Recipe
+
+__all__ = ["EstimatedModel"]
+
+
+class EstimatedModel(ReleasedModel, Protocol):
+    """A model that may have been estimated from measurements."""
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether marginals are those of one joint distribution."""
+
+    @property
+    def marginals(self) -> CliqueVector:
+        """Counts, over the cliques or regions of the model."""
+
+    @property
+    def folding(self) -> Folding:
+        """The attributes that inference runs on, and those that follow from them."""
+
+    @property
+    def masks(self) -> Masks:
+        """Structural zeros."""
+
+    @property
+    def recipe(self) -> Recipe | None:
+        """What it was estimated from, and how."""
+
+    def project_many(self, cliques: Sequence[str | Iterable[str]], *, n_threads: int = 0) -> Sequence[Factor]:
+        """Return the marginals of many cliques in counts, in the order asked."""
