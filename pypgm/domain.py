@@ -195,8 +195,8 @@ class Domain:
             return self._index[attribute]
         except (KeyError, TypeError):
             near = nearest(str(attribute), self.attributes)
-            told = f"unknown attribute {attribute!r}{near}; the domain has {listed(self.attributes)}"
-            raise ValueError(told) from None
+            message = f"unknown attribute {attribute!r}{near}; the domain has {listed(self.attributes)}"
+            raise ValueError(message) from None
 
     def indices(self, attributes: str | Iterable[str]) -> tuple[int, ...]:
         """Return the positions of some attributes, in the order given.

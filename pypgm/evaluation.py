@@ -65,8 +65,8 @@ class Evaluation:
         clique, value = self.worst
         warning = f"; not private: {self.not_private}" if self.not_private else ""
         number = "1 clique" if len(self.cliques) == 1 else f"{len(self.cliques)} cliques"
-        told = f"{self.metric} over {number}: mean {self.mean:.4g}, worst {value:.4g} ({', '.join(clique)}){warning}"
-        return escaped(told)
+        text = f"{self.metric} over {number}: mean {self.mean:.4g}, worst {value:.4g} ({', '.join(clique)}){warning}"
+        return escaped(text)
 
     def __repr__(self) -> str:
         return f"Evaluation({self})"

@@ -57,8 +57,8 @@ def check_fits(
     limit = memory_limit(max_bytes)
     if needed > limit:
         gib = short(needed >> 30) if isinstance(needed, int) and needed >> 40 else f"{needed / _GIB:.3g}"
-        told = what if isinstance(what, str) else what()
-        raise ModelTooLargeError(f"{told}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: {way_out}")
+        text = what if isinstance(what, str) else what()
+        raise ModelTooLargeError(f"{text}; all tables need {gib} GiB, the limit is {limit / _GIB:.3g} GiB: {way_out}")
 
 
 def check_tables_fit(

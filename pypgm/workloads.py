@@ -314,8 +314,8 @@ def as_workload(domain: Domain, given: Workload | int | str | Iterable[str | Ite
 def check_listable(domain: Domain, k: int) -> None:
     """Raise ``ModelTooLargeError`` where the marginals of k attributes are more than memory can list."""
     number = math.comb(len(domain), k)
-    told = f"{len(domain):,} attributes have {short(number)} marginals of {k}"
-    check_fits(_MARGINAL_BYTES * number, None, told, "drop attributes, or pass a workload of fewer marginals")
+    what = f"{len(domain):,} attributes have {short(number)} marginals of {k}"
+    check_fits(_MARGINAL_BYTES * number, None, what, "drop attributes, or pass a workload of fewer marginals")
 
 
 def _all_of_size(domain: Domain, k: int, max_cells: int | None) -> list[Clique]:

@@ -1,5 +1,5 @@
 #pragma once
-// Pairs of tables to be multiplied and summed, told by what they are in message passing.
+// Pairs of tables to be multiplied and summed, by their part in message passing.
 #include <cstddef>
 #include <cstdint>
 #include <vector>

@@ -99,7 +99,7 @@ void bind_reduce(py::module_& m) {
   expand("expand_assign", &bound_expand<Expand::assign>, "Repeat a small table along the axes it lacks.");
   expand("expand_add", &bound_expand<Expand::add>, "Add a small table to a large one, in place.");
   m.def("stack_tables", &stack_tables, py::arg("sizes"), py::arg("axes"), py::arg("tables").noconvert(),
-        "Put tables one behind the other, the axes of each in ascending order of their attribute indices.");
+        "Pack tables, the axes of each in ascending order of their attribute indices.");
 }
 
 }  // namespace pypgm::bind

@@ -20,11 +20,11 @@ PyObject* call_bound(PyObject* self, PyObject* const* args, Py_ssize_t n_args, P
   if (result != nullptr || PyErr_ExceptionMatches(PyExc_TypeError) == 0) return result;
   py::error_already_set raised;
   const std::string text = py::str(raised.value());
-  const std::size_t told = text.find("\nInvoked with: ");
-  if (told == std::string::npos) {
+  const std::size_t end = text.find("\nInvoked with: ");
+  if (end == std::string::npos) {
     raised.restore();
   } else {
-    PyErr_SetString(PyExc_TypeError, text.substr(0, told).c_str());
+    PyErr_SetString(PyExc_TypeError, text.substr(0, end).c_str());
   }
   return nullptr;
 }

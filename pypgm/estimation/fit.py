@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ITERATIONS", "Fit", "FitState", "SolverOptions", "Status", "Stop", "warn_if_interrupted"]
 
-ITERATIONS = 5000  # that an estimate takes at most, unless it is told otherwise
+ITERATIONS = 5000  # the default limit on the oracle calls of an estimate
 
 Status = Literal["validated", "converged", "iterations", "time", "callback", "interrupted"]
 Stop = Literal["validated", "optimum"]
@@ -84,7 +84,7 @@ class SolverOptions:
     Attributes
     ----------
     keeps : bool
-        Whether Ctrl-C ends the estimate with the best so far; else it goes through.
+        Whether Ctrl-C ends the estimate with the best so far; else it is raised.
 
     Raises
     ------

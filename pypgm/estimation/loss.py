@@ -54,7 +54,7 @@ class Loss(ABC):
 
     @abstractmethod
     def on(self, domain: Domain, cliques: Sequence[Clique]) -> Evaluate:
-        """Return the loss as a function of the tables of given cliques, one behind the other in a flat vector.
+        """Return the loss as a function of the packed tables of given cliques.
 
         A table holds each clique it reads.
         """

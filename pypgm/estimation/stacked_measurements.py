@@ -32,7 +32,7 @@ class StackedMeasurements:
     domain : Domain
         All attributes.
     cliques : sequence of cliques
-        Whose tables stand in the vector, one behind the other, each in the domain's order.
+        Whose tables are packed in the vector, each in the domain's order.
     measurements : sequence of LinearMeasurement
         Each on attributes of one of the cliques.
     unit : float

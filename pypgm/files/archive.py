@@ -64,8 +64,8 @@ def parse_archive(file: BinaryIO, name: str, max_bytes: float | None = None) -> 
     start = file.read(START)
     kind = file_kind(start)
     if not start.startswith(ZIP_MAGIC) or kind not in {ARCHIVE, RELEASE}:
-        told = f"it is {kind or 'of another kind'}" if start else "it is empty"
-        raise ValueError(f"{name}: not a whole pypgm model file ({told})")
+        reason = f"it is {kind or 'of another kind'}" if start else "it is empty"
+        raise ValueError(f"{name}: not a whole pypgm model file ({reason})")
     try:
         members = Members(file, name, max_bytes)
         header = json.loads(members.read(HEADER).tobytes().decode(), object_pairs_hook=_unique)
@@ -88,8 +88,8 @@ def parse_archive(file: BinaryIO, name: str, max_bytes: float | None = None) -> 
     except MemoryError:
         raise
     except Exception as error:
-        told = str(error) if type(error) is ValueError else "cut off, damaged, or of another kind"
-        raise ValueError(f"{name}: not a whole pypgm model file ({told})") from None
+        reason = str(error) if type(error) is ValueError else "cut off, damaged, or of another kind"
+        raise ValueError(f"{name}: not a whole pypgm model file ({reason})") from None
 
 
 def _split(fields: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:

@@ -71,5 +71,5 @@ def parse_file(file: BinaryIO, name: str, max_bytes: float | None = None) -> Fie
     except MemoryError:
         raise
     except Exception as error:
-        told = str(error) if type(error) is ValueError else "cut off, damaged, or of another kind"
-        raise ValueError(f"{name}: not a whole pypgm model file ({told})") from None
+        reason = str(error) if type(error) is ValueError else "cut off, damaged, or of another kind"
+        raise ValueError(f"{name}: not a whole pypgm model file ({reason})") from None

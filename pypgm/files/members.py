@@ -69,8 +69,8 @@ class Members:
         self._left = _listed(self._archive, size)
         text = self._left[HEADER].file_size
         needed = _TEXT * text + sum(info.file_size for one, info in self._left.items() if one != HEADER)
-        told = f"{name} unpacks to a header of {text:,} bytes and {len(self._left) - 1:,} arrays"
-        check_fits(needed, max_bytes, told, _WAY_OUT)
+        what = f"{name} unpacks to a header of {text:,} bytes and {len(self._left) - 1:,} arrays"
+        check_fits(needed, max_bytes, what, _WAY_OUT)
 
     def __len__(self) -> int:
         """Return how many arrays were not read yet."""

@@ -301,7 +301,7 @@ class JunctionTree:
         return self.split(cells)
 
     def split(self, cells: NDArray[np.float64]) -> list[Factor]:
-        """Return the tables of the tree's cliques, which stand one behind the other in the order of `nodes`."""
+        """Return the tables of the tree's cliques, which are packed in the order of `nodes`."""
         domains = [self.domain.project(node.clique) for node in self.nodes]
         parts = np.split(cells, np.cumsum([domain.size() for domain in domains])[:-1])
         return [Factor.over(domain, part) for domain, part in zip(domains, parts, strict=True)]

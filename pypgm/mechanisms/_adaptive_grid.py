@@ -137,9 +137,9 @@ def adaptive_grid(
     run.close()
     released = estimate_from_better_start(run, [*singles, *doubles, *tree], start)
     log = [_line(m, step) for step, taken in enumerate((singles, doubles, tree), 1) for m in taken]
-    told = ", ".join(map(str, shares))
+    split = ", ".join(map(str, shares))
     return run.release(
-        released, [*singles, *doubles, *tree], log, targets=targets or None, split=told, threshold=threshold
+        released, [*singles, *doubles, *tree], log, targets=targets or None, split=split, threshold=threshold
     )
 
 

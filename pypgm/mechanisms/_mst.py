@@ -125,8 +125,8 @@ def _check_counts(run: Run) -> None:
     check_listable(run.domain, min(2, len(run.domain)))
     size = run.domain.size
     pair = max(itertools.combinations(run.domain.attributes, 2), key=size, default=run.domain.attributes)
-    told = f"mst compares all pairs, and {pair} has {short(size(pair))} cells"
-    check_fits(_COUNT_BYTES * size(pair), None, told, "make bins wider")
+    what = f"mst compares all pairs, and {pair} has {short(size(pair))} cells"
+    check_fits(_COUNT_BYTES * size(pair), None, what, "make bins wider")
     centre = max(run.domain.attributes, key=lambda a: size((a,)))
     run.check_fits([(a,) if a == centre else (a, centre) for a in run.domain])
 

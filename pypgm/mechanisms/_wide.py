@@ -193,7 +193,7 @@ def _measure_pairs(
     runs: Collection[str],
     known: Sequence[LinearMeasurement],
 ) -> tuple[list[LinearMeasurement], GraphicalModel | RegionGraphModel | None]:
-    """Measure pairs as is drawn, and again as a model of these answers tells; return also that, if it is the last."""
+    """Measure pairs as drawn, and again as a model of these answers suggests; return also that, if it is the last."""
     ledger = run.table.ledger
     if run.total == 0:
         return [], None
@@ -206,13 +206,13 @@ def _measure_pairs(
         return _measure(run, drawn, pairs, ledger.remaining()), None
     measured = _measure(run, drawn, pairs, ledger.remaining() * _LOOK)
     rough = run.fit([*run.given, *known, *measured], start.model(run.domain), _ROUGH)
-    told: Mapping[Clique, tuple[Resolution, float]] = {}
+    suggested: Mapping[Clique, tuple[Resolution, float]] = {}
     try:
-        told = choices.told(rough)
+        suggested = choices.suggested(rough)
     except KeyboardInterrupt:
         mark_interrupted(rough)
-    worth = {pair: pairs[pair] * gain for pair, (_, gain) in told.items()}
-    asked = {pair: resolution for pair, (resolution, _) in told.items()}
+    worth = {pair: pairs[pair] * gain for pair, (_, gain) in suggested.items()}
+    asked = {pair: resolution for pair, (resolution, _) in suggested.items()}
     measured += _measure(run, asked or drawn, worth or pairs, ledger.remaining())
     return measured, rough if run.ended(rough) else None
 

@@ -1,4 +1,4 @@
-"""Choices of what each pair of attributes is asked: blind, drawn privately, or told by a model."""
+"""Choices of what each pair of attributes is asked: blind, drawn privately, or suggested by a model."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Choices:
         each = rho / len(numbers)
         return _asked({pair: candidates[selector.select(among, rho=each)][1] for pair, among in numbers.items()})
 
-    def told(self, model: GraphicalModel | RegionGraphModel) -> dict[Clique, tuple[Resolution, float]]:
+    def suggested(self, model: GraphicalModel | RegionGraphModel) -> dict[Clique, tuple[Resolution, float]]:
         """Return what each pair would best be asked if a model were right, and how much of its risk is due to noise."""
         best: dict[Clique, tuple[Resolution, float]] = {}
         tables = model.project_many(list(self._found))

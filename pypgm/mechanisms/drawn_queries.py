@@ -103,8 +103,10 @@ class DrawnQueries:
         rounds.add(offsets, [(int(self._starts[clique]) + cell, flag) for clique, cell, flag in drawn])
         self._rounds[rate] = rounds
         self._n_rounds += 1
-        told = [(self.cliques[clique], cell, is_complement) for clique, cell, is_complement in drawn]
-        self.log += [{"clique": c, "cell": cell, "complement": flag, "round": self._n_rounds} for c, cell, flag in told]
+        named = [(self.cliques[clique], cell, is_complement) for clique, cell, is_complement in drawn]
+        self.log += [
+            {"clique": c, "cell": cell, "complement": flag, "round": self._n_rounds} for c, cell, flag in named
+        ]
 
     def query(self, number: int) -> Drawn:
         """Return the query at a position among all cells, and then all complements."""
@@ -174,7 +176,7 @@ def release_of(
 ) -> Release:
     """Return the release of a run: its total is measured where it is private, then it learns, then it estimates.
 
-    Ctrl-C while it learns, once a query is drawn, leaves what was learnt; in the estimate that follows it goes through.
+    Ctrl-C while it learns, once a query is drawn, leaves what was learnt; in the estimate that follows it is raised.
 
     Parameters
     ----------
@@ -218,14 +220,14 @@ def _check_learns(run: Run, cliques: Sequence[Clique], samples: int) -> None:
     """Raise `ModelTooLargeError` where the queries, or a round's records, would not fit: before anything is spent."""
     cells, values = sum(map(run.domain.size, cliques)), sum(run.domain.shape)
     most = run.max_bytes
-    told = f"{short(2 * cells)} queries on {len(cliques):,} marginals"
-    check_fits(_CELL_BYTES * cells, most, told, "pass a workload of fewer or smaller marginals, or max_bytes")
-    told = f"{samples:,} samples a round over {short(values)} values"
-    check_fits(_VALUE_BYTES * samples * values, most, told, "pass fewer samples, or max_bytes")
+    what = f"{short(2 * cells)} queries on {len(cliques):,} marginals"
+    check_fits(_CELL_BYTES * cells, most, what, "pass a workload of fewer or smaller marginals, or max_bytes")
+    what = f"{samples:,} samples a round over {short(values)} values"
+    check_fits(_VALUE_BYTES * samples * values, most, what, "pass fewer samples, or max_bytes")
 
 
 def _interrupted(learn: Learn, queries: DrawnQueries, total: float) -> bool:
-    """Learn; return whether Ctrl-C ended it, which goes through where no query has been drawn."""
+    """Learn; return whether Ctrl-C ended it, which is raised where no query has been drawn."""
     try:
         learn(queries, total)
     except KeyboardInterrupt:

@@ -145,7 +145,7 @@ def joined(
     """Return the parents with their numbers of children, and the kept children with their context.
 
     One parent, with all their children, is one record of the first and at most `max_children` of the second, whoever
-    else is in the tables. The arguments are those of `synthesize_related`, which is where their errors are told. The
+    else is in the tables. The arguments are those of `synthesize_related`, which raises their errors. The
     schemas of the tables become schemas of what is returned, rules and records per person included.
 
     Examples

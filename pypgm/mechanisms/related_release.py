@@ -190,8 +190,8 @@ class RelatedRelease:
             "measured": _digest([self.parents, self.children]),
         }
         for name, release in zip(_FILES, (self.parents, self.children), strict=True):
-            told = replace(release, options={**release.options, _KEY: shared})
-            told.save(Path(directory) / name)
+            marked = replace(release, options={**release.options, _KEY: shared})
+            marked.save(Path(directory) / name)
 
     @classmethod
     def load(cls, directory: str | os.PathLike[str], *, max_bytes: float | None = None) -> RelatedRelease:

@@ -61,7 +61,7 @@ class RoundsLikelihood:
         return np.concatenate(cells), np.concatenate(offsets), rows, begins
 
     @cached_property
-    def _told(self) -> tuple[Array, Array, float]:
+    def _evidence(self) -> tuple[Array, Array, float]:
         """How many each round drew; how often each cell was, less its complement; and offsets of all of them."""
         net = np.zeros(self._n_cells)
         for _, _, drawn, _ in self._rounds:
@@ -73,7 +73,7 @@ class RoundsLikelihood:
     def loss(self, base: Array) -> tuple[float, Array]:
         """Return the negative log-likelihood for the scores without offsets, and its gradient, shape (cells,)."""
         cells, offsets, rows, begins = self._whole
-        counts, net, fixed = self._told
+        counts, net, fixed = self._evidence
         is_large = np.abs(base) > _LARGE
         large, own = np.flatnonzero(is_large), is_large[cells]
         scores = np.tile(base[large], (counts.size, 1))

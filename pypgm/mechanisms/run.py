@@ -157,7 +157,7 @@ class Run:
     name : str
         The mechanism's.
     data : Dataset or PrivateTable
-        Unweighted records, possibly none; or records behind a ledger already, which stay open.
+        Unweighted records, possibly none; or a private table, which stays open.
     epsilon, delta : number, optional
         The guarantee.
     pure : bool
@@ -235,8 +235,9 @@ class Run:
         self._check_possible()
         self.given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
         common = {"oracle": oracle, "noise": noise, "time_limit": self.clock.time_limit, **self._how}
-        told = {n: _told(v) for n, v in common.items() if n not in {"callback", "progress"} and v is not None}
-        self._told: dict[str, object] = told
+        self._options_kept: dict[str, object] = {
+            n: _kept(v) for n, v in common.items() if n not in {"callback", "progress"} and v is not None
+        }
 
     @property
     def max_bytes(self) -> float | None:
@@ -294,18 +295,18 @@ class Run:
         try:
             yield
         except ModelTooLargeError as error:
-            told = f"{self.name} ends with the model it has, which may not explain the last measurement of the release"
-            self._end_full(f"{told}: {error}")
+            end = f"{self.name} ends with the model it has, which may not explain the last measurement of the release"
+            self._end_full(f"{end}: {error}")
 
     def end_where_nothing_fits(self) -> None:
         """Say that no marginal may be asked for its size: what is not spent stays unspent, see `ended`."""
         left = float(self.table.ledger.remaining() / self.rho)
-        told = f"no marginal left to ask fits, with what was measured, in tree_bytes and memory: {self.name} ends"
-        self._end_full(f"{told} with {left:.0%} of the budget unspent")
+        reason = f"no marginal left to ask fits, with what was measured, in tree_bytes and memory: {self.name} ends"
+        self._end_full(f"{reason} with {left:.0%} of the budget unspent")
 
-    def _end_full(self, told: str) -> None:
+    def _end_full(self, reason: str) -> None:
         self._is_full = True
-        warnings.warn(told, RuntimeWarning, stacklevel=5)
+        warnings.warn(reason, RuntimeWarning, stacklevel=5)
 
     def fit(
         self,
@@ -382,12 +383,12 @@ class Run:
         **own: object,
     ) -> Release:
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
-        options = {name: _told(value) for name, value in own.items() if value is not None} | self._told
+        options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
         known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema}
         return Release(model, (*self.given, *measurements), self.table.ledger, self.name, options, **known)
 
 
-def _told(value: object) -> object:
+def _kept(value: object) -> object:
     """Return an option as JSON holds it."""
     if isinstance(value, bool | int | float | str):
         return value

@@ -203,8 +203,8 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
 def _check_tables(domain: Domain, cliques: Collection[Clique]) -> None:
     """Raise `ModelTooLargeError` where the groups of cells of tables in runs would not fit."""
     cells = sum(map(domain.size, cliques))
-    told = f"the strategy measures {len(cliques):,} tables in runs of {short(cells)} cells"
-    check_fits(_CELL_BYTES * cells, None, told, "ask fewer values, in wider bins, or ranges of fewer attributes")
+    what = f"the strategy measures {len(cliques):,} tables in runs of {short(cells)} cells"
+    check_fits(_CELL_BYTES * cells, None, what, "ask fewer values, in wider bins, or ranges of fewer attributes")
 
 
 def _without_small(
@@ -247,7 +247,7 @@ def _factors(clique: Clique, query: LinearQuery | None) -> dict[str, LinearQuery
 
 
 def _levels(workload: Workload) -> dict[str, list[int]]:
-    """Return the numbers of groups that each attribute may be told in: 1, runs where ranges are asked, every value."""
+    """Return the numbers of groups that each attribute may be cut into: 1, runs where ranges are asked, every value."""
     asked = [_factors(c, q) for c, q in zip(workload.cliques, workload.queries, strict=True)]
     in_runs = {a for factors in asked for a, query in factors.items() if not is_every_cell(query)}
     sizes = {a: workload.domain.size((a,)) for factors in asked for a in factors}

@@ -36,16 +36,16 @@ def may_fit(run: Run, clique: Clique, limit: float) -> bool:
 def check_any_fits(run: Run, asked: Sequence[Clique], fitting: Sequence[object], limit: float) -> None:
     """Raise `ModelTooLargeError` where none of some asked marginals fits: before anything is spent."""
     if asked and not fitting:
-        told = f"{run.name} can ask none of {len(asked)} marginals in tree_bytes={limit:g} and memory"
-        raise ModelTooLargeError(f"{told}; the smallest is over {min(asked, key=run.domain.size)}")
+        reason = f"{run.name} can ask none of {len(asked)} marginals in tree_bytes={limit:g} and memory"
+        raise ModelTooLargeError(f"{reason}; the smallest is over {min(asked, key=run.domain.size)}")
 
 
 def check_compared(run: Run, candidates: Sequence[Clique]) -> None:
     """Raise `ModelTooLargeError` where candidates have more cells than can be compared: before anything is spent."""
     size = run.domain.size
     cells, largest = sum(map(size, candidates)), max(candidates, key=size, default=())
-    told = f"{run.name} compares {len(candidates)} marginals of {short(cells)} cells, the largest over {largest}"
-    check_fits(_COMPARED_BYTES * cells, None, told, "make bins wider, or pass a smaller workload")
+    what = f"{run.name} compares {len(candidates)} marginals of {short(cells)} cells, the largest over {largest}"
+    check_fits(_COMPARED_BYTES * cells, None, what, "make bins wider, or pass a smaller workload")
 
 
 def that_fit(run: Run, known: Iterable[Clique], candidates: Sequence[Clique], limit: float) -> Sequence[int]:
@@ -76,8 +76,8 @@ def estimate_that_fits(run: Run, measured: Sequence[LinearMeasurement]) -> Graph
         except ModelTooLargeError:
             continue
         if n < len(measured):
-            told = f"{run.name}: the model of all measurements does not fit, and rests on the first {n}"
-            warnings.warn(told, RuntimeWarning, stacklevel=3)
+            message = f"{run.name}: the model of all measurements does not fit, and rests on the first {n}"
+            warnings.warn(message, RuntimeWarning, stacklevel=3)
         return model
     return run.estimate([])
 

@@ -134,7 +134,7 @@ def estimated_again(
     """Return what estimates a model like one given from answers to its queries, and first the prior that rests on them.
 
     A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
-    good: of attributes and measured pairs by 10 to 30 %. Ctrl-C goes through.
+    good: of attributes and measured pairs by 10 to 30 %. Ctrl-C is raised.
     """
     request, before = requested_again(model, recipe, clock), recipe.prior_recipe
     is_prior = recipe is not model.recipe

@@ -36,9 +36,9 @@ Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 _CELL_BYTES = 80  # answers, true counts and squared errors, and what they are made of
 _RECORDS = 10**6  # of a world at most; of more, each stands for several
 _SHARE = 0.95  # of a distribution that is below the upper end of an interval of 90 %
-_SIZES = 128  # powers of two that answers are told apart by
+_SIZES = 128  # powers of two of the sizes of answers
 _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
-_MOST = 4.0  # times the squared error of a cell, that those of its size raise it to, and as far as to one record
+_MAX_POOLING = 4.0  # the pooled squared error may exceed a cell's own by this factor, and reach that of one record
 
 
 def basis(model: EstimatedModel, clique: Clique) -> Basis:
@@ -127,7 +127,7 @@ class _Errors:
         size, of_cell = _size(answers), self._of_cell / draws
         alike = np.divide(self._of_size[size], self._answers[size], out=of_cell.copy(), where=self._answers[size] > 0)
         # Cells may have been measured with unlike noise: what others of the size do tells only so much of one.
-        most = _MOST * of_cell + np.square(np.maximum(self._record - answers, 0.0))
+        most = _MAX_POOLING * of_cell + np.square(np.maximum(self._record - answers, 0.0))
         return np.asarray(np.maximum(of_cell, np.minimum(alike, most)))
 
 

@@ -71,8 +71,8 @@ def refined_records(
         If the records and the marginals do not fit in memory.
     """
     names, cells = index.domain.attributes, index.marginals.values.size
-    told = f"refining {short(rows)} records of {len(names)} attributes towards {short(cells)} counts"
-    check_fits(_CODE_BYTES * rows * len(names) + _CELL_BYTES * cells, None, told, "ask for fewer records")
+    what = f"refining {short(rows)} records of {len(names)} attributes towards {short(cells)} counts"
+    check_fits(_CODE_BYTES * rows * len(names) + _CELL_BYTES * cells, None, what, "ask for fewer records")
     seed = int(rng.integers(2**64, dtype=np.uint64))
     targets = [
         (list(index.domain.indices(c)), np.ascontiguousarray(rows * index.probabilities(c)))

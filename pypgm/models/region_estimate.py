@@ -111,8 +111,8 @@ def _start(graph: RegionGraph, prior: EstimatedModel, independent: CliqueVector)
         raise ValueError(f"a model to start from must be over {domain}, got one over {inner}{labels}")
     singles = [(a,) for a in domain]
     known, measured = {a for a in singles if index.holds(a)}, set(graph.cliques)
-    told = [r for r in graph.regions if index.holds(r) or (r in measured and known.issuperset((a,) for a in r))]
-    start = CliqueVector(domain, list(dict.fromkeys([*told, *singles])))
+    answered = [r for r in graph.regions if index.holds(r) or (r in measured and known.issuperset((a,) for a in r))]
+    start = CliqueVector(domain, list(dict.fromkeys([*answered, *singles])))
     for i, clique in enumerate(start.cliques):
         if len(clique) != 1 or clique in known:
             start.table(i)[:] = np.log(np.maximum(prior.query(clique).datavector(), _LEAST))

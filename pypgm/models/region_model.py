@@ -335,5 +335,5 @@ def _check_answers_fit(domain: Domain, cliques: Sequence[Clique]) -> None:
     """Raise ModelTooLargeError, naming a clique and its largest attribute, unless tables over cliques fit."""
     check_tables_fit(domain, cliques, _ANSWER_BYTES)
     needed = sum(map(domain.size, distinct := set(cliques)))
-    told = f"{len(distinct)} answers need {short(needed)} cells"
-    check_fits(_KEPT_BYTES * needed, None, told, "ask for fewer at a time")
+    what = f"{len(distinct)} answers need {short(needed)} cells"
+    check_fits(_KEPT_BYTES * needed, None, what, "ask for fewer at a time")

@@ -82,5 +82,5 @@ class Request:
         self, cliques: Sequence[Clique], answers: Sequence[LinearMeasurement] | None = None
     ) -> CliqueVector:
         """Return potentials over cliques of the independent model that the measurements, or other answers, suggest."""
-        told = self.measurements if answers is None else answers
-        return independent_potentials(self.domain, cliques, told, self.total or 1.0)
+        suggesting = self.measurements if answers is None else answers
+        return independent_potentials(self.domain, cliques, suggesting, self.total or 1.0)

@@ -103,8 +103,8 @@ def draw_records(
     margins = _margins(tree)
     for node, margin in zip(nodes, margins, strict=True):
         for draw in _draws(node, margin):
-            told = partial("drawing from the table over {} and its {} cells".format, draw[0], domain.size(draw[0]))
-            check_fits(drawing_bytes(domain, *draw), None, told, "use smaller cliques")
+            what = partial("drawing from the table over {} and its {} cells".format, draw[0], domain.size(draw[0]))
+            check_fits(drawing_bytes(domain, *draw), None, what, "use smaller cliques")
     watch = clock or Clock()
     for i, (node, table, margin) in enumerate(zip(nodes, tables, margins, strict=True)):
         watch.tick(partial("{}/{} cliques of records".format, i, len(nodes)))

@@ -93,7 +93,7 @@ def fit_sparsitron(
 ) -> Field:
     r"""Learn a pairwise field by multiplicative weights, one pass over the records; not private.
 
-    The regressions are those of `fit_logistic` with `norm` "l1". Each goes through its records once, in random order,
+    The regressions are those of `fit_logistic` with `norm` "l1". Each passes over its records once, in random order,
     and takes the iterate of least squared error on the records held out.
 
     Parameters

@@ -1,4 +1,4 @@
-"""What private learners of fields have in common: a budget, a table behind a ledger, and how the budget is split."""
+"""What private learners of fields have in common: a budget, a private table, and how the budget is split."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class FieldRun:
     name : str
         The learner's.
     data : Dataset or PrivateTable
-        Unweighted records, possibly none; or records behind a ledger already, which stay open.
+        Unweighted records, possibly none; or a private table, which stays open.
 
     Raises
     ------

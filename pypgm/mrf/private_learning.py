@@ -44,7 +44,7 @@ def learn_ising(
     Parameters
     ----------
     data : Dataset or PrivateTable
-        Unweighted records of attributes with two values, possibly none; or those behind a ledger already, whose budget,
+        Unweighted records of attributes with two values, possibly none; or a private table, whose budget,
         relation, noise and seed hold, and which stay open.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum of a node's absolute couplings and its

@@ -35,7 +35,7 @@ __all__ = ["Structure", "learn_structure"]
 
 _BLOCKS_A_THRESHOLD = 3
 _BITS = 40
-_TOLERANCE = 1e-4  # of a block's regressions, in nats a record: edges are told apart by far more
+_TOLERANCE = 1e-4  # of a block's regressions, in nats a record: edges differ by far more
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -19,7 +19,7 @@ _MOST_SOLVED = 1 << 22  # cells times parts whose best combination is found by l
 
 
 class Union(LinearQuery):
-    """Queries on the same cells, their answers one behind the other; the noise may differ from part to part.
+    """Queries on the same cells, their answers concatenated; the noise may differ from part to part.
 
     Parameters
     ----------

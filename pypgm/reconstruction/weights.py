@@ -93,10 +93,10 @@ def multiplicative_weights(
     sizes = {part: domain.size(part) for part in parts}
     logs = {part: Factor(domain.project(part), np.full(n, -np.log(n))) for part, n in sizes.items()}
     of = {attribute: part for part in parts for attribute in part}
-    told = [m for m in asked if m.clique and records > 0]
+    informative = [m for m in asked if m.clique and records > 0]
     with Clock("multiplicative weights", time_limit, progress) as clock:
         for sweep in range(n_sweeps):
-            for m in told:
+            for m in informative:
                 part = of[m.clique[0]]
                 logs[part] = _updated(logs[part], m, records)
             if clock.tick(partial("{}/{} sweeps".format, sweep + 1, n_sweeps)):

@@ -49,9 +49,10 @@ MUTANTS = [
     Mutant(
         "what is asked again follows from the records",
         WIDE,
-        "        told = choices.told(rough)\n",
+        "        suggested = choices.suggested(rough)\n",
         "        exact = getattr(run.table, '_PrivateTable__data').project\n"
-        "        told = choices.told(type('', (), {'project_many': lambda _, cliques: list(map(exact, cliques))})())\n",
+        "        records = type('', (), {'project_many': lambda _, cliques: list(map(exact, cliques))})\n"
+        "        suggested = choices.suggested(records())\n",
         choosing,
         "path depends on the data",
     ),

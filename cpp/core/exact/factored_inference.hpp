@@ -16,7 +16,7 @@ namespace pypgm {
 struct FactoredWork {
   explicit FactoredWork(const FactoredTree& factored);
 
-  /// The cells of all values, spare ones, and the exponents of both, one behind the other: of several
+  /// The cells of all values, spare ones, and the exponents of both, packed: of several
   /// buffers, freed together, the C library returns the memory to the system after each run, and touching it
   /// anew takes as long as a run on a megabyte.
   std::unique_ptr<double[]> buffer;
@@ -45,8 +45,8 @@ Outcome factored_forward(const Observation& observation, FactoredWork& work, dou
 /// Where the backward pass writes marginals, in counts that sum to `total`, cells against the observation 0.
 struct Marginals {
   double total = 1;
-  std::span<double> factors;     ///< of all given factors, one behind the other; or empty
-  std::span<double> attributes;  ///< of all attributes, one behind the other; or empty
+  std::span<double> factors;     ///< of all given factors, packed; or empty
+  std::span<double> attributes;  ///< of all attributes, packed; or empty
 
   bool empty() const { return factors.empty() && attributes.empty(); }
 };

@@ -13,7 +13,7 @@ namespace pypgm {
 // Exact inference: on the tables of the tree where these are cheaper, else by the factored tree, with
 // observed attributes fixed beforehand. Where the weights of a run lose something by underflow that matters,
 // it is done again by the factored tree with cell exponents: the result is exact to rounding for any
-// potentials. Potentials: natural logs of the given cliques one behind the other; -inf is weight zero.
+// potentials. Potentials: packed natural logs of the given cliques; -inf is weight zero.
 // Evidence: log-likelihoods; an attribute with one possible value is observed. Any n_threads gives the same
 // bits. Once a watch is abandoned a run ends soon, and what it returns means nothing.
 
@@ -23,7 +23,7 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
                        std::span<const Evidence> evidence, double total, std::span<double> marginals,
                        int n_threads, Watch* watch = nullptr);
 
-/// The same for all single attributes, one behind the other.
+/// The same for all single attributes, packed.
 double exact_attribute_marginals(const JunctionTree& tree, std::span<const double> potentials,
                                  std::span<const Evidence> evidence, double total,
                                  std::span<double> marginals, int n_threads, Watch* watch = nullptr);

@@ -37,12 +37,12 @@ struct CliqueHooks {
 /// ends after the upward pass.
 struct DenseMarginals {
   double total = 1;
-  std::span<double> factors;  ///< of the given cliques, one behind the other
+  std::span<double> factors;  ///< of the given cliques, packed
   std::span<double> tables;   ///< of the tree's cliques, each at its node's offset
 };
 
 /// Message passing on the tables of a junction tree. `log_z` is the natural log of the partition function
-/// (over all attributes of the domain). Potentials: natural logs of the given cliques one behind the other,
+/// (over all attributes of the domain). Potentials: packed natural logs of the given cliques,
 /// each in C order; -inf is weight zero. Any n_threads gives the same bits. If everything has weight zero,
 /// log_z = -inf, and where underflow may have cost something that matters, the outcome says so after the
 /// upward pass: all factors are prepared, and nothing is written.

@@ -5,7 +5,7 @@
 
 namespace pypgm {
 
-/// The marginals mu of all given cliques (counts that sum to `total`, one behind the other) and how they
+/// The marginals mu of all given cliques (packed counts that sum to `total`) and how they
 /// change along a direction d of the potentials: tangent = d/dt mu(theta + t d) at t = 0, the covariance of
 /// the cliques' cells times d. Returns log Z; if that is -inf nothing is written.
 ///

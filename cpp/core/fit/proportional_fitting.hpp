@@ -18,7 +18,7 @@ enum class Zeros { become, wait };
 /// to the start. No allocation after construction.
 class ProportionalFitting {
  public:
-  /// Targets (they sum to `total`) and potentials (natural logs): the given cliques one behind the other.
+  /// Targets (they sum to `total`) and potentials (natural logs): of the given cliques, packed.
   ProportionalFitting(std::shared_ptr<const JunctionTree> tree, std::vector<double> targets,
                       std::vector<double> potentials, double total, int n_threads,
                       Zeros zeros = Zeros::become);
@@ -28,7 +28,7 @@ class ProportionalFitting {
   double sweep();
 
   const std::vector<double>& potentials() const { return potentials_; }
-  /// Marginals of the tree cliques, one behind the other; they agree with each other on separators.
+  /// Packed marginals of the tree cliques; they agree with each other on separators.
   const std::vector<double>& tables();
 
  private:

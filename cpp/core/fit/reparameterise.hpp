@@ -5,7 +5,7 @@
 
 namespace pypgm {
 
-/// Writes potentials (natural logs of the given cliques, one behind the other) in smaller numbers, so that
+/// Writes potentials (natural logs, packed) in smaller numbers, so that
 /// weights and messages stay within the range of numbers and inference need not turn to logarithms. The
 /// joint distribution stays, its scale does not.
 ///

@@ -14,7 +14,7 @@ namespace pypgm {
 /// node the tables it is in, its own axis moved last.
 class PotentialModel {
  public:
-  /// Tables in C order stand one behind the other in `values`. Requires finite values, 1 <= size <= 256, and
+  /// Tables in C order are packed in `values`. Requires finite values, 1 <= size <= 256, and
   /// that scopes have distinct nodes below sizes.size().
   PotentialModel(std::vector<std::size_t> sizes, const std::vector<std::vector<std::size_t>>& scopes,
                  std::span<const double> values);

@@ -16,19 +16,19 @@ namespace pypgm {
 
 namespace {
 
-constexpr int kRounds = 30;           // restarts of the exhaustive search, at least,
-constexpr int kMostRounds = 2000;     // and at most,
-constexpr double kSmallWork = 6e6;    // where they are cheap, for up to
-constexpr std::size_t kSmall = 50;    // attributes,
-constexpr double kLargeWork = 1e8;    // and for more;
-constexpr double kMostWork = 4e8;     // and what ends it where they are not
-constexpr int kPatience = 10;         // rounds without a better tree that end the short search
-constexpr double kTableWork = 200;    // ns of a table beside its cells: 160 to 230 ns on networks of 20 to 76
-constexpr double kMostCells = 1e7;    // a larger tree is not searched for as long as it would run
-constexpr double kHopelessBits = 50;  // log2 of kHopelessCells
-constexpr double kRounding = 1e-6;    // of sums of logarithms
-constexpr std::size_t kDense = 16;    // pairs an attribute, from which on a bound saves time
-constexpr double kLargeScore = 1e300;  // what scores are cut to, so that none looks like one taken out
+constexpr int kMinRestarts = 30;         // of the exhaustive search
+constexpr int kMaxRestarts = 2000;       // of the exhaustive search, while a restart is cheap
+constexpr std::size_t kSmallGraph = 50;  // attributes of a graph that is searched with the small budget
+constexpr double kSmallGraphWork = 6e6;  // operations of restarts, small graphs
+constexpr double kLargeGraphWork = 1e8;  // operations of restarts, larger graphs
+constexpr double kMaxWork = 4e8;    // operations after which the minimum of restarts is not completed either
+constexpr int kPatience = 10;       // restarts without a better tree that end the short search
+constexpr double kTableWork = 200;  // ns of a table beside its cells: 160 to 230 ns on networks of 20 to 76
+constexpr double kMaxSearchedCells = 1e7;  // a larger tree is not searched for as long as it would run
+constexpr double kHopelessBits = 50;       // log2 of kHopelessCells
+constexpr double kRounding = 1e-6;         // relative error of sums of logarithms
+constexpr std::size_t kDense = 16;         // pairs an attribute, from which on a bound saves time
+constexpr double kLargeScore = 1e300;      // upper limit of a score: below the mark of one that was taken out
 
 /// Sums the tables over the bags that stay in the junction tree: bag i lies in an earlier bag exactly if an
 /// earlier one, once its own attribute is out, is bag i.
@@ -271,14 +271,15 @@ Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope>
   const auto enough = [&](int round) {
     if (best.order.empty()) return false;
     if (exhaustive)
-      return core.work >= kMostWork ||
-             (round >= kRounds && core.work >= (sizes.size() <= kSmall ? kSmallWork : kLargeWork));
+      return core.work >= kMaxWork ||
+             (round >= kMinRestarts &&
+              core.work >= (sizes.size() <= kSmallGraph ? kSmallGraphWork : kLargeGraphWork));
     // One propagation: passes over the cells, and what each table takes beside them.
     const double propagation =
-        3 * std::min(least, kMostCells) + kTableWork * static_cast<double>(cliques.size());
+        3 * std::min(least, kMaxSearchedCells) + kTableWork * static_cast<double>(cliques.size());
     return round > improved + kPatience || core.work >= propagation;
   };
-  for (int round = 0; round < kMostRounds; ++round) {
+  for (int round = 0; round < kMaxRestarts; ++round) {
     const Ties ties = shuffled(core.attributes.size(), static_cast<std::uint64_t>(round));
     for (const Rule rule : kRules) {
       if (enough(round)) return finished(sizes, best);

@@ -3,7 +3,7 @@
 
 namespace pypgm {
 
-/// Weights with their exponents, one behind the other, or one for all.
+/// Weights, and their exponents: one for each, or one for all.
 struct Terms {
   const double* weights;
   const double* exponents;
