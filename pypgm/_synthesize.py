@@ -136,6 +136,7 @@ def prepared(
 ) -> Callable[[], Release]:
     """Check all, read the table, and return what spends the budget: the arguments are those of `synthesize`."""
     declared = _declared(source, schema)
+    declared.check_there()
     run, asked = mechanism_named(mechanism), budget_for(declared, epsilon, delta, budget)
     own = _options(mechanism, declared.provisional, options)
     if declared.open:  # what is open is paid for before the mechanism is called
@@ -164,7 +165,7 @@ def _declared(source: Frame, schema: object) -> Schema:
     if isinstance(schema, str | os.PathLike):
         return read_schema(schema)
     if isinstance(schema, Mapping):
-        return Schema.from_dict(schema)
+        return Schema.from_dict(schema, folder=".")
     if schema is None:
         told = "synthesize needs a schema, what is publicly known of each column. A draft, to be completed"
         raise TypeError(f"{told}:\n{draft_text(typed_draft(source, {})[0])}")

@@ -242,7 +242,7 @@ class Release(Stored):
         layout = self.layout or Layout()
         if library is not None and library != layout.library:
             layout = Layout(library, dict.fromkeys(layout.types, ""))
-        return layout.frame(as_schema(self.schema or records.domain).columns, records.columns, draws)
+        return layout.frame(as_schema(self.schema or records.domain).cells(records.columns, draws))
 
     def write(
         self,

@@ -29,6 +29,38 @@ TAKEN = [
     {"a": {**REAL, "bins": 4, "decimals": 2, "warning": "drafted"}, "b": {**REAL, "edges": [0.5]}},
     {"a": {"kind": "date", "low": "2020-01-01", "high": "2020-12-31", "resolution": "week", "format": "%d.%m.%Y"}},
     {"a": {"kind": "open", "share": 0.05, "other": "rest", "null": ""}},
+    {"a": {"kind": "id"}, "b": {"kind": "id", "format": "ID-{:07}", "start": 10}, "c": 2},
+    {"a": {"kind": "fake", "faker": "name"}, "b": {"kind": "fake", "faker": "city", "locale": "de_DE"}, "c": 2},
+    {"a": ["x", "y"], "b": {"kind": "derived", "from": "a", "mapping": {"x": 1}, "other": 2, "null": ""}},
+    {
+        "a": {**REAL, "bins": 2},
+        "b": {"kind": "derived", "from": "a", "mapping": [[{"to": 0.5}, "x"], [[1], "y"]], "other": ""},
+    },
+    {
+        "a": {"kind": "integer", "low": 0, "high": 9},
+        "b": {"kind": "difference", "from": "a", "low": 0, "high": 5, "width": 2, "outside": "clip", "within": "lower"},
+        "c": {"kind": "difference", "from": "b", "low": -1.5, "high": 5, "bins": 2, "decimals": 1, "null": True},
+        "d": {"kind": "derived", "sum": ["a", "b"]},
+        "e": {"kind": "derived", "product": ["a", "b", "c"], "decimals": 1},
+        "f": {"kind": "derived", "difference": ["a", "d"]},
+    },
+    {
+        "a": {"kind": "date", "low": "2020-01-01", "high": "2020-12-31"},
+        "b": {
+            "kind": "difference",
+            "from": "a",
+            "low": 0,
+            "high": 5,
+            "unit": "month",
+            "edges": [3],
+            "format": "%Y%m%d",
+        },
+        "c": {"kind": "derived", "difference": ["a", "b"], "unit": "week"},
+    },
+    {
+        "columns": {"a": ["x", "y"], "b": {"kind": "categorical", "values": ["u"], "null": ""}},
+        "rules": [{"blank": "b", "unless": {"a": ["x"]}}],
+    },
     {
         "columns": {"a": ["x", "y"], "b": {"kind": "integer", "low": 0, "high": 9}, "c": {**REAL, "bins": 2}},
         "rules": ["b <= c", {"columns": ["a", "b"], "forbidden": [["x", [0, 3]]]}],
@@ -45,6 +77,13 @@ REFUSED = [
     {"a": {"kind": "date", "low": "2020-01-01", "high": "2020-12-31", "resolution": "decade"}},
     {"a": {"kind": "open", "share": 2}},
     {"a": True},
+    {"a": 2, "b": {"kind": "id", "format": 7}},
+    {"a": 2, "b": {"kind": "fake"}},
+    {"a": 2, "b": {"kind": "derived", "from": "a"}},
+    {"a": 2, "b": {"kind": "derived", "from": "a", "mapping": {"0": 1, "1": 1}, "sum": ["a", "a"]}},
+    {"a": 2, "b": {"kind": "derived", "sum": ["a"]}},
+    {"a": 2, "b": {"kind": "difference", "low": 0, "high": 3}},
+    {"columns": {"a": 2, "b": 2}, "rules": [{"blank": "a"}]},
     {"columns": {"a": 2}, "records_per_person": 0},
     {"columns": {"a": 2}, "rule": []},
     {"columns": {"a": 2, "b": 2}, "rules": [{"columns": ["a"], "forbidden": [[0]]}]},
@@ -53,7 +92,8 @@ REFUSED = [
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_entry_has_the_fields_of_its_class(kind):
-    fields = {"size" if field.name == "codes" else field.name for field in dataclasses.fields(KINDS[kind])}
+    shown = {"codes": "size", "source": "from", "first": "from"}
+    fields = {shown.get(field.name, field.name) for field in dataclasses.fields(KINDS[kind])}
     more = {"codes": {"codes"}, "integer": {"bins"}}.get(kind, set())
     assert set(DEFINED[kind]["properties"]) == fields | more | {"kind", "comment", "warning"}
     assert DEFINED[kind]["properties"]["kind"] == {"const": kind}

@@ -74,7 +74,7 @@ def again(frame, column):
     schema = pypgm.Schema({"a": column})
     codes = schema.encode(frame).columns
     layout = Layout(**Layout.of(frame).to_dict())  # as a file keeps it
-    found = layout.frame(schema.columns, codes, np.random.default_rng(0))
+    found = layout.frame(schema.cells(codes, np.random.default_rng(0)))
     assert schema.encode(found).columns["a"].tolist() == codes["a"].tolist()
     return found["a"]
 
@@ -120,7 +120,7 @@ def test_a_type_that_cannot_hold_other_is_text(library):
     kinds = {"pandas": "int64", "polars": "Int64", "pyarrow": "int64"}
     layout = Layout(library, {"c": kinds[library], "a": kinds[library], "b": kinds[library]})
     codes = {"a": np.array([3, 10]), "b": np.array([0, 1]), "c": np.array([0, 2])}
-    found = layout.frame(columns, codes, np.random.default_rng(0))
+    found = layout.frame(pypgm.Schema(columns).cells(codes, np.random.default_rng(0)))
     values = {n: found[n].to_pylist() if library == "pyarrow" else found[n].to_list() for n in columns}
     assert values == {"a": ["3", "other"], "b": ["1", "more"], "c": [0, 2]}
     names = found.column_names if library == "pyarrow" else list(found.columns)
@@ -132,7 +132,8 @@ def test_nulls_of_the_schema_stand_in_a_type_that_has_some(library):
     pytest.importorskip(library)
     kind = {"pandas": "uint16", "polars": "UInt16", "pyarrow": "uint16"}[library]
     columns = {"a": Integer(0, 9, null=True)}
-    found = Layout(library, {"a": kind}).frame(columns, {"a": np.array([3, 10])}, np.random.default_rng(0))["a"]
+    cells = pypgm.Schema(columns).cells({"a": np.array([3, 10])}, np.random.default_rng(0))
+    found = Layout(library, {"a": kind}).frame(cells)["a"]
     assert str(found.type if library == "pyarrow" else found.dtype).lower() == kind.lower()
     values = found.to_pylist() if library == "pyarrow" else found.to_list()
     assert values[0] == 3
@@ -145,7 +146,7 @@ def test_categories_are_those_of_the_schema():
     pytest.importorskip("narwhals")
     frame = pandas.DataFrame({"a": pandas.Series(["x", "a"], dtype="category")})
     schema = pypgm.Schema({"a": Categorical(["a", "b"], other="rest")})
-    found = Layout.of(frame).frame(schema.columns, schema.encode(frame).columns, np.random.default_rng(0))
+    found = Layout.of(frame).frame(schema.cells(schema.encode(frame).columns, np.random.default_rng(0)))
     assert found["a"].cat.categories.tolist() == ["a", "b", "rest"]
     assert "'x'" not in str(Layout.of(frame))
 
@@ -154,7 +155,7 @@ def test_times_that_clocks_skip_are_that_much_later():
     arrow = pytest.importorskip("pyarrow")
     layout = Layout("pyarrow", {"a": "timestamp[s, tz=Europe/Berlin]"})
     column = Date("2024-03-31T02:00", "2024-03-31T02:00", "hour", within="lower")
-    found = layout.frame({"a": column}, {"a": np.zeros(1, int)}, np.random.default_rng(0))["a"]
+    found = layout.frame(pypgm.Schema({"a": column}).cells({"a": np.zeros(1, int)}, np.random.default_rng(0)))["a"]
     wanted = dt.datetime(2024, 3, 31, 1, tzinfo=dt.timezone.utc)
     assert found.cast(arrow.int64()).to_pylist() == [int(wanted.timestamp())]
 

@@ -15,11 +15,12 @@ from pypgm.cli.arguments import (
     check_places,
     check_rows,
     evidence_given,
-    model_in,
 )
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import tell
 from pypgm.data import write_table
+from pypgm.numeric import as_generator
+from pypgm.release import Release, load
 
 if TYPE_CHECKING:
     import argparse
@@ -66,7 +67,10 @@ def add_to(commands: Verbs) -> None:
 
 def _sample(arguments: argparse.Namespace) -> None:
     check_places([arguments.release], [arguments.out], TABLES)
-    model, schema = model_in(arguments.release)
+    found = load(arguments.release)
+    release = found if isinstance(found, Release) else None
+    model = found.model if isinstance(found, Release) else found
+    schema, layout = (None, None) if release is None else (release.schema, release.layout)
     evidence = evidence_given(model.domain, arguments.given, schema)
     if arguments.rows is not None:
         check_rows(model.domain, arguments.rows)
@@ -74,8 +78,9 @@ def _sample(arguments: argparse.Namespace) -> None:
     if rows == 0 and arguments.rows is None:
         tell(["warning: the release expects fewer than one such record; --rows N draws N of them"])
     with Claim(arguments.out):
-        records = model.synthetic_data(rows, arguments.seed, evidence=evidence)
-        write_table(records, arguments.out, schema, arguments.seed)
+        draws = as_generator(arguments.seed)
+        records = (release or model).synthetic_data(rows, draws, evidence=evidence)
+        write_table(records, arguments.out, schema, draws, layout=layout)
     if not arguments.quiet:
         tell([f"wrote {records.n_records:,} records to {arguments.out}"])
 

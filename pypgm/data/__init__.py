@@ -8,11 +8,14 @@ from pypgm.data.codebook import read_domain
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.dates import Date
+from pypgm.data.derived import Derived
+from pypgm.data.difference import Difference
 from pypgm.data.engine import EngineTable
 from pypgm.data.frames import as_frame
+from pypgm.data.made import Fake, Id
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.rule_comparison import Comparison
-from pypgm.data.rules import Rule
+from pypgm.data.rules import Blank, Rule
 from pypgm.data.schema import Schema, read_schema
 from pypgm.data.schema_file import JSON_SCHEMA
 from pypgm.data.streamed import StreamedTable, scan
@@ -21,6 +24,7 @@ from pypgm.data.unsettled import OpenSet, QuantileBins
 
 __all__ = [
     "JSON_SCHEMA",
+    "Blank",
     "Boolean",
     "Categorical",
     "Codes",
@@ -28,7 +32,11 @@ __all__ = [
     "Comparison",
     "Dataset",
     "Date",
+    "Derived",
+    "Difference",
     "EngineTable",
+    "Fake",
+    "Id",
     "Integer",
     "OpenSet",
     "QuantileBins",

@@ -91,6 +91,28 @@ class Binned(Column):
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
         """Return values as a file has them."""
 
+    @abstractmethod
+    def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the first and the last value that each bin is decoded to, in steps: days, seconds, last decimals."""
+
+    @abstractmethod
+    def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
+        """Return the values that are so many steps from zero."""
+
+    @property
+    def per_unit(self) -> int:
+        """Steps between two whole places on the line; 0 where values are as dense as doubles."""
+        return 1
+
+    def place_of(self, value: object) -> float:
+        """Return where a value is on the line; raise `UnreadableError` if it is none."""
+        return self._read(self._bare(value))
+
+    def steps_of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return how many steps from zero values are."""
+        unit = self.per_unit
+        return np.rint(values * unit).astype(np.int64) if unit > 1 else values if unit == 0 else values.astype(np.int64)
+
     @property
     def n_values(self) -> int:
         """Number of bins."""
@@ -135,43 +157,72 @@ class Binned(Column):
         ndarray, shape (n_records,)
             Of objects where a column of numbers or dates could not hold all of it.
         """
-        given = np.asarray(codes, dtype=np.int64)
-        values = self._values(np.minimum(given, self.n_values - 1), as_generator(rng))
+        return self.shown(codes, self.drawn(codes, as_generator(rng)))
+
+    def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Return the text that a file has for each code, shape (n_records,)."""
+        return self.written(codes, self.drawn(codes, as_generator(rng)))
+
+    def drawn(self, codes: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+        """Return a value of the bin of each code by the policy `within`; of other codes one of the last bin."""
+        return self._values(np.minimum(np.asarray(codes, dtype=np.int64), self.n_values - 1), rng)
+
+    def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return values that were drawn, with ``other`` and None for the other codes."""
+        found = np.asarray(values)
         if self.other_code is None and self.null_code is None:
-            return values
+            return found
         # A float or a date has a null of its own, a whole number none.
-        mixed = values if self.other_code is None and values.dtype.kind in "fM" else values.astype(object)
+        mixed = found.copy() if self.other_code is None and found.dtype.kind in "fM" else found.astype(object)
+        given = np.asarray(codes, dtype=np.int64)
         if self.other_code is not None:
             mixed[given == self.other_code] = self.other_label
         if self.null_code is not None:
             mixed[given == self.null_code] = None
         return mixed
 
-    def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
-        """Return the text that a file has for each code, shape (n_records,)."""
+    def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return the texts of values that were drawn, and those of the other codes."""
         given = np.asarray(codes, dtype=np.int64)
-        values = self._values(np.minimum(given, self.n_values - 1), as_generator(rng))
         texts = np.empty(len(given), dtype=object)
-        texts[:] = self._as_texts(values)
+        texts[:] = self._as_texts(np.asarray(values))
         if self.other_code is not None:
             texts[given == self.other_code] = self.other_label
         if self.null_code is not None:
             texts[given == self.null_code] = self.nulls[0]
         return texts
 
+    def codes_of(
+        self, places: NDArray[np.float64], is_missing: NDArray[np.bool_], is_strange: NDArray[np.bool_]
+    ) -> tuple[NDArray[Any], Misfit | None]:
+        """Return the codes of places on the line, where none is missing or no value, and what is wrong with them."""
+        states = np.where(is_missing, _MISSING, np.where(is_strange, _UNREADABLE, _READ))
+        return self._codes(places, states.astype(np.int8))
+
+    def steps_and_codes(self, values: Values) -> tuple[NDArray[Any], NDArray[Any], Misfit | None]:
+        """Return where values are in steps, moved to the bounds, their codes, and what is wrong with the first."""
+        places, states = self._placed(values)
+        codes, problem = self._codes(places, states)
+        first, last = self.ends()
+        near = np.nan_to_num(places, nan=0.0, posinf=self._bounds[1], neginf=self._bounds[0]).clip(*self._bounds)
+        return np.rint(near * self.per_unit).astype(np.int64).clip(first[0], last[-1]), codes, problem
+
     def _encoded(self, values: Values) -> tuple[NDArray[Any], Misfit | None]:
+        return self._codes(*self._placed(values))
+
+    def _placed(self, values: Values) -> Places:
         if isinstance(values, np.ndarray) and not is_masked(values):
             places = self._read_array(values)
             if places is not None:
-                return self._codes(places, np.where(np.isnan(places), _MISSING, _READ).astype(np.int8))
+                return places, np.where(np.isnan(places), _MISSING, _READ).astype(np.int8)
         given = as_list(values)
-        if (found := as_keys(given)) is not None:
-            keys, value_of = found
-            codes, problem = self._codes(*self._read_each(list(value_of.values()), self.null_texts))
-            if problem is None:
-                book = dict(zip(value_of, codes.tolist(), strict=True))
-                return np.fromiter(map(book.__getitem__, keys), self.dtype, len(given)), None
-        return self._codes(*self._read_each(given, self.null_texts))
+        if (found := as_keys(given)) is None:
+            return self._read_each(given, self.null_texts)
+        keys, value_of = found
+        places, states = self._read_each(list(value_of.values()), self.null_texts)
+        number = {key: i for i, key in enumerate(value_of)}
+        rows = np.fromiter(map(number.__getitem__, keys), np.intp, len(given))
+        return places[rows], states[rows]
 
     def _bare(self, value: object) -> object:
         """Return a text without spaces around it, None for a missing value, and any other as `_read` takes it."""

@@ -172,6 +172,19 @@ class Column(ABC):
         del rng
         return taken(list(map(str, self.labels or range(self.size))), codes)
 
+    def drawn(self, codes: NDArray[Any], rng: np.random.Generator) -> NDArray[Any] | None:
+        """Return a value within the bin of each code; None where codes are values."""
+        del codes, rng
+        return None
+
+    def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return what `decode` does, given the values that were drawn."""
+        return self.decode(codes) if values is None else values
+
+    def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return what `texts` does, given the values that were drawn."""
+        return self.texts(codes) if values is None else np.array([*map(str, values.tolist()), None], object)[:-1]
+
     def to_dict(self) -> dict[str, Any]:
         """Return what a schema file has for the column."""
         told = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}

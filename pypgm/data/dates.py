@@ -95,6 +95,11 @@ class Date(Binned):
         return f"a date{time} in the format {self.format}" if self.format else f"an ISO date{time}"
 
     @property
+    def has_times(self) -> bool:
+        """Whether values are times, to the second, and not days."""
+        return self.resolution == "hour"
+
+    @property
     def _tick(self) -> Literal["s", "D"]:
         return "s" if self.resolution == "hour" else "D"
 
@@ -162,9 +167,16 @@ class Date(Binned):
             raise UnreadableError from None
 
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        return self.of_steps(drawn(*self.ends(), codes, self.within, rng))
+
+    def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the first and the last day, or second, of each bin, from 1970 on."""
         first = self._starts.astype(np.int64)
-        last = np.append(first[1:] - 1, int(self._bounds[1]))
-        return drawn(first, last, codes, self.within, rng).astype(f"datetime64[{self._tick}]")
+        return first, np.append(first[1:] - 1, int(self._bounds[1]))
+
+    def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
+        """Return the dates of days, or of seconds."""
+        return steps.astype(np.int64).astype(f"datetime64[{self._tick}]")
 
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
         if not self.format:

@@ -14,6 +14,7 @@ from pypgm.data.categorical import Categorical
 from pypgm.data.closed import Codes
 from pypgm.data.columns import Column, guarded_encoder
 from pypgm.data.frames import Frame, as_columns
+from pypgm.data.made import Made
 from pypgm.data.unsettled import Unsettled
 from pypgm.domain import Domain, Label, check_domain, listed
 
@@ -130,7 +131,7 @@ def columns_of(domain: Domain) -> dict[str, Column]:
     return found
 
 
-def as_column(name: str, given: object) -> Column | Unsettled:
+def as_column(name: str, given: object) -> Column | Unsettled | Made:
     """Return a column of its declaration; a size stands for `Codes`, labels for `Categorical`, ordinal if all numbers.
 
     Raises
@@ -138,7 +139,7 @@ def as_column(name: str, given: object) -> Column | Unsettled:
     TypeError
         If it is none of these.
     """
-    if isinstance(given, Column | Unsettled):
+    if isinstance(given, Column | Unsettled | Made):
         return given
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         return _listed(given)

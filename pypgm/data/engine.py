@@ -72,7 +72,7 @@ class EngineTable(Source):
         self._ibis = ibis
         self._backend = guarded("asking for the engine", table.get_backend)
         names = guarded("asking the engine for its columns", lambda: list(table.columns))
-        problems = name_problems(self.schema.columns, names, drop=self.schema.drop, ignore_extra=ignore_extra)
+        problems = name_problems(self.schema.columns, names, drop=self.schema.unread, ignore_extra=ignore_extra)
         if problems:
             raise problems_error("the table", problems)
         codes: dict[str, Expression] = {}

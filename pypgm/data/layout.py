@@ -20,6 +20,7 @@ from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.files import check_encoding, check_marks
 from pypgm.data.frames import Frame, Library, as_frame, imported
+from pypgm.data.made import Cells
 from pypgm.data.numbers import Real
 
 __all__ = ["Layout", "family_of", "layout_of"]
@@ -106,9 +107,7 @@ class Layout:
         """Return the layout of an Arrow schema."""
         return cls("pyarrow", {entry.name: str(entry.type) for entry in schema})
 
-    def frame(
-        self, columns: Mapping[str, Column], codes: Mapping[str, NDArray[Any]], rng: np.random.Generator
-    ) -> Frame:
+    def frame(self, cells: Mapping[str, Cells]) -> Frame:
         """Return records as such a frame: columns in its order and of its types.
 
         A column of which the type cannot hold every value is of one that does: of texts, where "other" may stand
@@ -116,14 +115,11 @@ class Layout:
 
         Parameters
         ----------
-        columns : mapping of str to Column
-            What encoded the records.
-        codes : mapping of str to ndarray of int, shape (n_records,)
-        rng : numpy.random.Generator
-            Where values within bins are drawn from.
+        cells : mapping of str to Cells
+            What the columns hold, as `Schema.cells` gives it.
         """
         module = imported(self.library, "such a frame", "frames")
-        made = {n: _series(module, self.types.get(n, ""), columns[n], codes[n], rng) for n in self.order(columns)}
+        made = {name: _series(module, self.types.get(name, ""), cells[name]) for name in self.order(cells)}
         return module.table(made) if self.library == "pyarrow" else module.DataFrame(made)
 
     def order(self, names: Iterable[str]) -> list[str]:
@@ -181,13 +177,18 @@ def family_of(kind: str) -> Family:
     return next((family for start, family in _FAMILIES if re.match(start, kind.lower())), "any")
 
 
-def _series(module: Any, kind: str, column: Column, codes: NDArray[Any], rng: np.random.Generator) -> Any:  # noqa: ANN401
+def _series(module: Any, kind: str, cells: Cells) -> Any:  # noqa: ANN401
     """Return the values of codes as a series of a library, of a type if that holds all values of the column."""
+    column = cells.column
+    if family_of(kind) == "category" and cells.values is not None and not isinstance(column, Binned):
+        distinct = {text: code for code, text in enumerate(dict.fromkeys(cells.values.tolist()))}
+        column = Categorical(list(distinct), other=not distinct)
+        cells = Cells(column, np.array([distinct[text] for text in cells.values.tolist()], dtype=np.int64))
     if kind and not _holds(module, kind, column):
         kind = ""
     if not kind and _is_mixed(column):
         kind = {"pandas": "str", "polars": "String", "pyarrow": "string"}[module.__name__]
-    values = _values(column, codes, family_of(kind), rng)
+    values = _values(cells, family_of(kind))
     if not kind:
         return as_frame({"": values}, module.__name__)[""]
     return {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__](module, kind, values, column)
@@ -199,9 +200,13 @@ def _holds(module: Any, kind: str, column: Column) -> bool:  # noqa: ANN401
         return False
     bounds = [0, column.n_values - 1, *range(column.n_values, column.size)]
     codes = np.array(bounds if isinstance(column, Binned | Codes) else range(column.size))
+    ends = None
+    if isinstance(column, Binned):
+        first, last = column.ends()
+        ends = column.of_steps(np.array([first[0], *[last[-1]] * (len(codes) - 1)]))
     make = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__]
     try:
-        make(module, kind, _values(column, codes, family_of(kind), np.random.default_rng(0)), column)
+        make(module, kind, _values(Cells(column, codes, ends), family_of(kind)), column)
     except Exception:  # each library has errors of its own
         return False
     return True
@@ -222,15 +227,15 @@ def _is_mixed(column: Column) -> bool:
     return len({next(kind for kind in (str, bool, object) if isinstance(v, kind)) for v in (*labels, *other)}) > 1
 
 
-def _values(column: Column, codes: NDArray[Any], family: Family, rng: np.random.Generator) -> NDArray[Any]:
+def _values(cells: Cells, family: Family) -> NDArray[Any]:
     """Return values of codes that a type of a family is made of; nulls are None, NaN or NaT."""
-    given = np.asarray(codes, dtype=np.int64)
+    column, given = cells.column, np.asarray(cells.codes, dtype=np.int64)
     if isinstance(column, Boolean) and family in {"bool", "int", "float"}:
         values: NDArray[Any] = given == 1
     elif family in {"text", "decimal"} or (isinstance(column, Date) and family in {"int", "any"}):
-        values = column.texts(given, rng).astype(object)
+        values = cells.texts().astype(object)
     else:
-        return column.decode(given, rng)
+        return cells.decoded()
     if column.null_code is not None:
         values = values.astype(object)
         values[given == column.null_code] = None

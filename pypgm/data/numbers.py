@@ -118,6 +118,14 @@ class Integer(Binned):
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         return drawn(self._first, self._last, codes, self.within, rng)
 
+    def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the first and the last number of each bin."""
+        return self._first, self._last
+
+    def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
+        """Return the numbers themselves."""
+        return steps.astype(np.int64)
+
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
         return list(map(str, values.tolist()))
 
@@ -225,14 +233,28 @@ class Real(Binned):
 
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         if self.decimals is not None:
-            first, last = self._grid
-            whole: NDArray[Any] = drawn(first, last, codes, self.within, rng) / 10**self.decimals
-            return whole
-        starts, ends = self._starts, np.append(self._starts[1:], float(self.high))
-        low, high = starts[codes], np.nextafter(ends, starts)[codes]
-        share = parts_of_bins(ends - starts, codes, self.within, rng)
+            return self.of_steps(drawn(*self._grid, codes, self.within, rng))
+        first, last = self.ends()
+        low, high = first[codes], last[codes]
+        share = parts_of_bins(np.diff(np.append(first, float(self.high))), codes, self.within, rng)
         found: NDArray[np.float64] = np.clip(low + share * (high - low), low, high)
         return found
+
+    @property
+    def per_unit(self) -> int:
+        """Numbers of the last decimal in one; 0 where there are as many as doubles."""
+        return 0 if self.decimals is None else 10**self.decimals
+
+    def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the first and the last number of each bin, in units of the last decimal if there is one."""
+        if self.decimals is not None:
+            return self._grid
+        starts, ends = self._starts, np.append(self._starts[1:], float(self.high))
+        return starts, np.nextafter(ends, starts)
+
+    def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers of so many units of the last decimal."""
+        return np.asarray(steps / (self.per_unit or 1), dtype=np.float64)
 
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
         if self.decimals is None:

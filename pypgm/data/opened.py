@@ -167,7 +167,7 @@ def _frame(source: Frame, schema: Schema, ignore_extra: bool) -> Opened:
     frame = guarded("collecting the frame", source.collect) if is_lazy else source
     columns = as_columns(frame)
     before = schema.provisional
-    codes = encoded(before.columns, columns, drop=schema.drop, ignore_extra=ignore_extra)
+    codes = before.combined(encoded(before.reading, columns, drop=schema.unread, ignore_extra=ignore_extra))
     schema.check_rules(before.records(codes))
     layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame)
     return _held(codes, {name: columns[name] for name in schema.open}, layout)
@@ -175,7 +175,7 @@ def _frame(source: Frame, schema: Schema, ignore_extra: bool) -> Opened:
 
 def _parquet(path: str | os.PathLike[str], schema: Schema, ignore_extra: bool) -> Opened:
     before = schema.provisional
-    held = read_parquet(path, before.domain, before.columns, drop=schema.drop, ignore_extra=ignore_extra)
+    held = read_parquet(path, before.domain, before, ignore_extra=ignore_extra)
     schema.check_rules(held, os.fspath(path))
     values, types = raw_columns(path, tuple(schema.open))
     return _held(held.columns, as_columns(values) if schema.open else {}, Layout.of_arrow(types))

@@ -6,7 +6,7 @@ import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
 
@@ -18,6 +18,9 @@ from pypgm.data.files import as_path, replacing
 from pypgm.data.frames import imported
 from pypgm.data.layout import Layout
 from pypgm.domain import Domain
+
+if TYPE_CHECKING:
+    from pypgm.data.schema import Schema
 
 __all__ = [
     "batches",
@@ -57,16 +60,16 @@ def check_parquet(paths: Iterable[str | os.PathLike[str]]) -> None:
 def read_parquet(
     path: str | os.PathLike[str],
     domain: Domain,
-    columns: Mapping[str, Column],
+    schema: Schema,
     *,
-    drop: tuple[str, ...] = (),
     ignore_extra: bool = False,
 ) -> Dataset:
     """Read records from a Parquet file, as `pypgm.read_table` does."""
-    check_names(path, columns, drop=drop, ignore_extra=ignore_extra)
+    columns = schema.reading
+    check_names(path, columns, drop=schema.unread, ignore_extra=ignore_extra)
     parts = list(encoded_pieces(columns, batches(path, list(columns)), os.fspath(path)))
     codes = {n: np.concatenate([np.empty(0, c.dtype), *(part[n] for part in parts)]) for n, c in columns.items()}
-    return Dataset(codes, domain)
+    return Dataset(schema.combined(codes, os.fspath(path)), domain)
 
 
 def check_names(
@@ -184,19 +187,19 @@ def _text(value: object) -> str | None:
 def write_parquet(
     data: Dataset,
     path: str | os.PathLike[str],
-    columns: Mapping[str, Column],
+    schema: Schema,
     rng: np.random.Generator,
     layout: Layout,
 ) -> None:
     """Write records to a Parquet file, as `pypgm.write_table` does."""
     check_parquet([path])
     parquet = imported("pyarrow.parquet", "Parquet", "parquet")
-    layout = layout.in_arrow(columns)
+    layout = layout.in_arrow({name: cells.column for name, cells in schema.example(0).items()})
     pieces = range(0, max(1, data.n_records), _ROWS)
     with replacing(path) as file, contextlib.ExitStack() as stack:
         writer = None
         for start in pieces:
-            codes = {name: data.columns[name][start : start + _ROWS] for name in columns}
-            piece = layout.frame(columns, codes, rng)
+            codes = {name: column[start : start + _ROWS] for name, column in data.columns.items()}
+            piece = layout.frame(schema.cells(codes, rng, start))
             writer = writer or stack.enter_context(parquet.ParquetWriter(file, piece.schema))
             writer.write_table(piece)

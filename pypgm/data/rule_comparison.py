@@ -71,14 +71,57 @@ class Comparison:
         object.__setattr__(self, "columns", (low, high) if "<" in found[0] else (high, low))
         object.__setattr__(self, "order", found[0])
 
+    @property
+    def is_strict(self) -> bool:
+        """Whether the two may not be equal."""
+        return "=" not in self.order
+
     def mask(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
-        """Return whether each pair of codes is forbidden, in the order of `columns`.
+        """Return whether each pair of codes is one of bins that hold no two values to be decoded in that order.
+
+        Pairs are in the order of `columns`.
 
         Raises
         ------
         ValueError
             If a column is unknown, they are of unlike kinds, or no pair is left.
         """
+        low, high = self._lines(columns)
+        least, most = low.ends()[0] / (low.per_unit or 1), high.ends()[1] / (high.per_unit or 1)
+        return self._found(low, high, least, most, np.full(most.size, self.is_strict))
+
+    def refused(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
+        """Return whether each pair of codes is that of records that break the rule, whatever their values are.
+
+        They are less than those of `mask`: values that were clipped may have been in order.
+        """
+        low, high = self._lines(columns)
+        (_, _, first), (_, highest, starts) = low.bounds_and_starts(), high.bounds_and_starts()
+        least, most = first.copy(), np.append(starts[1:] - (0 if isinstance(high, Real) else 1), highest)
+        if low.outside == "clip":
+            least[0] = -np.inf
+        if high.outside == "clip":
+            most[-1] = np.inf
+        is_strict = np.full(most.size, self.is_strict)
+        is_strict[:-1] |= isinstance(high, Real)  # whose bins but the last do not hold their end
+        return self._found(low, high, least, most, is_strict)
+
+    def _found(
+        self,
+        low: Binned,
+        high: Binned,
+        least: NDArray[np.float64],
+        most: NDArray[np.float64],
+        is_strict: NDArray[np.bool_],
+    ) -> NDArray[np.bool_]:
+        beyond = (least[:, None] > most) | ((least[:, None] == most) & is_strict)
+        if beyond.all():
+            raise ValueError(f"the rule {self.text!r} leaves no record possible")
+        found = np.zeros((low.size, high.size), dtype=bool)
+        found[: low.n_values, : high.n_values] = beyond
+        return found
+
+    def _lines(self, columns: Mapping[str, Column]) -> tuple[Binned, Binned]:
         low, high = (_line(columns, name, self.text) for name in self.columns)
         if _scale(low) != _scale(high):
             fine = [f" with resolution {c.resolution}" if isinstance(c, Date) else "" for c in (low, high)]
@@ -87,20 +130,7 @@ class Comparison:
             raise ValueError(f"the rule {self.text!r} needs {needed}: {kinds}")
         told = f"the rule {self.text!r} needs {low.size * high.size:.3g} pairs of bins"
         check_fits(low.size * high.size, MOST_CELLS, told, "make bins wider")
-        (_, _, first), (_, highest, starts) = low.bounds_and_starts(), high.bounds_and_starts()
-        least, most = first.copy(), np.append(starts[1:] - (0 if isinstance(high, Real) else 1), highest)
-        if low.outside == "clip":
-            least[0] = -np.inf
-        if high.outside == "clip":
-            most[-1] = np.inf
-        is_strict = np.full(most.size, "=" not in self.order)
-        is_strict[:-1] |= isinstance(high, Real)  # whose bins but the last do not hold their end
-        beyond = (least[:, None] > most) | ((least[:, None] == most) & is_strict)
-        if beyond.all():
-            raise ValueError(f"the rule {self.text!r} leaves no record possible")
-        found = np.zeros((low.size, high.size), dtype=bool)
-        found[: low.n_values, : high.n_values] = beyond
-        return found
+        return low, high
 
     def to_dict(self) -> str:
         """Return what a schema file has for the rule."""

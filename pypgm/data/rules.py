@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.rule_comparison import MOST_CELLS, Comparison
+from pypgm.data.within import can_hold
 from pypgm.domain import Clique, Label
 from pypgm.memory import check_fits, short
 from pypgm.terminal import escaped
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
 
     Entry = Label | Sequence[Label] | Mapping[str, Label]
 
-__all__ = ["Counted", "Rule", "broken_rules", "drawn_by_rules"]
+__all__ = ["AnyRule", "Blank", "Counted", "Rule", "broken_rules", "codes_named", "drawn_by_rules"]
 
 _MOST_DRAWS = 1000  # records for each one that keeps the rules, before a model is said to give none
 _SHOWN = 5  # rows that break a rule and are named
@@ -93,16 +95,85 @@ class Rule:
         check_fits(math.prod(shape), MOST_CELLS, told, "make bins wider")
         found = np.zeros(shape, dtype=bool)
         for cell in self.forbidden:
-            codes = [_codes(name, columns[name], entry) for name, entry in zip(self.columns, cell, strict=True)]
+            codes = [codes_named(name, columns[name], entry) for name, entry in zip(self.columns, cell, strict=True)]
             found[np.ix_(*codes)] = True
         if found.all():
             raise ValueError(f"the rule on {escaped(', '.join(self.columns))} leaves no record possible")
         return found
 
+    def refused(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
+        """Return the same: whether a table that has a record of each combination is refused."""
+        return self.mask(columns)
+
     def to_dict(self) -> dict[str, Any]:
         """Return what a schema file has for the rule."""
         cells = [[list(e) if isinstance(e, tuple) else e for e in cell] for cell in self.forbidden]
         return {"columns": list(self.columns), "forbidden": cells}
+
+
+@dataclass(frozen=True)
+class Blank:
+    """A column that has no value unless another one has: no record has both, known from what the columns mean.
+
+    Parameters
+    ----------
+    column : str
+        One that allows nulls.
+    unless : str, or mapping of str to an entry
+        The other column: its name, for any value but null; or what it must have, as an entry of a `Rule`.
+
+    Examples
+    --------
+    >>> from pypgm.data import Categorical
+    >>> columns = {"member": Categorical(["no", "yes"]), "plan": Categorical(["basic", "gold"], null=True)}
+    >>> Blank("plan", unless={"member": "yes"}).mask(columns).astype(int)
+    array([[1, 1, 0],
+           [0, 0, 0]])
+    """
+
+    column: str
+    unless: str | Mapping[str, Entry] = field(hash=False)
+
+    def __post_init__(self) -> None:
+        needed = "a column and unless, another column or an object of one with its values"
+        if not isinstance(self.column, str) or not isinstance(self.unless, str | Mapping):
+            raise TypeError(f"a rule on blanks needs {needed}")
+        if self.columns[0] == self.column or not (isinstance(self.unless, str) or len(self.unless) == 1):
+            raise ValueError(f"a rule on blanks of {self.column!r} needs {needed}")
+
+    @property
+    def columns(self) -> tuple[str, str]:
+        """The other column, and the one that is blank."""
+        other = self.unless if isinstance(self.unless, str) else next(iter(self.unless), self.column)
+        return str(other), self.column
+
+    def mask(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
+        """Return whether each combination of codes is forbidden; a column that is open has what is known of it."""
+        other, own = (_column(columns, name) for name in self.columns)
+        if own.null_code is None:
+            raise ValueError(f"column {self.column!r} is blank by a rule, and needs null, what a blank is written as")
+        if isinstance(self.unless, str):
+            if other.null_code is None:
+                raise ValueError(f"a rule on blanks of {self.column!r} names {self.columns[0]!r}, which is never null")
+            met = [code for code in range(other.size) if code != other.null_code]
+        else:
+            met = codes_named(self.columns[0], other, self.unless[self.columns[0]])
+        found = np.ones((other.size, own.size), dtype=bool)
+        found[met] = False
+        found[:, own.null_code] = False
+        return found
+
+    def refused(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
+        """Return the same: whether a table that has a record of each combination is refused."""
+        return self.mask(columns)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a schema file has for the rule."""
+        unless = self.unless if isinstance(self.unless, str) else dict(self.unless)
+        return {"blank": self.column, "unless": unless}
+
+
+AnyRule = Rule | Comparison | Blank
 
 
 def _all_are(entries: object, kind: type) -> bool:
@@ -111,11 +182,11 @@ def _all_are(entries: object, kind: type) -> bool:
 
 
 def broken_rules(
-    rules: Sequence[Rule | Comparison], columns: Mapping[str, Column], table: Counted, first_row: int = 0
+    rules: Sequence[AnyRule], columns: Mapping[str, Column], table: Counted, first_row: int = 0
 ) -> list[str]:
     """Return which rules a table breaks and, where its records are at hand, in which rows."""
     counts = table.count([tuple(rule.columns) for rule in rules])
-    masks = [rule.mask(columns) for rule in rules]
+    masks = [rule.refused(columns) for rule in rules]
     return [
         f"columns {', '.join(map(repr, rule.columns))}{_rows(rule, mask, table, first_row)}: "
         "records have a combination that a rule forbids"
@@ -125,7 +196,7 @@ def broken_rules(
 
 
 def drawn_by_rules(
-    rules: Sequence[Rule | Comparison], columns: Mapping[str, Column], draw: Callable[[int | None], Dataset]
+    rules: Sequence[AnyRule], columns: Mapping[str, Column], draw: Callable[[int | None], Dataset]
 ) -> Dataset:
     """Return records that keep all rules: as they are drawn where they do, else those that do not are drawn again.
 
@@ -143,15 +214,15 @@ def drawn_by_rules(
     ValueError
         If hardly any of the records that are drawn keep the rules.
     """
-    masks = [(rule.columns, rule.mask(columns)) for rule in rules]
+    keep = partial(_kept, rules, columns, [rule.mask(columns) for rule in rules])
     found = draw(None)
-    kept = [_kept(masks, found)]
+    kept = [keep(found)]
     wanted, drawn = len(found), len(found)
     while (left := wanted - sum(map(len, kept))) > 0:
         if drawn > _MOST_DRAWS * wanted:
             raise ValueError("hardly any records of the model keep the rules of the schema: release.model draws others")
         more = draw(min(max(2 * left, 100), 10 * wanted))
-        kept.append(_kept(masks, more))
+        kept.append(keep(more))
         drawn += len(more)
     if len(kept) == 1:
         return found
@@ -159,15 +230,19 @@ def drawn_by_rules(
     return Dataset(joined, found.domain)
 
 
-def _kept(masks: Sequence[tuple[Sequence[str], NDArray[np.bool_]]], data: Dataset) -> Dataset:
-    """Return the records that break no rule."""
+def _kept(
+    rules: Sequence[AnyRule], columns: Mapping[str, Column], masks: Sequence[NDArray[np.bool_]], data: Dataset
+) -> Dataset:
+    """Return the records that break no rule, and whose bins have values that break none."""
     keeps = np.ones(len(data), dtype=bool)
-    for names, mask in masks:
-        keeps &= ~mask[tuple(data.columns[name] for name in names)]
+    for rule, mask in zip(rules, masks, strict=True):
+        keeps &= ~mask[tuple(data.columns[name] for name in rule.columns)]
+    possible = can_hold(rules, columns, data.columns)
+    keeps &= True if possible is None else possible
     return Dataset({a: column[keeps] for a, column in data.columns.items()}, data.domain)
 
 
-def _rows(rule: Rule | Comparison, mask: NDArray[np.bool_], table: Counted, first_row: int) -> str:
+def _rows(rule: AnyRule, mask: NDArray[np.bool_], table: Counted, first_row: int) -> str:
     """Return which records break a rule; nothing of those that are counted elsewhere."""
     found: list[int] = []
     first = first_row
@@ -182,7 +257,7 @@ def _rows(rule: Rule | Comparison, mask: NDArray[np.bool_], table: Counted, firs
     return f", row{'s' if len(found) > 1 else ''} {shown} ({begin})" if found else ""
 
 
-def _pieces(rule: Rule | Comparison, table: Counted) -> Iterable[Mapping[str, NDArray[Any]]]:
+def _pieces(rule: AnyRule, table: Counted) -> Iterable[Mapping[str, NDArray[Any]]]:
     """Return the codes of a rule's columns, piece by piece, where the table has its records in an order."""
     if isinstance(table, Dataset):
         return [table.columns]
@@ -196,7 +271,8 @@ def _column(columns: Mapping[str, Column], name: str) -> Column:
     return columns[name]
 
 
-def _codes(name: str, column: Column, entry: Entry) -> list[int]:
+def codes_named(name: str, column: Column, entry: Entry) -> list[int]:
+    """Return the codes that an entry of a rule stands for: a value, a list of values, or a range of them."""
     if isinstance(entry, Mapping):
         if not entry or set(entry) - {"from", "to"}:
             raise ValueError(f"a rule on {name!r} has a range that is not {{'from': value, 'to': value}}")

@@ -6,6 +6,7 @@ import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -17,8 +18,11 @@ from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import as_column, check_writable, columns_of, encoded, problems_error
 from pypgm.data.files import replacing_text
 from pypgm.data.frames import Frame
+from pypgm.data.made import Cells, Made
+from pypgm.data.mapping_file import with_mappings
+from pypgm.data.relations import Relations
 from pypgm.data.rule_comparison import Comparison, check_together
-from pypgm.data.rules import Counted, Rule, broken_rules
+from pypgm.data.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.data.unsettled import Unsettled
@@ -40,12 +44,13 @@ class Schema:
     Parameters
     ----------
     columns : mapping of str to Column, int or sequence
-        A declaration for each column: `Integer`, `Real`, `Boolean`, `Date`, `Categorical` or `Codes` of `pypgm.data`,
-        or, to be found privately, `OpenSet` or `QuantileBins`; a size stands for `Codes`, a list of labels for
-        `Categorical`. Their order is that of the attributes.
+        A declaration for each column: `Integer`, `Real`, `Boolean`, `Date`, `Categorical` or `Codes` of `pypgm.data`;
+        `Difference` from another one; to be found privately, `OpenSet` or `QuantileBins`; or, never read and made when
+        records are decoded, `Derived`, `Id` or `Fake`. A size stands for `Codes`, a list of labels for `Categorical`.
+        Their order is that of the attributes.
     drop : sequence of str
         Columns of the table that are left out, such as names and numbers of persons.
-    rules : sequence of Rule, Comparison or str
+    rules : sequence of Rule, Comparison, Blank or str
         Combinations of values that no record can have: a table that has one is refused, and `pypgm synth` makes none. A
         text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int, optional
@@ -72,20 +77,20 @@ class Schema:
     ([3, 0], [38, 6])
     """
 
-    __slots__ = ("_domain", "declared", "drop", "rules", "stated_records_per_person", "warned")
+    __slots__ = ("_domain", "_relations", "declared", "drop", "rules", "stated_records_per_person", "warned")
 
-    declared: Mapping[str, Column | Unsettled]
+    declared: Mapping[str, Column | Unsettled | Made]
     drop: tuple[str, ...]
     stated_records_per_person: int | None
-    rules: tuple[Rule | Comparison, ...]
+    rules: tuple[AnyRule, ...]
     warned: tuple[str, ...]
 
     def __init__(
         self,
-        columns: Mapping[str, Column | Unsettled | int | Sequence[Label]],
+        columns: Mapping[str, Column | Unsettled | Made | int | Sequence[Label]],
         *,
         drop: Iterable[str] = (),
-        rules: Iterable[Rule | Comparison | str] = (),
+        rules: Iterable[AnyRule | str] = (),
         records_per_person: int | None = None,
         warned: Iterable[str] = (),
     ) -> None:
@@ -96,8 +101,8 @@ class Schema:
         self.stated_records_per_person = k = records_per_person
         self.warned = tuple(warned)
         self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
-        if not self.declared:
-            raise ValueError("a schema needs at least one column")
+        if not self._known:
+            raise ValueError(f"a schema needs at least one column{' that is read' if self.declared else ''}")
         check_writable(self.declared)
         both = [name for name in self.drop if name in self.declared]
         if both:
@@ -111,8 +116,9 @@ class Schema:
         self._domain = Domain(tuple(closed), [c.size for c in closed.values()], labels)
         for rule in self.rules:
             self._check_names(rule.columns)
-            rule.mask(self._closed)
+            rule.mask(self._columns_for(rule))
         check_together(self.rules)
+        self._relations = Relations(self._known, self.made, self.rules)
 
     @property
     def records_per_person(self) -> int:
@@ -135,6 +141,22 @@ class Schema:
     def open(self) -> dict[str, Unsettled]:
         """Columns of which something has to be found privately before records can be encoded."""
         return {name: column for name, column in self.declared.items() if isinstance(column, Unsettled)}
+
+    @property
+    def made(self) -> dict[str, Made]:
+        """Columns that are never read: they are made when records are decoded."""
+        return {name: column for name, column in self.declared.items() if isinstance(column, Made)}
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Columns of a table that are left out: those that are dropped, and those that are made anew."""
+        return (*self.drop, *self.made)
+
+    @property
+    def reading(self) -> Mapping[str, Column]:
+        """What encodes each column of a table that is read; `combined` takes all that it gave."""
+        self._check_settled()
+        return self._relations.reading
 
     @property
     def provisional(self) -> Schema:
@@ -162,7 +184,7 @@ class Schema:
         self,
         columns: Mapping[str, Column],
         records_per_person: int | None,
-        rules: Iterable[Rule | Comparison] = (),
+        rules: Iterable[AnyRule] = (),
     ) -> Schema:
         """Return the schema with further columns and rules, for another number of records per person."""
         drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
@@ -171,6 +193,9 @@ class Schema:
 
     def _check_names(self, names: Iterable[str]) -> None:
         unknown = [name for name in names if name not in self.declared]
+        made = [name for name in names if name in self.made]
+        if made:
+            raise ValueError(f"a rule names {made[0]!r}, which is made of other columns: name those")
         if unknown:
             near = nearest(str(unknown[0]), self.declared)
             raise ValueError(f"a rule names {unknown[0]!r}, and no such column is declared{near}")
@@ -185,6 +210,16 @@ class Schema:
     @property
     def _closed(self) -> dict[str, Column]:
         return {name: column for name, column in self.declared.items() if isinstance(column, Column)}
+
+    @property
+    def _known(self) -> dict[str, Column]:
+        """The columns that are read, open ones as they are before anything is found."""
+        read = {name: column for name, column in self.declared.items() if not isinstance(column, Made)}
+        return {name: column if isinstance(column, Column) else column.provisional for name, column in read.items()}
+
+    def _columns_for(self, rule: AnyRule) -> Mapping[str, Column]:
+        """Return the columns that a rule may name: what is blank may be open, values must be known."""
+        return self._known if isinstance(rule, Blank) else self._closed
 
     @property
     def ordinal(self) -> tuple[str, ...]:
@@ -217,7 +252,7 @@ class Schema:
           column 'a', row 1 (the first is 0): needs one of '1', and has another value ("null": "" allows empty ones);
           column 'b', row 1 (the first is 0): needs an integer from 0 to 84, and has another value
         """
-        data = self.records(encoded(self.columns, table, drop=self.drop, ignore_extra=ignore_extra))
+        data = self.records(self.combined(encoded(self.reading, table, drop=self.unread, ignore_extra=ignore_extra)))
         self.check_rules(data)
         return data
 
@@ -226,7 +261,9 @@ class Schema:
         return Dataset(codes, self.domain, schema=self)
 
     def decode(self, data: Dataset, rng: np.random.Generator | int | None = None) -> dict[str, NDArray[Any]]:
-        """Return records as columns of values, drawn within bins as each column declares.
+        """Return records as columns of values, drawn within bins as each column declares, and such that rules hold.
+
+        Columns that are made are made of these.
 
         Parameters
         ----------
@@ -241,8 +278,34 @@ class Schema:
             If the records are over another domain.
         """
         self.check_domain(data.domain)
-        draws = as_generator(rng)
-        return {name: column.decode(data.columns[name], draws) for name, column in self.columns.items()}
+        return {name: cells.decoded() for name, cells in self.cells(data.columns, as_generator(rng)).items()}
+
+    def cells(self, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator, start: int = 0) -> dict[str, Cells]:
+        """Return what all columns hold of some records, so many after the first, in the order of the schema.
+
+        Values are drawn within bins such that rules hold, and columns are made of them that are made.
+        """
+        self._check_settled()
+        found = self._relations.cells(codes, rng, start)
+        return {name: found[name] for name in self.declared}
+
+    def example(self, rng: np.random.Generator | int | None = None) -> dict[str, Cells]:
+        """Return what all columns hold of one record: what they are, whatever it holds."""
+        return self.cells({name: np.zeros(1, dtype=np.int64) for name in self.columns}, as_generator(rng))
+
+    def combined(
+        self, codes: Mapping[str, NDArray[Any]], table: str = "the table", first_row: int = 0, begin: str = ""
+    ) -> dict[str, NDArray[Any]]:
+        """Return the codes of columns, given those that `reading` gave; ``ValueError`` where a difference misfits."""
+        return self._relations.combined(codes, table, first_row, begin)
+
+    def needed(self, names: Sequence[str]) -> list[str]:
+        """Return which columns of a table have to be read for the codes of some."""
+        return self._relations.needed(names)
+
+    def check_there(self) -> None:
+        """Raise an error where columns cannot be made here, such as for a package that is missing."""
+        self._relations.check_there()
 
     def check_domain(self, domain: Domain) -> None:
         """Raise ``ValueError`` where a domain is not that of the schema."""
@@ -251,7 +314,7 @@ class Schema:
 
     def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
         """Raise ``ValueError`` where records, wherever they are, have a combination that a rule forbids."""
-        problems = broken_rules(self.rules, self._closed, table, first_row) if self.rules else []
+        problems = broken_rules(self.rules, self._known, table, first_row) if self.rules else []
         if problems:
             raise problems_error(name, problems)
 
@@ -268,7 +331,7 @@ class Schema:
         return told | ({} if k is None else {"records_per_person": k})
 
     @classmethod
-    def from_dict(cls, told: object, name: str = "the schema") -> Schema:
+    def from_dict(cls, told: object, name: str = "the schema", folder: str | os.PathLike[str] | None = None) -> Schema:
         """Return the schema of a parsed file.
 
         Parameters
@@ -277,6 +340,8 @@ class Schema:
             ``{"columns": {…}, "drop": […], "records_per_person": 1}``, or the columns alone.
         name : str
             What errors call it.
+        folder : str or path-like, optional
+            Where the files of mappings are that it names; without it none is read, and such a name is refused.
 
         Raises
         ------
@@ -288,7 +353,7 @@ class Schema:
         >>> Schema.from_dict({"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]})
         Schema(age: integer 10, sex: categorical 2)
         """
-        columns, rest, problems = declarations(told)
+        columns, rest, problems = declarations(told if folder is None else with_mappings(told, folder))
         if problems:
             raise problems_error(name, problems)
         try:
@@ -299,7 +364,7 @@ class Schema:
     @classmethod
     def read(cls, path: str | os.PathLike[str]) -> Schema:
         """Read a schema from a file, see `read_schema`."""
-        return cls.from_dict(read_object(path), os.fspath(path))
+        return cls.from_dict(read_object(path), os.fspath(path), Path(path).parent)
 
     @classmethod
     def from_types(cls, source: Frame, bounds: Mapping[str, Sequence[Any]] | None = None) -> Schema:
@@ -358,6 +423,7 @@ class Schema:
 
     def __repr__(self) -> str:
         told = {n: f"{c.kind} {c.size}" if isinstance(c, Column) else "open" for n, c in self.declared.items()}
+        told |= {name: column.kind for name, column in self.made.items()}
         return f"Schema({listed([f'{escaped(name)}: {what}' for name, what in told.items()], 12)})"
 
 

@@ -15,26 +15,31 @@ from pypgm.data.closed import Boolean, Codes
 from pypgm.data.codebook import read_json, writable
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
+from pypgm.data.derived import Derived
+from pypgm.data.difference import Difference
 from pypgm.data.file_kind import it_looks_like
 from pypgm.data.files import read_text
+from pypgm.data.made import Fake, Id, Made
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.rule_comparison import Comparison
-from pypgm.data.rules import Rule
+from pypgm.data.rules import AnyRule, Blank, Rule
 from pypgm.data.unsettled import OpenSet, QuantileBins, Unsettled
 from pypgm.data.yaml_text import MOST_YAML, parse_yaml
 from pypgm.domain import listed
 
 __all__ = ["JSON_SCHEMA", "declarations", "read_object"]
 
-KINDS: dict[str, type[Column | OpenSet]] = {
-    **{kind.kind: kind for kind in (Categorical, Boolean, Codes, Integer, Real, Date)},
+KINDS: dict[str, type[Column | OpenSet | Made]] = {
+    **{kind.kind: kind for kind in (Categorical, Boolean, Codes, Integer, Real, Date, Difference)},
     "open": OpenSet,
+    **{made.kind: made for made in (Derived, Id, Fake)},
 }
 JSON_SCHEMA = Path(__file__).with_name("schema.json")
 """The JSON Schema of schema files: editors that know it complete and check them."""
 
-_Declared = Column | Unsettled
+_Declared = Column | Unsettled | Made
 _NOTES = {"comment", "warning"}
+_SHOWN = {"codes": "size", "source": "from", "first": "from"}  # what files call the fields of columns
 _ASIDE = {*_NOTES, "$schema"}  # what a whole file may have besides, for people and editors
 _TOP = ("columns", "drop", "rules", "records_per_person")
 _EXAMPLE = '{"age": 85, "sex": ["F", "M"]}'
@@ -93,20 +98,22 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
     return columns, rest | {"warned": warned, "rules": rules}, problems
 
 
-def _rules(told: object) -> tuple[list[Rule | Comparison], list[str]]:
+def _rules(told: object) -> tuple[list[AnyRule], list[str]]:
     """Return the rules of a parsed file, and what is wrong with them."""
-    rules: list[Rule | Comparison] = []
+    rules: list[AnyRule] = []
     wrong: list[str] = []
     for rule in told if isinstance(told, list) else [told]:
         entries = {n: v for n, v in rule.items() if n not in _NOTES} if isinstance(rule, Mapping) else {}
         is_cells = set(entries) == {"columns", "forbidden"} and all(isinstance(v, list) for v in entries.values())
+        is_blank = set(entries) == {"blank", "unless"}
         text = rule if isinstance(rule, str) else ""
-        if not (is_cells or text):
-            form = "objects with columns and forbidden, each a list, or of texts such as 'start <= end'"
-            wrong.append(f"rules needs a list of {form}")
+        if not (is_cells or is_blank or text):
+            form = "objects with columns and forbidden, each a list, or with blank and unless, or of texts such as"
+            wrong.append(f"rules needs a list of {form} 'start <= end'")
             continue
         try:
-            rules.append(Comparison(text) if text else Rule(**entries))
+            made = Blank(entries["blank"], entries["unless"]) if is_blank else Comparison(text) if text else None
+            rules.append(made or Rule(**entries))
         except (TypeError, ValueError) as error:
             wrong.append(str(error))
     return rules, wrong
@@ -124,7 +131,8 @@ def _column(spec: object) -> tuple[_Declared | None, list[str]]:
     kind = KINDS.get(spec["kind"]) if isinstance(spec.get("kind"), str) else None
     if kind is None:
         return None, [f"needs a kind: one of {', '.join(KINDS)}"]
-    entries = {"codes" if n == "size" else n: v for n, v in spec.items() if n != "kind" and n not in _NOTES}
+    own: dict[Any, str] = {shown: name for name, shown in _SHOWN.items() if name in _keys(kind)}
+    entries: dict[Any, Any] = {own.get(n, n): v for n, v in spec.items() if n != "kind" and n not in _NOTES}
     entries = {n: v for n, v in entries.items() if v is not None or n not in _keys(kind)}
     if kind in {Integer, Real} and isinstance(entries.get("bins"), Mapping):
         rest = {n: v for n, v in entries.items() if n != "bins"}
@@ -136,7 +144,7 @@ def _column(spec: object) -> tuple[_Declared | None, list[str]]:
     return (None, wrong) if wrong else _made(kind, entries)
 
 
-def _keys(kind: type[Column | OpenSet]) -> dict[str, bool]:
+def _keys(kind: type[Column | OpenSet | Made]) -> dict[str, bool]:
     """Return what an entry of a kind may have, its own first, and whether it has to."""
     own_first = sorted(dataclasses.fields(kind), key=lambda field: field.kw_only is True)
     return {f.name: f.default is dataclasses.MISSING for f in own_first}
@@ -144,11 +152,10 @@ def _keys(kind: type[Column | OpenSet]) -> dict[str, bool]:
 
 def _key_problems(what: str, entries: Mapping[str, Any], wanted: Mapping[str, bool]) -> list[str]:
     """Return which keys of an object are none, and which it lacks."""
-    shown = {"codes": "size"}
     unknown = [repr(n) for n in entries if n not in wanted]
-    there = ", ".join(shown.get(n, n) for n in wanted)
+    there = ", ".join(_SHOWN.get(n, n) for n in wanted)
     wrong = [f"{what} has no {listed(unknown)}, only {there}"] if unknown else []
-    missing = [shown.get(n, n) for n, needed in wanted.items() if needed and n not in entries]
+    missing = [_SHOWN.get(n, n) for n, needed in wanted.items() if needed and n not in entries]
     return wrong + ([f"needs {listed(missing)}"] if missing else [])
 
 

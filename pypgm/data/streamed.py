@@ -70,7 +70,7 @@ class StreamedTable(Source):
     ) -> None:
         super().__init__(as_schema(schema))
         self._pieces = pieces
-        problems = name_problems(self.schema.columns, names, drop=self.schema.drop, ignore_extra=ignore_extra)
+        problems = name_problems(self.schema.columns, names, drop=self.schema.unread, ignore_extra=ignore_extra)
         if problems:
             raise problems_error("the table", problems)
         checked = self._codes(self.domain.attributes, _ROWS, "the table")
@@ -99,7 +99,11 @@ class StreamedTable(Source):
         """Return the codes of some columns, about so many rows at a time: small files are put together."""
         held: list[dict[str, NDArray[Any]]] = []
         n_held = 0
-        for codes in encoded_pieces({n: self.schema.columns[n] for n in names}, self._pieces(names, rows), what):
+        needed, reading, first = self.schema.needed(names), self.schema.reading, 0
+        for read in encoded_pieces({n: reading[n] for n in needed}, self._pieces(needed, rows), what):
+            whole = self.schema.combined(read, what, first)
+            codes = {name: whole[name] for name in names}
+            first += len(codes[names[0]])
             held.append(codes)
             n_held += len(codes[names[0]])
             if n_held >= rows // 2:
@@ -188,7 +192,7 @@ def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, marks: d
     names = [csv_names(path, schema, ignore_extra=ignore_extra, **marks) for path in paths]
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
-        columns = {name: schema.columns[name] for name in wanted}
+        columns = {name: schema.reading[name] for name in wanted}
         for path in paths:
             yield from csv_pieces(path, columns, rows, **marks)
 
@@ -197,7 +201,7 @@ def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, marks: d
 
 def _scan_parquet(paths: Sequence[str], schema: Schema, ignore_extra: bool) -> StreamedTable:
     """Return the table in Parquet files, in each of which a column may be of another type."""
-    names = [check_names(path, schema.columns, drop=schema.drop, ignore_extra=ignore_extra) for path in paths]
+    names = [check_names(path, schema.columns, drop=schema.unread, ignore_extra=ignore_extra) for path in paths]
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
         for path in paths:

@@ -31,6 +31,7 @@ from pypgm.data.files import (
     write_rows,
 )
 from pypgm.data.layout import Layout
+from pypgm.data.made import Cells
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
 from pypgm.data.schema import Schema, as_schema
@@ -114,9 +115,9 @@ def read_table(
     if is_parquet(path):
         if dialect != _Dialect(",", "utf-8", ".", ignore_extra):
             raise ValueError(f"{os.fspath(path)} is Parquet: it has no delimiter, encoding or decimal mark")
-        data, first_row = read_parquet(path, over, schema.columns, drop=schema.drop, ignore_extra=ignore_extra), 0
+        data, first_row = read_parquet(path, over, schema, ignore_extra=ignore_extra), 0
     else:
-        data, first_row = Dataset(_read(path, schema.columns, schema.drop, dialect, {}), over), 1
+        data, first_row = Dataset(_read(path, schema, dialect, {}), over), 1
     data.schema = domain if isinstance(domain, Schema) else None
     schema.check_rules(data, os.fspath(path), first_row)
     return data
@@ -138,8 +139,9 @@ def read_open_table(
     """
     texts: dict[str, list[str]] = {name: [] for name in schema.open}
     dialect = _Dialect(delimiter, encoding, decimal, ignore_extra)
-    codes = _read(path, schema.provisional.columns, schema.drop, dialect, texts)
-    schema.check_rules(Dataset(codes, schema.provisional.domain), os.fspath(path), 1)
+    before = schema.provisional
+    codes = _read(path, before, dialect, texts)
+    schema.check_rules(Dataset(codes, before.domain), os.fspath(path), 1)
     _check_writable(path, texts)
     return codes, texts
 
@@ -196,30 +198,30 @@ def write_table(
     if schema is not None:
         schema.check_domain(data.domain)
     how, draws = layout or Layout(), as_generator(rng)
-    names = how.order(data.domain)
-    columns = as_schema(schema or data.domain).columns
+    names = how.order(data.domain if schema is None else schema.declared)
     if is_parquet(path):
-        write_parquet(data, path, {name: columns[name] for name in names}, draws, how)
+        write_parquet(data, path, schema or as_schema(data.domain), draws, how)
         return
     texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
     with replacing_text(path, how.encoding) as file:
         write_header(file, names, how.delimiter)
         for start in range(0, data.n_records, _CHUNK):
-            codes = {name: data.columns[name][start : start + _CHUNK] for name in names}
+            codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
             if schema is None:
-                found = [c if (t := labels[name]) is None else t[c] for name, c in codes.items()]
+                found = [codes[name] if (t := labels[name]) is None else t[codes[name]] for name in names]
             else:
-                found = [_with_marks(columns[name], c, draws, how.decimal) for name, c in codes.items()]
+                cells = schema.cells(codes, draws, start)
+                found = [_with_marks(cells[name], how.decimal) for name in names]
             write_rows(file, zip(*(column.tolist() for column in found), strict=True), how.delimiter)
 
 
-def _with_marks(column: Column, codes: NDArray[Any], rng: np.random.Generator, decimal: str) -> NDArray[Any]:
-    """Return the texts of codes, with the mark of decimals that a file has."""
-    texts = column.texts(codes, rng)
-    if decimal == "." or not isinstance(column, Real):
+def _with_marks(cells: Cells, decimal: str) -> NDArray[Any]:
+    """Return the texts of a column, with the mark of decimals that a file has."""
+    texts = cells.texts()
+    if decimal == "." or not isinstance(cells.column, Real):
         return texts
-    is_number = np.asarray(codes) < column.n_values
+    is_number = np.asarray(cells.codes) < cells.column.n_values
     texts[is_number] = [text.replace(".", decimal) for text in texts[is_number].tolist()]
     return texts
 
@@ -234,8 +236,8 @@ def csv_names(
     decimal: DecimalMark = ".",
 ) -> list[str]:
     """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
-    with _opened(path, [*schema.columns, *schema.drop], delimiter, encoding, decimal) as (header, _):
-        problems = _header_problems(header, schema.columns, schema.drop, ignore_extra)
+    with _opened(path, [*schema.columns, *schema.unread], delimiter, encoding, decimal) as (header, _):
+        problems = _header_problems(header, schema.columns, schema.unread, ignore_extra)
     if problems:
         raise problems_error(os.fspath(path), problems)
     return header
@@ -280,24 +282,24 @@ class _Dialect(NamedTuple):
 
 def _read(
     path: str | os.PathLike[str],
-    columns: Mapping[str, Column],
-    drop: Sequence[str],
+    schema: Schema,
     how: _Dialect,
     texts: dict[str, list[str]],
 ) -> dict[str, NDArray[Any]]:
     """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
-    name = os.fspath(path)
+    name, columns, drop = os.fspath(path), schema.reading, schema.unread
+    whole = partial(schema.combined, table=name, first_row=1, begin="the header is row 0")
     points = _with_points(columns, how.decimal)
     with _opened(path, [*columns, *drop], how.delimiter, how.encoding, how.decimal) as (header, rows):
         problems = _header_problems(header, columns, drop, how.ignore_extra)
         if not problems and check_encoding(how.encoding) == "utf-8":
             codes = arrow_codes(path, header, columns, delimiter=how.delimiter, points=points, texts=texts)
             if codes is not None:
-                return codes
+                return whole(codes)
         codes, wrong = _read_columns(rows, header, columns, points, texts)
     if problems or wrong:
         raise problems_error(name, problems + wrong)
-    return codes
+    return whole(codes)
 
 
 @contextlib.contextmanager
@@ -369,7 +371,8 @@ def _with_points(
         # A point of such a file is no decimal mark, nor is it known to be anything else.
         return [t if t.strip() in column.nulls else "." if "." in t else t.replace(",", ".") for t in texts]
 
-    return {name: partial(pointed, c) for name, c in columns.items() if isinstance(c, Integer | Real)}
+    lines = {name: getattr(column, "column", column) for name, column in columns.items()}  # of steps those of numbers
+    return {name: partial(pointed, c) for name, c in lines.items() if isinstance(c, Integer | Real)}
 
 
 def _header_problems(

@@ -1,0 +1,394 @@
+"""Columns that follow from others by what is publicly known: a mapping, a sum, a product or a difference."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from pypgm.data.bins import Binned, UnreadableError
+from pypgm.data.categorical import Categorical
+from pypgm.data.columns import Column
+from pypgm.data.dates import Date
+from pypgm.data.made import Cells, Made
+from pypgm.data.numbers import Integer, Real
+from pypgm.data.rules import codes_named
+from pypgm.data.spans import Unit, span_between, units_of
+from pypgm.domain import Label, listed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.data.rules import Entry
+
+__all__ = ["Derived", "one_bin"]
+
+_WAYS = ("sum", "difference", "product")
+
+
+@dataclass(frozen=True)
+class Derived(Made):
+    """A column that is a function of others, which is publicly known: it costs nothing, and is exact in every record.
+
+    Exactly one of `mapping`, `sum`, `difference` and `product` says which function.
+
+    Parameters
+    ----------
+    source : str
+        The column that a mapping is of; in files it is called "from".
+    mapping : mapping, or sequence of pairs
+        For each value of the source what this column has. In pairs the first may be a list of values, or
+        ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts.
+    other : str, int, float or bool, optional
+        What it has for all other values of the source: those that the mapping has not, those that are not found where
+        the source is open, and "other" itself.
+    sum, difference, product : sequence of str
+        Columns of numbers; a difference has two, of numbers or of dates, and is the second minus the first.
+    unit : {"day", "week", "month", "year", "hour"}
+        Of the difference of two dates, in whole ones; "day" by default.
+    decimals : int, optional
+        Digits after the point of a sum, difference or product; rounded half to even. By default all there are.
+    null : str, optional
+        Text of a missing value, which it has where a column is missing that it follows from; by default that of the
+        column.
+
+    Examples
+    --------
+    >>> from pypgm import Schema
+    >>> from pypgm.data import Integer
+    >>> schema = Schema({
+    ...     "city": ["Ash", "Elm", "Fox"],
+    ...     "region": Derived("city", {"Ash": "North", "Elm": "North", "Fox": "South"}),
+    ...     "rooms": Integer(1, 9),
+    ...     "size": Derived("rooms", [({"to": 3}, "small"), ({"from": 4}, "large")]),
+    ... })
+    >>> records = schema.encode({"city": ["Fox", "Ash"], "rooms": [3, 8]})
+    >>> {name: values.tolist() for name, values in schema.decode(records).items()}
+    {'city': ['Fox', 'Ash'], 'region': ['South', 'North'], 'rooms': [3, 8], 'size': ['small', 'large']}
+    """
+
+    source: str = ""
+    mapping: Mapping[Label, Label] | Sequence[tuple[Entry, Label]] = field(default=(), hash=False)
+    other: Label | None = None
+    sum: Sequence[str] = ()
+    difference: Sequence[str] = ()
+    product: Sequence[str] = ()
+    unit: Unit | str = ""
+    decimals: int | None = None
+    null: str | None = None
+    kind = "derived"
+
+    def __post_init__(self) -> None:
+        pairs: Any = self.mapping.items() if isinstance(self.mapping, Mapping) else self.mapping
+        if not isinstance(pairs, str) and all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
+            object.__setattr__(self, "mapping", tuple((_plain(entry), image) for entry, image in pairs))
+        for way in _WAYS:
+            own = getattr(self, way)
+            object.__setattr__(self, way, own if isinstance(own, str) else tuple(own))
+        super().__post_init__()
+
+    @property
+    def pairs(self) -> tuple[tuple[Any, Any], ...]:
+        """The pairs of the mapping."""
+        found: Any = self.mapping
+        return tuple(found)
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The columns that it follows from."""
+        return (self.source,) if self.source else tuple(name for way in _WAYS for name in getattr(self, way))
+
+    def check(self, columns: Mapping[str, Column], name: str) -> None:
+        """Raise ``ValueError`` if it cannot follow from these columns."""
+        try:
+            if self.source:
+                _Mapped(self, columns[self.source]).check()
+            else:
+                _Computed(self, [columns[source] for source in self.sources])
+        except ValueError as error:
+            raise ValueError(f"derived column {name!r}: {error}") from None
+
+    def made(self, cells: Mapping[str, Cells], rows: range, rng: np.random.Generator) -> Cells:
+        """Return what follows from the columns."""
+        del rows, rng
+        given = [cells[name] for name in self.sources]
+        if self.source:
+            return _Mapped(self, given[0].column).cells(given[0])
+        return _Computed(self, [cell.column for cell in given]).cells(given)
+
+    def column(self, columns: Mapping[str, Column]) -> Column:
+        """Return what it holds, given the columns that it follows from."""
+        if self.source:
+            return _Mapped(self, columns[self.source]).column
+        return _Computed(self, [columns[name] for name in self.sources]).column
+
+    def nulls(self, columns: Sequence[Column]) -> tuple[str, ...]:
+        """Return the text of missing values; none where there are none."""
+        if self.null is not None:
+            return (self.null,)
+        return next((column.nulls[:1] for column in columns if column.nulls), ())
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a schema file has for the column."""
+        told = {("from" if name == "source" else name): _listed(value) for name, value in super().to_dict().items()}
+        if self.pairs and all(isinstance(entry, str) for entry, _ in self.pairs):
+            told["mapping"] = dict(self.pairs)
+        return told
+
+    def _problems(self) -> Iterator[str]:
+        given = [way for way in ("mapping", *_WAYS) if getattr(self, way)]
+        if len(given) != 1:
+            yield f"needs exactly one of mapping, {', '.join(_WAYS)}, got {' and '.join(given) or 'none'}"
+            return
+        pairs: Any = self.mapping
+        if given == ["mapping"]:
+            if not self.source:
+                yield "needs the column that the mapping is of, 'from' in files"
+            if isinstance(pairs, str) or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
+                yield "mapping needs an object of values, or a list of pairs; the path of a file in a schema file alone"
+            elif not all(image is None or isinstance(image, Label) for _, image in pairs):
+                yield "mapping needs texts or numbers to map to"
+        else:
+            yield from self._operand_problems(given[0])
+        if self.other is not None and (not isinstance(self.other, Label) or given != ["mapping"]):
+            yield "other needs what a mapping gives for all other values"
+        null: Any = self.null
+        if null is not None and not isinstance(null, str):
+            yield "null needs the text of a missing value"
+
+    def _operand_problems(self, way: str) -> Iterator[str]:
+        names: Any = getattr(self, way)
+        if self.source:
+            yield "'from' belongs to a mapping"
+        if isinstance(names, str) or not all(isinstance(n, str) for n in names) or len(names) < 2:
+            yield f"{way} needs a list of two columns{'' if way == 'difference' else ' or more'}"
+        elif way == "difference" and len(names) > 2:
+            yield "difference needs a list of two columns"
+        if self.unit and (self.unit not in get_args(Unit) or way != "difference"):
+            yield f"unit is of a difference of dates, one of {', '.join(get_args(Unit))}"
+        if self.decimals is not None and not (type(self.decimals) is int and 0 <= self.decimals <= 9):
+            yield "decimals needs a whole number from 0 to 9"
+
+
+def one_bin(low: float, high: float, decimals: int | None = 0, nulls: Sequence[str] = ()) -> Integer | Real:
+    """Return a column of all numbers between two bounds, of so many decimals."""
+    if decimals == 0:
+        return Integer(int(low), int(high), width=max(1, int(high - low)), null=nulls)
+    return Real(float(low), float(high) if high > low else float(low) + 1, bins=1, decimals=decimals, null=nulls)
+
+
+class _Mapped:
+    """A mapping of a column."""
+
+    def __init__(self, derived: Derived, source: Column) -> None:
+        self._derived, self._source = derived, source
+        images = [image for _, image in derived.pairs]
+        if derived.other is not None:
+            images.append(derived.other)
+        self._nulls = derived.nulls([source]) or (("",) if None in images else ())
+        values = [v for v in dict.fromkeys(map(_typed, images)) if not self._is_null(v[1])]
+        self._codes = {value: code for code, value in enumerate(values)}
+        self.column = Categorical([value for _, value in values], null=self._nulls)
+
+    def _is_null(self, image: object) -> bool:
+        return image is None or image in self._nulls
+
+    def _code(self, image: Label | None) -> int:
+        """Return the code of what a value is mapped to; -1 where it is nothing that was declared."""
+        return self.column.size - 1 if self._is_null(image) else self._codes[_typed(image)]
+
+    @property
+    def _of_other(self) -> int:
+        return -1 if self._derived.other is None else self._code(self._derived.other)
+
+    def check(self) -> None:
+        """Raise ``ValueError`` where a value of the source has no image, or the mapping has values that it has not."""
+        source = self._source
+        is_open = isinstance(source, Categorical) and not source.values
+        if self._of_other >= 0:
+            if isinstance(source, Binned):
+                self._spans()
+            elif source.other_code is None:
+                self._images()
+            return
+        if is_open or source.other_code is not None:
+            raise ValueError(f"needs other, what it has for the values of {self._derived.source!r} that are not listed")
+        if isinstance(source, Binned):
+            self._check_covered(source)
+        elif (self._images() < 0).any():
+            missing = source.labels or range(source.size)
+            lost = [repr(missing[i]) for i in np.flatnonzero(self._images() < 0)]
+            raise ValueError(f"the mapping has nothing for {listed(lost)}; other says what all such values have")
+
+    def cells(self, given: Cells) -> Cells:
+        """Return what the mapping gives for the values of the source."""
+        codes = np.asarray(given.codes, dtype=np.int64)
+        if not isinstance(self._source, Binned):
+            return Cells(self.column, self._images()[codes])
+        source = self._source
+        steps = source.steps_of(np.asarray(given.values))
+        found = np.full(len(codes), self._of_other)
+        for low, high, code in reversed(self._spans()):
+            found[(steps >= low) & (steps <= high)] = code
+        found[codes >= source.n_values] = self._of_other
+        if source.null_code is not None:
+            found[codes == source.null_code] = self.column.size - 1
+        return Cells(self.column, found)
+
+    def _images(self) -> NDArray[np.int64]:
+        """Return the code for each code of a source of listed values; -1 where it has none."""
+        source = self._source
+        found = np.full(source.size, self._of_other)
+        if source.null_code is not None:
+            found[source.null_code] = self.column.size - 1
+        for entry, image in reversed(self._derived.pairs):
+            for code in codes_named(self._derived.source, source, entry):
+                is_other = code == source.other_code and entry != source.other_label  # a value that was not found
+                found[code] = found[code] if is_other else self._code(image)
+        return found
+
+    def _spans(self) -> list[tuple[Any, Any, int]]:
+        """Return the first and the last steps of each entry of a mapping of numbers or dates, and its code."""
+        assert isinstance(self._source, Binned)
+        first, last = self._source.ends()
+        found = []
+        for entry, image in self._derived.pairs:
+            code = self._code(image)
+            if isinstance(entry, Mapping):
+                if not entry or set(entry) - {"from", "to"}:
+                    raise ValueError("the mapping has a range that is not {'from': value, 'to': value}")
+                low = self._steps(entry["from"]) if "from" in entry else first[0]
+                found.append((low, self._steps(entry["to"]) if "to" in entry else last[-1], code))
+            else:
+                values = entry if isinstance(entry, tuple) else (entry,)
+                found += [(steps, steps, code) for steps in map(self._steps, values)]
+        return found
+
+    def _steps(self, value: object) -> Any:  # noqa: ANN401 - of numbers as dense as doubles no integer
+        assert isinstance(self._source, Binned)
+        try:
+            place = self._source.place_of(value)
+        except UnreadableError:
+            raise ValueError(f"the mapping of {self._derived.source!r} needs {self._source.allowed}") from None
+        unit = self._source.per_unit
+        return place if unit == 0 else round(place * unit)
+
+    def _check_covered(self, source: Binned) -> None:
+        """Raise ``ValueError`` where numbers or dates between the bounds are in no entry."""
+        first, last = source.ends()
+        spans = sorted((low, high) for low, high, _ in self._spans())
+        step = 1 if source.per_unit else 0
+        ends = np.maximum.accumulate([first[0] - step, *(high for _, high in spans)])
+        begins = [*(low for low, _ in spans), last[-1] + step]
+        if any(begin > end + step for begin, end in zip(begins, ends, strict=True)):
+            raise ValueError(f"the mapping has nothing for some values: it needs all, {source.allowed}, or other")
+
+
+class _Computed:
+    """A sum, a product or a difference of columns: of Python's integers, in steps, where all columns have such."""
+
+    def __init__(self, derived: Derived, sources: Sequence[Column]) -> None:
+        self._derived = derived
+        self._lines = lines = [source for source in sources if isinstance(source, Binned)]
+        self._dates = [source for source in lines if isinstance(source, Date)]
+        if len(lines) < len(sources) or (self._dates and not (len(self._dates) == 2 and derived.difference)):
+            raise ValueError("needs columns of numbers, or a difference of two dates")
+        self._check_dates()
+        units = [line.per_unit for line in lines]
+        self._is_exact = all(units)
+        self._unit = math.prod(units) if derived.product else max(units)
+        self._decimals = derived.decimals
+        if self._is_exact and self._decimals is None:
+            self._decimals = len(str(self._unit)) - 1
+        has_nulls = any(source.size > source.n_values for source in sources)
+        nulls = (derived.nulls(sources) or ("",)) if has_nulls else ()
+        low, high = self._bounds([[self._operand(line, end) for end in line.ends()] for line in lines])
+        self.column = one_bin(low, high, self._decimals, nulls)
+
+    def cells(self, given: Sequence[Cells]) -> Cells:
+        """Return the results for what the columns hold; missing where one holds no value."""
+        column = self.column
+        pairs = list(zip(self._lines, given, strict=True))
+        missing = np.logical_or.reduce([np.asarray(cell.codes) >= line.n_values for line, cell in pairs])
+        parts = [self._operand(line, line.steps_of(np.asarray(cell.values))) for line, cell in pairs]
+        found = self._result(parts)
+        found[missing] = column.low
+        values = found.astype(np.int64 if isinstance(column, Integer) else np.float64)
+        return Cells(column, np.where(missing, column.size - 1, 0), values)
+
+    def _check_dates(self) -> None:
+        has_times = {date.has_times for date in self._dates}
+        if len(has_times) > 1:
+            raise ValueError("needs two dates, both with resolution hour or both without")
+        if self._derived.unit and not self._dates:
+            raise ValueError("has a unit, which a difference of dates has alone")
+        if self._dates and self._unit_of_dates not in units_of(has_times.pop()):
+            raise ValueError(f"unit {self._derived.unit!r} needs dates with resolution hour")
+
+    @property
+    def _unit_of_dates(self) -> Any:  # noqa: ANN401 - one of those there are
+        return self._derived.unit or "day"
+
+    def _operand(self, line: Binned, steps: NDArray[Any]) -> NDArray[Any]:
+        """Return steps of a column as operands."""
+        if self._dates:
+            return steps
+        return steps.astype(object) if self._is_exact else line.of_steps(steps).astype(np.float64)
+
+    def _bounds(self, ends: Sequence[Sequence[NDArray[Any]]]) -> tuple[Any, Any]:
+        """Return the least and the largest result, given the ends of each column's bins."""
+        lows, highs = [own[0][:1] for own in ends], [own[1][-1:] for own in ends]
+        if self._derived.difference:
+            corners = [[highs[0], lows[1]], [lows[0], highs[1]]]
+        elif self._derived.sum:
+            corners = [lows, highs]
+        else:  # a product is extreme where each of its parts is
+            one = lows[0] * 0 + 1
+            extremes = [one, one]
+            for low, high in zip(lows, highs, strict=True):
+                every = [value * end for value in extremes for end in (low, high)]
+                extremes = [min(every), max(every)]
+            corners = [[end, *[one] * (len(lows) - 1)] for end in extremes]
+        results = [self._result(corner)[0] for corner in corners]
+        return min(results), max(results)
+
+    def _result(self, parts: Sequence[NDArray[Any]]) -> NDArray[Any]:
+        if self._dates:
+            first, second = (part.astype(np.int64) for part in parts)
+            return np.asarray(span_between(first, second, self._unit_of_dates, self._dates[0].has_times)).astype(object)
+        if self._derived.product:
+            found = math.prod(parts[1:], start=parts[0])
+        else:
+            units = [self._unit // line.per_unit if self._is_exact else 1 for line in self._lines]
+            scaled = [part * unit for part, unit in zip(parts, units, strict=True)]
+            found = scaled[1] - scaled[0] if self._derived.difference else sum(scaled[1:], start=scaled[0])
+        if not self._is_exact:
+            return found if self._decimals is None else np.round(found, self._decimals)
+        return self._rounded(found, 10 ** (self._decimals or 0))
+
+    def _rounded(self, found: NDArray[Any], unit: int) -> NDArray[Any]:
+        """Return integers in the unit of the result as numbers of so many decimals, rounded half to even."""
+        if unit < self._unit:
+            step = self._unit // unit
+            whole, rest = found // step, 2 * (found % step)
+            found = whole + ((rest > step) | ((rest == step) & (whole % 2 == 1))).astype(object)
+        else:
+            found = found * (unit // self._unit)
+        return found if unit == 1 else found / unit
+
+
+def _plain(entry: object) -> Any:  # noqa: ANN401
+    return tuple(entry) if isinstance(entry, list) else entry
+
+
+def _listed(value: object) -> object:
+    """Return what JSON holds for it: lists for tuples."""
+    return [_listed(entry) for entry in value] if isinstance(value, tuple) else value
+
+
+def _typed(image: Any) -> tuple[type, Any]:  # noqa: ANN401
+    """Return a value that differs from others of other types: to Python 1 and True are one."""
+    return type(image), image

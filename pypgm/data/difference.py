@@ -1,0 +1,274 @@
+"""Columns that are measured as their difference from another column, and come back as that one and the difference."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, get_args
+
+import numpy as np
+
+from pypgm.data.bins import Binned, Outside, Within
+from pypgm.data.columns import Column, Encoder, Misfit, as_tuple
+from pypgm.data.dates import Date, Resolution
+from pypgm.data.made import Cells
+from pypgm.data.numbers import Integer, Real
+from pypgm.data.spans import Unit, last_after, span_between, units_of
+from pypgm.domain import Label
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.data.values import Values
+
+__all__ = ["Difference", "Steps"]
+
+
+@dataclass(frozen=True)
+class Difference(Column):
+    """Dates or numbers of which it is known how far they are from those of another column.
+
+    The difference is what is counted, in bins; a record comes back with the other column's value and the difference
+    added, so that it is within its bounds in every record. Evidence and answers of a model are of the difference.
+
+    Parameters
+    ----------
+    first : str
+        The other column, of dates or numbers; in files it is called "from".
+    low, high : int or float
+        The least and the largest difference, both allowed: what is publicly known.
+    unit : {"year", "month", "week", "day", "hour"}
+        Of dates, in whole ones, as ages are counted: 25 lasts until the day before the 26th birthday.
+    width, edges
+        Of the bins, as of `Integer`.
+    bins, decimals
+        Of differences that are no whole numbers, as of `Real`; `edges` may stand for `bins`.
+    format : str, optional
+        How a file has the dates, by default as those of the other column.
+    outside, within, null
+        As in `Binned`, of the difference. Null is needed where the other column may have no value: then this has none.
+
+    Examples
+    --------
+    >>> from pypgm import Schema
+    >>> from pypgm.data import Date
+    >>> birth = Date("1940-01-01", "1999-12-31", "year")
+    >>> schema = Schema({"birth": birth, "hired": Difference("birth", 18, 25, "year")})
+    >>> records = schema.encode({"birth": ["1950-05-07"], "hired": ["1970-05-06"]})
+    >>> records.columns["hired"].tolist(), schema.domain.labels["hired"][1]
+    ([1], 19)
+    >>> [values.tolist()[0].isoformat() for values in schema.decode(records, rng=0).values()]
+    ['1950-11-07', '1970-08-05']
+    """
+
+    first: str
+    low: float
+    high: float
+    unit: Unit | str = ""
+    width: int = 1
+    edges: Sequence[float] = ()
+    bins: int | None = None
+    decimals: int | None = None
+    format: str = ""
+    outside: Outside = "refuse"
+    within: Within = "uniform"
+    kind = "difference"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", as_tuple(self.edges, "edges needs a list of numbers"))
+        super().__post_init__()
+
+    @cached_property
+    def span(self) -> Integer | Real:
+        """The difference as a column of numbers."""
+        own: dict[str, Any] = {"outside": self.outside, "within": self.within, "null": bool(self.nulls)}
+        if self.bins is None and self.decimals is None:
+            return Integer(self.low, self.high, self.width, self.edges, **own)  # type: ignore[arg-type]  # checked there
+        return Real(self.low, self.high, self.bins, self.edges, self.decimals, **own)
+
+    @property
+    def n_values(self) -> int:
+        """Number of bins."""
+        return self.span.n_values
+
+    @property
+    def value_labels(self) -> tuple[Label, ...]:
+        """The bins."""
+        return self.span.value_labels
+
+    @property
+    def other_label(self) -> str | None:
+        """``other`` where differences beyond the bounds have a code of their own."""
+        return self.span.other_label
+
+    @property
+    def is_ordinal(self) -> bool:
+        """Bins are in order."""
+        return True
+
+    @property
+    def allowed(self) -> str:
+        """The bounds, in words."""
+        units = f" {self.unit}s" if self.unit else ""
+        return f"a value that is {self.low} to {self.high}{units} after that of {self.first!r}"
+
+    def encoder(self) -> Encoder:
+        """Return what puts differences into bins."""
+        return self.span.encoder()
+
+    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Return differences."""
+        return self.span.decode(codes, rng)
+
+    def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Return the texts of differences."""
+        return self.span.texts(codes, rng)
+
+    def second(self, first: Binned) -> Binned:
+        """Return what the column's own values are, given those of the other column."""
+        if first.size > first.n_values and not self.nulls:
+            raise ValueError(f"needs null: column {self.first!r} may have no value")
+        own: dict[str, Any] = {"outside": self.outside, "within": "uniform", "null": self.nulls}
+        least, most = first.ends()[0][0], first.ends()[1][-1]
+        if isinstance(first, Date):
+            if self.unit not in units_of(first.has_times) or not isinstance(self.span, Integer):
+                units = ", ".join(units_of(first.has_times))
+                raise ValueError(f"a difference of dates needs whole units, each one of {units}")
+            low, high = np.array([least, most]), np.array([self.low - 1, self.high])
+            ends = last_after(low, high.astype(np.int64), self.unit, first.has_times)  # type: ignore[arg-type]
+            texts = list(map(str, first.of_steps(ends + np.array([1, 0]))))
+            resolution: Resolution = "hour" if first.has_times else "year"
+            return Date(texts[0], texts[1], resolution, self.format or first.format, **own)
+        if self.unit or self.format:
+            raise ValueError(f"unit and format are of dates, and {self.first!r} has numbers")
+        if not (first.per_unit and self.span.per_unit):
+            raise ValueError(f"a difference of numbers needs decimals, its own and those of {self.first!r}")
+        unit = max(first.per_unit, self.span.per_unit)
+        low, high = least / first.per_unit + self.low, most / first.per_unit + self.high
+        if unit == 1:
+            return Integer(int(low), int(high), max(1, int(high - low)), **own)
+        return Real(low, high, 1, decimals=len(str(unit)) - 1, **own)
+
+    def coded(
+        self, first: Steps, of_first: NDArray[Any], second: Steps, of_second: NDArray[Any]
+    ) -> tuple[NDArray[Any], Misfit | None]:
+        """Return the codes of differences, and what is wrong with the first that has none."""
+        starts, ends = first.steps(of_first), second.steps(of_second)
+        if isinstance(first.column, Date):
+            places = span_between(starts, ends, self.unit, first.column.has_times)  # type: ignore[arg-type]
+        else:
+            unit = second.column.per_unit
+            places = (ends - starts * (unit // first.column.per_unit)) / unit
+        is_missing = (of_first >= first.n_values) | (of_second == second.null_code)
+        is_strange = ~is_missing & (of_second >= second.n_values)
+        codes, problem = self.span.codes_of(places.astype(np.float64), is_missing, is_strange)
+        what = f"needs {self.allowed}, and is not{' or is empty' if not self.nulls else ''}"
+        return codes, None if problem is None else Misfit(problem.row, what)
+
+    def cells(self, first: Cells, codes: NDArray[Any], rng: np.random.Generator) -> Cells:
+        """Return values that are as far from those of the other column as codes say."""
+        assert isinstance(first.column, Binned)
+        column, spans = self.second(first.column), self.span.drawn(codes, rng)
+        starts = first.column.steps_of(np.asarray(first.values))
+        if isinstance(first.column, Date):
+            steps = self._after(starts, spans, first.column.has_times, rng)
+        else:
+            unit = column.per_unit
+            steps = starts * (unit // first.column.per_unit)
+            steps += self.span.steps_of(spans) * (unit // self.span.per_unit)
+        found = np.zeros(len(codes), dtype=np.int64)
+        if column.other_code is not None:
+            found[codes == self.other_code] = column.other_code
+        if column.null_code is not None:
+            found[(codes == self.null_code) | (first.codes >= first.column.n_values)] = column.null_code
+        return Cells(column, found, column.of_steps(steps))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a schema file has for the column."""
+        return {"from" if name == "first" else name: value for name, value in super().to_dict().items()}
+
+    def _after(
+        self, starts: NDArray[np.int64], spans: NDArray[Any], has_times: bool, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return a day, or a second, that is so many whole units after another."""
+        unit: Any = self.unit
+        low, high = last_after(starts, spans - 1, unit, has_times) + 1, last_after(starts, spans, unit, has_times)
+        if self.within in {"lower", "middle"}:
+            return low if self.within == "lower" else low + (high - low) // 2
+        return rng.integers(low, high, endpoint=True)
+
+    def _problems(self) -> Iterator[str]:
+        given: Any = self.first
+        if not isinstance(given, str) or not given:
+            yield "needs the column that it is the difference from, 'from' in files"
+        if self.unit and self.unit not in get_args(Unit):
+            yield f"unit must be one of {', '.join(get_args(Unit))}"
+        yield from super()._problems()
+        try:
+            replace(self.span)
+        except (TypeError, ValueError) as error:
+            yield str(error)
+
+
+@dataclass(frozen=True)
+class Steps(Column):
+    """The values of a column of bins as they are read: in steps from the first, for the differences between them."""
+
+    column: Binned
+    kind = "steps"
+
+    @cached_property
+    def _first(self) -> int:
+        return int(self.column.ends()[0][0])
+
+    @cached_property
+    def n_values(self) -> int:
+        """Number of steps between the bounds."""
+        return int(self.column.ends()[1][-1]) - self._first + 1
+
+    @property
+    def value_labels(self) -> None:
+        """None: there are too many."""
+        return
+
+    @property
+    def other_label(self) -> str | None:
+        """That of the column."""
+        return self.column.other_label
+
+    @property
+    def is_ordinal(self) -> bool:
+        """Steps are in order."""
+        return True
+
+    @property
+    def allowed(self) -> str:
+        """What the column allows."""
+        return self.column.allowed
+
+    def encoder(self) -> Encoder:
+        """Return what reads values as the column does."""
+
+        def encode(values: Values) -> tuple[NDArray[Any], Misfit | None]:
+            steps, codes, problem = self.column.steps_and_codes(values)
+            beyond = codes.astype(np.int64) - self.column.n_values
+            return np.where(beyond < 0, steps - self._first, beyond + self.n_values).astype(self.dtype), problem
+
+        return encode
+
+    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Return steps."""
+        del rng
+        return self.steps(codes)
+
+    def steps(self, codes: NDArray[Any]) -> NDArray[np.int64]:
+        """Return how many steps from zero values are; of other codes any."""
+        return codes.astype(np.int64) + self._first
+
+    def binned(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the column's own codes."""
+        column, given = self.column, codes.astype(np.int64)
+        own = np.searchsorted(column.ends()[0], self.steps(codes), side="right") - 1
+        beyond = given - self.n_values
+        return np.where(beyond < 0, own, beyond + column.n_values).astype(column.dtype)

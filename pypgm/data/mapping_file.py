@@ -1,0 +1,62 @@
+"""Mappings of derived columns that stand in files of their own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+
+from pypgm.data.files import csv_rows, open_text
+
+__all__ = ["with_mappings"]
+
+
+def with_mappings(told: object, folder: str | os.PathLike[str]) -> object:
+    """Return a parsed schema file with the mappings in it that it names the files of.
+
+    Parameters
+    ----------
+    told : object
+        As `Schema.from_dict` takes it.
+    folder : str or path-like
+        Where names of files begin.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        If it is no CSV file whose header names both columns, or a value comes twice.
+    """
+    if not isinstance(told, Mapping):
+        return told
+    columns = told.get("columns", told)
+    if not isinstance(columns, Mapping):
+        return told
+    whole = {name: _with_mapping(name, spec, Path(folder)) for name, spec in columns.items()}
+    return {**told, "columns": whole} if "columns" in told else whole
+
+
+def _with_mapping(name: object, spec: object, folder: Path) -> object:
+    if not isinstance(spec, Mapping) or spec.get("kind") != "derived" or not isinstance(spec.get("mapping"), str):
+        return spec
+    return {**spec, "mapping": _read(folder / spec["mapping"], spec.get("from"), name)}
+
+
+def _read(path: Path, source: object, name: object) -> list[list[str]]:
+    with open_text(path) as file:
+        rows = csv_rows(path, file, ",")
+        header = [field.strip() for field in next(rows, [])]
+        if header.count(str(source)) != 1 or header.count(str(name)) != 1:
+            raise ValueError(f"{path} needs a header that names the columns {source!r} and {name!r}, once each")
+        places = header.index(str(source)), header.index(str(name))
+        found: dict[str, str] = {}
+        for number, row in enumerate(filter(None, rows), 1):
+            if len(row) != len(header):
+                raise ValueError(
+                    f"{path}, row {number} (the header is row 0): needs {len(header)} fields, got {len(row)}"
+                )
+            value, image = (row[place] for place in places)
+            if found.setdefault(value, image) != image:
+                raise ValueError(f"{path}, row {number} (the header is row 0): maps a value a second time, to another")
+    return [[value, image] for value, image in found.items()]

@@ -1,0 +1,139 @@
+"""How the columns of a schema hang together: what is read for each, and what is made of the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.data.bins import Binned
+from pypgm.data.columns import Column
+from pypgm.data.derived import Derived
+from pypgm.data.difference import Difference, Steps
+from pypgm.data.encoding import problems_error
+from pypgm.data.made import Cells, Fake, Made, made_in_order
+from pypgm.data.within import values_within
+from pypgm.domain import nearest
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["Relations"]
+
+
+class Relations:
+    """The columns of a schema, those that are read and those that are made.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column
+        Those that are read; open ones as they are before anything is found.
+    made : mapping of str to Made
+    rules : sequence
+        Of which comparisons hold for decoded values.
+
+    Raises
+    ------
+    ValueError
+        If a column is made of one that is not there or does not do, or of itself by way of others.
+    """
+
+    def __init__(self, columns: Mapping[str, Column], made: Mapping[str, Made], rules: Sequence[object]) -> None:
+        self._columns, self._made, self._rules = columns, made, rules
+        whole = {name: self._whole(name, ()) for name in columns}
+        firsts = {column.first for column in columns.values() if isinstance(column, Difference)}
+        self._steps = {
+            name: Steps(column, null=column.nulls)
+            for name, column in whole.items()
+            if isinstance(column, Binned) and (name in firsts or isinstance(columns[name], Difference))
+        }
+        self._order = made_in_order(made, list(columns))
+        for name in self._order:
+            made[name].check(whole, name)
+            if isinstance(column := made[name], Derived):
+                whole[name] = column.column(whole)
+
+    @property
+    def reading(self) -> dict[str, Column]:
+        """What encodes the values of each column that is read."""
+        return {name: self._steps.get(name, column) for name, column in self._columns.items()}
+
+    def needed(self, names: Sequence[str]) -> list[str]:
+        """Return which columns are read for the codes of some."""
+        found = dict.fromkeys(names)
+        for name in names:
+            if isinstance(column := self._columns[name], Difference):
+                found[column.first] = None
+        return list(found)
+
+    def combined(
+        self, codes: Mapping[str, NDArray[Any]], table: str = "the table", first_row: int = 0, begin: str = ""
+    ) -> dict[str, NDArray[Any]]:
+        """Return the codes of columns, given those that `reading` gave.
+
+        Raises
+        ------
+        ValueError
+            With column and row, where a difference does not fit.
+        """
+        found, problems = dict(codes), []
+        for name, steps in self._steps.items():
+            if name in codes and isinstance(column := self._columns[name], Difference):
+                first = codes[column.first]
+                found[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
+                if problem is not None:
+                    where = f"row {problem.row + first_row} ({begin or 'the first is 0'})"
+                    problems.append(f"column {name!r}, {where}: {problem.what}")
+            elif name in codes:
+                found[name] = steps.binned(codes[name])
+        if problems:
+            raise problems_error(table, problems)
+        return found
+
+    def cells(self, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator, start: int = 0) -> dict[str, Cells]:
+        """Return what all columns hold of some records, of which the first is in a row of its own.
+
+        Parameters
+        ----------
+        codes : mapping of str to ndarray of int, shape (n_records,)
+        rng : numpy.random.Generator
+        start : int
+            How many records came before.
+        """
+        values = values_within(self._rules, self._columns, codes, rng)
+        left = {n: c for n, c in self._columns.items() if isinstance(c, Difference)}
+        found = {n: Cells(c, np.asarray(codes[n]), values.get(n)) for n, c in self._columns.items() if n not in left}
+        while left:
+            for name, column in list(left.items()):
+                if column.first in found:
+                    found[name] = column.cells(found[column.first], np.asarray(codes[name], dtype=np.int64), rng)
+                    del left[name]
+        rows = range(start, start + len(next(iter(codes.values()))))
+        for name in self._order:
+            found[name] = self._made[name].made(found, rows, rng)
+        return found
+
+    def check_there(self) -> None:
+        """Raise ``ImportError`` or ``ValueError`` where a column cannot be made here, such as for a missing package."""
+        for column in self._made.values():
+            if isinstance(column, Fake):
+                column.check_there()
+
+    def _whole(self, name: str, seen: tuple[str, ...]) -> Column:
+        """Return what the values of a column are, of a difference those of its own dates or numbers."""
+        column = self._columns[name]
+        if not isinstance(column, Difference):
+            return column
+        if column.first not in self._columns or column.first in (name, *seen):
+            lost = f", and no such column is read{nearest(column.first, self._columns)}"
+            why = ", itself a difference from it" if column.first in self._columns else lost
+            raise ValueError(f"column {name!r} is the difference from {column.first!r}{why}")
+        first = self._whole(column.first, (name, *seen))
+        if not isinstance(first, Binned):
+            told = f"column {name!r} is a difference from {column.first!r}"
+            raise ValueError(f"{told}, which needs numbers or dates")  # noqa: TRY004 - of a schema that contradicts itself
+        try:
+            return column.second(first)
+        except ValueError as error:
+            raise ValueError(f"column {name!r}: {error}") from None

@@ -1,0 +1,156 @@
+"""Values drawn within bins, such that what a rule says of two columns holds of the values too."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import networkx as nx
+import numpy as np
+
+from pypgm.data.bins import Binned
+from pypgm.data.columns import Column
+from pypgm.data.rule_comparison import Comparison
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["can_hold", "values_within"]
+
+_DRAWS = 20  # of all values that a rule compares, before they are drawn one after the other
+
+Codes = Mapping[str, "NDArray[Any]"]
+
+
+def values_within(
+    rules: Sequence[object], columns: Mapping[str, Column], codes: Codes, rng: np.random.Generator
+) -> dict[str, NDArray[Any]]:
+    """Return a value for each code of the columns that have bins; all comparisons hold, wherever bins allow it.
+
+    Values that break one are drawn again, all that are compared, so that they are distributed as those that do not.
+    Where that does not end soon, as in bins that hardly overlap, one after the other is drawn among those that leave
+    the rest possible.
+
+    Examples
+    --------
+    >>> from pypgm.data import Integer
+    >>> columns = {"low": Integer(0, 99, width=100), "high": Integer(0, 99, width=100)}
+    >>> codes = {name: np.zeros(5, int) for name in columns}
+    >>> values = values_within([Comparison("low < high")], columns, codes, np.random.default_rng(0))
+    >>> (values["low"] < values["high"]).all().item()
+    True
+    """
+    drawn = {n: own for n, column in columns.items() if (own := column.drawn(codes[n], rng)) is not None}
+    for group in _groups(rules):
+        held = _Group(group, columns, codes)
+        for _ in range(_DRAWS):
+            rows = held.broken(drawn)
+            if not rows.size:
+                break
+            for name, column in held.columns.items():
+                drawn[name][rows] = column.drawn(codes[name][rows], rng)
+        else:
+            rows = held.broken(drawn)
+            possible, steps = held.one_after_the_other(rows, rng)
+            for name, column in held.columns.items():
+                drawn[name][rows[possible]] = column.of_steps(steps[name][possible])
+    return drawn
+
+
+def can_hold(rules: Sequence[object], columns: Mapping[str, Column], codes: Codes) -> NDArray[np.bool_] | None:
+    """Return whether the bins of each record hold values that fit together; None where each two tell it."""
+    found: NDArray[np.bool_] | None = None
+    for group in _groups(rules):
+        held = _Group(group, columns, codes)
+        if len(held.columns) > 2:
+            fits = held.fitting(held.bounds(np.arange(held.n_rows)))
+            found = fits if found is None else found & fits
+    return found
+
+
+def _groups(rules: Sequence[object]) -> Iterator[list[Comparison]]:
+    """Yield the comparisons that have columns in common."""
+    comparisons = [rule for rule in rules if isinstance(rule, Comparison)]
+    for names in nx.connected_components(nx.Graph([rule.columns for rule in comparisons])):
+        yield [rule for rule in comparisons if rule.columns[0] in names]
+
+
+class _Group:
+    """Comparisons, and the columns they are about; a bound is in the steps of its column."""
+
+    def __init__(self, rules: Sequence[Comparison], columns: Mapping[str, Column], codes: Codes) -> None:
+        self.rules, self._codes = rules, codes
+        names = dict.fromkeys(name for rule in rules for name in rule.columns)
+        self.columns = {name: column for name in names if isinstance(column := columns[name], Binned)}
+        self.n_rows = len(codes[next(iter(names))])
+
+    def broken(self, drawn: Mapping[str, NDArray[Any]]) -> NDArray[np.intp]:
+        """Return the rows whose values break a rule."""
+        places = {n: self._places(n, column.steps_of(drawn[n])) for n, column in self.columns.items()}
+        rows = np.arange(self.n_rows)
+        breaks = np.zeros(self.n_rows, dtype=bool)
+        for rule in self.rules:
+            low, high = (places[name] for name in rule.columns)
+            breaks |= self._applies(rule, rows) & ((low > high) | ((low == high) & rule.is_strict))
+        return np.flatnonzero(breaks)
+
+    def bounds(self, rows: NDArray[np.intp]) -> dict[str, list[NDArray[Any]]]:
+        """Return the least and the most that each value can be, given the bins of all."""
+        found = {}
+        for name, column in self.columns.items():
+            codes = np.minimum(self._codes[name][rows].astype(np.int64), column.n_values - 1)
+            found[name] = [end[codes] for end in column.ends()]
+        return self._narrowed(found, rows)
+
+    def fitting(self, bounds: Mapping[str, list[NDArray[Any]]]) -> NDArray[np.bool_]:
+        """Return whether each record has values within bounds."""
+        fits: NDArray[np.bool_] = np.logical_and.reduce([low <= high for low, high in bounds.values()])
+        return fits
+
+    def one_after_the_other(
+        self, rows: NDArray[np.intp], rng: np.random.Generator
+    ) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
+        """Return which rows have values that fit together, and these, in steps."""
+        bounds = self.bounds(rows)
+        fits = self.fitting(bounds)
+        for name, column in self.columns.items():
+            low, high = bounds[name]
+            most = np.maximum(low, high)
+            steps = rng.integers(low, most, endpoint=True) if column.per_unit else rng.uniform(low, most)
+            bounds = self._narrowed(bounds | {name: [steps, np.where(fits, steps, high)]}, rows)
+        return fits, {name: low for name, (low, _) in bounds.items()}
+
+    def _narrowed(self, bounds: dict[str, list[NDArray[Any]]], rows: NDArray[np.intp]) -> dict[str, list[NDArray[Any]]]:
+        """Return the bounds that are left of some: then any value between those of a column leaves the rest possible.
+
+        So it is with inequalities of two columns each, once every path between columns was followed.
+        """
+        found = {name: [low.copy(), high.copy()] for name, (low, high) in bounds.items()}
+        for _ in self.columns:
+            for rule in self.rules:
+                first, second = rule.columns
+                is_so = self._applies(rule, rows)
+                least = self._beyond(second, self._places(first, found[first][0]), rule.is_strict, 1)
+                most = self._beyond(first, self._places(second, found[second][1]), rule.is_strict, -1)
+                low, high = found[second][0], found[first][1]
+                np.maximum(low, least, out=low, where=is_so)
+                np.minimum(high, most, out=high, where=is_so)
+        return found
+
+    def _applies(self, rule: Comparison, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Return whether both columns of a rule have values, not nulls or others."""
+        has = [self._codes[name][rows] < self.columns[name].n_values for name in rule.columns]
+        return has[0] & has[1]
+
+    def _places(self, name: str, steps: NDArray[Any]) -> NDArray[np.float64]:
+        return np.asarray(steps / (self.columns[name].per_unit or 1), dtype=np.float64)
+
+    def _beyond(self, name: str, places: NDArray[np.float64], is_strict: bool, sign: int) -> NDArray[Any]:
+        """Return the nearest steps of a column that are not below places, or not above them, or not there either."""
+        unit = self.columns[name].per_unit
+        if unit == 0:
+            return np.nextafter(places, sign * np.inf) if is_strict else places
+        steps = (sign * np.ceil(sign * places * unit)).astype(np.int64)
+        steps -= sign * (sign * ((steps - sign) / unit) >= sign * places)  # as in `Real`, the quotient counts
+        short = sign * (steps / unit)
+        return steps + sign * ((short <= sign * places) if is_strict else (short < sign * places))
