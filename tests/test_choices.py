@@ -32,15 +32,15 @@ def model(strength):
 
 
 @pytest.mark.parametrize("rho", [1e-8, 1e-4, 1e-2])
-def test_a_model_tells_the_answer_of_least_risk(rho):
+def test_a_model_suggests_the_answer_of_least_risk(rho):
     run, asked = choices(rho)
     right = model(200.0)
-    told = asked.told(right)
-    assert set(told) <= {("a", "b")}
-    assert (rho < 1e-7) == (not told)
+    suggested = asked.suggested(right)
+    assert set(suggested) <= {("a", "b")}
+    assert (rho < 1e-7) == (not suggested)
     noise, counts = run.stddev(rho / 3), np.rint(right.project(("a", "b")).datavector()).astype(np.int64)
     independent = np.full(144, 9000 / 144)
-    for resolution, worth in told.values():
+    for resolution, worth in suggested.values():
         least = risk(counts, independent, resolution.query, noise)
         assert least <= risk(counts, independent, asked.blind()["a", "b"].query, noise)
         assert least < risk(counts, independent, None, noise)
@@ -48,11 +48,11 @@ def test_a_model_tells_the_answer_of_least_risk(rho):
 
 
 def test_where_a_model_says_that_all_is_independent_nothing_is_asked():
-    assert not choices()[1].told(model(0.0))
+    assert not choices()[1].suggested(model(0.0))
 
 
 def test_the_less_noise_hides_the_less_an_answer_is_worth():
-    (_, much), (_, little) = (choices(rho)[1].told(model(200.0))["a", "b"] for rho in (1e-3, 1))
+    (_, much), (_, little) = (choices(rho)[1].suggested(model(200.0))["a", "b"] for rho in (1e-3, 1))
     assert much > 5 * little
 
 
