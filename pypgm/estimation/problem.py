@@ -17,6 +17,7 @@ from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps
 from pypgm.estimation.thinning import BEYOND, left_to_validate, thinned
+from pypgm.queries import Contrasts
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,7 +158,8 @@ class Problem(ABC):
 
     def __post_init__(self) -> None:
         if self.terms is None and type(self.loss) is L2 and all(map(is_compiled, self.loss.measurements)):
-            object.__setattr__(self, "terms", [self._term(m) for m in self.loss.measurements])
+            maps: dict[Contrasts, _core.LinearMap | None] = {}  # those of many pairs are the same
+            object.__setattr__(self, "terms", [self._term(m, maps) for m in self.loss.measurements])
 
     @property
     def tables(self) -> CliqueVector:
@@ -182,9 +184,13 @@ class Problem(ABC):
     def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
         """Return how far its iterations step, and how many oracle calls it took to find out."""
 
-    def _term(self, m: LinearMeasurement) -> Term:
+    def _term(self, m: LinearMeasurement, maps: dict[Contrasts, _core.LinearMap | None]) -> Term:
         home, query = m.on(self.tables)
-        return Term(home, lowered(query), np.atleast_1d(1.0 / np.square(m.stddev)))
+        known = maps.get(query) if isinstance(query, Contrasts) else None
+        own = lowered(query) if known is None else known
+        if isinstance(query, Contrasts):
+            maps[query] = own
+        return Term(home, own, np.atleast_1d(1.0 / np.square(m.stddev)))
 
     def arrays(self) -> list[_Arrays]:
         """Return the terms as the compiled solvers take them, with answers and what validates."""

@@ -77,6 +77,8 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
 
 def _clique_total(domain: Domain, clique: Clique, group: Sequence[LinearMeasurement]) -> tuple[float, float] | None:
     """Return the best unbiased sum of all cells that one clique's measurements give, and its variance; None if none."""
+    if all(m.linear_map.is_interaction for m in group):
+        return None
     answers = np.concatenate([m.values for m in group]).astype(np.float64)
     stddev = np.concatenate([m.spread() for m in group])
     query = group[0].linear_map

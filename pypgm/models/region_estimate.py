@@ -113,9 +113,12 @@ def _start(graph: RegionGraph, prior: EstimatedModel, independent: CliqueVector)
     known, measured = {a for a in singles if index.holds(a)}, set(graph.cliques)
     answered = [r for r in graph.regions if index.holds(r) or (r in measured and known.issuperset((a,) for a in r))]
     start = CliqueVector(domain, list(dict.fromkeys([*answered, *singles])))
-    for i, clique in enumerate(start.cliques):
-        if len(clique) != 1 or clique in known:
-            start.table(i)[:] = np.log(np.maximum(prior.query(clique).datavector(), _LEAST))
-        else:
-            start.table(i)[:] = independent[clique].datavector()
+    asked = [i for i, clique in enumerate(start.cliques) if len(clique) != 1 or clique in known]
+    cliques = [start.cliques[i] for i in asked]
+    # Counts of no records tell nothing, the probabilities of a model of none do.
+    tables = prior.project_many(cliques) if prior.total else [prior.query(c) for c in cliques]
+    for i, table in zip(asked, tables, strict=True):
+        start.table(i)[:] = np.log(np.maximum(table.normalize().datavector(), _LEAST))
+    for single in [a for a in singles if a not in known]:
+        start.table(start.home(single))[:] = independent[single].datavector()
     return start

@@ -105,19 +105,16 @@ class Contrasts(LinearQuery):
 
     def form(self) -> Form:
         """Return the query as the compiled loop takes it: signed sums along binary axes, centred along all others."""
-        from scipy.sparse import csr_array
-
         codes = np.indices(self.sizes).reshape(len(self.sizes), math.prod(self.sizes))
         if self._sums is not None:
             codes = codes[:, self._sums.groups]
-        answers, signs = np.zeros(self.shape[1], dtype=np.int64), np.ones(self.shape[1], dtype=np.int64)
+        answers, signs = np.zeros(self.shape[1], dtype=np.int64), np.ones(self.shape[1])
         for n, code in zip(self.sizes, codes, strict=True):
             if n == 2:
                 signs *= 1 - 2 * code
             else:
                 answers = answers * n + code
-        sums = csr_array((signs, (answers, np.arange(self.shape[1]))), shape=self.shape)
-        return Form(sums, axes=tuple(n for n in self.sizes if n > 2))
+        return Form(answers, axes=tuple(n for n in self.sizes if n > 2), entries=signs)
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return None: no answers tell of the sum over all cells, but those of the clique without attributes."""

@@ -37,8 +37,7 @@ class Folded(LinearQuery):
 
     def form(self) -> Form:
         """Return the query as the compiled loop takes it: the columns of the inner one's."""
-        own = self.query.form()
-        return own._replace(columns=own.columns[..., self._sums.groups])
+        return self.query.form().of(self._sums.groups)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the query with each entry's magnitude to a power in its place."""

@@ -24,6 +24,7 @@ from pypgm.queries.value import Value
 __all__ = ["Form", "LinearQuery", "ZeroOneQuery", "checked_queries"]
 
 _TOTAL_MISS = 1e-6
+_EVEN = 1e-12  # of a cell's part in the total, by which rounding may tell cells apart
 
 
 class Form(NamedTuple):
@@ -32,16 +33,25 @@ class Form(NamedTuple):
     Attributes
     ----------
     columns : scipy.sparse array, or ndarray of int64, shape (cells,)
-        A matrix, or the row of the one entry, 1, that each column has.
+        A matrix, or the row of the one entry that each column has.
     running : bool
         Whether the answers are the running sums of what the matrix gives.
     axes : tuple of int
         The shape of the answers, if each is n times what the matrix gives minus the sum, along each axis of n in turn.
+    entries : ndarray of float64, shape (cells,), optional
+        The one entry of each column, where it is not 1 in all of them.
     """
 
     columns: Any
     running: bool = False
     axes: tuple[int, ...] = ()
+    entries: NDArray[np.float64] | None = None
+
+    def of(self, cells: NDArray[np.int64]) -> Form:
+        """Return the form of the query that has these columns."""
+        return self._replace(
+            columns=self.columns[..., cells], entries=None if self.entries is None else self.entries[cells]
+        )
 
 
 class LinearQuery(Value, ABC):
@@ -154,8 +164,14 @@ class LinearQuery(Value, ABC):
         rows, cells = self.shape
         if self.groups is not None:  # every cell is in one answer: all that have cells count once, whatever the noise
             return (np.bincount(self.groups, minlength=rows) > 0).astype(np.float64)
-        if not self.matvec(np.ones(cells, np.int64)).any():
+        sums = self.matvec(np.ones(cells, np.int64))
+        if not sums.any():
             return None  # rows that sum to 0 each combine to no row of ones
+        # The best combination is V^-1 Q x with Q' V^-1 Q x = 1: where every cell has the same part in it, x is constant.
+        weighted = sums / np.square(stddev)
+        parts = self.rmatvec(weighted)
+        if np.ptp(parts) <= _EVEN * abs(parts[0]):
+            return np.asarray(weighted / parts[0], dtype=np.float64)
         from scipy.sparse.linalg import LinearOperator, lsmr
 
         # With v = V^(-1/2) u it is the shortest solution of Q' V^(-1/2) u = 1.

@@ -1,0 +1,87 @@
+"""How work grows: counted in calls, plans and passes, never in seconds."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import queries
+from pypgm.estimation import estimate_total, problem
+
+DOMAIN = pypgm.Domain({f"x{i}": 2 + i % 2 for i in range(8)})
+PAIRS = list(itertools.combinations(DOMAIN, 2))
+
+
+class Calls:
+    """Counts the calls of a function that is put in another's place."""
+
+    def __init__(self, monkeypatch, owner, name):
+        self.taken, own = [], getattr(owner, name)
+
+        def counted(*arguments, **options):
+            self.taken.append(arguments)
+            return own(*arguments, **options)
+
+        monkeypatch.setattr(owner, name, counted)
+
+    def __len__(self):
+        return len(self.taken)
+
+
+def measured(cliques, query=lambda clique: None, stddev=3.0):
+    rng = np.random.default_rng(4)
+    rows = []
+    for clique in cliques:
+        asked = query(clique)
+        counts = rng.multinomial(900, np.full(DOMAIN.size(clique), 1 / DOMAIN.size(clique)))
+        answers = counts if asked is None else asked.matvec(counts)
+        rows.append(pypgm.LinearMeasurement(answers + rng.normal(0, stddev, answers.size), clique, stddev, asked))
+    return rows
+
+
+@pytest.mark.parametrize("oracle", ["exact", "region_graph"])
+def test_a_start_over_regions_asks_the_earlier_model_once(oracle, monkeypatch):
+    prior = pypgm.estimate(DOMAIN, measured(PAIRS[:7]), oracle=oracle)
+    rows = measured(PAIRS)
+    many, single = (Calls(monkeypatch, type(prior), name) for name in ("project_many", "query"))
+    option = {"prior" if oracle == "exact" else "warm_start": prior}
+    pypgm.estimate(DOMAIN, rows, 900, oracle="region_graph", iterations=1, stop="optimum", **option)
+    assert (len(many), len(single)) == (1, 0)
+
+
+def test_pairs_that_ask_the_same_share_one_compiled_query(monkeypatch):
+    rows = measured(PAIRS, lambda pair: queries.Contrasts(DOMAIN.sizes(pair)))
+    singles = measured([(a,) for a in DOMAIN])
+    lowered = Calls(monkeypatch, problem, "lowered")
+    pypgm.estimate(DOMAIN, singles + rows, 900, oracle="region_graph", iterations=1, stop="optimum")
+    asked = [query for (query,) in lowered.taken if isinstance(query, queries.Contrasts)]
+    assert len(asked) == len(set(asked)) == len({DOMAIN.sizes(pair) for pair in PAIRS})
+
+
+def test_totals_of_tables_measured_twice_are_not_searched_for(monkeypatch):
+    """The best combination of cells measured twice, and of groups of as many cells, is known."""
+    halves = queries.Partition([0, 0, 0, 1, 1, 1])
+    rows = [
+        *measured([("x0",)], stddev=2.0),
+        *measured([("x0",)], stddev=5.0),
+        *measured([("x0", "x1")], stddev=4.0),
+        *measured([("x0", "x1")], lambda _: halves, 7.0),
+        *measured([("x0", "x1")], lambda _: queries.Contrasts([2, 3])),
+    ]
+    monkeypatch.setattr("scipy.sparse.linalg.lsmr", None)
+    total, variance = estimate_total(DOMAIN, rows)
+    # The sum over a table of n answers has the variance n stddev^2; the contrasts tell nothing of it.
+    precisions = np.array([1 / (2 * 4), 1 / (2 * 25), 1 / (6 * 16), 1 / (2 * 49)])
+    sums = [m.values.sum() for m in rows[:4]]
+    assert variance == pytest.approx(1 / precisions.sum())
+    assert total == pytest.approx(precisions @ sums / precisions.sum())
+
+
+def test_of_interactions_alone_no_total_is_sought(monkeypatch):
+    groups = [[0, 1, 1], [0, 1, 0]]
+    own = [queries.Contrasts([2, 2], groups=[[0, 1], g]) for g in groups]
+    rows = measured([("x0",)]) + [m for query in own for m in measured([("x0", "x1")], lambda _, q=query: q)]
+    joined = Calls(monkeypatch, queries.Union, "total_weights")
+    assert estimate_total(DOMAIN, rows)[0] == pytest.approx(rows[0].values.sum())
+    assert not joined
