@@ -167,7 +167,7 @@ class LinearQuery(Value, ABC):
         sums = self.matvec(np.ones(cells, np.int64))
         if not sums.any():
             return None  # rows that sum to 0 each combine to no row of ones
-        # The best combination is V^-1 Q x with Q' V^-1 Q x = 1: where every cell has the same part in it, x is constant.
+        # The best is V^-1 Q x with Q' V^-1 Q x = 1: where every cell has the same part in it, x is constant.
         weighted = sums / np.square(stddev)
         parts = self.rmatvec(weighted)
         if np.ptp(parts) <= _EVEN * abs(parts[0]):
