@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from pypgm.data import Schema
 
-__all__ = ["Constraint", "Masks", "fold", "folded_measurement", "with_zeros"]
+__all__ = ["Constraint", "Masks", "as_constraints", "fold", "folded_measurement", "with_zeros"]
 
 Masks = Sequence[tuple[Clique, "NDArray[np.bool_]"]]
 """Cliques in the domain's order, and whether each of their cells may hold records."""
@@ -160,6 +160,13 @@ class Constraint:
         return f"Constraint({escaped(', '.join(self.clique))}: {self.kind})"
 
 
+def as_constraints(given: object) -> tuple[Any, ...]:
+    """Return what is in a sequence of constraints, none for None; ``TypeError`` where it is one by itself."""
+    if isinstance(given, Constraint) or not isinstance(given, Iterable | None):
+        raise TypeError(f"constraints needs a sequence of pypgm.Constraint, got one: [{given!r}]")
+    return () if given is None else tuple(given)
+
+
 def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding, Masks]:
     """Return which attributes follow from others, and the masks over those that are left.
 
@@ -170,8 +177,7 @@ def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding, Ma
     TypeError
         If something is not a constraint.
     """
-    if isinstance(constraints, Constraint):
-        raise TypeError(f"constraints needs a sequence of pypgm.Constraint, got one: [{constraints!r}]")
+    constraints = as_constraints(constraints)
     found: dict[str, tuple[str, NDArray[np.int64]]] = {}
     masks = []
     for c in constraints:

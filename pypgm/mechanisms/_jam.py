@@ -119,6 +119,7 @@ def jam(
         options["oracle"] = "exact"
     run = Run("jam", data, epsilon, delta, **options)
     del data  # tracebacks from here on do not hold the records
+    public = run.mapped.records(public)
     if public.domain != run.domain:
         raise ValueError(f"the public records are over {public.domain!r}, the private ones over {run.domain!r}")
     if public.n_records == 0 or len(run.domain) == 0:

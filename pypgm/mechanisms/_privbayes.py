@@ -107,14 +107,14 @@ def privbayes(
     run = Run("privbayes", data, epsilon, delta, pure=True, **options)
     del data  # tracebacks from here on do not hold the records
     if estimator == "tables":
-        run.refuse_constraints("conditional tables take no constraints")
+        run.refuse_constraints("conditional tables take no constraints", mappings=True)
     if len(run.domain) == 0:
         raise ValueError("privbayes needs at least one attribute")
     run.check_fits([(a,) for a in run.domain])
     parents, measurements = select_parents(run.table, how)
     measurements += _measured(run.table, parents)
     run.close()
-    if run.constraints:  # which conditional tables break
+    if run.constraints or run.mapped:  # which conditional tables break
         return run.release(estimate_that_fits(run, measurements), measurements)
     if estimator == "model":
         with contextlib.suppress(ModelTooLargeError):

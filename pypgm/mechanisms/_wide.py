@@ -120,7 +120,7 @@ def wide(
     del data  # tracebacks from here on do not hold the records
     if len(run.domain) == 0:
         raise ValueError("wide needs at least one attribute")
-    ordered = run.ordinal if ordered is None else ordered
+    ordered = run.ordinal if ordered is None else run.mapped.names(ordered)
     runs = _ordered(run.domain, ordered)
     weights = asked_pairs(run, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, tabulate
 from pypgm.errors import EstimateInterruptedWarning
+from pypgm.estimation.constraint import as_constraints
 from pypgm.estimation.fit import Fit
 from pypgm.estimation.losses import Custom
 from pypgm.estimation.measurement import LinearMeasurement
@@ -157,7 +158,8 @@ def check_options(estimator: Estimator, optimiser: Optimiser, samples: int, opti
     for name, value, kinds in (("estimator", estimator, Estimator), ("optimiser", optimiser, Optimiser)):
         if value not in get_args(kinds):
             raise ValueError(f"{name} must be one of {get_args(kinds)}, got {value!r}")
-    of_models = options.get("measurements"), options.get("constraints"), options.get("oracle", "auto") != "auto"
+    zeros = [c for c in as_constraints(options.get("constraints")) if getattr(c, "kind", "") != "mapping"]
+    of_models = options.get("measurements"), zeros, options.get("oracle", "auto") != "auto"
     if estimator == "records" and any(of_models):
         raise ValueError("records rest on the run's own queries: pass no measurements, constraints or oracle")
     options.setdefault("iterations", _ITERATIONS)

@@ -14,10 +14,11 @@ from pypgm.clock import Clock
 from pypgm.domain import Clique, nearest
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation import Constraint, fit
-from pypgm.estimation.constraint import fold
+from pypgm.estimation.constraint import as_constraints
 from pypgm.estimation.losses import L2, Loss
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
+from pypgm.mechanisms.mapped import Mapped
 from pypgm.memory import short
 from pypgm.models._estimate import checked_measurements, estimate
 from pypgm.numeric import checked_threads
@@ -79,8 +80,10 @@ class Options(_How, total=False):
         Taken before or elsewhere: the estimate rests on them too, and the release holds them first. Their cost is in
         its ledger where they come with a resumed table, see `Release.resume`.
     constraints : sequence of Constraint, optional
-        Structural zeros, as in `pypgm.estimate`: cells that no record can have, as is publicly known. The model and its
-        records have none there. Those that the rules of the schema of the records forbid come by themselves.
+        What is publicly known, as in `pypgm.estimate`: cells that no record can have, of which the model and its
+        records have none, and attributes that are functions of others. Nothing of these is read or measured: the
+        mechanism runs without them, and they are exact in the model and its records. What the rules of the schema of
+        the records forbid comes by itself.
     oracle : {"auto", "exact", "region_graph"}
         As in `pypgm.estimate`; "auto" is exact where the tables of the junction tree take at most 32 MiB.
     iterations, tolerance, max_bytes, callback, progress, n_threads
@@ -119,14 +122,6 @@ def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
     given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
     options = fit.SolverOptions(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
     return {name: getattr(options, name) for name in given}
-
-
-def _checked_zeros(domain: Domain, constraints: Sequence[Constraint]) -> tuple[Constraint, ...]:
-    """Return structural zeros, checked before anything is spent."""
-    if any(isinstance(c, Constraint) and c.kind == "mapping" for c in constraints):
-        raise ValueError("constraints of a mechanism are cells, allowed or forbidden; pypgm.estimate takes mappings")
-    fold(domain, constraints)
-    return tuple(constraints)
 
 
 def _of_rules(schema: Schema | None) -> tuple[Constraint, ...]:
@@ -179,6 +174,8 @@ class Run:
         As in `Options`.
     given : tuple of LinearMeasurement
         Those taken before.
+    mapped : Mapped
+        The attributes that follow from others, which the run goes on without.
     constraints : tuple of Constraint
         Structural zeros: of the schema's rules, and those given.
 
@@ -231,9 +228,12 @@ class Run:
         self.rho: Fraction = self.table.ledger.remaining()
         check_noise(name, self.table.privacy, self.table.ledger.budget.unit, self.rho)
         self.total = self.table.public_total
-        self.constraints = (*_of_rules(self.table.schema), *_checked_zeros(self.domain, constraints or ()))
+        self.mapped = Mapped(self.table.domain, [*_of_rules(self.table.schema), *as_constraints(constraints)])
+        self.constraints = self.mapped.constraints
+        taken = checked_measurements(self.table.domain, measurements)
+        self._whole, self.table = self.table, self.mapped.table(self.table)
         self._check_possible()
-        self.given = tuple(m.checked(self.domain) for m in checked_measurements(self.domain, measurements))
+        self.given = tuple(m.checked(self.domain) for m in self.mapped.measurements(taken))
         common = {"oracle": oracle, "noise": noise, "time_limit": self.clock.time_limit, **self._how}
         self._options_kept: dict[str, object] = {
             n: _kept(v) for n, v in common.items() if n not in {"callback", "progress"} and v is not None
@@ -252,19 +252,20 @@ class Run:
     @property
     def ordinal(self) -> tuple[str, ...] | None:
         """Attributes whose order means something, as the schema of the records says; None where they have none."""
-        return None if self.table.schema is None else self.table.schema.ordinal
+        return None if self.table.schema is None else self.mapped.names(self.table.schema.ordinal)
 
-    def refuse_constraints(self, why: str) -> None:
-        """Raise ``ValueError`` where there are structural zeros that the release could not keep: before any charge."""
-        if self.constraints:
+    def refuse_constraints(self, why: str, *, mappings: bool = False) -> None:
+        """Raise ``ValueError`` where there are zeros, or mappings, that a release cannot keep: before any charge."""
+        if self.constraints or (mappings and self.mapped):
             of_rules = self.table.schema is not None and self.table.schema.rules
             raise ValueError(f"{why}: pass no constraints{', and records of a schema without rules' * bool(of_rules)}")
 
     def asked(self, workload: Workload | None) -> Workload:
         """Return a workload, checked; all pairs of attributes where there is none."""
-        found = all_k_way(self.domain, min(2, len(self.domain))) if workload is None else workload
-        if not isinstance(found, Workload):
-            raise TypeError(f"workload needs a Workload, as those of pypgm.workloads, got {found!r}")
+        asked = all_k_way(self.domain, min(2, len(self.domain))) if workload is None else workload
+        if not isinstance(asked, Workload):
+            raise TypeError(f"workload needs a Workload, as those of pypgm.workloads, got {asked!r}")
+        found = self.mapped.workload(asked)
         if found.domain != self.domain:
             raise ValueError(f"the workload is over {found.domain!r}, the records are over {self.domain!r}")
         return found
@@ -373,7 +374,7 @@ class Run:
     def close(self) -> None:
         """Let go of the records: what follows needs released numbers alone. A table that came open stays so."""
         if self._is_own:
-            self.table.close()
+            self._whole.close()
 
     def release(
         self,
@@ -385,7 +386,9 @@ class Run:
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
         options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
         known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema}
-        return Release(model, (*self.given, *measurements), self.table.ledger, self.name, options, **known)
+        return Release(
+            self.mapped.model(model), (*self.given, *measurements), self.table.ledger, self.name, options, **known
+        )
 
 
 def _kept(value: object) -> object:

@@ -8,10 +8,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data import Schema
+from pypgm.data import Dataset, Schema
 from pypgm.domain import Clique, Domain
 
-__all__ = ["Counts", "check_counts", "schema_of"]
+__all__ = ["Counts", "check_counts", "part_of", "schema_of"]
 
 
 class Counts(Protocol):
@@ -31,6 +31,39 @@ class Counts(Protocol):
 
     def count(self, cliques: Sequence[Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
         """Return the flat int64 table of each clique, C order over its attributes as given."""
+
+
+def part_of(data: Counts, domain: Domain) -> Counts:
+    """Return a table without some of its attributes; ``ValueError`` unless the others are as they were."""
+    if data.domain.project(domain) != domain:
+        raise ValueError(f"a part of {data.domain!r} is over some of its attributes, got {domain!r}")
+    return Dataset({a: data.columns[a] for a in domain}, domain) if isinstance(data, Dataset) else _Part(data, domain)
+
+
+class _Part:
+    """Some attributes of a table that is counted where it is."""
+
+    def __init__(self, whole: Counts, domain: Domain) -> None:
+        self._whole, self._domain = whole, domain
+
+    @property
+    def domain(self) -> Domain:
+        """The attributes that are left."""
+        return self._domain
+
+    @property
+    def weights(self) -> NDArray[Any] | None:
+        """Those of the table."""
+        return self._whole.weights
+
+    @property
+    def n_records(self) -> int:
+        """Number of records."""
+        return self._whole.n_records
+
+    def count(self, cliques: Sequence[Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
+        """Count the records of each cell of some cliques' tables."""
+        return self._whole.count(cliques, n_threads)
 
 
 def check_counts(data: object) -> None:

@@ -17,7 +17,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.charged_noise import ChargedNoise, NoiseBackend
-from pypgm.privacy.counts import Counts, check_counts, schema_of
+from pypgm.privacy.counts import Counts, check_counts, part_of, schema_of
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.frank_wolfe import FrankWolfe, Regressions
 from pypgm.privacy.guarded import Guarded
@@ -393,6 +393,28 @@ class PrivateTable(Guarded):
         sample._words = self._words
         self.__views.add(sample)
         return sample
+
+    def over(self, domain: Domain) -> PrivateTable:
+        """Return the same records without some attributes, behind the same ledger; they end with this table.
+
+        Parameters
+        ----------
+        domain : Domain
+            Of the attributes that are left.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> data = pypgm.Dataset({"a": [0, 1], "b": [1, 1]}, pypgm.Domain({"a": 2, "b": 3}))
+        >>> table = PrivateTable(data, "add-remove", Ledger(Budget(rho=1)))
+        >>> table.over(pypgm.Domain({"b": 3})).measure("b", rho="1/2").clique, table.ledger.spent()
+        (('b',), Fraction(1, 2))
+        """
+        part = part_of(self.__records(), domain)
+        found = PrivateTable(part, self._privacy, self._ledger, n_threads=self._n_threads, noise=self._noise)
+        found._words, found.schema = self._words, self.schema
+        self.__views.add(found)
+        return found
 
 
 def _answers(query: LinearQuery, counts: NDArray[np.int64]) -> NDArray[np.int64]:
