@@ -8,8 +8,8 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from pypgm.data.files import DecimalMark
 from pypgm.data.frames import Frame
+from pypgm.data.number_text import DecimalMark
 from pypgm.data.opened import opened
 from pypgm.data.schema import Schema, read_schema
 from pypgm.data.typed_draft import draft_text, typed_draft
@@ -43,6 +43,7 @@ def synthesize(
     delimiter: str = ",",
     encoding: str = "utf-8",
     decimal: DecimalMark = ".",
+    thousands: str = "",
     **options: Any,  # noqa: ANN401 - those of the mechanism
 ) -> Release:
     """Spend a privacy budget once on a table, and return the release: records that look like it, and any answer.
@@ -72,7 +73,7 @@ def synthesize(
         Which table of a DuckDB file.
     ignore_extra : bool
         Leave out columns that are not declared, instead of refusing the table.
-    delimiter, encoding, decimal
+    delimiter, encoding, decimal, thousands
         Of a CSV file, as for `pypgm.read_table`.
     **options
         Of the mechanism, such as ``time_limit`` or ``progress``. ``workload`` may be a number K for all marginals of
@@ -117,7 +118,7 @@ def synthesize(
         budget=budget,
         neighbours=neighbours,
         reading={"table": table, "ignore_extra": ignore_extra}
-        | {"delimiter": delimiter, "encoding": encoding, "decimal": decimal},
+        | {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "thousands": thousands},
         options=options,
     )()
 

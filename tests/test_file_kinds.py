@@ -317,8 +317,8 @@ def test_a_draft_of_one_number_fits_its_table(tmp_path, value):
 
 
 def test_a_column_without_a_name_is_named_by_its_place(tmp_path):
-    (tmp_path / "t.csv").write_text(",b,c\n0,1,x\n1,2,y\n")
-    with pytest.raises(ValueError, match=r"needs a header line with a name for each column.*column 1 has none"):
+    (tmp_path / "t.csv").write_text(",b,\n0,1,x\n1,2,y\n")
+    with pytest.raises(ValueError, match=r"needs a header line with a name for each column.*columns 1 and 3 have none"):
         draft_schema(tmp_path / "t.csv")
     (tmp_path / "t.csv").write_text("a,b,a\n0,1,x\n")
     with pytest.raises(ValueError, match="'a' comes more than once"):

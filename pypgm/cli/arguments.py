@@ -44,6 +44,7 @@ __all__ = [
     "add_given",
     "add_mechanism",
     "add_reading",
+    "add_table",
     "add_verb",
     "as_number",
     "as_rows",
@@ -138,11 +139,19 @@ def add_reading(command: argparse.ArgumentParser) -> None:
     add_dialect(command)
 
 
+def add_table(command: argparse.ArgumentParser) -> None:
+    """Add which table of a DuckDB file is meant."""
+    command.add_argument("--table", dest="duckdb_table", metavar="NAME", help="which table of a .duckdb file")
+
+
 def add_dialect(command: argparse.ArgumentParser) -> None:
     """Add how a table is written."""
     command.add_argument("--delimiter", metavar="C", default=",", help="between fields (default a comma; tab is a tab)")
     command.add_argument("--encoding", default="utf-8", help="of the table, such as latin-1 (default utf-8)")
     command.add_argument("--decimal", metavar="C", default=".", help="the mark of decimals: . (the default) or ,")
+    command.add_argument(
+        "--thousands", metavar="C", default="", help="the mark between thousands, such as , in 62,347.69"
+    )
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -153,7 +162,8 @@ def reading(arguments: argparse.Namespace) -> dict[str, Any]:
 def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
     """Return how a table is written, as `pypgm.read_table` takes it."""
     delimiter = {"tab": "\t", "\\t": "\t"}.get(arguments.delimiter, arguments.delimiter)
-    return {"delimiter": delimiter, "encoding": arguments.encoding, "decimal": arguments.decimal}
+    marks = {"decimal": arguments.decimal, "thousands": arguments.thousands}
+    return {"delimiter": delimiter, "encoding": arguments.encoding, **marks}
 
 
 def as_number(text: str) -> Fraction:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from pypgm.cli.arguments import add_dialect, add_verb, check_places, dialect
+from pypgm.cli.arguments import add_dialect, add_table, add_verb, check_places, dialect
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import tell
 from pypgm.data.draft import draft_schema
@@ -35,7 +35,8 @@ def add_to(commands: Verbs) -> None:
     schema = add_verb(commands, "schema", _init, summary="draft the schema of a table (not private)", about=_ABOUT)
     steps = schema.add_subparsers(metavar="COMMAND", required=True)
     init = add_verb(steps, "init", _init, summary="draft a schema from a table", about=_ABOUT, examples=_EXAMPLES)
-    init.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz or .parquet file with a header")
+    init.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz, .parquet or .duckdb file")
+    add_table(init)
     init.add_argument("--out", metavar="FILE", help="where the draft goes: a .json file (default: it is printed)")
     add_dialect(init)
 
@@ -43,7 +44,7 @@ def add_to(commands: Verbs) -> None:
 def _init(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
         check_places([arguments.table], [arguments.out], (".json", ".yaml", ".yml"))
-    draft = draft_schema(arguments.table, **dialect(arguments))
+    draft = draft_schema(arguments.table, table=arguments.duckdb_table, **dialect(arguments))
     text = draft_text(draft)
     if arguments.out is None:
         sys.stdout.write(text)
@@ -53,5 +54,5 @@ def _init(arguments: argparse.Namespace) -> None:
     warned = [name for name, column in draft["columns"].items() if "warning" in column]
     lines = [f"wrote {arguments.out}, NOT private: edit what has a warning: {', '.join(warned)}"]
     lines += [f"warning: {draft['warning']}"] if "warning" in draft else []
-    lines += [f"dropped: {', '.join(draft['drop'])}"] if "drop" in draft else []
+    lines += [f"dropped: {name}, {why}" for name, why in draft.get("drop", {}).items()]
     tell(lines)

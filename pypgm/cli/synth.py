@@ -13,6 +13,7 @@ from pypgm.cli.arguments import (
     add_budget,
     add_mechanism,
     add_reading,
+    add_table,
     add_verb,
     as_rows,
     as_seconds,
@@ -71,7 +72,7 @@ def add_to(commands: Verbs) -> None:
     summary = "private synthetic records from a table"
     synth = add_verb(commands, "synth", _synth, summary=summary, about=_ABOUT, examples=_EXAMPLES)
     synth.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz, .parquet or .duckdb file")
-    synth.add_argument("--table", dest="duckdb_table", metavar="NAME", help="which table of a .duckdb file")
+    add_table(synth)
     synth.add_argument(
         "--schema", "--domain", dest="schema", metavar="SCHEMA", required=True, help="the columns: .json or .yaml"
     )

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import importlib
 import io
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns import Column, Encoder, Misfit
 from pypgm.data.files import open_text
-from pypgm.data.numbers import Integer, Real
+from pypgm.data.numbers import Numeric
 
 if TYPE_CHECKING:
     import os
@@ -29,10 +30,7 @@ _BLOCK = 1 << 24  # bytes that are read at a time
 _MOST_BLOCKS = 4  # that a row may be as long as
 _FIELD = 1 << 17  # characters of a field that the plain reader refuses
 _FEW = 4096  # different values of a column that are looked up one by one
-_NUMBER = r"^-?[0-9]{1,17}(\.[0-9]{1,17})?$"
 _CR, _LF, _QUOTE = b'\r\n"'
-
-Texts = Callable[[Sequence[str]], Sequence[str]]
 
 
 def arrow_codes(
@@ -41,7 +39,6 @@ def arrow_codes(
     columns: Mapping[str, Column],
     *,
     delimiter: str,
-    points: Mapping[str, Texts],
     texts: Mapping[str, list[str]],
 ) -> dict[str, NDArray[Any]] | None:
     """Return the codes of each column of a CSV file in UTF-8; None where that is for the plain reader.
@@ -54,8 +51,6 @@ def arrow_codes(
     columns : mapping of str to Column
         All are in the header, once.
     delimiter : str
-    points : mapping of str to callable
-        What makes texts with decimal points of those of some columns.
     texts : mapping of str to list
         Those of some columns are appended to, if codes are returned.
 
@@ -91,13 +86,12 @@ def arrow_codes(
                 if found is None:
                     return None
                 places, distinct = found
-                codes, problem = _codes(distinct, columns[name], encoders[name], points.get(name))
+                codes, problem = _codes(distinct, columns[name], encoders[name])
                 if problem is not None:
                     return None
                 parts[name].append(codes[places])
                 if name in held:
                     given = distinct.to_pylist()
-                    given = points[name](given) if name in points else given
                     held[name].extend(map(given.__getitem__, places.tolist()))
             n_before = 0
     for name, own in held.items():
@@ -176,16 +170,25 @@ def _distinct(column: Any) -> tuple[NDArray[np.int32], Any] | None:  # noqa: ANN
     return whole.indices.to_numpy(), whole.dictionary
 
 
-def _codes(distinct: Any, column: Column, encode: Encoder, read: Texts | None) -> tuple[NDArray[Any], Misfit | None]:  # noqa: ANN401
+def _codes(distinct: Any, column: Column, encode: Encoder) -> tuple[NDArray[Any], Misfit | None]:  # noqa: ANN401
     """Return the codes of different texts; many numbers are read at once, to the doubles that each is read to alone."""
-    if read is not None or len(distinct) <= _FEW or not isinstance(column, Integer | Real):
-        given = distinct.to_pylist()
-        return encode(given if read is None else read(given))
+    if len(distinct) <= _FEW or not isinstance(column, Numeric):
+        return encode(distinct.to_pylist())
     compute = importlib.import_module("pyarrow.compute")
-    plain = compute.match_substring_regex(distinct, _NUMBER)
+    plain = compute.match_substring_regex(distinct, _number(*column.marks))
     codes = np.empty(len(distinct), column.dtype)
     mask = plain.to_numpy(zero_copy_only=False)
-    codes[mask], problem = encode(distinct.filter(plain).cast("float64").to_numpy())
+    numbers = distinct.filter(plain)
+    for mark, point in ((column.thousands, ""), (column.decimal, ".")):
+        numbers = compute.replace_substring(numbers, mark, point) if mark not in {"", point} else numbers
+    codes[mask], problem = encode(numbers.cast("float64").to_numpy())
     if problem is None:
         codes[~mask], problem = encode(distinct.filter(compute.invert(plain)).to_pylist())
     return codes, problem
+
+
+def _number(decimal: str, thousands: str) -> str:
+    """Return the pattern of texts that Arrow reads as the plain reader does, once their marks are plain."""
+    point, mark = re.escape(decimal), re.escape(thousands)
+    groups = f"|[0-9]{{1,3}}({mark}[0-9]{{3}}){{1,4}}" if thousands else ""
+    return f"^-?([0-9]{{1,17}}{groups})({point}[0-9]{{1,17}})?$"

@@ -12,10 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns import Column, Encoder, Misfit
+from pypgm.data.number_text import WRITTEN, marks_hint
 from pypgm.data.values import Values, as_keys, as_list, bare
 from pypgm.numeric import as_generator, is_masked
 
-__all__ = ["MOST_BINS", "Binned", "DecimalCommaError", "Outside", "UnreadableError", "Within", "drawn", "parts_of_bins"]
+__all__ = ["MOST_BINS", "Binned", "OtherMarksError", "Outside", "UnreadableError", "Within", "drawn", "parts_of_bins"]
 
 Outside = Literal["refuse", "clip", "null", "other"]
 Within = Literal["uniform", "tapered", "middle", "lower"]
@@ -23,18 +24,22 @@ Within = Literal["uniform", "tapered", "middle", "lower"]
 MOST_BINS = 1_000_000
 """Bins of a column at most: each has a label."""
 
-_READ, _MISSING, _EMPTY, _UNREADABLE, _COMMA = range(5)
+_READ, _MISSING, _EMPTY, _UNREADABLE, _MARKED = range(5)
 Places = tuple[NDArray[np.float64], NDArray[np.int8]]
-"""Where values are on the line, and what became of each: read, missing, empty where that is no null, unreadable, or
-unreadable but for a decimal comma."""
+"""Where values are on the line, and what became of each: read, missing, empty where that is no null, unreadable, or, by
+the place of these in `WRITTEN` and beyond, unreadable but for other marks of numbers."""
 
 
 class UnreadableError(ValueError):
     """A value is not of the column's kind."""
 
 
-class DecimalCommaError(UnreadableError):
-    """A text is no number, and would be one with a decimal comma."""
+class OtherMarksError(UnreadableError):
+    """A text is no number, and would be one with other marks, by their place in `WRITTEN`."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        self.place = place
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +245,7 @@ class Binned(Column):
                 try:
                     places[i] = self._read(given)
                 except UnreadableError as error:
-                    states[i] = _COMMA if isinstance(error, DecimalCommaError) else _UNREADABLE
+                    states[i] = _MARKED + error.place if isinstance(error, OtherMarksError) else _UNREADABLE
         return places, states
 
     def _codes(self, places: NDArray[np.float64], states: NDArray[np.int8]) -> tuple[NDArray[Any], Misfit | None]:
@@ -266,10 +271,10 @@ class Binned(Column):
         if not bad.any():
             return codes, None
         row = int(bad.argmax())
-        unreadable = f"is not {self._noun}"
-        comma = f"{unreadable}, but may have a decimal comma: decimal=',' or --decimal , says so"
-        why = ("is beyond them", "is empty", "is empty", unreadable, comma)[int(states[row])]
-        return codes, Misfit(row, f"needs {self.allowed}, and {why}")
+        unreadable, state = f"is not {self._noun}", int(states[row])
+        why = ("is beyond them", "is empty", "is empty", unreadable)[min(state, _UNREADABLE)]
+        hint = f", but {marks_hint(*WRITTEN[state - _MARKED])}" if state >= _MARKED else ""
+        return codes, Misfit(row, f"needs {self.allowed}, and {why}{hint}")
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()

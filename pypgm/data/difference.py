@@ -13,7 +13,7 @@ from pypgm.data.bins import Binned, Outside, Within
 from pypgm.data.columns import Column, Encoder, Misfit, as_tuple
 from pypgm.data.dates import Date, Resolution
 from pypgm.data.made import Cells
-from pypgm.data.numbers import Integer, Real
+from pypgm.data.numbers import Integer, Numeric, Real
 from pypgm.data.spans import Unit, last_after, span_between, units_of
 from pypgm.domain import Label
 
@@ -144,6 +144,7 @@ class Difference(Column):
             raise ValueError(f"unit and format are of dates, and {self.first!r} has numbers")
         if not (first.per_unit and self.span.per_unit):
             raise ValueError(f"a difference of numbers needs decimals, its own and those of {self.first!r}")
+        own |= {"decimal": first.decimal, "thousands": first.thousands} if isinstance(first, Numeric) else {}
         unit = max(first.per_unit, self.span.per_unit)
         low, high = least / first.per_unit + self.low, most / first.per_unit + self.high
         if unit == 1:

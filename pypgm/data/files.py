@@ -11,14 +11,15 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import BinaryIO, Literal, TextIO, cast, get_args
 
 from pypgm.data.file_kind import START, binary_kind
+from pypgm.data.number_text import DecimalMark, is_mark
 
 __all__ = [
     "ZIP_MAGIC",
-    "DecimalMark",
     "as_path",
     "check_encoding",
     "check_marks",
@@ -29,11 +30,10 @@ __all__ = [
     "read_text",
     "replacing",
     "replacing_text",
+    "separator_hint",
     "write_header",
     "write_rows",
 ]
-
-DecimalMark = Literal[".", ","]
 
 MOST_TEXT = 1 << 24
 """Characters of a file that is read whole, at most: a file of a few kilobytes may unpack to as many gigabytes."""
@@ -42,6 +42,9 @@ ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
 NO_TEXT = "a text has half a surrogate pair, which no file of text can hold"
 _GZIP_MAGIC = b"\x1f\x8b"
 _LONGEST_LINE = 1 << 24  # characters of a line of a table
+_SEPARATORS = ";\t|,"  # that a table with one column may have been meant to have
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?")  # that Excel writes before the header
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # of the order of bytes
 _LINKS = 40  # that are followed from one name, as the system does
 
 
@@ -74,16 +77,32 @@ def as_path(path: str | os.PathLike[str]) -> Path:
 
 
 def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file; ``ValueError`` names the line where one begins that is none."""
-    rows, line = csv.reader(_lines(file), strict=True, delimiter=delimiter), 1
+    """Yield the rows of a CSV file; ``ValueError`` names the line where one begins that is none.
+
+    A mark of the order of bytes is left out, and so is a first line ``sep=;`` that names the delimiter.
+    """
+    n_before, line = 0, 1
     try:
+        lines = _lines(file)
+        first = next(lines, "").removeprefix("\ufeff")
+        if named := _SEPARATOR_LINE.fullmatch(first):
+            _check_separator(path, named[1], delimiter)
+            first, n_before = "", 1
+        rows = csv.reader(chain([first] if first else [], lines), strict=True, delimiter=delimiter)
+        line = 1 + n_before
         for row in rows:
             yield row
-            line = rows.line_num + 1
+            line = 1 + n_before + rows.line_num
     except csv.Error:
         told = f"{os.fspath(path)} is not a CSV file: a quote does not close, or a field is too long"
         way_out = "a quote within a field is written twice, with no backslash"
         raise ValueError(f"{told}, in the row that begins in line {line}; {way_out}") from None
+
+
+def _check_separator(path: str | os.PathLike[str], named: str, delimiter: str) -> None:
+    if named != delimiter:
+        told = f"{os.fspath(path)} begins with a line that says sep={named}"
+        raise ValueError(f"{told}, and the delimiter is {delimiter!r}: delimiter={named!r} or --delimiter sets it")
 
 
 def _lines(file: TextIO) -> Iterator[str]:
@@ -94,14 +113,24 @@ def _lines(file: TextIO) -> Iterator[str]:
         yield line
 
 
-def check_marks(delimiter: object, decimal: object) -> None:
-    """Raise ``ValueError`` unless a table may have these marks between fields and before decimals."""
+def separator_hint(header: Sequence[str], delimiter: str) -> str:
+    """Return how to say that columns are separated by something else, where a header of one column looks like it."""
+    found = [repr(mark) for mark in _SEPARATORS if len(header) == 1 and mark in header[0] and mark != delimiter]
+    return f"; it has {found[0]} in it: delimiter={found[0]} or --delimiter says so" if found else ""
+
+
+def check_marks(delimiter: object, decimal: object, thousands: object = "") -> None:
+    """Raise ``ValueError`` unless a table may have these marks between fields, before decimals, between thousands."""
     if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
         raise ValueError(f"delimiter needs one character, got {delimiter!r}")
     if decimal not in get_args(DecimalMark):
         raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
     if decimal == delimiter:
         raise ValueError("fields and decimals have the same mark")
+    if thousands != "" and not is_mark(thousands):
+        raise ValueError(f"thousands needs one character that is no digit, letter or sign, got {thousands!r}")
+    if decimal == thousands:
+        raise ValueError("decimals and thousands have the same mark")
 
 
 def write_rows(
@@ -172,7 +201,10 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
         packed = file.peek(START).startswith(_GZIP_MAGIC)
         raw = gzip.GzipFile(fileobj=file) if packed else file
         try:
-            if kind := binary_kind(raw.peek(START)):
+            start = raw.peek(START)
+            if encoding is not None:
+                _check_mark(path, start, codec)
+            if kind := binary_kind(start):
                 raise ValueError(f"{os.fspath(path)} must be text, and is {kind}{' in gzip' if packed else ''}")
             with io.TextIOWrapper(
                 cast("BinaryIO", raw), encoding="utf-8-sig" if codec == "utf-8" else codec, newline=""
@@ -193,6 +225,14 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
                 else ""
             )
             raise ValueError(f"{os.fspath(path)} must be text in {shown}, and is not{way_out}") from None
+
+
+def _check_mark(path: str | os.PathLike[str], start: bytes, codec: str) -> None:
+    """Raise ``ValueError`` where a file begins with the byte order mark of another encoding than it is read in."""
+    marked = next((name for mark, name in _MARKS if start.startswith(mark)), "")
+    if marked and not codec.startswith(("utf-16", "utf-32") if marked == "utf-16" else "utf-8"):
+        told = f"{os.fspath(path)} begins with the byte order mark of {marked}"
+        raise ValueError(f"{told}, and is read as {codec}: encoding={marked!r} or --encoding {marked} says so")
 
 
 def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: int = MOST_TEXT) -> str:

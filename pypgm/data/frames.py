@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pypgm.data.foreign import guarded
 from pypgm.data.values import EXACT, Values
 
-__all__ = ["Library", "as_columns", "as_frame", "as_values", "imported"]
+__all__ = ["Library", "as_columns", "as_frame", "as_values", "collected", "imported"]
 
 Library = Literal["pandas", "polars", "pyarrow"]
 Frame: TypeAlias = Any
@@ -46,6 +46,7 @@ def as_columns(frame: object) -> dict[str, Values]:
     """
     if isinstance(frame, Mapping):
         return {name: _guarded(name, partial(as_values, values)) for name, values in frame.items()}
+    frame = collected(frame)
     narwhals = imported("narwhals", "a data frame", "frames")
     _check_names(getattr(frame, "columns", ()))
     try:
@@ -53,9 +54,24 @@ def as_columns(frame: object) -> dict[str, Values]:
     except TypeError:
         if not hasattr(frame, "__arrow_c_stream__"):
             needed = "a mapping of columns, or a data frame of pandas, polars, pyarrow or the Arrow C stream"
-            raise TypeError(f"a table needs {needed}, got {type(frame).__name__}") from None
+            raise TypeError(f"a table needs {needed}, got {type(frame).__name__}{_way_in(frame)}") from None
         known = narwhals.from_arrow(frame, backend=imported("pyarrow", "the Arrow C stream", "frames"))
     return {name: _guarded(name, partial(_values, known[name])) for name in known.columns}
+
+
+def collected(frame: Frame) -> Frame:
+    """Return a frame, of a lazy one what it comes to."""
+    is_lazy = hasattr(frame, "collect_schema") and hasattr(frame, "collect") and not isinstance(frame, type)
+    return guarded("collecting the frame", frame.collect) if is_lazy else frame
+
+
+def _way_in(given: object) -> str:
+    """Return how to make a frame of something that has records and no names, or names with each record."""
+    if isinstance(given, np.ndarray):
+        return "; an array has no names of columns: pandas.DataFrame(array, columns=[...]) gives them"
+    if isinstance(given, list | tuple) and given and isinstance(given[0], Mapping):
+        return " of records; pandas.DataFrame(records) makes a frame of them"
+    return ""
 
 
 def _guarded(name: object, step: Callable[[], Values]) -> Values:

@@ -6,7 +6,7 @@ import datetime
 import re
 import zoneinfo
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
 from typing import Any, Literal, get_args
 
@@ -21,7 +21,8 @@ from pypgm.data.dates import Date
 from pypgm.data.files import check_encoding, check_marks
 from pypgm.data.frames import Frame, Library, as_frame, imported
 from pypgm.data.made import Cells
-from pypgm.data.numbers import Real
+from pypgm.data.number_text import DecimalMark
+from pypgm.data.numbers import Numeric, Real
 
 __all__ = ["Layout", "family_of", "layout_of"]
 
@@ -61,7 +62,7 @@ class Layout:
         Whose frame; "pyarrow" of a file or an engine's table that knows its types.
     types : mapping of str to str
         For each column its type, as the library names it; empty where there is none, as in a CSV file.
-    delimiter, encoding, decimal : str
+    delimiter, encoding, decimal, thousands : str
         Of a CSV file.
 
     Raises
@@ -80,12 +81,13 @@ class Layout:
     types: Mapping[str, str] = field(default_factory=dict)
     delimiter: str = ","
     encoding: str = "utf-8"
-    decimal: str = "."
+    decimal: DecimalMark = "."
+    thousands: str = ""
 
     def __post_init__(self) -> None:
         if self.library not in get_args(Library):
             raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {self.library!r}")
-        check_marks(self.delimiter, self.decimal)
+        check_marks(self.delimiter, self.decimal, self.thousands)
         check_encoding(self.encoding)
         object.__setattr__(self, "types", MappingProxyType(dict(self.types)))
 
@@ -151,6 +153,9 @@ def layout_of(source: Frame) -> tuple[Layout, dict[str, list[Any]]]:
 
     No record is read.
     """
+    if isinstance(source, Mapping):
+        kinds = {name: str(getattr(values, "dtype", "")) for name, values in source.items()}
+        return Layout(types={name: kind if family_of(kind) != "any" else "" for name, kind in kinds.items()}), {}
     package = type(source).__module__.partition(".")[0]
     if package == "ibis":
         return Layout.of_arrow(source.schema().to_pyarrow()), {}
@@ -232,6 +237,8 @@ def _values(cells: Cells, family: Family) -> NDArray[Any]:
     column, given = cells.column, np.asarray(cells.codes, dtype=np.int64)
     if isinstance(column, Boolean) and family in {"bool", "int", "float"}:
         values: NDArray[Any] = given == 1
+    elif family == "decimal" and isinstance(column, Numeric):
+        values = cells._replace(column=replace(column, decimal=".", thousands="")).texts().astype(object)
     elif family in {"text", "decimal"} or (isinstance(column, Date) and family in {"int", "any"}):
         values = cells.texts().astype(object)
     else:

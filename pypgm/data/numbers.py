@@ -4,34 +4,88 @@ from __future__ import annotations
 
 import math
 import operator
-import re
 import sys
+from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from numbers import Rational
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.bins import MOST_BINS, Binned, DecimalCommaError, UnreadableError, drawn, parts_of_bins
+from pypgm.data.bins import MOST_BINS, Binned, OtherMarksError, UnreadableError, drawn, parts_of_bins
 from pypgm.data.columns import as_tuple
+from pypgm.data.number_text import PLAIN, DecimalMark, is_mark, marked_number, plain_number, written_as
 from pypgm.data.values import EXACT, read_number
 from pypgm.domain import Label
 
-__all__ = ["Integer", "Real", "has_decimal_comma"]
+__all__ = ["Integer", "Numeric", "Real"]
 
 _LARGEST = sys.float_info.max
 _DIGITS = 15  # that a double tells apart
 _MOST_DIGITS = 22  # powers of ten beyond are rounded
 _MOST_DECIMALS = 9
-_WITH_COMMA = re.compile(r"[+-]?[0-9]+,[0-9]+")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numeric(Binned):
+    """A column of numbers.
+
+    Parameters
+    ----------
+    decimal : {".", ","}
+        The mark of decimals of numbers that are texts; with a comma none has a point, but between groups.
+    thousands : str
+        The mark between groups of digits, such as ``,`` in ``62,347.69``, where they have one.
+    outside, within, null
+        As in `Binned`.
+    """
+
+    decimal: DecimalMark = "."
+    thousands: str = ""
+
+    @property
+    def marks(self) -> tuple[DecimalMark, str]:
+        """The mark of decimals and that between groups of digits."""
+        return self.decimal, self.thousands
+
+    def plain_text(self, text: str) -> str:
+        """Return the text of a number with a decimal point and no other mark; that of a null as it is."""
+        is_plain = self.marks == PLAIN or text.strip() in self.null_texts
+        return text if is_plain else plain_number(text.strip(), *self.marks)
+
+    def _read(self, value: object) -> float:
+        if not isinstance(value, str):
+            return as_number(value)
+        try:
+            return as_number(self.plain_text(value))
+        except UnreadableError:
+            place = written_as(value)
+            raise UnreadableError if place is None else OtherMarksError(place) from None
+
+    @abstractmethod
+    def _plain_texts(self, values: NDArray[Any]) -> list[str]:
+        """Return values as texts with decimal points."""
+
+    def _as_texts(self, values: NDArray[Any]) -> list[str]:
+        texts = self._plain_texts(values)
+        return texts if self.marks == PLAIN else [marked_number(text, *self.marks) for text in texts]
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        if self.decimal not in get_args(DecimalMark):
+            yield f"decimal must be '.' or ',', got {self.decimal!r}"
+        if self.thousands != "" and not is_mark(self.thousands):
+            yield f"thousands needs one character that is no digit, letter or sign, got {self.thousands!r}"
+        elif self.thousands == self.decimal:
+            yield "decimals and thousands have the same mark"
 
 
 @dataclass(frozen=True)
-class Integer(Binned):
+class Integer(Numeric):
     """Whole numbers.
 
     Parameters
@@ -42,8 +96,8 @@ class Integer(Binned):
         Values to a bin, counted from `low`; the last bin may have fewer.
     edges : sequence of int
         Instead of `width`: where bins begin, besides `low`.
-    outside, within, null
-        As in `Binned`.
+    decimal, thousands, outside, within, null
+        As in `Numeric`.
 
     Raises
     ------
@@ -110,7 +164,7 @@ class Integer(Binned):
         return None if broken.any() else places  # read one by one, which tells the row
 
     def _read(self, value: object) -> float:
-        found = as_number(value)
+        found = super()._read(value)
         if math.isfinite(found) and not found.is_integer():
             raise UnreadableError
         return found
@@ -126,7 +180,7 @@ class Integer(Binned):
         """Return the numbers themselves."""
         return steps.astype(np.int64)
 
-    def _as_texts(self, values: NDArray[Any]) -> list[str]:
+    def _plain_texts(self, values: NDArray[Any]) -> list[str]:
         return list(map(str, values.tolist()))
 
     def _problems(self) -> Iterator[str]:
@@ -145,7 +199,7 @@ class Integer(Binned):
 
 
 @dataclass(frozen=True)
-class Real(Binned):
+class Real(Numeric):
     """Real numbers.
 
     Parameters
@@ -158,8 +212,8 @@ class Real(Binned):
         Instead of `bins`: where bins begin, besides `low`.
     decimals : int, optional
         Digits after the point of values that are decoded; by default as many as a double has.
-    outside, within, null
-        As in `Binned`.
+    decimal, thousands, outside, within, null
+        As in `Numeric`.
 
     Raises
     ------
@@ -228,9 +282,6 @@ class Real(Binned):
     def _read_array(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
         return values.astype(np.float64) if values.dtype.kind in "iuf" else None
 
-    def _read(self, value: object) -> float:
-        return as_number(value)
-
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         if self.decimals is not None:
             return self.of_steps(drawn(*self._grid, codes, self.within, rng))
@@ -256,7 +307,7 @@ class Real(Binned):
         """Return numbers of so many units of the last decimal."""
         return np.asarray(steps / (self.per_unit or 1), dtype=np.float64)
 
-    def _as_texts(self, values: NDArray[Any]) -> list[str]:
+    def _plain_texts(self, values: NDArray[Any]) -> list[str]:
         if self.decimals is None:
             return list(map(repr, values.tolist()))
         return [f"{value:.{self.decimals}f}" for value in values.tolist()]
@@ -321,7 +372,7 @@ def as_number(value: object) -> float:
         except ValueError:
             found = math.nan
         if not math.isfinite(found) and read_number(value) is None:
-            raise DecimalCommaError if has_decimal_comma(value) else UnreadableError
+            raise UnreadableError
         return found
     if isinstance(value, complex | np.complexfloating) and not value.imag:
         value = value.real
@@ -333,17 +384,6 @@ def as_number(value: object) -> float:
         return math.inf if operator.gt(value, 0) else -math.inf
     except (TypeError, ValueError):
         raise UnreadableError from None
-
-
-def has_decimal_comma(text: str) -> bool:
-    """Return whether a text reads as a number with a decimal comma.
-
-    Examples
-    --------
-    >>> [has_decimal_comma(text) for text in ("1,5", "-0,25", "1.5", "1,234,5", "a,b")]
-    [True, True, False, False, False]
-    """
-    return _WITH_COMMA.fullmatch(text) is not None
 
 
 def short_texts(numbers: Sequence[float]) -> list[str]:

@@ -10,26 +10,25 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from pypgm.data.dataset import Dataset
+from pypgm.data.duckdb_file import check_table, duckdb_table, is_database
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
-from pypgm.data.file_kind import DATABASE, START, file_kind
-from pypgm.data.files import DecimalMark, as_path
 from pypgm.data.foreign import guarded
-from pypgm.data.frames import Frame, as_columns, imported
+from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout
+from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import is_parquet, raw_columns, read_parquet
 from pypgm.data.schema import Schema
 from pypgm.data.streamed import StreamedTable, scan
 from pypgm.data.table import csv_names, read_open_table
 from pypgm.data.values import Values
-from pypgm.domain import listed
 
-__all__ = ["Opened", "Records", "is_database", "opened"]
+__all__ = ["Opened", "Records", "opened"]
 
 Records: TypeAlias = Dataset | StreamedTable | EngineTable
 """What a mechanism counts."""
 
-_MARKS = {"delimiter": ",", "encoding": "utf-8", "decimal": "."}
+_MARKS = {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "thousands": ""}
 
 
 @dataclass(frozen=True)
@@ -60,6 +59,7 @@ def opened(
     delimiter: str = ",",
     encoding: str = "utf-8",
     decimal: DecimalMark = ".",
+    thousands: str = "",
 ) -> Opened:
     """Open a table of any kind.
 
@@ -71,8 +71,8 @@ def opened(
         What its columns hold.
     table : str, optional
         Which table of a DuckDB file.
-    ignore_extra, delimiter, encoding, decimal
-        As for `pypgm.read_table`; the last three of CSV files alone.
+    ignore_extra, delimiter, encoding, decimal, thousands
+        As for `pypgm.read_table`; the last four of CSV files alone.
 
     Raises
     ------
@@ -85,21 +85,20 @@ def opened(
     ImportError
         If a package is missing that reads it: the message names the extra.
     """
-    marks: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    marks: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "thousands": thousands}
     is_path = isinstance(source, str | os.PathLike)
     is_csv = is_path and not is_parquet(source) and not is_database(source)
     if not is_csv and marks != _MARKS:
         raise ValueError("only a CSV file has a delimiter, encoding or decimal mark")
-    if (table is not None) != (is_path and is_database(source)):
-        raise ValueError("a DuckDB file needs table=, the name of one of its tables, and nothing else has it")
+    check_table(source, table)
     if is_csv:
         codes, texts = read_open_table(source, schema, ignore_extra=ignore_extra, **marks)
         names = csv_names(source, schema.provisional, ignore_extra=ignore_extra, **marks)
-        return _held(codes, texts, Layout(types=dict.fromkeys(names, ""), **marks))
+        return _held(codes, texts, Layout(types=dict.fromkeys(names, ""), **marks | {"encoding": names.encoding}))
     if is_path and is_parquet(source):
         return _parquet(source, schema, ignore_extra)
     if is_path:
-        return _relation(_table(source, table), schema, ignore_extra)
+        return _relation(duckdb_table(source, table), schema, ignore_extra)
     if isinstance(source, Dataset):
         records = _with_schema(source, schema)
         return Opened(lambda _: records)
@@ -120,34 +119,6 @@ def _with_schema(records: Dataset, schema: Schema) -> Dataset:
     return Dataset(records.columns, records.domain, records.weights, schema=schema)
 
 
-def _table(path: str | os.PathLike[str], table: str | None) -> Any:  # noqa: ANN401 - of a package that may be missing
-    """Return a table of a DuckDB file."""
-    imported("pyarrow", "a DuckDB file", "duckdb")
-    connect = imported("duckdb", "a DuckDB file", "duckdb").connect
-    name = os.fspath(path)
-    with as_path(path).open("rb") as file:
-        start = file.read(START)
-    if (kind := file_kind(start)) != DATABASE:
-        told = f"it is {kind}" if kind else "" if start else "it is empty"
-        raise ValueError(f"{name} is no DuckDB file{told and f': {told}'}")
-    alone = {"enable_external_access": "false"}
-    connection = guarded(name, lambda: connect(name, read_only=True, config=alone))
-    listing = "select schema_name, table_name from duckdb_tables() where not internal order by schema_name != 'main'"
-    tables = guarded(name, lambda: connection.execute(listing).fetchall())
-    found = [own for own in tables if table in {own[1], ".".join(own)}]
-    if not found:
-        # A view is a query of whoever made the file: it may read anything, and never end.
-        needed = f"{name} has no table {table!r}, only {listed([repr(own[1]) for own in tables]) or 'none'}"
-        raise ValueError(f"{needed}; of a view open the file with duckdb, and hand over the relation")
-    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in found[0])
-    return guarded(name, lambda: connection.table(quoted))
-
-
-def is_database(path: str | os.PathLike[str]) -> bool:
-    """Return whether a file is one of DuckDB, by its name."""
-    return os.fspath(path).endswith((".duckdb", ".ddb"))
-
-
 def _held(codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layout: Layout) -> Opened:
     """Return a table whose codes are here; those of open columns are made when their schema is known."""
 
@@ -163,8 +134,7 @@ def _held(codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layou
 
 
 def _frame(source: Frame, schema: Schema, ignore_extra: bool) -> Opened:
-    is_lazy = hasattr(source, "collect_schema") and hasattr(source, "collect")
-    frame = guarded("collecting the frame", source.collect) if is_lazy else source
+    frame = collected(source)
     columns = as_columns(frame)
     before = schema.provisional
     codes = before.combined(encoded(before.reading, columns, drop=schema.unread, ignore_extra=ignore_extra))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 import numpy as np
@@ -30,7 +29,6 @@ __all__ = [
     "layout_in",
     "raw_columns",
     "read_parquet",
-    "text_rows",
     "write_parquet",
 ]
 
@@ -101,18 +99,6 @@ def layout_in(path: str | os.PathLike[str]) -> Layout:
         return Layout.of_arrow(file.types)
 
 
-def text_rows(path: str | os.PathLike[str]) -> Iterator[list[str]]:
-    """Yield the names of a Parquet file's columns, then its rows as the texts a CSV file would have; null is empty."""
-    with _opened(path) as file:
-        yield file.names
-        for piece in file.pieces():
-            texts = file.step(partial(_column_texts, piece))
-            if None in texts:
-                column = file.names[texts.index(None)]
-                raise ValueError(f"{os.fspath(path)}: column {column!r} has bytes that are no text in UTF-8")
-            yield from map(list, zip(*texts, strict=True))
-
-
 @contextlib.contextmanager
 def _opened(path: str | os.PathLike[str]) -> Iterator[_Parquet]:
     """Open a Parquet file."""
@@ -165,23 +151,6 @@ class _Parquet:
 
     def _damaged(self) -> ValueError:
         return ValueError(f"{self._name} is damaged, or a piece of it does not fit in memory")
-
-
-def _column_texts(piece: Any) -> list[list[str] | None]:  # noqa: ANN401 - of a package that may be missing
-    """Return the texts of each column; None of one with bytes that are no text."""
-    texts = [[_text(value) for value in column.to_pylist()] for column in piece.columns]
-    return [None if None in column else [text or "" for text in column] for column in texts]
-
-
-def _text(value: object) -> str | None:
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, bytes):
-        try:
-            return value.decode()
-        except UnicodeDecodeError:
-            return None
-    return "" if value is None else str(value)
 
 
 def write_parquet(

@@ -81,8 +81,8 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
     columns: dict[str, _Declared] = {}
     problems = [f"{name!r} is none of {', '.join(_TOP)}" for name in rest if name not in _TOP]
     drop = rest.get("drop", [])
-    if not isinstance(drop, list) or not all(isinstance(name, str) for name in drop):
-        problems.append("drop needs a list of names")
+    if not isinstance(drop, list | Mapping) or not all(isinstance(name, str) for name in drop):
+        problems.append("drop needs a list of names, or an object that says of each why")
     rules, wrong_rules = _rules(rest.get("rules", []))
     problems += wrong_rules
     if not given:

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 
 from pypgm.data import tabulate
 from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
-from pypgm.data.files import DecimalMark, as_path
+from pypgm.data.files import as_path
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, imported
+from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import batches, check_names, is_parquet
 from pypgm.data.schema import Schema, as_schema
 from pypgm.data.source import Source
@@ -24,7 +25,7 @@ from pypgm.domain import Clique, Domain
 __all__ = ["StreamedTable", "scan"]
 
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
-_MARKS = {"delimiter": ",", "encoding": "utf-8", "decimal": "."}
+_MARKS = {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "thousands": ""}
 _DROPPED = " changed while it was counted"
 
 Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
@@ -127,6 +128,7 @@ def scan(
     delimiter: str = ",",
     encoding: str = "utf-8",
     decimal: DecimalMark = ".",
+    thousands: str = "",
 ) -> StreamedTable:
     """Return a table that stays where it is, in files or in an embedded database, however large.
 
@@ -139,8 +141,8 @@ def scan(
         from the records, unless `all_varchar` or `types` says otherwise.
     schema : Schema or Domain
         What its columns hold.
-    ignore_extra, delimiter, encoding, decimal
-        As for `read_table`; the last three of CSV files alone.
+    ignore_extra, delimiter, encoding, decimal, thousands
+        As for `read_table`; the last four of CSV files alone.
 
     Returns
     -------
@@ -162,7 +164,7 @@ def scan(
     """
     is_files = isinstance(source, str | os.PathLike | Sequence)
     paths = _paths(source) if isinstance(source, str | os.PathLike | Sequence) else []
-    marks: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal}
+    marks: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "thousands": thousands}
     kinds = set(map(is_parquet, paths))
     if len(kinds) != 1 and is_files:
         raise ValueError("a table needs files of one kind: all Parquet, or all CSV")

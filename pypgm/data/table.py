@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import codecs
 import contextlib
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
@@ -21,18 +22,18 @@ from pypgm.data.encoding import name_problems, problems_error
 from pypgm.data.file_kind import START, TABLE, it_looks_like
 from pypgm.data.files import (
     NO_TEXT,
-    DecimalMark,
     check_encoding,
     check_marks,
     csv_rows,
     open_text,
     replacing_text,
+    separator_hint,
     write_header,
     write_rows,
 )
 from pypgm.data.layout import Layout
-from pypgm.data.made import Cells
-from pypgm.data.numbers import Integer, Real
+from pypgm.data.marks import marked, respelling
+from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
 from pypgm.data.schema import Schema, as_schema
 from pypgm.domain import Domain, listed
@@ -47,14 +48,12 @@ __all__ = [
     "csv_pieces",
     "read_open_table",
     "read_table",
-    "separator_hint",
     "write_table",
 ]
 
 
 _CHUNK = 8192  # records held as text at a time
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
-_SEPARATORS = ";\t|,"  # that a table with one column may have been meant to have
 
 
 def read_table(
@@ -65,6 +64,7 @@ def read_table(
     delimiter: str = ",",
     encoding: str = "utf-8",
     decimal: DecimalMark = ".",
+    thousands: str = "",
 ) -> Dataset:
     """Read records from a CSV file with a header, plain or compressed with gzip, or from a Parquet file.
 
@@ -87,6 +87,9 @@ def read_table(
         As Python names it, such as "latin-1".
     decimal : {".", ","}
         The mark of the decimals of numbers; with a comma no number has a point.
+    thousands : str, optional
+        The mark between groups of digits, where numbers have one: ``,`` of ``62,347.69``. Columns that state their own
+        marks keep them.
 
     Returns
     -------
@@ -111,9 +114,9 @@ def read_table(
     """
     schema = as_schema(domain)
     over = schema.domain if isinstance(domain, Schema) else domain
-    dialect = _Dialect(delimiter, encoding, decimal, ignore_extra)
+    dialect = _Dialect(delimiter, encoding, decimal, thousands, ignore_extra)
     if is_parquet(path):
-        if dialect != _Dialect(",", "utf-8", ".", ignore_extra):
+        if dialect != _Dialect(ignore_extra=ignore_extra):
             raise ValueError(f"{os.fspath(path)} is Parquet: it has no delimiter, encoding or decimal mark")
         data, first_row = read_parquet(path, over, schema, ignore_extra=ignore_extra), 0
     else:
@@ -131,6 +134,7 @@ def read_open_table(
     delimiter: str = ",",
     encoding: str = "utf-8",
     decimal: DecimalMark = ".",
+    thousands: str = "",
 ) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
     """Read a CSV file as `read_table` does, by a schema that may have open columns.
 
@@ -138,9 +142,11 @@ def read_open_table(
     anything is found, and the texts of those.
     """
     texts: dict[str, list[str]] = {name: [] for name in schema.open}
-    dialect = _Dialect(delimiter, encoding, decimal, ignore_extra)
+    dialect = _Dialect(delimiter, encoding, decimal, thousands, ignore_extra)
     before = schema.provisional
     codes = _read(path, before, dialect, texts)
+    spell = respelling({name: before.columns[name] for name in texts}, decimal, thousands)
+    texts = {name: list(spell[name](own)) if name in spell else own for name, own in texts.items()}
     schema.check_rules(Dataset(codes, before.domain), os.fspath(path), 1)
     _check_writable(path, texts)
     return codes, texts
@@ -212,18 +218,9 @@ def write_table(
                 found = [codes[name] if (t := labels[name]) is None else t[codes[name]] for name in names]
             else:
                 cells = schema.cells(codes, draws, start)
-                found = [_with_marks(cells[name], how.decimal) for name in names]
+                columns = marked({name: cell.column for name, cell in cells.items()}, how.decimal, how.thousands)
+                found = [cells[name]._replace(column=columns[name]).texts() for name in names]
             write_rows(file, zip(*(column.tolist() for column in found), strict=True), how.delimiter)
-
-
-def _with_marks(cells: Cells, decimal: str) -> NDArray[Any]:
-    """Return the texts of a column, with the mark of decimals that a file has."""
-    texts = cells.texts()
-    if decimal == "." or not isinstance(cells.column, Real):
-        return texts
-    is_number = np.asarray(cells.codes) < cells.column.n_values
-    texts[is_number] = [text.replace(".", decimal) for text in texts[is_number].tolist()]
-    return texts
 
 
 def csv_names(
@@ -234,9 +231,11 @@ def csv_names(
     delimiter: str = ",",
     encoding: str = "utf-8",
     decimal: DecimalMark = ".",
-) -> list[str]:
+    thousands: str = "",
+) -> _Header:
     """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
-    with _opened(path, [*schema.columns, *schema.unread], delimiter, encoding, decimal) as (header, _):
+    check_marks(delimiter, decimal, thousands)
+    with _opened(path, [*schema.columns, *schema.unread], delimiter, encoding) as (header, _):
         problems = _header_problems(header, schema.columns, schema.unread, ignore_extra)
     if problems:
         raise problems_error(os.fspath(path), problems)
@@ -251,19 +250,21 @@ def csv_pieces(
     delimiter: str = ",",
     encoding: str = "utf-8",
     decimal: DecimalMark = ".",
+    thousands: str = "",
 ) -> Iterator[dict[str, Sequence[str]]]:
     """Yield the texts of some columns, about so many rows at a time, as `read_table` reads them."""
-    points = _with_points(columns, decimal)
+    check_marks(delimiter, decimal, thousands)
+    spell = respelling(columns, decimal, thousands)
     parts: dict[str, list[str]] = {name: [] for name in columns}
     n_held = 0
-    with _opened(path, columns, delimiter, encoding, decimal) as (header, rows):
+    with _opened(path, columns, delimiter, encoding) as (header, rows):
         for chunk, problem in _chunks(rows, len(header), 1):
             if problem:
                 raise problems_error(os.fspath(path), [problem])
             fields = list(zip(*chunk, strict=True))
             for name, held in parts.items():
                 given = fields[header.index(name)]
-                held.extend(points[name](given) if name in points else given)
+                held.extend(spell[name](given) if name in spell else given)
             n_held += len(chunk)
             if n_held >= n_rows:
                 yield dict(parts)
@@ -274,10 +275,11 @@ def csv_pieces(
 class _Dialect(NamedTuple):
     """How a table is written."""
 
-    delimiter: str
-    encoding: str
-    decimal: DecimalMark
-    ignore_extra: bool
+    delimiter: str = ","
+    encoding: str = "utf-8"
+    decimal: DecimalMark = "."
+    thousands: str = ""
+    ignore_extra: bool = False
 
 
 def _read(
@@ -287,16 +289,17 @@ def _read(
     texts: dict[str, list[str]],
 ) -> dict[str, NDArray[Any]]:
     """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
-    name, columns, drop = os.fspath(path), schema.reading, schema.unread
+    name, drop = os.fspath(path), schema.unread
+    check_marks(how.delimiter, how.decimal, how.thousands)
+    columns = marked(schema.reading, how.decimal, how.thousands)
     whole = partial(schema.combined, table=name, first_row=1, begin="the header is row 0")
-    points = _with_points(columns, how.decimal)
-    with _opened(path, [*columns, *drop], how.delimiter, how.encoding, how.decimal) as (header, rows):
+    with _opened(path, [*columns, *drop], how.delimiter, how.encoding) as (header, rows):
         problems = _header_problems(header, columns, drop, how.ignore_extra)
-        if not problems and check_encoding(how.encoding) == "utf-8":
-            codes = arrow_codes(path, header, columns, delimiter=how.delimiter, points=points, texts=texts)
+        if not problems and check_encoding(how.encoding) == "utf-8" and not header.has_separator:
+            codes = arrow_codes(path, header, columns, delimiter=how.delimiter, texts=texts)
             if codes is not None:
                 return whole(codes)
-        codes, wrong = _read_columns(rows, header, columns, points, texts)
+        codes, wrong = _read_columns(rows, header, columns, texts)
     if problems or wrong:
         raise problems_error(name, problems + wrong)
     return whole(codes)
@@ -304,33 +307,36 @@ def _read(
 
 @contextlib.contextmanager
 def _opened(
-    path: str | os.PathLike[str], names: Collection[str], delimiter: str, encoding: str, decimal: DecimalMark
+    path: str | os.PathLike[str], names: Collection[str], delimiter: str, encoding: str
 ) -> Iterator[tuple[_Header, Iterator[list[str]]]]:
     """Open a CSV file: the names in its header, and the rows after it.
 
     A field of the header is the column of just that name, where there is one, and else of the name without white space
     around it.
     """
-    check_marks(delimiter, decimal)
     with open_text(path, encoding) as file:
         start = cast("BufferedReader", file.buffer).peek(START)
         rows = csv_rows(path, file, delimiter)
         header = _Header(field if field in names else field.strip() for field in next(rows, []))
+        is_marked = start.startswith(codecs.BOM_UTF8) and check_encoding(encoding) == "utf-8"
+        header.encoding = "utf-8-sig" if is_marked else encoding
+        header.has_separator = start.removeprefix(codecs.BOM_UTF8).startswith(b"sep=")
         header.hint = separator_hint(header, delimiter) or it_looks_like(start.decode(encoding, "replace"), TABLE)
         yield header, rows
 
 
 class _Header(list[str]):
-    """The names in a header, and what is to be said where none of them is a column's."""
+    """The names in a header, what is to be said where none of them is a column's, and the encoding of the file."""
 
     hint = ""
+    encoding = "utf-8"
+    has_separator = False  # in a line before the header
 
 
 def _read_columns(
     rows: Iterator[list[str]],
     header: Sequence[str],
     columns: Mapping[str, Column],
-    points: Mapping[str, Callable[[Sequence[str]], Sequence[str]]],
     texts: dict[str, list[str]],
 ) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """Return the codes of each column, and all that is wrong with the records; append the texts of some columns."""
@@ -344,8 +350,7 @@ def _read_columns(
     for chunk, problem in _chunks(rows, len(header), first_row):
         fields = list(zip(*chunk, strict=True))
         for name, encode in list(encoders.items()) if chunk else ():
-            field = fields[header.index(name)]
-            given = points[name](field) if name in points else field
+            given = fields[header.index(name)]
             codes, wrong = encode(given)
             parts[name].append(codes)
             if name in texts:
@@ -360,21 +365,6 @@ def _read_columns(
     return {name: np.concatenate(done) for name, done in parts.items()}, problems
 
 
-def _with_points(
-    columns: Mapping[str, Column], decimal: DecimalMark
-) -> dict[str, Callable[[Sequence[str]], Sequence[str]]]:
-    """Return, for the columns that need it, what turns numbers into such with a decimal point."""
-    if decimal == ".":
-        return {}
-
-    def pointed(column: Column, texts: Sequence[str]) -> list[str]:
-        # A point of such a file is no decimal mark, nor is it known to be anything else.
-        return [t if t.strip() in column.nulls else "." if "." in t else t.replace(",", ".") for t in texts]
-
-    lines = {name: getattr(column, "column", column) for name, column in columns.items()}  # of steps those of numbers
-    return {name: partial(pointed, c) for name, c in lines.items() if isinstance(c, Integer | Real)}
-
-
 def _header_problems(
     header: _Header, columns: Mapping[str, Column], drop: Sequence[str], ignore_extra: bool
 ) -> list[str]:
@@ -385,12 +375,6 @@ def _header_problems(
         names = listed([repr(name) for name in columns])
         return [f"needs a header line that names the columns ({names}); the first line has none{header.hint}"]
     return name_problems(columns, header, drop=drop, ignore_extra=ignore_extra)
-
-
-def separator_hint(header: Sequence[str], delimiter: str) -> str:
-    """Return how to say that columns are separated by something else, where a header of one column looks like it."""
-    found = [repr(mark) for mark in _SEPARATORS if len(header) == 1 and mark in header[0] and mark != delimiter]
-    return f"; it has {found[0]} in it: delimiter={found[0]} or --delimiter says so" if found else ""
 
 
 def _chunks(rows: Iterator[list[str]], n_fields: int, first_row: int) -> Iterator[tuple[list[list[str]], str]]:

@@ -187,6 +187,7 @@ _LAYOUT = Record(
         "delimiter": (str, "of a CSV file"),
         "encoding": (str, "of a CSV file"),
         "decimal": (str, "the decimal mark of a CSV file"),
+        "thousands?": (str, "the mark between thousands in a CSV file"),
     },
 )
 _RELEASE = Record(

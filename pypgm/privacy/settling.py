@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.data.numbers import Numeric
 from pypgm.data.unsettled import OpenSet, Unsettled
 from pypgm.data.values import bare, plain
 from pypgm.privacy.arguments import relation_of
@@ -114,8 +115,9 @@ class _Values:
 
     def __iter__(self) -> Iterator[object]:
         texts, numbers = self._column.null_texts, self._column.null_numbers
+        read = self._column.plain_text if isinstance(self._column, Numeric) else str
         for value in self._values:
             found = bare(value)
             found = str(found) if isinstance(found, bool | np.bool_) else found
             is_null = found in texts if isinstance(found, str) else bool(numbers) and plain(found) in numbers
-            yield None if is_null else found
+            yield None if is_null else read(found) if isinstance(found, str) else found

@@ -1,0 +1,259 @@
+"""What was seen of one column of a table, and the declaration that is drafted of it."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from pypgm.data.draft_readers import DIGITS, FORMATS, DateReader, NumberReader
+from pypgm.data.number_text import PLAIN, WRITTEN, DecimalMark
+from pypgm.domain import listed
+
+__all__ = ["NULLS", "SHARE", "Seen"]
+
+NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
+"""Texts that are taken for no value."""
+
+SHARE = 0.05
+"""Of the budget, to find the values of a column, or its bins."""
+
+_DISTINCT = 100_000  # values of a column that are told apart
+_LISTED = 60  # values of a column that are listed
+_OTHERS = 10  # different values, from which one may be far
+_LARGE = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
+_BINS = 50  # of a column of numbers, about
+_FULL = 0.15  # of the records in one bin of several values, or with one of these: bins of quantiles are better
+_QUANTILES = 20
+_HEAVY = 0.2  # of the records with frequent values: these can be found, though most others come once
+_FREQUENT = 20  # records
+_FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
+_BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
+_VALUES = "values are those of the records: replace them by what is publicly known"
+_OPEN = "do these values name people? then drop the column: values that enough people have are published"
+_TEXTS = {"", "text", "category", "any"}  # families of types whose values may be numbers or dates that are texts
+
+
+class Seen:
+    """How often each value of a column came, and what all of them can be read as.
+
+    Parameters
+    ----------
+    family : str
+        What its type holds, see `family_of`; empty of a file of texts.
+    marks : tuple of str
+        Those of numbers, where they are known; else they are found.
+    """
+
+    def __init__(self, family: str = "", marks: tuple[DecimalMark, str] = PLAIN) -> None:
+        self.counts: Counter[str] = Counter()
+        self.rows = 0
+        self.is_typed = family not in _TEXTS
+        able = [own for own in WRITTEN if marks == PLAIN or (own[0] == marks[0] and marks[1] in {"", own[1]})]
+        self._able = [] if self.is_typed else [own for own in able if own != marks]
+        self.numbers: NumberReader | None = None if family in {"bool", "date", "time"} else NumberReader(marks)
+        forms = ["", *FORMATS, DIGITS] if not self.is_typed else [DIGITS] if family == "int" else [""]
+        self.dates = {form: DateReader(form) for form in forms if family != "bool"}
+
+    def add(self, texts: Iterable[str]) -> None:
+        """Count values, and give up each way to read them that fails."""
+        came = Counter(texts)
+        self.rows += came.total()
+        new = [text for text in came if text not in self.counts and text not in NULLS]
+        for form, reader in list(self.dates.items()):
+            if not _reads(reader, new):
+                del self.dates[form]
+        before = list(self.values)
+        while self.numbers is not None and not _reads(self.numbers, new):
+            is_known = self._able and len(self.counts) < _DISTINCT  # by all that came, other marks may be tried
+            self.numbers, new = NumberReader(self._able.pop(0)) if is_known else None, [*before, *new]
+            before = []
+        for text, count in came.items():
+            if text in self.counts or len(self.counts) < _DISTINCT:
+                self.counts[text] += count
+
+    @property
+    def values(self) -> dict[str, int]:
+        """How often each value came that is not taken for none."""
+        return {text: count for text, count in self.counts.items() if text not in NULLS}
+
+    def declared(self) -> tuple[dict[str, Any], str]:
+        """Return a declaration of the column, or none and why it is better dropped."""
+        nulls = sorted(text for text in self.counts if text in NULLS)
+        values = self.values
+        if not values:
+            return {}, "it is empty"
+        told = self._boolean(values) or self._date(values) or self._number(values)
+        if not told and self.numbers and any("e" in text.casefold() for text in values):
+            return {}, "its numbers are too far apart for bins"
+        if not told and len(values) > _LISTED and not self._is_open(values):
+            several = "each record" if len(values) == sum(values.values()) else "about each record"
+            return {}, f"a value of its own in {several}, as names and numbers of persons are"
+        told = told or self._listed(values)
+        maybe = [text for text in nulls if text.isalpha()]
+        if maybe and (len(nulls) > len(maybe) or told["kind"] in {"categorical", "open"}):
+            taken = f"{listed([repr(text) for text in maybe])} is taken for a missing value: if it is one of its own, "
+            told["warning"] = "; ".join([*filter(None, [told.get("warning")]), f"{taken}take it out of null"])
+        return told | ({"null": nulls} if nulls else {}), ""
+
+    def _is_open(self, values: Mapping[str, int]) -> bool:
+        """Return whether values come again, or many records have some that are frequent."""
+        frequent = sum(count for count in values.values() if count >= _FREQUENT)
+        return 2 * len(values) <= sum(values.values()) or frequent >= _HEAVY * sum(values.values())
+
+    def _boolean(self, values: Mapping[str, int]) -> dict[str, Any]:
+        """Return a boolean, of each of its two texts as most records spell it."""
+        pair = {text.casefold() for text in values}
+        found = next((two for two in _FALSE_TRUE if pair == set(two)), None)
+        if found is None:
+            return {}
+        spelled = [max((t for t in values if t.casefold() == word), key=values.__getitem__) for word in found]
+        return {"kind": "boolean", "values": spelled}
+
+    def _listed(self, values: Mapping[str, int]) -> dict[str, Any]:
+        if len(values) <= _LISTED:
+            return {"kind": "categorical", "values": sorted(values), "warning": _VALUES}
+        return {"kind": "open", "share": SHARE, "warning": _OPEN}  # found privately: nothing is read from the records
+
+    def _date(self, values: Mapping[str, int]) -> dict[str, Any]:
+        dates = self.dates.get(DIGITS) or next(iter(self.dates.values()), None)
+        if dates is None:
+            return {}
+        warning, form = _BOUNDS + self._once(values), dates.form
+        if len(self.dates) > 1:
+            warning += f"; the format may be {' or '.join(self.dates)}"
+        if dates.is_spaced and not self.is_typed:
+            form = "%Y-%m-%d %H:%M:%S"
+        days = {float(dates.read(text).toordinal()) for text in values}
+        warning += _apart(sorted(days), lambda day: datetime.date.fromordinal(int(day)).isoformat())
+        return {"kind": "date", **_date_ends(dates), **({"format": form} if form else {}), "warning": warning}
+
+    def _once(self, values: Mapping[str, int]) -> str:
+        is_own = len(values) == self.rows > _LISTED
+        return "; no value comes twice: if it is the number of a person, drop the column" if is_own else ""
+
+    def _number(self, values: Mapping[str, int]) -> dict[str, Any]:
+        """Return bins between about the least and the largest value; none where bounds of 12 digits are one number."""
+        read = self.numbers
+        if read is None or math.isinf(read.high - read.low):
+            return {}
+        counts: Counter[float] = Counter()
+        for text, count in values.items():
+            counts[read.read(text)] += count
+        told, width = _whole(read) if read.is_whole else _real(read)
+        if told and _is_uneven(counts, width):
+            bins = {"quantiles": _QUANTILES, "share": SHARE}
+            told = {name: value for name, value in told.items() if name not in {"width", "bins"}} | {"bins": bins}
+        warning = _BOUNDS + self._once(values) + _apart(sorted(counts), "{:.12g}".format) + _other_marks(read, values)
+        return {**told, **read.told, "warning": warning} if told else {}
+
+
+def _reads(reader: NumberReader | DateReader, texts: Iterable[str]) -> bool:
+    try:
+        for text in texts:
+            reader.read(text)
+    except ValueError:
+        return False
+    return True
+
+
+def _other_marks(read: NumberReader, values: Iterable[str]) -> str:
+    """Return a warning where all numbers could be written with other marks, and be others."""
+    marks: tuple[DecimalMark, str] = (",", ".")
+    taken, other = "decimals", "thousands"
+    if read.told == {"thousands": ","}:
+        marks, taken, other = (",", ""), "thousands", "decimals"
+    elif read.marks != PLAIN or not read.decimals:
+        return ""
+    if not _reads(NumberReader(marks), values):
+        return ""
+    mark = repr(marks[0] if other == "decimals" else marks[1])
+    way_out = '"decimal": ","' + ("" if other == "decimals" else ', "thousands": "."')
+    return f"; {mark} is taken for the mark of {taken}: if it is that of {other}, the column needs {way_out}"
+
+
+def _whole(read: NumberReader) -> tuple[dict[str, Any], float]:
+    low, high = int(read.low), int(read.high)
+    width = max(1, math.ceil(_nice((high - low) / _BINS))) if high - low > 2 * _BINS else 1
+    low, high = math.floor(low / width) * width, math.ceil((high + 1) / width) * width - 1
+    return {"kind": "integer", "low": low, "high": high, "width": width}, width
+
+
+def _real(read: NumberReader) -> tuple[dict[str, Any], float]:
+    low, high = read.low, read.high
+    is_exact = read.decimals <= 6 and max(abs(low), abs(high)) * 10**read.decimals < _LARGE
+    least = 10.0**-read.decimals if is_exact else 0.0  # a bin holds a number of so many decimals
+    width = max(_nice((high - low) / _BINS), least) if high > low else 1.0
+    first, last = math.floor(low / width), max(math.floor(low / width) + 1, math.ceil(high / width))
+    ends = {"low": _rounded(first * width), "high": _rounded(last * width), "bins": last - first}
+    if not ends["low"] < ends["high"] or math.isinf(ends["high"] - ends["low"]):
+        return {}, width
+    return {"kind": "real", **ends, **({"decimals": read.decimals} if is_exact else {})}, width
+
+
+def _is_uneven(counts: Mapping[float, int], width: float) -> bool:
+    """Return whether many records are in one bin of several values: bins of even width would blur these.
+
+    Examples
+    --------
+    >>> _is_uneven({float(i): 1 for i in range(1000)}, 20), _is_uneven({40.0: 600, 41.0: 1, 90.0: 400}, 2)
+    (False, True)
+    """
+    records, values = Counter[float](), Counter[float]()
+    for value, count in counts.items():
+        place = math.floor(value / width)
+        records[place] += count
+        values[place] += 1
+    total = sum(records.values())
+    return any(values[place] > 1 and count > _FULL * total for place, count in records.items())
+
+
+def _apart(values: Sequence[float], shown: Any) -> str:  # noqa: ANN401 - a function of a number
+    """Return a warning where the least or the largest value may be none; empty where neither looks so.
+
+    It is further from the others than these are from each other, or the one that is negative.
+
+    Examples
+    --------
+    >>> _apart([-999, *range(20_000, 90_000, 1000)], str)
+    '; -999 is far from the others, 20000 to 89000: if it means no value, write it under null and bound the others'
+    >>> _apart(range(100), str)
+    ''
+    """
+    rest, found = list(values), list[float]()
+    for end in (-1, 0):
+        own = rest.pop(end)
+        if len(rest) >= _OTHERS and (abs(own - rest[end]) > rest[-1] - rest[0] or own < 0 <= rest[0]):
+            found.append(own)
+        else:
+            rest.insert(0 if end == 0 else len(rest), own)
+    if not found:
+        return ""
+    told, ends = " and ".join(map(shown, sorted(found))), f"{shown(rest[0])} to {shown(rest[-1])}"
+    is_far = f"{told} {'is' if len(found) == 1 else 'are'} far from the others, {ends}"
+    return f"; {is_far}: if it means no value, write it under null and bound the others"
+
+
+def _date_ends(dates: DateReader) -> dict[str, Any]:
+    """Return bounds that are about those of dates, and a resolution of some dozens of bins."""
+    days = (dates.high - dates.low).days
+    steps = ((2 if dates.has_times else -1, "hour"), (92, "day"), (366 * 6, "month"), (366 * 20, "quarter"))
+    resolution = next((name for most, name in steps if days <= most), "year")
+    first, last = dates.low.date(), dates.high.date()
+    if resolution not in {"hour", "day"}:
+        first, last = first.replace(month=1, day=1), last.replace(month=12, day=31)
+    return {"low": first.isoformat(), "high": last.isoformat(), "resolution": resolution}
+
+
+def _nice(width: float) -> int | float:
+    """Return the next of 1, 2, 5, 10, 20, ... and of their tenths."""
+    unit = 10.0 ** math.floor(math.log10(width)) if width > 0 else 1.0
+    found = next(unit * step for step in (1, 2, 5, 10) if unit * step >= width * (1 - 1e-9))
+    return int(found) if found >= 1 else found
+
+
+def _rounded(number: float) -> int | float:
+    found = float(f"{number:.12g}")
+    return int(found) if found.is_integer() else found

@@ -1,0 +1,97 @@
+"""Ways to read the texts of a column that a draft tries: as numbers with some marks, as dates in some format."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+
+from pypgm.data.dates import iso_date
+from pypgm.data.number_text import PLAIN, DecimalMark, plain_number
+
+__all__ = ["DIGITS", "FORMATS", "DateReader", "NumberReader", "is_number"]
+
+DIGITS = "%Y%m%d"
+"""A date as a whole number, of a year with this century's digits or the last's."""
+
+_DAYS: tuple[str, ...] = (
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%Y/%m/%d",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y.%m.%d",
+    "%d.%m.%y",
+    "%d/%m/%y",
+)
+_DAYS += ("%m/%d/%y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
+FORMATS = tuple(day + clock for clock in ("", " %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p") for day in _DAYS)
+"""Formats of dates, and of dates with times, besides ISO 8601."""
+
+_LARGE = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
+_MOST_DIGITS = 15  # of a whole number
+_DAY = re.compile(r"(19|20)[0-9]{6}")
+_CLOCK = re.compile(r"[0-9-]{10} [0-9]{2}:[0-9]{2}:[0-9]{2}")  # ISO, but for the space
+_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")  # 007, as a postcode, is a text
+
+
+class NumberReader:
+    """Reads texts as numbers with marks, and knows what came of it: ``ValueError`` where a text is none."""
+
+    def __init__(self, marks: tuple[DecimalMark, str]) -> None:
+        self.marks = marks
+        self.decimals = 0
+        self.is_whole = True  # each, as 1.0 is
+        self.told: dict[str, str] = {}  # what a declaration has of marks: those that came
+        self.low, self.high = math.inf, -math.inf
+
+    def read(self, text: str) -> float:
+        """Return a number."""
+        found = _NUMBER.fullmatch(text if self.marks == PLAIN else plain_number(text, *self.marks))
+        if not found:
+            raise ValueError
+        number, is_integer = float(found[0]), not found[2] and not found[3]
+        is_exact = abs(number) < 10**_MOST_DIGITS if is_integer else abs(number) < _LARGE or found[3]
+        if not is_exact or math.isinf(number):
+            raise ValueError  # a double may not be this number, which may be that of a person
+        self.is_whole &= number.is_integer() and abs(number) < _LARGE
+        self.decimals = max(self.decimals, 7 if found[3] else len(found[2] or ".") - 1)
+        whole, mark, _ = text.partition(self.marks[0])
+        if self.marks[1] and self.marks[1] in whole:
+            self.told["thousands"] = self.marks[1]
+        if self.marks[0] == "," and (mark or self.told.get("thousands") == "."):
+            self.told["decimal"] = ","
+        self.low, self.high = min(self.low, number), max(self.high, number)
+        return number
+
+
+class DateReader:
+    """Reads texts as dates in a format, ISO 8601 if it is empty: ``ValueError`` where a text is none."""
+
+    def __init__(self, form: str) -> None:
+        self.form = form
+        self.has_times = True  # each of them
+        self.is_spaced = True  # each as ISO has it, but for the space
+        self.low, self.high = datetime.datetime.max, datetime.datetime.min
+
+    def read(self, text: str) -> datetime.datetime:
+        """Return a date, with its time if it has one."""
+        found = self._found(text)
+        self.has_times &= isinstance(found, datetime.datetime) and (not self.form or "%M" in self.form)
+        self.is_spaced &= not self.form and _CLOCK.fullmatch(text) is not None
+        time = found if isinstance(found, datetime.datetime) else datetime.datetime.combine(found, datetime.time())
+        self.low, self.high = min(self.low, time), max(self.high, time)
+        return time
+
+    def _found(self, text: str) -> datetime.date:
+        if not self.form:
+            return iso_date(text)
+        if self.form == DIGITS and not _DAY.fullmatch(text):
+            raise ValueError
+        return datetime.datetime.strptime(text, self.form)
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number as most files have it."""
+    return _NUMBER.fullmatch(text) is not None

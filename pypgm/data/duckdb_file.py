@@ -1,0 +1,48 @@
+"""Tables of DuckDB files."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from pypgm.data.file_kind import DATABASE, START, file_kind
+from pypgm.data.files import as_path
+from pypgm.data.foreign import guarded
+from pypgm.data.frames import imported
+from pypgm.domain import listed
+
+__all__ = ["check_table", "duckdb_table", "is_database"]
+
+
+def is_database(path: str | os.PathLike[str]) -> bool:
+    """Return whether a file is one of DuckDB, by its name."""
+    return os.fspath(path).endswith((".duckdb", ".ddb"))
+
+
+def check_table(source: object, table: str | None) -> None:
+    """Raise ``ValueError`` unless a table is named of a DuckDB file, and of nothing else."""
+    if (table is not None) != (isinstance(source, str | os.PathLike) and is_database(source)):
+        raise ValueError("a DuckDB file needs table=, the name of one of its tables, and nothing else has it")
+
+
+def duckdb_table(path: str | os.PathLike[str], table: str | None) -> Any:  # noqa: ANN401 - of a package that may be missing
+    """Return a table of a DuckDB file."""
+    imported("pyarrow", "a DuckDB file", "duckdb")
+    connect = imported("duckdb", "a DuckDB file", "duckdb").connect
+    name = os.fspath(path)
+    with as_path(path).open("rb") as file:
+        start = file.read(START)
+    if (kind := file_kind(start)) != DATABASE:
+        told = f"it is {kind}" if kind else "" if start else "it is empty"
+        raise ValueError(f"{name} is no DuckDB file{told and f': {told}'}")
+    alone = {"enable_external_access": "false"}
+    connection = guarded(name, lambda: connect(name, read_only=True, config=alone))
+    listing = "select schema_name, table_name from duckdb_tables() where not internal order by schema_name != 'main'"
+    tables = guarded(name, lambda: connection.execute(listing).fetchall())
+    found = [own for own in tables if table in {own[1], ".".join(own)}]
+    if not found:
+        # A view is a query of whoever made the file: it may read anything, and never end.
+        needed = f"{name} has no table {table!r}, only {listed([repr(own[1]) for own in tables]) or 'none'}"
+        raise ValueError(f"{needed}; of a view open the file with duckdb, and hand over the relation")
+    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in found[0])
+    return guarded(name, lambda: connection.table(quoted))

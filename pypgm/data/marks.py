@@ -1,0 +1,60 @@
+"""Columns of numbers, as a file with marks of its own has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+
+from pypgm.data.columns import Column
+from pypgm.data.difference import Steps
+from pypgm.data.number_text import DecimalMark, marked_number
+from pypgm.data.numbers import Numeric
+
+__all__ = ["marked", "respelling"]
+
+
+def marked(columns: Mapping[str, Column], decimal: DecimalMark, thousands: str) -> dict[str, Column]:
+    """Return columns of which those of numbers have the marks of a file, where they state none of their own.
+
+    Raises
+    ------
+    ValueError
+        If one would have the same mark for decimals and for thousands.
+
+    Examples
+    --------
+    >>> from pypgm.data import Integer
+    >>> marked({"a": Integer(0, 9999)}, ",", ".")["a"].encode(["1.250"])[0].tolist()
+    [1250]
+    """
+    found = dict(columns)
+    for name, column in columns.items():
+        numbers = column.column if isinstance(column, Steps) else column
+        if isinstance(numbers, Numeric):
+            own: DecimalMark = "," if numbers.decimal == "," else decimal
+            try:
+                with_marks = replace(numbers, decimal=own, thousands=numbers.thousands or thousands)
+            except ValueError as error:
+                raise ValueError(f"column {name!r}: {error}") from None
+            found[name] = replace(column, column=with_marks) if isinstance(column, Steps) else with_marks
+    return found
+
+
+def respelling(
+    columns: Mapping[str, Column], decimal: DecimalMark, thousands: str
+) -> dict[str, Callable[[Sequence[str]], Sequence[str]]]:
+    """Return, for the columns that need it, what spells the numbers of a file as the columns read them."""
+
+    def respelled(column: Numeric, file: Numeric, texts: Sequence[str]) -> list[str]:
+        plain = map(file.plain_text, texts)
+        return [text if text.strip() in column.null_texts else marked_number(text, *column.marks) for text in plain]
+
+    read = {name: column.column if isinstance(column, Steps) else column for name, column in columns.items()}
+    numbers = {name: column for name, column in read.items() if isinstance(column, Numeric)}
+    files = marked(numbers, decimal, thousands)
+    return {
+        name: partial(respelled, own, file)
+        for name, own in numbers.items()
+        if isinstance(file := files[name], Numeric) and file != own
+    }

@@ -1,0 +1,102 @@
+"""How numbers are written: the mark of decimals and the mark between groups of digits."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+__all__ = ["PLAIN", "WRITTEN", "DecimalMark", "is_mark", "marked_number", "marks_hint", "plain_number", "written_as"]
+
+DecimalMark = Literal[".", ","]
+
+PLAIN: tuple[DecimalMark, str] = (".", "")
+"""The marks of numbers of most files: of decimals, and none between groups of digits."""
+
+WRITTEN: tuple[tuple[DecimalMark, str], ...] = (
+    (".", ","),
+    (",", ""),
+    (",", "."),
+    (",", " "),
+    (",", "\u00a0"),
+    (",", "\u202f"),
+    (".", " "),
+    (".", "'"),
+    (".", "’"),
+    (".", "\u00a0"),
+    (".", "\u202f"),
+)
+"""The marks of decimals and of groups that tables have, besides the plain ones."""
+
+_GROUPS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}")  # of three digits, in India of two before the last
+_NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
+
+
+def is_mark(text: object) -> bool:
+    """Return whether a text can stand between groups of digits.
+
+    Examples
+    --------
+    >>> [is_mark(text) for text in (",", " ", "'", "1", "-", "e", "")]
+    [True, True, True, False, False, False, False]
+    """
+    return isinstance(text, str) and len(text) == 1 and not text.isalnum() and text not in '+-"\r\n\t\0'
+
+
+def plain_number(text: str, decimal: DecimalMark, thousands: str) -> str:
+    """Return a number with a decimal point and no other mark; ``.``, which is none, for a text with misplaced marks.
+
+    Examples
+    --------
+    >>> [plain_number(text, ",", ".") for text in ("1.234,5", "12", "1.5", "1,5")]
+    ['1234.5', '12', '.', '1.5']
+    """
+    whole, mark, rest = text.partition(decimal)
+    if thousands and thousands in whole:
+        whole = whole.replace(thousands, "\0").replace(",", ".").replace("\0", ",")
+        if not _GROUPS.fullmatch(whole):
+            return "."
+        whole = whole.replace(",", "")
+    return "." if decimal == "," and "." in whole + rest else f"{whole}{mark and '.'}{rest}"
+
+
+def marked_number(text: str, decimal: DecimalMark, thousands: str) -> str:
+    """Return a plain number with marks.
+
+    Examples
+    --------
+    >>> marked_number("-1234567.50", ",", "."), marked_number("1e-05", ".", ","), marked_number("999", ".", ",")
+    ('-1.234.567,50', '1e-05', '999')
+    """
+    whole, point, rest = text.partition(".")
+    digits = whole.removeprefix("-")
+    if thousands and digits.isdigit():
+        whole = whole[: len(whole) - len(digits)] + f"{int(digits):,}".replace(",", thousands)
+    return f"{whole}{point and decimal}{rest}"
+
+
+def written_as(text: str) -> int | None:
+    """Return the place in `WRITTEN` of the marks with which a text is a number; None if there are none.
+
+    Examples
+    --------
+    >>> [WRITTEN[i] if (i := written_as(text)) is not None else None for text in ("62,347.69", "0,5", "1,234", "a,b")]
+    [('.', ','), (',', ''), ('.', ','), None]
+    """
+    able = (i for i, marks in enumerate(WRITTEN) if (marks[1] or marks[0]) in text)
+    return next((i for i in able if _NUMBER.fullmatch(plain_number(text, *WRITTEN[i]))), None)
+
+
+def marks_hint(decimal: DecimalMark, thousands: str) -> str:
+    """Return what a number of some marks may have, and how to say so.
+
+    Examples
+    --------
+    >>> marks_hint(".", ",")
+    "may have thousands separators: thousands=',' or --thousands , says so"
+    """
+    found: list[tuple[str, str, str]] = [("a decimal comma", "decimal", ",")] if decimal == "," else []
+    found += [("thousands separators", "thousands", thousands)] if thousands else []
+    python = ", ".join(f"{name}={mark!r}" for _, name, mark in found)
+    shell = " ".join(f"--{name} {mark if mark in {',', '.'} else repr(mark)}" for _, name, mark in found)
+    what, says = " and ".join(what for what, _, _ in found), "says" if len(found) == 1 else "say"
+    return f"may have {what}: {python} or {shell} {says} so"

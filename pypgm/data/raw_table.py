@@ -1,0 +1,141 @@
+"""A table as it is before anything is declared of it: names, types, and its values in pieces."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+from pypgm.data.duckdb_file import check_table, duckdb_table, is_database
+from pypgm.data.files import csv_rows, open_text, separator_hint
+from pypgm.data.foreign import guarded
+from pypgm.data.frames import Frame, as_columns, collected
+from pypgm.data.layout import Layout, layout_of
+from pypgm.data.parquet import batches, is_parquet, layout_in
+from pypgm.data.values import Values
+from pypgm.domain import first_repeat
+
+__all__ = ["RawTable", "raw_table"]
+
+_ROWS = 8192  # of a piece
+
+
+@dataclass(frozen=True)
+class RawTable:
+    """A table of any kind that no schema declares.
+
+    Attributes
+    ----------
+    name : str
+        What errors call it.
+    layout : Layout
+        Its names and types; a CSV file has none of these.
+    categories : mapping of str to sequence
+        Those that types declare.
+    has_header : bool
+        Whether the names are a line of a file.
+    pieces : callable
+        Reads the records: yields mappings of names to values.
+    """
+
+    name: str
+    layout: Layout
+    pieces: Callable[[], Iterator[Mapping[str, Values]]]
+    categories: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    has_header: bool = False
+
+
+def raw_table(source: Frame, *, table: str | None = None, delimiter: str = ",", encoding: str = "utf-8") -> RawTable:
+    """Return a table of any kind; no record is read, but by its `pieces`.
+
+    Parameters
+    ----------
+    source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
+    table, delimiter, encoding
+        As for `pypgm.synthesize`.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        If it is no table with a header, or a name comes twice in it.
+    """
+    check_table(source, table)
+    if not isinstance(source, str | os.PathLike):
+        return _of_frame(source)
+    name = os.fspath(source)
+    if is_parquet(source):
+        layout = layout_in(source)
+        _check_names(name, list(layout.types))
+        return RawTable(name, layout, lambda: map(as_columns, batches(source, list(layout.types), _ROWS)))
+    if is_database(source):
+        return _of_frame(duckdb_table(source, table), name)
+    with open_text(source, encoding) as file:
+        header = [name.strip() for name in next(csv_rows(source, file, delimiter), [])]
+    _check_header(name, header, delimiter)
+
+    def pieces() -> Iterator[Mapping[str, Values]]:
+        with open_text(source, encoding) as file:
+            rows = csv_rows(source, file, delimiter)
+            next(rows)
+            yield from _csv_pieces(name, header, rows)
+
+    return RawTable(
+        name, Layout(types=dict.fromkeys(header, ""), delimiter=delimiter, encoding=encoding), pieces, has_header=True
+    )
+
+
+def _of_frame(source: Frame, name: str = "the table") -> RawTable:
+    layout, categories = layout_of(source)
+    package = type(source).__module__.partition(".")[0]
+
+    def pieces() -> Iterator[Mapping[str, Values]]:
+        if package in {"duckdb", "_duckdb"}:
+            batched: Iterable[Any] = guarded(f"reading {name}", lambda: source.to_arrow_reader(_ROWS))
+        elif package == "ibis":
+            batched = guarded(f"reading {name}", lambda: source.to_pyarrow_batches(chunk_size=_ROWS))
+        else:
+            columns = as_columns(collected(source))
+            n_rows = max(map(len, columns.values()), default=0)
+            for start in range(0, n_rows, _ROWS):
+                yield {name: values[start : start + _ROWS] for name, values in columns.items()}
+            return
+        found = iter(batched)
+        while (piece := guarded(f"reading {name}", lambda: next(found, None))) is not None:
+            yield as_columns(piece)
+
+    return RawTable(name, layout, pieces, categories)
+
+
+def _csv_pieces(name: str, header: Sequence[str], rows: Iterator[list[str]]) -> Iterator[dict[str, Values]]:
+    first_row = 1
+    while chunk := list(islice(rows, _ROWS)):
+        chunk = [row for row in chunk if row]
+        for row, fields in enumerate(chunk, first_row):
+            if len(fields) != len(header):
+                needed = f"{len(header)} fields in row {row} (the header is row 0), got {len(fields)}"
+                raise ValueError(f"{name} needs {needed}")
+        first_row += len(chunk)
+        if chunk:
+            yield dict(zip(header, map(list, zip(*chunk, strict=True)), strict=True))
+
+
+def _check_header(name: str, header: Sequence[str], delimiter: str) -> None:
+    """Raise ``ValueError`` unless the first line of a file is a header."""
+    if not any(header):
+        raise ValueError(f"{name} is empty; it needs a header line with the names of the columns")
+    if hint := separator_hint(header, delimiter):
+        raise ValueError(f"{name} has one column{hint}")
+    _check_names(name, header)
+
+
+def _check_names(name: str, names: Sequence[str]) -> None:
+    needed = f"{name} needs a header line with a name for each column, each once"
+    if names.count("") > 1:
+        places = [str(i + 1) for i, own in enumerate(names) if not own]
+        raise ValueError(f"{needed}: columns {' and '.join(places[:2])} have none")
+    if len(set(names)) != len(names):
+        raise ValueError(f"{needed}: {first_repeat(names)!r} comes more than once")
