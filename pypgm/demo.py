@@ -8,15 +8,23 @@ Education 3(3), 1995.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
+from pypgm.models.model import Model
 from pypgm.plot import bars
 from pypgm.report import compare
 
-__all__ = ["CLIQUES", "DOMAIN", "PICTURE", "draw", "table_lines", "titanic"]
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pypgm.factor import Factor
+    from pypgm.release import Release
+
+__all__ = ["CLIQUES", "DOMAIN", "PICTURE", "draw", "errors", "table_lines", "titanic", "titles"]
 
 DOMAIN = Domain(
     {
@@ -28,6 +36,7 @@ DOMAIN = Domain(
 )
 CLIQUES: tuple[Clique, ...] = (("class", "survived"), ("class", "sex"), ("sex", "survived"), ("age", "survived"))
 PICTURE = "pypgm-demo.png"
+_GUESSED = "  (not counted together: how they depend is a guess)"
 
 # For each class: children and adults, of these female and male, of these lost and saved.
 _COUNTS = (
@@ -51,30 +60,55 @@ def titanic() -> Dataset:
     return Dataset(dict(zip(DOMAIN.attributes, codes, strict=True)), DOMAIN)
 
 
-def table_lines(synthetic: Dataset, *, unsafe_data: Dataset) -> list[str]:
-    """Return a table of two-way counts, real beside synthetic. The real column is marked as not private.
+def titles(release: Release) -> list[str]:
+    """Return what each pair is called; one that was not counted together says so."""
+    assert isinstance(release.model, Model)
+    guessed = [release.model.basis(clique) in {"unmeasured", "unknown"} for clique in CLIQUES]
+    return [" × ".join(c) + (_GUESSED if is_guess else "") for c, is_guess in zip(CLIQUES, guessed, strict=True)]
+
+
+def errors(release: Release, synthetic: Dataset) -> list[Factor]:
+    """Return the error to expect of each count of the synthetic records, pair by pair."""
+    return [release.error(clique, synthetic) for clique in CLIQUES]
+
+
+def table_lines(
+    synthetic: Dataset, expected: Sequence[Factor], names: Sequence[str], *, unsafe_data: Dataset
+) -> list[str]:
+    """Return a table of two-way counts, real beside synthetic with the error to expect. The real are not private.
 
     Parameters
     ----------
     synthetic : Dataset
+    expected : sequence of Factor
+        Their `errors`.
+    names : sequence of str
+        The `titles` of the pairs.
     unsafe_data : Dataset
         The real records.
     """
-    lines = [f"{'':<24}{'real*':>8}{'synthetic':>12}"]
-    for clique in CLIQUES:
-        lines += ["", f"{' × '.join(clique)}"]
+    lines = [f"{'':<24}{'real*':>8}{'synthetic':>12}{'± error':>9}"]
+    for clique, title, own in zip(CLIQUES, names, expected, strict=True):
+        lines += ["", title]
         rows = compare(synthetic.project(clique), unsafe_data=unsafe_data.project(clique))
-        lines += [f"  {name:<22}{real:>8,.0f}{drawn:>12,.0f}" for name, real, drawn in rows]
+        lines += [
+            f"  {name:<22}{real:>8,.0f}{drawn:>12,.0f}{f'± {error:,.0f}':>9}"
+            for (name, real, drawn), error in zip(rows, own.datavector(), strict=True)
+        ]
     return [*lines, "", "* not private: the demo shows it because these 2,201 people are public facts"]
 
 
-def draw(synthetic: Dataset, title: str, *, unsafe_data: Dataset) -> Path:
+def draw(
+    synthetic: Dataset, title: str, expected: Sequence[Factor], names: Sequence[str], *, unsafe_data: Dataset
+) -> Path:
     """Draw the same counts into ``pypgm-demo.png`` in the current directory, and return its path.
 
     Parameters
     ----------
     synthetic : Dataset
     title : str
+    expected, names
+        As for `table_lines`.
     unsafe_data : Dataset
         The real records.
 
@@ -86,5 +120,6 @@ def draw(synthetic: Dataset, title: str, *, unsafe_data: Dataset) -> Path:
         If the picture cannot be written.
     """
     tables = [synthetic.project(clique) for clique in CLIQUES]
-    bars(PICTURE, tables, title, unsafe_data=[unsafe_data.project(clique) for clique in CLIQUES])
+    real = [unsafe_data.project(clique) for clique in CLIQUES]
+    bars(PICTURE, tables, title, unsafe_data=real, errors=expected, titles=names)
     return Path(PICTURE).resolve()

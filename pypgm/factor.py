@@ -13,7 +13,7 @@ from pypgm import _core
 from pypgm.domain import Clique, Domain, Label, as_clique, check_domain, listed
 from pypgm.memory import check_fits, short
 from pypgm.numeric import float_array
-from pypgm.terminal import escaped
+from pypgm.terminal import escaped, label_text
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -279,7 +279,8 @@ class Factor:
             cell, code = divmod(cell, size)
             codes.append(code)
         named = zip(self.domain.attributes, reversed(codes), strict=True)
-        return "/".join(escaped(self.domain.labels[a][c] if a in self.domain.labels else c) for a, c in named)
+        labels = self.domain.labels
+        return "/".join(escaped(label_text(labels[a][c]) if a in labels else c) for a, c in named)
 
     @np.errstate(over="ignore")
     def _combine(

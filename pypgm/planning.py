@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import importlib
 import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -16,7 +16,7 @@ from pypgm.data import Dataset
 from pypgm.domain import check_domain
 from pypgm.numeric import checked_integer
 from pypgm.privacy.budget import Budget
-from pypgm.report import noise_of
+from pypgm.report import noise_of, together
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain
     from pypgm.factor import Factor
     from pypgm.privacy.relation import Privacy
-    from pypgm.release import Release
     from pypgm.workloads import Workload
 
 __all__ = ["Plan", "plan"]
@@ -62,6 +61,8 @@ class Plan:
         Wall time of the rehearsal; reading and counting more records than were rehearsed comes on top.
     bytes : float or None
         Most memory the process has had, and the codes of all records; None where the system does not say.
+    distances : mapping of tuple of str to float
+        The same distance of each attribute, and of the pairs that were looked at.
     """
 
     mechanism: str
@@ -72,10 +73,11 @@ class Plan:
     error: float
     seconds: float
     bytes: float | None
+    distances: Mapping[Clique, float] = field(default_factory=dict)
 
     def __str__(self) -> str:
         wide = max((len(escaped(", ".join(c))) for c in self.cliques), default=0)
-        rows = _together(zip(self.cliques, self.numbers, self.stddev, strict=True))
+        rows = together(zip(self.cliques, self.numbers, self.stddev, strict=True))
         lines = [
             f"{self.mechanism} on {self.records:,} records would measure {len(set(self.cliques)):,} marginals",
             *(f"  {escaped(', '.join(c)):<{wide}}  {n:>9,} numbers  noise {s:.3g} records" for c, n, s in rows),
@@ -159,7 +161,9 @@ def plan(
     seconds = now() - started
     measured = release.measurements
     stddev = tuple(float(noise_of(m) * factor) for m in measured)
-    error = _error(domain, data, release)
+    distances = {c: _distance(release.project(c), data.project(c)) for c in _looked_at(domain)}
+    largest = max(map(len, distances), default=0)
+    error = float(np.mean([d for c, d in distances.items() if len(c) == largest])) if distances else float("nan")
     if factor > 1:  # noise in whole records may have vanished beside few of them
         shares = [_ABSOLUTE * s * m.values.size / n_estimate for s, m in zip(stddev, measured, strict=True)]
         error = max(error, float(np.mean([min(1.0, share) for share in shares])))
@@ -172,21 +176,8 @@ def plan(
         error=error,
         seconds=seconds,
         bytes=_bytes(domain, n_estimate),
+        distances=distances,
     )
-
-
-def _together(rows: Iterable[tuple[Clique, int, float]]) -> list[tuple[Clique, int, float]]:
-    """Return one row for what is measured more than once, with the noise of the best mean of its measurements.
-
-    Examples
-    --------
-    >>> _together([(("a",), 2, 5.0), (("b",), 3, 1.0), (("a",), 2, 5.0)])[0] == (("a",), 2, 12.5**0.5)
-    True
-    """
-    known: dict[tuple[Clique, int], float] = {}
-    for clique, numbers, stddev in rows:
-        known[clique, numbers] = known.get((clique, numbers), 0.0) + stddev**-2
-    return [(clique, numbers, weight**-0.5) for (clique, numbers), weight in known.items()]
 
 
 def _scaled(budget: Budget, factor: Fraction) -> Budget:
@@ -212,13 +203,13 @@ def _made_up(domain: Domain, rows: int) -> dict[str, NDArray[np.int64]]:
     return columns
 
 
-def _error(domain: Domain, data: Dataset, release: Release) -> float:
-    """Return the mean total variation distance over pairs, or attributes where there are no pairs."""
-    some = domain.attributes[:: -(-len(domain) // _ATTRIBUTES)] if len(domain) else ()
-    small = [c for c in itertools.combinations(some, min(2, len(domain))) if domain.size(c) <= _CELLS]
+def _looked_at(domain: Domain) -> list[Clique]:
+    """Return the attributes and the pairs of them that the rehearsal is judged by."""
+    names = domain.attributes
+    some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
+    small = [c for c in itertools.combinations(some, 2) if domain.size(c) <= _CELLS]
     chosen = np.random.default_rng(0).permutation(len(small))[:_PAIRS]
-    distances = [_distance(release.project(small[i]), data.project(small[i])) for i in sorted(chosen.tolist())]
-    return float(np.mean(distances)) if distances else float("nan")
+    return [*((a,) for a in some if domain.size((a,)) <= _CELLS), *(small[i] for i in sorted(chosen.tolist()))]
 
 
 def _distance(model: Factor, records: Factor) -> float:

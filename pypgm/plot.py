@@ -20,7 +20,13 @@ _REAL, _SYNTHETIC, _INK, _PALE = "#b8bcc4", "#2563a8", "#2b2f36", "#e6e8ec"
 
 
 def bars(
-    path: str | os.PathLike[str], synthetic: Sequence[Factor], title: str, *, unsafe_data: Sequence[Factor]
+    path: str | os.PathLike[str],
+    synthetic: Sequence[Factor],
+    title: str,
+    *,
+    unsafe_data: Sequence[Factor],
+    errors: Sequence[Factor | None] = (),
+    titles: Sequence[str] = (),
 ) -> None:
     """Draw real beside synthetic counts as bars, a panel a table, and mark the real ones as not private.
 
@@ -33,6 +39,10 @@ def bars(
     title : str
     unsafe_data : sequence of Factor
         Counts of the real records over the same attributes.
+    errors : sequence of Factor or None, optional
+        The error to expect of each synthetic count, drawn as a bar of one error to each side.
+    titles : sequence of str, optional
+        Of the panels; by default the names of the attributes.
 
     Raises
     ------
@@ -50,27 +60,36 @@ def bars(
     figure.set_facecolor("white")
     grid = figure.subplots(len(heights), 2, squeeze=False, gridspec_kw={"height_ratios": heights})
     panels = list(grid.flat)
-    for panel, drawn, real in zip(panels, synthetic, unsafe_data, strict=False):
-        _panel(panel, drawn, real)
+    bars_of = errors or [None] * len(synthetic)
+    names = titles or [" × ".join(table.domain.attributes) for table in synthetic]
+    for panel, drawn, real, own, name in zip(panels, synthetic, unsafe_data, bars_of, names, strict=False):
+        _panel(panel, drawn, real, own, name)
     for panel in panels[len(synthetic) :]:
         panel.set_visible(False)
     figure.suptitle(title, x=0.01, ha="left", fontsize=15, fontweight="bold", color=_INK)
     handles, names = figure.axes[0].get_legend_handles_labels()
-    figure.legend(handles, names, loc="outside lower left", ncols=2, frameon=False, fontsize=11)
+    figure.legend(handles, names, loc="outside lower left", ncols=3, frameon=False, fontsize=11)
     with replacing(path) as file:
         figure.savefig(file, format="png", dpi=144)
 
 
-def _panel(panel: Axes, synthetic: Factor, unsafe_data: Factor) -> None:
+def _panel(panel: Axes, synthetic: Factor, unsafe_data: Factor, errors: Factor | None, title: str) -> None:
     names, real, drawn = zip(*compare(synthetic, unsafe_data=unsafe_data), strict=True)
     places = range(len(names))
     panel.barh([p - 0.2 for p in places], real, 0.38, color=_REAL, label="real (not private)")
     panel.barh([p + 0.2 for p in places], drawn, 0.38, color=_SYNTHETIC, label="synthetic")
-    for shift, counts in ((-0.2, real), (0.2, drawn)):
-        for place, count in zip(places, counts, strict=True):
+    reach = [0.0] * len(names)
+    if errors is not None:
+        reach = errors.datavector().tolist()
+        own = [p + 0.2 for p in places]
+        panel.errorbar(
+            drawn, own, xerr=reach, fmt="none", ecolor=_INK, elinewidth=1.2, capsize=2, label="error to expect"
+        )
+    for shift, counts, ends in ((-0.2, real, [0.0] * len(names)), (0.2, drawn, reach)):
+        for place, count, end in zip(places, counts, ends, strict=True):
             panel.annotate(
                 f"{count:,.0f}",
-                (max(count, 0.0), place + shift),
+                (max(count + end, 0.0), place + shift),
                 (4, 0),
                 textcoords="offset points",
                 va="center",
@@ -80,7 +99,7 @@ def _panel(panel: Axes, synthetic: Factor, unsafe_data: Factor) -> None:
     panel.set_yticks(list(places), names, color=_INK)
     panel.invert_yaxis()
     panel.margins(x=0.12)
-    panel.set_title(" × ".join(synthetic.domain.attributes), loc="left", fontsize=12, color=_INK)
+    panel.set_title(title, loc="left", fontsize=12, color=_INK)
     panel.xaxis.set_visible(False)
     panel.tick_params(axis="y", length=0)
     panel.spines[["top", "right", "bottom"]].set_visible(False)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -13,12 +13,12 @@ from numpy.typing import NDArray
 
 from pypgm.clock import Clock
 from pypgm.data.codebook import label_texts
-from pypgm.domain import Domain, listed
+from pypgm.domain import Clique, Domain, listed
 from pypgm.memory import short
 from pypgm.models.expected_error import expected_total_variation
 from pypgm.models.model import Model
 from pypgm.privacy.measured_lines import measured_lines
-from pypgm.terminal import escaped
+from pypgm.terminal import escaped, label_text
 
 if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
@@ -37,7 +37,9 @@ __all__ = [
     "measurement_lines",
     "model_lines",
     "noise_of",
+    "noise_warnings",
     "summary_lines",
+    "together",
     "unpaired_lines",
     "weakness_lines",
 ]
@@ -140,16 +142,32 @@ def error_lines(model: ReleasedModel) -> list[str]:
     unmeasured = sum(model.basis(p) == "unmeasured" for p in asked)
     if unmeasured:
         lines.append(f"  {unmeasured} of {len(asked)} pairs looked at were not measured: how they depend may add to it")
-    uniform, independent = np.transpose([_distances(model.project(p)) for p in asked])
-    told = [escaped(" and ".join(pair)) for pair, e, far in zip(asked, errors, independent, strict=True) if 2 * e < far]
+    tables = [model.project(pair) for pair in asked]
+    return [*lines, *noise_warnings(list(zip(tables, errors.tolist(), strict=True)))]
+
+
+def noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
+    """Return a warning where noise is about all that a release says.
+
+    Parameters
+    ----------
+    pairs : sequence of (Factor, float)
+        The counts of each pair that was looked at, and the total variation distance to expect of them.
+    """
+    if not pairs:
+        return []
+    uniform, independent = np.transpose([_distances(table) for table, _ in pairs])
+    error = float(np.mean([e for _, e in pairs]))
+    seen = zip(pairs, independent, strict=True)
+    told = [escaped(" and ".join(table.domain)) for (table, e), far in seen if 2 * e < far]
     if error >= uniform.mean():
-        lines.append("warning: about all of this release is noise; its answers say hardly more than nothing")
-    elif error >= independent.mean() and told:
-        out = f"of {len(asked)} looked at, these stand out: {listed(told)}"
-        lines.append(f"warning: noise hides how most pairs depend; {out}")
-    elif error >= independent.mean():
-        lines.append("warning: what it says of attributes together is about all noise; they could be independent")
-    return lines
+        return ["warning: about all of this release is noise; its answers say hardly more than nothing"]
+    if error >= independent.mean() and told:
+        out = f"of {len(pairs)} looked at, these stand out: {listed(told)}"
+        return [f"warning: noise hides how most pairs depend; {out}"]
+    if error >= independent.mean():
+        return ["warning: what it says of attributes together is about all noise; they could be independent"]
+    return []
 
 
 def domain_lines(domain: Domain) -> list[str]:
@@ -170,35 +188,49 @@ def domain_lines(domain: Domain) -> list[str]:
     lines = []
     for attribute, name, size in zip(domain.attributes, names, domain.shape, strict=True):
         texts = label_texts(domain, attribute) or []
-        shown = escaped(", ".join(texts[:6])) + (", …" if len(texts) > 6 else "")
+        shown = escaped(", ".join(map(label_text, texts[:6]))) + (", …" if len(texts) > 6 else "")
         lines.append(f"  {name:<{wide}}  {size:>{digits}}  {shown}".rstrip())
     return lines
 
 
 def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20) -> list[str]:
-    """Return a line for each measured clique: how many numbers were measured of it, and the noise in each.
+    """Return a line for each measured clique and number of answers: the noise in each, all measurements together.
 
     Parameters
     ----------
     measurements : sequence of LinearMeasurement
     limit : int
-        Most lines; of more cliques those with the most noise are shown, and how many others there are.
+        Most lines; of more those with the most noise are shown, and how many others there are.
 
     Examples
     --------
     >>> from pypgm import LinearMeasurement
-    >>> measurement_lines([LinearMeasurement([3, 4], "sex", stddev=2.0)])
-    ['  sex  2 numbers  noise 2 records']
+    >>> measurement_lines([LinearMeasurement([3, 4], "sex", stddev=2.0), LinearMeasurement([2, 5], "sex", stddev=2.0)])
+    ['  sex  2 numbers  noise 1.41 records']
     """
-    noise = [noise_of(m) for m in measurements]
-    shown = sorted(sorted(range(len(noise)), key=lambda i: -noise[i])[:limit])
-    names = [escaped(", ".join(measurements[i].clique)) or "(all records)" for i in shown]
-    counts = [_many(measurements[i].values.size, "number") for i in shown]
+    rows = together((m.clique, m.values.size, noise_of(m)) for m in measurements)
+    shown = sorted(sorted(range(len(rows)), key=lambda i: -rows[i][2])[:limit])
+    names = [escaped(", ".join(rows[i][0])) or "(all records)" for i in shown]
+    counts = [_many(rows[i][1], "number") for i in shown]
     wide, long = max(map(len, names), default=0), max(map(len, counts), default=0)
-    rows = zip(names, counts, shown, strict=True)
-    lines = [f"  {name:<{wide}}  {count:>{long}}  noise {noise[i]:.3g} records" for name, count, i in rows]
-    left = len(noise) - len(shown)
+    told = zip(names, counts, shown, strict=True)
+    lines = [f"  {name:<{wide}}  {count:>{long}}  noise {rows[i][2]:.3g} records" for name, count, i in told]
+    left = len(rows) - len(shown)
     return [*lines, f"  and {left:,} with less noise"] if left else lines
+
+
+def together(rows: Iterable[tuple[Clique, int, float]]) -> list[tuple[Clique, int, float]]:
+    """Return one row for what is measured more than once, with the noise of the best mean of its measurements.
+
+    Examples
+    --------
+    >>> together([(("a",), 2, 5.0), (("b",), 3, 1.0), (("a",), 2, 5.0)])[0] == (("a",), 2, 12.5**0.5)
+    True
+    """
+    known: dict[tuple[Clique, int], float] = {}
+    for clique, numbers, stddev in rows:
+        known[clique, numbers] = known.get((clique, numbers), 0.0) + (stddev**-2 if stddev else math.inf)
+    return [(clique, numbers, weight**-0.5) for (clique, numbers), weight in known.items()]
 
 
 def noise_of(measurement: LinearMeasurement) -> float:

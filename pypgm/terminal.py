@@ -3,9 +3,30 @@ r"""Text of files, of names and labels, as a terminal may have it: nothing in it
 from __future__ import annotations
 
 import json
+import shutil
+import textwrap
 import unicodedata
+from collections.abc import Iterable, Sequence
 
-__all__ = ["escaped", "escaped_json"]
+__all__ = [
+    "MISSING",
+    "NO_BREAK",
+    "aligned",
+    "cells_wide",
+    "escaped",
+    "escaped_json",
+    "label_text",
+    "laid_out",
+    "terminal_width",
+]
+
+NO_BREAK = "\xa0"
+"""A space at which no line ends."""
+
+MISSING = "(missing)"
+"""How a missing value is shown."""
+
+_WIDEST, _NARROWEST = 100, 40  # columns of text
 
 _JOINERS = "\u200c\u200d"  # format characters that words of Persian and of India's languages are written with
 
@@ -36,6 +57,86 @@ def escaped_json(text: str) -> str:
     ["\u202e"]
     """
     return "".join(c if c == "\n" or _is_shown(c) else json.dumps(c)[1:-1] for c in text)
+
+
+def label_text(label: object) -> str:
+    """Return a label as a person reads it: one without a visible character is a missing value.
+
+    Examples
+    --------
+    >>> label_text("yes"), label_text(" "), label_text(2.5)
+    ('yes', '(missing)', '2.5')
+    """
+    text = str(label)
+    return text if text.strip() else MISSING
+
+
+def terminal_width() -> int:
+    """Return how many columns a text has: those of the terminal, 40 to 100 of them, and 100 where there is none."""
+    return min(max(shutil.get_terminal_size((_WIDEST, 24)).columns, _NARROWEST), _WIDEST)
+
+
+def laid_out(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
+    """Return texts under each other, wrapped to a width, their titles beside them; an empty title goes on.
+
+    A word is never cut, so that what is to be copied, a path or a command, stays whole.
+
+    Examples
+    --------
+    >>> laid_out([("who", "any one person"), ("", "at all")], 16)
+    ['who  any one', '     person', '     at all']
+    """
+    told = [(escaped(title), escaped(text)) for title, text in rows]
+    indent = max((cells_wide(title) for title, _ in told), default=0) + 2
+    lines = []
+    for title, text in told:
+        wrapped = textwrap.wrap(text, max(width - indent, 1), break_long_words=False, break_on_hyphens=False) or [""]
+        wrapped = [line.replace(NO_BREAK, " ") for line in wrapped]
+        lines.append(f"{title}{' ' * (indent - cells_wide(title))}{wrapped[0]}".rstrip())
+        lines += [f"{' ' * indent}{more}" for more in wrapped[1:]]
+    return lines
+
+
+def aligned(rows: Sequence[Sequence[str]], width: int, numbers: Iterable[int] = ()) -> list[str]:
+    """Return the rows of a table in columns; those of numbers to the right, the last one cut to the width.
+
+    Examples
+    --------
+    >>> aligned([("age", "1.9"), ("workclass", "0.43")], 80, numbers=[1])
+    ['age         1.9', 'workclass  0.43']
+    """
+    texts = [[escaped(cell) for cell in row] for row in rows]
+    right, n = set(numbers), max(map(len, texts), default=0)
+    widths = [max((cells_wide(row[i]) for row in texts), default=0) for i in range(n)]
+    lines = []
+    for row in texts:
+        cells = [_padded(cell, widths[i], i in right) for i, cell in enumerate(row)]
+        lines.append(_cut("  ".join(cells).rstrip(), width))
+    return lines
+
+
+def cells_wide(text: str) -> int:
+    """Return how many columns of a terminal a text takes.
+
+    Examples
+    --------
+    >>> cells_wide("abc"), cells_wide("日本"), cells_wide("e\u0301")
+    (3, 4, 1)
+    """
+    return sum(0 if unicodedata.combining(c) else 2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in text)
+
+
+def _padded(text: str, width: int, to_the_right: bool) -> str:
+    space = " " * (width - cells_wide(text))
+    return f"{space}{text}" if to_the_right else f"{text}{space}"
+
+
+def _cut(text: str, width: int) -> str:
+    if cells_wide(text) <= width:
+        return text
+    while cells_wide(text) >= width:
+        text = text[:-1]
+    return f"{text.rstrip()}…"
 
 
 def _is_shown(c: str) -> bool:

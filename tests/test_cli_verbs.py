@@ -13,6 +13,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Domain, Privacy, cli, mechanisms, workloads
+from pypgm.reporting.quality import rounded
 
 DOMAIN = Domain({"age": 5, "sex": ["F", "M"], "income": [1, 2.5]})
 
@@ -34,15 +35,15 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_answers_as_json(folder, capsys):
-    assert cli.main(["query", "people.pgm", "sex,income", "age", "--format", "json", "--draws", "0"]) == 0
-    first, second = json.loads(capsys.readouterr().out)
+    assert cli.main(["query", "people.pgm", "sex,income", "age", "--json", "--draws", "0"]) == 0
+    first, second = json.loads(capsys.readouterr().out)["answers"]
     values = pypgm.load("people.pgm").project(("sex", "income")).values
     assert first["attributes"] == ["sex", "income"]
     assert first["given"] == {}
     assert first["cells"][1] == {"sex": "F", "income": 2.5, "count": pytest.approx(values[0, 1])}
     assert [cell["age"] for cell in second["cells"]] == [0, 1, 2, 3, 4]
     assert cli.main(["query", "people.pgm", "age", "--given", "sex=F", "--out", "age.json", "--draws", "2"]) == 0
-    (table,) = json.loads((folder / "age.json").read_text())
+    (table,) = json.loads((folder / "age.json").read_text())["answers"]
     assert table["given"] == {"sex": ["F"]}
     assert table["basis"] in {"measured", "unmeasured"}
     assert sum(cell["probability"] for cell in table["cells"]) == pytest.approx(1)
@@ -60,8 +61,8 @@ def test_attributes_that_are_called_like_the_numbers_beside_them(folder, capsys)
     ask = ["query", "named.pgm", "count,expected_error,basis", "--draws", "2"]
     assert cli.main(ask) == 0
     assert capsys.readouterr().out.startswith("count,expected_error,basis,count_,expected_error_,basis_\n0,0,0,")
-    assert cli.main([*ask, "--format", "json"]) == 0
-    cell = json.loads(capsys.readouterr().out)[0]["cells"][1]
+    assert cli.main([*ask, "--json"]) == 0
+    cell = json.loads(capsys.readouterr().out)["answers"][0]["cells"][1]
     assert [cell[a] for a in names] == [0, 0, 1]
     assert cell["count_"] >= 0
 
@@ -166,8 +167,8 @@ def test_ranges_of_values_that_are_declared(folder, capsys):
         "hired=2001-05-05..2002-01-01": {"2001", "2002"},
     }.items():
         name = given.partition("=")[0]
-        assert cli.main(["query", "staff.pgm", name, "--format", "json", "--draws", "0", "--given", given]) == 0
-        ((table,),) = json.loads(f"[{capsys.readouterr().out}]")
+        assert cli.main(["query", "staff.pgm", name, "--json", "--draws", "0", "--given", given]) == 0
+        (table,) = json.loads(capsys.readouterr().out)["answers"]
         assert set(map(str, table["given"][name])) == left
     for bad, message in {
         "wage=..": "needs a whole number from 0 to 99",
@@ -207,35 +208,35 @@ def test_compare(folder, capsys):
     assert cli.main(["compare", "people.pgm", "people.csv"]) == 2
     assert "--unsafe" in capsys.readouterr().err
     assert cli.main(["compare", "people.pgm", "people.csv", "--unsafe"]) == 0
-    said = capsys.readouterr().out.splitlines()
-    assert said[0].startswith("NOT PRIVATE")
-    assert [line.split(":")[0] for line in said[1:4]] == ["attributes", "pairs", "worst pairs"]
+    said = capsys.readouterr().out
+    assert said.startswith("NOT PRIVATE")
     model, data = pypgm.load("people.pgm"), pypgm.read_table("people.csv", DOMAIN)
     pairs = [("age", "sex"), ("age", "income"), ("sex", "income")]
     found = pypgm.evaluate(model, cliques=pairs, unsafe_data=data)
-    assert f"mean {100 * found.mean:.2g} %" in said[2]
-    assert len(said) == 4 + 3
+    assert f"{rounded(100 * found.mean)} points of pairs" in " ".join(said.split())
+    assert cli.main(["compare", "people.pgm", "people.csv", "--unsafe", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["answers"]["pairs"] == pytest.approx(100 * found.mean)
 
 
 def test_of_many_attributes_the_pairs_of_some_are_compared(folder, capsys, monkeypatch):
     monkeypatch.setattr("pypgm.cli.compare._ATTRIBUTES", 2)
-    assert cli.main(["compare", "people.pgm", "people.csv", "--unsafe"]) == 0
-    lines = capsys.readouterr().out.splitlines()
-    assert lines[1].endswith(", of 3")
-    assert lines[2].endswith(", of 1 of 2 attributes")
-    assert [line.split(":")[0].strip() for line in lines[4:]] == ["age, income"]
+    assert cli.main(["compare", "people.pgm", "people.csv", "--unsafe", "--json"]) == 0
+    model, data = pypgm.load("people.pgm"), pypgm.read_table("people.csv", DOMAIN)
+    found = pypgm.evaluate(model, cliques=[("age", "income")], unsafe_data=data)
+    assert json.loads(capsys.readouterr().out)["answers"]["pairs"] == pytest.approx(100 * found.mean)
 
 
 def test_plan_on_the_command_line(folder, capsys):
     budget = ["--records", "400", "--epsilon", "1", "--delta", "1e-9"]
     assert cli.main(["plan", "domain.json", *budget, "--mechanism", "hdmm", "--workload", "1"]) == 0
-    said = capsys.readouterr().out
-    assert said.startswith("hdmm on 400 records would measure 3 marginals\n  age ")
-    assert "expected error of pairs: " in said
-    assert "of a table with evener values or more dependence two to three times" in " ".join(said.split())
-    assert cli.main(["plan", "domain.json", *budget, "--mechanism", "wide"]) == 0
-    rows = [line.split(" numbers ")[0] for line in capsys.readouterr().out.splitlines() if " numbers " in line]
-    assert len(set(rows)) == len(rows)  # what is measured twice stands there once
+    said = " ".join(capsys.readouterr().out.split())
+    assert said.startswith("guarantee epsilon 1.0, delta 1e-09")
+    assert "3 single columns by hdmm" in said
+    assert "of a table with evener values or more dependence two to three times" in said
+    assert cli.main(["plan", "domain.json", *budget, "--mechanism", "wide", "--ledger"]) == 0
+    listed = capsys.readouterr().out.partition("columns  ")[2].partition("noise in each, records\n")[2]
+    rows = [line.split("  ")[0] for line in listed.splitlines()]
+    assert len(set(rows)) == len(rows) >= 3  # what is measured twice stands there once
     assert cli.main(["plan", "domain.json", *budget[2:], "--records", "0"]) == 2
     assert "1 or more" in capsys.readouterr().err
     assert cli.main(["plan", "domain.json", *budget, "--mechanism", "mst", "--workload", "1"]) == 2
@@ -251,14 +252,14 @@ def test_plan_of_open_columns(folder, capsys):
     }
     Path("open.json").write_text(json.dumps(open_columns), encoding="utf-8")
     budget = ["--records", "400", "--epsilon", "1", "--delta", "1e-9", "--mechanism", "hdmm", "--workload", "1"]
-    assert cli.main(["plan", "open.json", *budget, "--open-values", "7"]) == 0
-    employer, pay = (line.split() for line in capsys.readouterr().out.splitlines()[1:3])
-    assert (employer[:2], pay[:2]) == (["employer", "8"], ["pay", "4"])
+    assert cli.main(["plan", "open.json", *budget, "--open-values", "7", "--json"]) == 0
+    counts = json.loads(capsys.readouterr().out)["counts"]
+    assert [(c["columns"], c["numbers"]) for c in counts] == [(["employer"], 8), (["pay"], 4)]
     # Half of the budget goes to what is open, a tenth of delta too.
     left = Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10).limit / 2
     domain = Domain({"employer": 8, "pay": 4})
     closed = mechanisms.plan("hdmm", domain, Budget(rho=left), workloads.all_k_way(domain, 1), n_estimate=400)
-    assert [float(employer[4]), float(pay[4])] == pytest.approx(closed.stddev, rel=5e-3)
+    assert [c["noise"] for c in counts] == pytest.approx(closed.stddev, rel=5e-3)
 
 
 @pytest.mark.parametrize(

@@ -145,7 +145,7 @@ def test_a_query_into_a_file_is_exact(folder, capsys):
     kept = NASTY.replace("\x00", "")
     assert kept in pathlib.Path("q.csv").read_bytes().decode()
     assert cli.main(["query", "r.pgm", "a", "--draws", "0", "--out", "q.json"]) == 0
-    assert json.loads(pathlib.Path("q.json").read_bytes())[0]["cells"][0]["a"] == f"l{kept}"
+    assert json.loads(pathlib.Path("q.json").read_bytes())["answers"][0]["cells"][0]["a"] == f"l{kept}"
 
 
 def test_a_label_that_no_encoding_has_is_shown(tmp_path):

@@ -50,6 +50,7 @@ __all__ = [
     "as_rows",
     "as_seconds",
     "as_seed",
+    "check_json_alone",
     "check_places",
     "check_rows",
     "clique_named",
@@ -90,10 +91,13 @@ def add_verb(
     summary: str,
     about: str | None = None,
     examples: str | None = None,
+    has_json: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a verb that runs a function of its arguments, and return its parser."""
+    """Add a verb that runs a function of its arguments, and return its parser; all that print facts have --json."""
     parser: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=about, epilog=examples)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=run, verb=parser.prog.partition(" ")[2])
+    if has_json:
+        parser.add_argument("--json", action="store_true", help="for programs: one JSON object, see docs/command.md")
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.allow_abbrev = False
     return parser
@@ -223,6 +227,12 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
             _check_stream(path, stream)
         elif suffixes and place.is_file() and place.stat().st_size > 0:
             raise ValueError(f"{path} is there already, and is not written over: name another file, or move it away")
+
+
+def check_json_alone(arguments: argparse.Namespace) -> None:
+    """Refuse to write both records and JSON to the standard output."""
+    if arguments.json and open_stream(arguments.out) is not None:
+        raise ValueError(f"--json is written to the standard output: {arguments.out} has to be a file")
 
 
 def _check_stream(path: str, stream: int) -> None:

@@ -1,48 +1,63 @@
-"""``pypgm compare``: how far a release is from its table. Its output is not private."""
+"""``pypgm compare``: how far a release, or a synthetic table, is from the real one. Its output is not private."""
 
 from __future__ import annotations
 
+import datetime
 import itertools
-from typing import TYPE_CHECKING
+from dataclasses import asdict
+from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from pypgm.cli.arguments import add_reading, add_verb, model_in, reading
-from pypgm.cli.printing import show
+from pypgm.cli.arguments import add_reading, add_verb, dialect, reading, schema_in
+from pypgm.cli.printing import present
+from pypgm.cli.tables import is_table, synthetic_texts, text_table
 from pypgm.data import read_table
 from pypgm.evaluation import evaluate
+from pypgm.release import Release, load
+from pypgm.reporting.compared import compare_tables
+from pypgm.reporting.quality import rounded
+from pypgm.terminal import aligned, laid_out, terminal_width
 
 if TYPE_CHECKING:
     import argparse
+    from collections.abc import Iterable, Sequence
 
     from pypgm.cli.arguments import Verbs
-    from pypgm.evaluation import Evaluation
+    from pypgm.cli.told import Rows
+    from pypgm.reporting.compared import ColumnPair, TableComparison
 
-__all__ = ["add_to"]
+__all__ = ["NOT_PRIVATE", "SCORE", "add_to"]
 
+NOT_PRIVATE = "these numbers come from the records themselves; they must not be published"
+SCORE = (
+    "100 less the percentage of records that would have to change for the synthetic table to agree with the real one, "
+    "the mean of a column and that of a pair of columns, averaged"
+)
 _ATTRIBUTES = 300  # whose pairs are compared at most, evenly spaced among all
 _CELLS = 10**7  # of a pair that is compared
 _WORST = 5  # pairs that are named
 _ABOUT = """\
-Print how far the answers of a release are from the counts of the table, as the share of records that would have to
-change: for all attributes, all pairs of them (of more than 300 attributes, the pairs of 300), and the pairs that are
-worst.
+Print how far synthetic records are from the real ones: one score, then for each column and for the worst pairs of them
+the percentage of records that would have to change ("points"), beside it that of two tables of the same people
+("chance"), means, medians, quantiles and missing values. Values are compared as files have them: what became "other",
+or was drawn within a bin, counts too. Of a release its own answers are compared as well, in the bins of its schema.
 
 The numbers printed come from the records themselves and are NOT private. They are for whom the table belongs to, and
 --unsafe says that this is understood.
 """
 _EXAMPLES = """\
-example:
+examples:
   pypgm compare people.pgm people.csv --unsafe
+  pypgm compare synthetic.csv people.csv --unsafe
 """
 
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
-    summary = "how far a release is from its table (not private)"
+    summary = "how far synthetic records are from the real ones (not private)"
     compare = add_verb(commands, "compare", _compare, summary=summary, about=_ABOUT, examples=_EXAMPLES)
-    compare.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
-    compare.add_argument("table", metavar="TABLE", help="the records it was made of: a .csv or .csv.gz file")
+    compare.add_argument("release", metavar="SYNTHETIC", help="a file that synth wrote: a release, or a table")
+    compare.add_argument("table", metavar="TABLE", help="the real records: a .csv, .csv.gz or .parquet file")
+    compare.add_argument("--schema", metavar="SCHEMA", help="of two tables: which texts are missing, how dates look")
     compare.add_argument("--unsafe", action="store_true", help="print numbers that are not private")
     add_reading(compare)
 
@@ -50,24 +65,81 @@ def add_to(commands: Verbs) -> None:
 def _compare(arguments: argparse.Namespace) -> None:
     if not arguments.unsafe:
         raise ValueError("compare prints numbers that are not private; say --unsafe if they stay with you")
-    model, schema = model_in(arguments.release)
-    data = read_table(arguments.table, schema or model.domain, **reading(arguments))
-    lines = ["NOT PRIVATE: these numbers come from the records themselves; they must not be published"]
-    names = model.domain.attributes
-    some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
-    pairs = [c for c in itertools.combinations(some, 2) if model.domain.size(c) <= _CELLS]
-    for name, cliques in (("attributes", [(a,) for a in model.domain]), ("pairs", pairs)):
-        if cliques:
-            found = evaluate(model, cliques=cliques, unsafe_data=data)
-            clique, worst = found.worst
-            mean = f"mean {100 * found.mean:.2g} %, worst {100 * worst:.2g} % ({', '.join(clique)})"
-            among = f" of {len(some):,} attributes" if cliques is pairs and len(some) < len(names) else ""
-            lines.append(f"{name}: {mean}, of {len(cliques):,}{among}")
-    if pairs:
-        lines += ["worst pairs:", *_worst_lines(found)]
-    show(lines)
+    schema = None if arguments.schema is None else schema_in(arguments.schema)
+    answers: dict[str, Any] = {}
+    if is_table(arguments.release):
+        synthetic = text_table(arguments.release, **dialect(arguments))
+        known = None if schema is None else schema.provisional
+    else:
+        if schema is not None:
+            raise ValueError("--schema is for two tables: a release knows its own")
+        found = load(arguments.release)
+        known = found.schema if isinstance(found, Release) else None
+        model = found.model if isinstance(found, Release) else found
+        data = read_table(arguments.table, known or model.domain, **reading(arguments))
+        names = model.domain.attributes
+        some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
+        pairs = [c for c in itertools.combinations(some, 2) if model.domain.size(c) <= _CELLS]
+        for name, cliques in (("columns", [(a,) for a in names]), ("pairs", pairs)):
+            if cliques:
+                answers[name] = 100 * evaluate(model, cliques=cliques, unsafe_data=data).mean
+        synthetic = synthetic_texts(found)
+    told = compare_tables(text_table(arguments.table, **dialect(arguments)), synthetic, known)
+    lines = _lines(told, answers, terminal_width())
+    present(arguments, _facts(told, answers), lines)
 
 
-def _worst_lines(found: Evaluation) -> list[str]:
-    worst = np.argsort(-found.values, kind="stable")[:_WORST]
-    return [f"  {', '.join(found.cliques[i])}: {100 * found.values[i]:.2g} %" for i in worst.tolist()]
+def _lines(told: TableComparison, answers: dict[str, float], width: int) -> list[str]:
+    rows: Rows = [("NOT PRIVATE", NOT_PRIVATE), ("score", f"{told.score:.1f} of 100: {SCORE}")]
+    rows.append(("columns", f"{rounded(100 - told.column_score)} points off on average"))
+    if told.pairs:
+        worst = sorted(told.pairs.items(), key=lambda entry: -entry[1][0])[:_WORST]
+        named = ", ".join(f"{a} × {b} {rounded(points)} (chance {rounded(by)})" for (a, b), (points, by) in worst)
+        rows.append(("pairs", f"{rounded(100 - told.pair_score)} points off on average; the worst: {named}"))
+    if answers:
+        own = " and ".join(f"{rounded(points)} points of {name}" for name, points in answers.items())
+        rows.append(("answers", f"of the release itself, in the bins of its schema: {own}"))
+    rows += [
+        (f"only {where}", ", ".join(names))
+        for where, names in zip(("real", "synthetic"), told.only, strict=True)
+        if names
+    ]
+    return [*laid_out(rows, width), "", *aligned(_table(told.columns), width, numbers=range(1, 8))]
+
+
+def _table(columns: Iterable[ColumnPair]) -> list[Sequence[str]]:
+    """Return the rows of a table of the columns: real and synthetic side by side."""
+    rows: list[Sequence[str]] = [
+        ("column", "points", "chance", "missing %", "values", "mean", "median", "5 % .. 95 %"),
+    ]
+    for c in columns:
+        missing, distinct = _both(f"{100 * m:.3g}" for m in c.missing), _both(f"{n:,}" for n in c.distinct)
+        mean = _both(f"{m:.4g}" for m in c.mean) if c.mean else ""
+        quantiles = [[_shown(c, q) for q in own] for own in c.quantiles] if c.quantiles else []
+        median = _both(own[1] for own in quantiles)
+        span = _both(f"{own[0]} .. {own[2]}" for own in quantiles)
+        rows.append((c.name, rounded(c.points), rounded(c.chance), missing, distinct, mean, median, span))
+    return rows
+
+
+def _both(texts: Iterable[str]) -> str:
+    """Return what both tables have: one text where they agree."""
+    return " | ".join(dict.fromkeys(texts))
+
+
+def _shown(column: ColumnPair, value: float) -> str:
+    """Return a quantile: a number, or the date that so many days stand for."""
+    if column.kind == "date":
+        return (datetime.date(1970, 1, 1) + datetime.timedelta(round(value))).isoformat()
+    return f"{value:.4g}"
+
+
+def _facts(told: TableComparison, answers: dict[str, float]) -> dict[str, Any]:
+    """Return a comparison as JSON holds it: of two numbers the first is of the real table."""
+    columns = [asdict(c) for c in told.columns]
+    pairs = [{"columns": list(pair), "points": p, "chance": by} for pair, (p, by) in told.pairs.items()]
+    only = dict(zip(("real", "synthetic"), told.only, strict=True))
+    scores = {"score": told.score, "column_score": told.column_score, "pair_score": told.pair_score}
+    records = dict(zip(("real", "synthetic"), told.records, strict=True))
+    found = {"not_private": NOT_PRIVATE, **scores, "records": records, "columns": columns, "pairs": pairs}
+    return {**found, "only": only, "answers": answers or None}

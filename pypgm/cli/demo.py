@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from pypgm import demo, mechanisms
 from pypgm.cli.arguments import add_budget, add_verb
-from pypgm.cli.printing import show
+from pypgm.cli.printing import present
 from pypgm.cli.synth import stop_if_interrupted
+from pypgm.cli.told import promise_rows, quality_rows
 from pypgm.privacy import Budget
+from pypgm.reporting.facts import Facts
+from pypgm.terminal import laid_out, terminal_width
 
 if TYPE_CHECKING:
     import argparse
@@ -27,17 +30,20 @@ def add_to(commands: Verbs) -> None:
 
 def _demo(arguments: argparse.Namespace) -> None:
     people = demo.titanic()
-    release = mechanisms.mst(people, budget=Budget(epsilon=arguments.epsilon, delta=arguments.delta))
+    release = mechanisms.wide(people, budget=Budget(epsilon=arguments.epsilon, delta=arguments.delta))
     stop_if_interrupted(release)
     synthetic = release.synthetic_data()
     shown = f"ε = {float(arguments.epsilon):g}, δ = {float(arguments.delta):g}".replace("e-0", "e-")
     title = f"The people of the Titanic, real and private synthetic ({shown})"
-    lines = [title, "", *demo.table_lines(synthetic, unsafe_data=people), ""]
-    lines += release.report().splitlines()
-    show(lines)
+    facts = Facts(release)
+    quality = facts.quality and facts.quality.of_records(synthetic)
+    rows = [*promise_rows(facts), *quality_rows(quality)]
+    errors, names = demo.errors(release, synthetic), demo.titles(release)
+    lines = [title, "", *demo.table_lines(synthetic, errors, names, unsafe_data=people), ""]
     try:
-        picture = demo.draw(synthetic, title, unsafe_data=people)
+        picture: str | None = str(demo.draw(synthetic, title, errors, names, unsafe_data=people))
+        told = f"picture: {picture}"
     except ImportError:
-        show(['picture: needs matplotlib; pip install "pypgm[plot]"'])
-    else:
-        show([f"picture: {picture}"])
+        picture, told = None, 'picture: needs matplotlib; pip install "pypgm[plot]"'
+    files = {"files": {"picture": picture}}
+    present(arguments, facts.to_dict() | files, [*lines, *laid_out(rows, terminal_width()), told])

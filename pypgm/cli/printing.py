@@ -1,13 +1,20 @@
-"""Lines for people: whatever is in a name, a label or a path, each stays one line of printable characters."""
+"""Lines for people, and JSON for programs: whatever is in a name, a label or a path, a terminal obeys none of it."""
 
 from __future__ import annotations
 
+import json
+import math
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
 
-from pypgm.terminal import escaped
+from pypgm._core import __version__
+from pypgm.terminal import escaped, escaped_json
 
-__all__ = ["show", "tell"]
+if TYPE_CHECKING:
+    import argparse
+
+__all__ = ["json_text", "present", "show", "tell"]
 
 
 def show(lines: Iterable[str]) -> None:
@@ -18,3 +25,31 @@ def show(lines: Iterable[str]) -> None:
 def tell(lines: Iterable[str]) -> None:
     """Write lines to the standard error."""
     sys.stderr.write("".join(f"{escaped(line)}\n" for line in lines))
+
+
+def json_text(verb: str, facts: dict[str, Any]) -> str:
+    """Return facts as JSON: one object, with the verb and the version in front."""
+    whole = _finite({"verb": verb, "pypgm": __version__, **facts})
+    return escaped_json(json.dumps(whole, ensure_ascii=False, indent=1, allow_nan=False)) + "\n"
+
+
+def present(
+    arguments: argparse.Namespace,
+    facts: dict[str, Any],
+    lines: Iterable[str],
+    write: Callable[[Iterable[str]], None] = show,
+) -> None:
+    """Write facts as JSON to the standard output where --json asks for it, else the lines that say the same."""
+    if arguments.json:
+        sys.stdout.write(json_text(arguments.verb, facts))
+    else:
+        write(lines)
+
+
+def _finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
+    """Return what JSON can hold: a number that is not finite is null."""
+    if isinstance(value, dict):
+        return {str(name): _finite(own) for name, own in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(own) for own in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

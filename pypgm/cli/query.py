@@ -5,18 +5,18 @@ from __future__ import annotations
 import argparse
 import io
 import itertools
-import json
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, clique_named, evidence_given, model_in
 from pypgm.cli.claim import Claim
+from pypgm.cli.printing import json_text
 from pypgm.data.files import replacing_text, write_rows
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.report import cells
-from pypgm.terminal import escaped, escaped_json
+from pypgm.terminal import aligned, escaped, label_text, terminal_width
 
 if TYPE_CHECKING:
     from pypgm.cli.arguments import Verbs
@@ -27,10 +27,12 @@ if TYPE_CHECKING:
 __all__ = ["add_to"]
 
 _ABOUT = """\
-Print marginals of a model as CSV or JSON: for each cell its expected number of records, and the error to expect of it,
-which is how far it may be from the records for the noise and for all that was not measured. Nothing is known of an
-attribute that was never measured: inf. Beside it stands what the answer rests on: measured, merged (only together with
-other values), unmeasured (the attributes were never measured together) or unknown.
+Print marginals of a model: for each cell its expected number of records, and the error to expect of it, which is how
+far it may be from the records for the noise and for all that was not measured. Nothing is known of an attribute that
+was never measured: inf. Beside it stands what the answer rests on: measured, merged (only together with other values),
+unmeasured (the attributes were never measured together) or unknown.
+
+In a terminal answers are a table, in which a missing value is "(missing)"; to a file or another program they are CSV.
 
 With --given it prints conditional probabilities instead. Any attributes can be asked for together, measured or not.
 
@@ -42,7 +44,7 @@ examples:
   pypgm query people.pgm age,sex income
   pypgm query people.pgm income --given sex=F --given age=30..40   (women from 30 to 40)
   pypgm query people.pgm age,sex --out age-sex.csv
-  pypgm query people.pgm age sex --format json
+  pypgm query people.pgm age sex --json
   pypgm query alarm.bif HYPOVOLEMIA --given CVP=LOW
 """
 
@@ -65,8 +67,9 @@ def add_to(commands: Verbs) -> None:
     query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv, .csv.gz or .json file")
     query.add_argument(
         "--format",
-        choices=["csv", "json"],
-        help="how answers are printed (default: csv, or json where --out ends in .json)",
+        choices=["table", "csv"],
+        help="how answers are printed (default: a table in a terminal, else csv; JSON with --json, or where --out ends "
+        "in .json)",
     )
 
 
@@ -99,22 +102,36 @@ def _query(arguments: argparse.Namespace) -> None:
         talks = sys.stderr.isatty()
         errors = [*model.expected_errors(cliques, evidence or None, draws=arguments.draws, progress=talks)]
         bases = [model.basis(tuple(dict.fromkeys([*clique, *evidence]))) for clique in cliques]
-    as_json = arguments.format == "json" or (arguments.format is None and (arguments.out or "").endswith(".json"))
     file = io.StringIO()  # written whole or not at all
-    if as_json:
+    is_file = arguments.out is not None
+    if arguments.json or (arguments.format is None and (arguments.out or "").endswith(".json")):
         tables = zip(answers, errors, bases, strict=True)
-        listed = [_json_table(*table, unit, evidence) for table in tables]
-        file.write(escaped_json(json.dumps(listed, ensure_ascii=False, indent=1)) + "\n")
+        file.write(json_text(arguments.verb, {"answers": [_json_table(*table, unit, evidence) for table in tables]}))
     else:
+        as_table = arguments.format == "table" or (arguments.format is None and not is_file and sys.stdout.isatty())
         for i, answer in enumerate(answers):
             file.write("\n" if i else "")
             rows = _rows(answer, unit, errors[i], bases[i])
-            write_rows(file, rows if arguments.out else (map(escaped, row) for row in rows))
-    if arguments.out is None:
+            if as_table:
+                file.write("".join(f"{line}\n" for line in _table_lines(rows, len(cliques[i]), unit, evidence)))
+            else:
+                write_rows(file, rows if is_file else (map(escaped, row) for row in rows))
+    if not is_file:
         sys.stdout.write(file.getvalue())
         return
     with Claim(arguments.out), replacing_text(arguments.out) as out:
         out.write(file.getvalue())
+
+
+def _table_lines(rows: Iterable[Sequence[str]], n_names: int, unit: str, evidence: Evidence) -> list[str]:
+    """Return an answer as a person reads it, under what is known."""
+    known = [f"given {a} = {' or '.join(map(label_text, values))}" for a, values in dict(evidence).items()]
+    header, *cells_ = rows
+    number = "{:,.1f}" if unit == "count" else "{:.4f}"
+    shown = [header] + [
+        [*map(label_text, row[:n_names]), number.format(float(row[n_names])), *row[n_names + 1 :]] for row in cells_
+    ]
+    return [*map(escaped, known), *aligned(shown, terminal_width(), numbers=(n_names, n_names + 1))]
 
 
 def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, evidence: Evidence) -> dict[str, Any]:

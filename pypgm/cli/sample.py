@@ -12,12 +12,13 @@ from pypgm.cli.arguments import (
     add_verb,
     as_rows,
     as_seed,
+    check_json_alone,
     check_places,
     check_rows,
     evidence_given,
 )
 from pypgm.cli.claim import Claim
-from pypgm.cli.printing import tell
+from pypgm.cli.printing import present, tell
 from pypgm.data import write_table
 from pypgm.numeric import as_generator
 from pypgm.release import Release, load
@@ -67,6 +68,7 @@ def add_to(commands: Verbs) -> None:
 
 def _sample(arguments: argparse.Namespace) -> None:
     check_places([arguments.release], [arguments.out], TABLES)
+    check_json_alone(arguments)
     found = load(arguments.release)
     release = found if isinstance(found, Release) else None
     model = found.model if isinstance(found, Release) else found
@@ -81,8 +83,9 @@ def _sample(arguments: argparse.Namespace) -> None:
         draws = as_generator(arguments.seed)
         records = (release or model).synthetic_data(rows, draws, evidence=evidence)
         write_table(records, arguments.out, schema, draws, layout=layout)
-    if not arguments.quiet:
-        tell([f"wrote {records.n_records:,} records to {arguments.out}"])
+    if arguments.json or not arguments.quiet:
+        facts = {"records": records.n_records, "files": {"records": arguments.out}}
+        present(arguments, facts, [f"wrote {records.n_records:,} records to {arguments.out}"], tell)
 
 
 def _expected(model: ReleasedModel, evidence: Mapping[str, Sequence[Label]]) -> int:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from pypgm.cli.arguments import add_dialect, add_table, add_verb, check_places, dialect
 from pypgm.cli.claim import Claim
-from pypgm.cli.printing import tell
+from pypgm.cli.printing import present, tell
 from pypgm.data.draft import draft_schema
 from pypgm.data.files import replacing_text
 from pypgm.data.typed_draft import draft_text
@@ -24,6 +24,7 @@ Draft the schema of a table, to be edited. The draft comes from the records and 
 read from them it has a warning. Replace it by what is publicly known, delete the warning, and give the file to
 pypgm synth --schema. Columns that have about a value of their own for each record are dropped.
 """
+_SUMMARY = "draft the schema of a table (not private)"
 _EXAMPLES = """\
 example:
   pypgm schema init people.csv --out schema.json
@@ -32,7 +33,7 @@ example:
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
-    schema = add_verb(commands, "schema", _init, summary="draft the schema of a table (not private)", about=_ABOUT)
+    schema = add_verb(commands, "schema", _init, summary=_SUMMARY, about=_ABOUT, has_json=False)
     steps = schema.add_subparsers(metavar="COMMAND", required=True)
     init = add_verb(steps, "init", _init, summary="draft a schema from a table", about=_ABOUT, examples=_EXAMPLES)
     init.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz, .parquet or .duckdb file")
@@ -45,6 +46,9 @@ def _init(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
         check_places([arguments.table], [arguments.out], (".json", ".yaml", ".yml"))
     draft = draft_schema(arguments.table, table=arguments.duckdb_table, **dialect(arguments))
+    if arguments.json and arguments.out is None:
+        present(arguments, {"schema": draft}, ())
+        return
     text = draft_text(draft)
     if arguments.out is None:
         sys.stdout.write(text)
@@ -55,4 +59,4 @@ def _init(arguments: argparse.Namespace) -> None:
     lines = [f"wrote {arguments.out}, NOT private: edit what has a warning: {', '.join(warned)}"]
     lines += [f"warning: {draft['warning']}"] if "warning" in draft else []
     lines += [f"dropped: {name}, {why}" for name, why in draft.get("drop", {}).items()]
-    tell(lines)
+    present(arguments, {"schema": draft, "files": {"schema": arguments.out}}, lines, tell)

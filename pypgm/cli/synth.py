@@ -17,27 +17,31 @@ from pypgm.cli.arguments import (
     add_verb,
     as_rows,
     as_seconds,
+    check_json_alone,
     check_places,
     check_rows,
     reading,
     schema_in,
 )
 from pypgm.cli.claim import Claim
-from pypgm.cli.printing import tell
+from pypgm.cli.printing import json_text, tell
 from pypgm.cli.release_file import Place, default_place
 from pypgm.cli.stopping import STOPPING
+from pypgm.cli.told import ledger_text, promise_rows, quality_rows, warning_lines
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import write_table
-from pypgm.data.unsettled import OpenSet
 from pypgm.domain import listed
+from pypgm.reporting.facts import Facts, quality_dict
+from pypgm.reporting.words import records_text
+from pypgm.terminal import laid_out, terminal_width
 
 if TYPE_CHECKING:
     import argparse
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from pypgm.cli.arguments import Verbs
-    from pypgm.data import Schema
+    from pypgm.data import Dataset, Schema
     from pypgm.domain import Domain
     from pypgm.release import Release
 
@@ -64,7 +68,6 @@ examples:
   pypgm synth people.csv --schema schema.json --epsilon 1 --delta 1e-9 --out synthetic.csv \\
       --mechanism hdmm --workload up-to-2
 """
-_WARNING = "warning: "  # how a line begins that is shown in any case
 
 
 def add_to(commands: Verbs) -> None:
@@ -104,6 +107,7 @@ def add_to(commands: Verbs) -> None:
     )
     add_reading(synth)
     synth.add_argument("--time-limit", metavar="SECONDS", type=as_seconds, help="end the estimate after so long")
+    synth.add_argument("--ledger", action="store_true", help="tell what the budget was spent on, draw by draw")
     synth.add_argument("--quiet", action="store_true", help="no progress and no summary, only warnings")
 
 
@@ -117,6 +121,7 @@ class PaidError(Exception):
 
 def _synth(arguments: argparse.Namespace) -> None:
     check_places([arguments.table, arguments.schema], [arguments.out], TABLES)
+    check_json_alone(arguments)
     file = arguments.model or default_place(arguments.table, arguments.out)
     check_places([arguments.table, arguments.schema, arguments.out], [file])
     schema = schema_in(arguments.schema)
@@ -136,9 +141,10 @@ def _synth(arguments: argparse.Namespace) -> None:
             write_table(synthetic, arguments.out, release.schema, layout=release.layout)
         except (Exception, KeyboardInterrupt) as error:
             raise PaidError(error, kept, release.guarantee, _way_on(arguments, kept)) from error
-    lines = [*_summary(release, schema, synthetic.n_records), f"wrote {arguments.out}", f"wrote {kept}"]
-    shown = [line for line in lines if line.startswith(_WARNING)] if arguments.quiet else lines
-    tell(shown)
+    if arguments.quiet and not arguments.json:
+        tell(_warnings(Facts(release), schema))
+    else:
+        _present(arguments, Facts(release, progress=_talks(arguments)), schema, synthetic, kept)
 
 
 def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
@@ -148,28 +154,50 @@ def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
     return f"; go on with: {shlex.join(words)}"
 
 
-def _summary(release: Release, schema: Schema, n_records: int) -> list[str]:
-    """Return what a reader is to know of a release and of the schema it was made by, as lines."""
-    report = release.report().splitlines()
-    report[2:2] = [f"synthetic records: {n_records:,}", *_found_lines(release, schema)]
-    if schema.warned:
-        still = f"a draft's warnings are still in the schema, of {listed(schema.warned)}"
-        report.insert(2, f"{_WARNING}{still}: what was read from the records is not protected")
-    return report
+def _present(arguments: argparse.Namespace, facts: Facts, schema: Schema, synthetic: Dataset, kept: Path) -> None:
+    """Tell what was made: as JSON on the standard output, or to a person beside it."""
+    quality = facts.quality and facts.quality.of_records(synthetic)
+    if arguments.json:
+        told = facts.to_dict(ledger=arguments.ledger) | {"quality": quality_dict(quality)}
+        told["warnings"] += _draft_warnings(schema)
+        files = {"records": arguments.out, "release": str(kept)}
+        told |= {"synthetic_records": synthetic.n_records, "files": files}
+        sys.stdout.write(json_text(arguments.verb, told))
+        return
+    width = terminal_width()
+    real = records_text(facts.release.model.total, is_public=facts.release.privacy.total_is_public)
+    rows = [
+        *promise_rows(facts),
+        ("records", f"{synthetic.n_records:,} synthetic, of {real}"),
+        *quality_rows(quality),
+        ("lost", "; ".join(facts.losses.sentences()) or "nothing that the schema says: each value is as it was"),
+        ("files", f"{arguments.out}  the synthetic records"),
+        ("", f"{kept}  the release, as public as they are: more records, any answer"),
+        ("next", shlex.join(["pypgm", "compare", str(kept), arguments.table, "--unsafe"])),
+        ("", shlex.join(["pypgm", "info", str(kept)])),
+    ]
+    ledger = ledger_text(facts, width) if arguments.ledger else []
+    tell([*_warnings(facts, schema), *laid_out(rows, width), *ledger])
 
 
-def _found_lines(release: Release, schema: Schema) -> Iterator[str]:
-    """Yield what was found of each open set, and how many records have another value, by the release alone."""
-    for name, column in schema.open.items():
-        if isinstance(column, OpenSet) and release.schema is not None:
-            found = release.schema.columns[name]
-            share = release.project(name).values[found.other_code] / max(release.model.total, 1e-300)
-            yield f"open column {name!r}: {found.n_values:,} values found; {column.other!r} is {share:.1%} of records"
+def _warnings(facts: Facts, schema: Schema) -> list[str]:
+    """Return what is shown in any case."""
+    return warning_lines([*_draft_warnings(schema), *facts.warnings])
+
+
+def _draft_warnings(schema: Schema) -> list[str]:
+    if not schema.warned:
+        return []
+    still = f"a draft's warnings are still in the schema, of {listed(schema.warned)}"
+    return [f"{still}: what was read from the records is not protected"]
+
+
+def _talks(arguments: argparse.Namespace) -> bool:
+    return sys.stderr.isatty() and not arguments.quiet
 
 
 def _prepared(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
     """Read the table, and return what spends the budget on it."""
-    talks = sys.stderr.isatty() and not arguments.quiet
     asked = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
     return prepared(
         arguments.table,
@@ -179,7 +207,7 @@ def _prepared(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Rel
         mechanism=arguments.mechanism,
         neighbours=arguments.neighbours,
         reading=reading(arguments) | {"table": arguments.duckdb_table},
-        options={"workload": asked, "time_limit": arguments.time_limit, "progress": talks},
+        options={"workload": asked, "time_limit": arguments.time_limit, "progress": _talks(arguments)},
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.inference.folding import Folding
 
-__all__ = ["Basis", "basis", "expected_errors", "expected_total_variation"]
+__all__ = ["Basis", "Expectation", "basis", "expectation", "expected_errors", "expected_total_variation"]
 
 Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
@@ -67,29 +67,54 @@ def _of_measurement(folding: Folding, m: LinearMeasurement, clique: Clique) -> B
     return "merged" if both > np.unique(query.groups).size else "measured"  # a group lies in one cell of the clique
 
 
+class Expectation(NamedTuple):
+    """What is to be expected of answers, seen on made-up tables.
+
+    Attributes
+    ----------
+    errors : list of Factor
+        Of each count of each clique, as `expected_errors` gives them.
+    distances : ndarray, shape (tables, cliques)
+        Total variation distances between answers and records, 0 .. 1, one row for each made-up table.
+    answers : list of Factor
+        Of the model.
+    """
+
+    errors: list[Factor]
+    distances: NDArray[np.float64]
+    answers: list[Factor]
+
+
 def expected_errors(asked: Simulation) -> list[Factor]:
     """Return a table of expected errors for each clique; see `Model.expected_error`."""
+    return expectation(asked).errors
+
+
+def expectation(asked: Simulation) -> Expectation:
+    """Return the expected errors of counts, and the distances between whole tables, from the same made-up tables."""
     model, cliques, clock = asked.model, asked.cliques, asked.clock
     checked_integer("draws", asked.draws, 2)
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
     rest_on = [basis(model, c) for c in cliques]
     found = asked.answers(model)
     seen = [_Errors(model.domain.size(c)) for c in cliques]
-    done = 0
+    distances = []
     for estimated, true in _worlds(asked):
-        done += 1
+        distances.append(_distances(estimated, true))
         for own, a, t in zip(seen, estimated, true, strict=True):
             own.add(a, t)
+    done = len(distances)
     if done < 2 and clock.over:
         raise TimeoutError(f"two estimates of made-up records take longer than time_limit={clock.time_limit:g}")
     if done < 2:  # hardly a made-up table has records with the evidence: nothing is known
-        return [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in found]
+        unknown = [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in found]
+        return Expectation(unknown, np.ones((1, len(cliques))), found)
     hidden = [0.0] * len(cliques) if asked.evidence else _hidden(model, found)
     errors = []
     for own, table, more, rests_on in zip(seen, found, hidden, rest_on, strict=True):
         error = np.hypot(_inflation(done) * np.sqrt(own.squared(table.datavector(), done)), more)
         errors.append(Factor(table.domain, np.full(error.size, np.inf) if rests_on == "unknown" else error))
-    return errors
+    return Expectation(errors, np.hypot(distances, _in_all(model, hidden)), found)
 
 
 def _hidden(model: EstimatedModel, tables: Sequence[Factor]) -> list[NDArray[np.float64] | float]:
@@ -149,15 +174,22 @@ def expected_total_variation(
     """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
     draws = checked_integer("draws", draws, 1)
     asked = Simulation(model, cliques, None, draws, as_generator(0), clock)
-    found = []
-    for estimated, true in _worlds(asked):
-        shares = ((a / max(a.sum(), 1.0), t / max(t.sum(), 1.0)) for a, t in zip(estimated, true, strict=True))
-        found.append([0.5 * np.abs(a - t).sum() for a, t in shares])
+    found = [_distances(estimated, true) for estimated, true in _worlds(asked)]
     if not found:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")
     hidden = _hidden(model, asked.answers(model))
-    more = [0.5 * _ABSOLUTE * np.sum(own) / max(model.total, 1.0) for own in hidden]
-    return np.asarray(np.hypot(np.mean(found, axis=0), more))
+    return np.asarray(np.hypot(np.mean(found, axis=0), _in_all(model, hidden)))
+
+
+def _distances(estimated: Sequence[NDArray[np.float64]], true: Sequence[NDArray[np.float64]]) -> list[float]:
+    """Return the total variation distance of each answer from the records."""
+    shares = ((a / max(a.sum(), 1.0), t / max(t.sum(), 1.0)) for a, t in zip(estimated, true, strict=True))
+    return [0.5 * float(np.abs(a - t).sum()) for a, t in shares]
+
+
+def _in_all(model: EstimatedModel, hidden: Sequence[NDArray[np.float64] | float]) -> list[float]:
+    """Return what dependence that was not measured adds to the total variation distance of each table."""
+    return [0.5 * _ABSOLUTE * float(np.sum(own)) / max(model.total, 1.0) for own in hidden]
 
 
 def _worlds(asked: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:

@@ -1,0 +1,265 @@
+"""Two tables side by side: how far each column and each pair is apart, means, quantiles, missing values, one score.
+
+What is compared are values as files have them, so that what a release has made of them, bins and "other", counts too.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import itertools
+import math
+import re
+from collections import Counter
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from pypgm.data.bins import UnreadableError
+from pypgm.data.dates import Date, iso_date
+from pypgm.data.numbers import as_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pypgm.data import Schema
+
+__all__ = ["ColumnPair", "TableComparison", "compare_tables"]
+
+_BINS = 20  # of a column of numbers, each of about as many records of the first table
+_POOLED = 20  # values of a column in a pair: the most frequent ones, all others are one
+_MOST_PAIRS = 5000
+_EMPTY = frozenset({"", "nan", "na", "n/a", "null", "none", "nat", "?"})
+_GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
+_FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
+_QUANTILES = (0.05, 0.5, 0.95)
+_EXPECTED = math.sqrt(2 / math.pi)  # the mean absolute value of a standard normal
+
+Kind = Literal["number", "date", "text"]
+Both = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnPair:
+    """One column of two tables.
+
+    Attributes
+    ----------
+    name : str
+    kind : {"number", "date", "text"}
+        What its values are in the first table.
+    points : float
+        Percentage of the records of one table that would have to change to agree with the other.
+    chance : float
+        The same of two tables of these sizes, drawn from the same people.
+    missing : tuple of float
+        Share of missing values in each, 0 .. 1.
+    distinct : tuple of int
+        How many values each has.
+    mean : tuple of float, optional
+        Of numbers.
+    quantiles : tuple of tuple of float, optional
+        5 %, the median and 95 % of each, of numbers; of dates as days since 1970.
+    """
+
+    name: str
+    kind: Kind
+    points: float
+    chance: float
+    missing: Both
+    distinct: tuple[int, int]
+    mean: Both | None = None
+    quantiles: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class TableComparison:
+    """How far two tables are apart. It is as private as they are.
+
+    Attributes
+    ----------
+    records : tuple of int
+        How many each has.
+    columns : tuple of ColumnPair
+        Those that both have, in the order of the first.
+    pairs : mapping of (str, str) to (float, float)
+        Percentage of the records that would have to change for two columns together, and that of mere chance.
+    only : tuple of tuple of str
+        Columns that one has, and the other has not.
+    """
+
+    records: tuple[int, int]
+    columns: tuple[ColumnPair, ...]
+    pairs: Mapping[tuple[str, str], Both]
+    only: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @property
+    def column_score(self) -> float:
+        """100 less the mean of the columns' points."""
+        return 100.0 - float(np.mean([c.points for c in self.columns]))
+
+    @property
+    def pair_score(self) -> float:
+        """100 less the mean of the pairs' points; of a single column its own."""
+        return 100.0 - float(np.mean([p for p, _ in self.pairs.values()])) if self.pairs else self.column_score
+
+    @property
+    def score(self) -> float:
+        """The mean of both scores: 100 where the tables agree in all columns and pairs."""
+        return (self.column_score + self.pair_score) / 2
+
+
+def compare_tables(
+    first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]], schema: Schema | None = None
+) -> TableComparison:
+    """Compare two tables of texts, column by column and pair by pair.
+
+    Parameters
+    ----------
+    first : mapping of str to sequence of str
+        The real table: its values say what is a number or a date, and where bins lie.
+    second : mapping of str to sequence of str
+        The synthetic one.
+    schema : Schema, optional
+        Says which texts are missing values, and how dates are written.
+
+    Raises
+    ------
+    ValueError
+        If they have no column in common, or one has no records.
+
+    Examples
+    --------
+    >>> found = compare_tables({"a": ["x", "y"], "b": ["1", "2"]}, {"a": ["x", "x"], "b": ["1", ""]})
+    >>> [(c.name, c.kind, c.points, c.missing[1]) for c in found.columns], found.pairs["a", "b"][0]
+    ([('a', 'text', 50.0, 0.0), ('b', 'number', 50.0, 0.5)], 50.0)
+    """
+    names = [name for name in first if name in second]
+    if not names:
+        raise ValueError("the tables have no column in common")
+    sizes = len(first[names[0]]), len(second[names[0]])
+    if not min(sizes):
+        raise ValueError("a table without records is like no other")
+    columns = [_Column(name, first[name], second[name], schema) for name in names]
+    pairs = {}
+    step = max(1, -(-math.comb(len(columns), 2) // _MOST_PAIRS))
+    for a, b in itertools.islice(itertools.combinations(columns, 2), 0, None, step):
+        n = b.n_pooled
+        codes = [pa * n + pb for pa, pb in zip(a.pooled, b.pooled, strict=True)]
+        pairs[a.name, b.name] = _apart(codes, a.n_pooled * n)
+    only = tuple(n for n in first if n not in second), tuple(n for n in second if n not in first)
+    return TableComparison(sizes, tuple(column.pair() for column in columns), pairs, only)
+
+
+class _Column:
+    """One column of both tables as codes: bins of numbers, or values; the last code is for missing ones."""
+
+    def __init__(self, name: str, first: Sequence[str], second: Sequence[str], schema: Schema | None) -> None:
+        self.name = name
+        declared = None if schema is None else schema.columns.get(name)
+        nulls = _EMPTY if declared is None else {text.strip().casefold() for text in declared.nulls} | {""}
+        self.texts = [
+            np.array([t if (t := text.strip()).casefold() not in nulls else "" for text in column], dtype=object)
+            for column in (first, second)
+        ]
+        distinct = [set(own.tolist()) - {""} for own in self.texts]
+        self.distinct = len(distinct[0]), len(distinct[1])
+        formats = [declared.format] if isinstance(declared, Date) and declared.format else _FORMATS
+        self.kind, read = _kind(distinct[0], formats)
+        self.missing = tuple(float(np.mean(own == "")) for own in self.texts)
+        self.values: list[NDArray[np.float64]] = []
+        if read is None:
+            self.codes, self.n_codes = self._coded()
+        else:
+            places = {text: read(text) for text in distinct[0] | distinct[1]} | {"": math.nan}
+            self.values = [np.array([places[t] for t in own.tolist()], dtype=np.float64) for own in self.texts]
+            self.codes, self.n_codes = self._binned()
+        self.pooled, self.n_pooled = _pooled(self.codes, self.n_codes)
+
+    def _coded(self) -> tuple[list[NDArray[np.int64]], int]:
+        """Return the code of each text, those of the second table alone too."""
+        book = {text: i for i, text in enumerate(dict.fromkeys(t for own in self.texts for t in own.tolist()))}
+        return [np.array([book[t] for t in own.tolist()], dtype=np.int64) for own in self.texts], len(book)
+
+    def _binned(self) -> tuple[list[NDArray[np.int64]], int]:
+        """Return the bin of each number by quantiles of the first table: 0 is missing, 1 is no number at all."""
+        values, counts = np.unique(self.values[0][np.isfinite(self.values[0])], return_counts=True)
+        starts = values if values.size <= _BINS else _starts(values, counts)
+        codes = []
+        for numbers, texts in zip(self.values, self.texts, strict=True):
+            # A number between two of few values is neither of them.
+            found = np.searchsorted(starts, numbers, side="right") + 2
+            if values.size <= _BINS:
+                found = np.where(np.isin(numbers, values), found, 1)
+            codes.append(np.where(texts == "", 0, np.where(np.isnan(numbers), 1, found)))
+        return codes, starts.size + 3
+
+    def pair(self) -> ColumnPair:
+        points, chance = _apart(self.codes, self.n_codes)
+        told = self.name, self.kind, points, chance, (self.missing[0], self.missing[1]), self.distinct
+        there = [v[np.isfinite(v)] for v in self.values]
+        if not there or not min(v.size for v in there):
+            return ColumnPair(*told)
+        means = (float(there[0].mean()), float(there[1].mean())) if self.kind == "number" else None
+        quantiles = [tuple(float(q) for q in np.quantile(v, _QUANTILES)) for v in there]
+        return ColumnPair(*told, means, (quantiles[0], quantiles[1]))
+
+
+def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return where bins begin: each of about as many records, and a value that many records have in one of its own."""
+    heaps = np.flatnonzero(counts * _BINS >= counts.sum())
+    rest = np.delete(np.arange(values.size), heaps)
+    ranks = np.cumsum(counts[rest]) - 1
+    steps = np.searchsorted(ranks, np.arange(_BINS) / _BINS * (ranks[-1] + 1))
+    after = heaps[heaps + 1 < values.size] + 1
+    chosen = np.unique(np.concatenate([[0], heaps, after, rest[steps]]))
+    return np.asarray(values[chosen], dtype=np.float64)
+
+
+def _kind(distinct: set[str], formats: Sequence[str]) -> tuple[Kind, Callable[[str], float] | None]:
+    """Return what the values of a column are, and what reads one as a number: NaN if it is none."""
+    numbers = {text: _number(text) for text in distinct}
+    if distinct and not any(math.isnan(n) for n in numbers.values()):
+        return "number", _number
+    for written in ("", *formats):
+        if distinct and not any(math.isnan(_day(text, written)) for text in distinct):
+            return "date", partial(_day, written=written)
+    return "text", None
+
+
+def _number(text: str) -> float:
+    with contextlib.suppress(UnreadableError):
+        found = as_number(text.replace(",", "") if _GROUPED.fullmatch(text) else text)
+        return found if math.isfinite(found) else math.nan
+    return math.nan
+
+
+def _day(text: str, written: str) -> float:
+    """Return the days since 1970 of a date, in ISO form or as it is written."""
+    with contextlib.suppress(ValueError):
+        found = datetime.datetime.strptime(text, written).date() if written else iso_date(text)
+        return float(found.toordinal() - datetime.date(1970, 1, 1).toordinal())
+    return math.nan
+
+
+def _pooled(codes: Sequence[NDArray[np.int64]], n_codes: int) -> tuple[list[NDArray[np.int64]], int]:
+    """Return codes of the most frequent values of the first table, and one for all others."""
+    if n_codes <= _POOLED + 3:
+        return list(codes), n_codes
+    most = [code for code, _ in Counter(codes[0].tolist()).most_common(_POOLED)]
+    book = np.full(n_codes, len(most))
+    book[most] = np.arange(len(most))
+    return [book[own] for own in codes], len(most) + 1
+
+
+def _apart(codes: Sequence[NDArray[np.int64]], n_codes: int) -> Both:
+    """Return the percentage of records to change, and that of two samples of the same people."""
+    counts = [np.bincount(own, minlength=n_codes) for own in codes]
+    shares = [own / own.sum() for own in counts]
+    both = sum(counts) / sum(own.sum() for own in counts)
+    noise = np.sqrt(both * (1 - both) * sum(1 / own.sum() for own in counts))
+    return 50.0 * float(np.abs(shares[0] - shares[1]).sum()), 50.0 * _EXPECTED * float(noise.sum())

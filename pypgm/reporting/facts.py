@@ -1,0 +1,120 @@
+"""What is to be said of a release, computed once: for a terminal, a program or a page."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from pypgm.report import weakness_lines
+from pypgm.reporting.losses import Losses, losses_of
+from pypgm.reporting.quality import Kind, Quality, quality_of
+from pypgm.reporting.shares import Share, budget_shares, law_text
+from pypgm.reporting.words import odds, promise
+
+if TYPE_CHECKING:
+    from pypgm.domain import Clique
+    from pypgm.release import Release
+
+__all__ = ["Facts", "quality_dict"]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """A release, and what follows from it.
+
+    Parameters
+    ----------
+    release : Release
+    most_pairs : int
+        Pairs of columns whose quality is looked at.
+    progress : bool
+        Whether looking at them is shown on standard error.
+    """
+
+    release: Release
+    most_pairs: int = 100
+    progress: bool = False
+
+    @cached_property
+    def promise(self) -> str:
+        """What is guaranteed, in one sentence."""
+        if self.release.not_private:
+            return self.release.guarantee
+        return promise(self.release.ledger)
+
+    @cached_property
+    def quality(self) -> Quality | None:
+        """How far its answers may be from the records, where it is known."""
+        return quality_of(self.release.model, self.most_pairs, progress=self.progress)
+
+    @cached_property
+    def losses(self) -> Losses:
+        """What the table lost."""
+        return losses_of(self.release.model, self.release.schema)
+
+    @cached_property
+    def shares(self) -> list[Share]:
+        """What the budget was spent on."""
+        return budget_shares(self.release.ledger, self.release.measurements)
+
+    @cached_property
+    def warnings(self) -> list[str]:
+        """What a reader has to be warned of."""
+        return [*weakness_lines(self.release.ledger.budget), *(self.quality.warnings if self.quality else ())]
+
+    def to_dict(self, *, ledger: bool = False) -> dict[str, Any]:
+        """Return the facts as JSON holds them; `ledger` adds every charge."""
+        release, budget, lost = self.release, self.release.ledger.budget, self.losses
+        epsilon, delta = budget.epsilon, budget.delta or budget.reserved_delta
+        return {
+            "guarantee": release.guarantee,
+            "epsilon": None if epsilon is None else float(epsilon),
+            "delta": float(delta or 0),
+            "rho": float(budget.limit) if budget.unit == "rho" else None,
+            "odds": odds(release.ledger),
+            "not_private": release.not_private,
+            "protects": release.privacy.sentence,
+            "neighbours": release.privacy.neighbours,
+            "records_per_person": release.privacy.records_per_person,
+            "mechanism": release.mechanism,
+            "version": release.version,
+            "records": float(release.model.total),
+            "records_are_public": release.privacy.total_is_public,
+            "columns": {a: release.model.domain.size((a,)) for a in release.model.domain},
+            "quality": quality_dict(self.quality),
+            "lost": {name: list(v) if isinstance(v, tuple) else dict(v) for name, v in lost._asdict().items()},
+            "budget": [_share_dict(share, laws=ledger) for share in self.shares],
+            "warnings": [line.removeprefix("warning: ") for line in self.warnings],
+        }
+
+
+def quality_dict(quality: Quality | None) -> dict[str, Any] | None:
+    """Return a quality as JSON holds it: percentage points, and half of the interval that holds nine in ten."""
+    if quality is None:
+        return None
+
+    def told(kind: Kind) -> dict[str, Any]:
+        each = quality.of(kind)
+        mean = quality.mean(kind) if each else None
+        return {
+            "points": mean and mean.points,
+            "bar": mean and mean.bar,
+            "each": [_far_dict(quality, clique, points) for clique, points in each.items()],
+        }
+
+    column, records = quality.largest_error
+    return {
+        "columns": told("columns"),
+        "pairs": {**told("pairs"), "all": quality.n_pairs},
+        "largest_error": {"column": column[0], "records": records},
+    }
+
+
+def _far_dict(quality: Quality, clique: Clique, points: float) -> dict[str, Any]:
+    return {"columns": list(clique), "points": points, "bar": quality.bar(clique), "basis": quality.basis[clique]}
+
+
+def _share_dict(share: Share, *, laws: bool) -> dict[str, Any]:
+    told: dict[str, Any] = {"purpose": share.purpose, "share": float(share.share)}
+    return told | ({"charges": [{"law": law_text(c), **c.to_dict()} for c in share.lines]} if laws else {})

@@ -1,0 +1,105 @@
+"""What a table lost on its way into a release: detail, columns, and values that became "other"."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from pypgm.data.bins import Binned
+from pypgm.data.dates import Date
+from pypgm.data.numbers import Integer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from pypgm.data import Schema
+    from pypgm.data.columns import Column
+    from pypgm.models.stored_model import ReleasedModel
+
+__all__ = ["Losses", "losses_of"]
+
+
+class Losses(NamedTuple):
+    """What a table lost, by its schema and what was released.
+
+    Attributes
+    ----------
+    coarsened : mapping of str to str
+        Columns whose values are known as bins alone, and in how many.
+    cut : mapping of str to str
+        Columns of numbers or dates beyond whose bounds values were moved, or have become missing or "other".
+    other : mapping of str to float
+        Columns in which values became "other", and the share of records that have it, 0 .. 1, by the release.
+    kept : mapping of str to int
+        How many values those columns have besides.
+    dropped : tuple of str
+        Columns that were left out.
+    """
+
+    coarsened: Mapping[str, str]
+    cut: Mapping[str, str]
+    other: Mapping[str, float]
+    kept: Mapping[str, int]
+    dropped: tuple[str, ...]
+
+    def sentences(self) -> list[str]:
+        """Return what was lost in words; what is not said was kept as it is.
+
+        Examples
+        --------
+        >>> Losses({"age": "10 bins"}, {}, {"city": 0.253}, {"city": 16}, ("name",)).sentences()
+        ['coarsened: age (10 bins)', '"other": city (25 % of records; 16 values kept)', 'left out: name']
+        """
+        found = []
+        if self.coarsened:
+            found.append(f"coarsened: {_listed(self.coarsened)}")
+        if self.cut:
+            found.append(f"beyond their bounds: {_listed(self.cut)}")
+        if self.other:
+            told = {n: f"{_percent(s)} of records; {self.kept[n]:,} values kept" for n, s in self.other.items()}
+            found.append(f'"other": {_listed(told)}')
+        if self.dropped:
+            found.append(f"left out: {', '.join(self.dropped)}")
+        return found
+
+
+def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
+    """Return what a table lost; without a schema its values were codes, and nothing is known of what they stood for.
+
+    Parameters
+    ----------
+    model : GraphicalModel, RegionGraphModel or CountedNetwork
+    schema : Schema or None
+        Of the release: in it nothing is open any more.
+    """
+    if schema is None:
+        return Losses({}, {}, {}, {}, ())
+    columns = schema.columns
+    coarse = {name: bins for name, column in columns.items() if (bins := _bins(column))}
+    cut = {n: _moved(c) for n, c in columns.items() if isinstance(c, Binned) and c.outside != "refuse"}
+    total = max(model.total, 1e-300)
+    other = {
+        n: float(model.project(n).values[c.other_code]) / total for n, c in columns.items() if c.other_code is not None
+    }
+    return Losses(coarse, cut, other, {n: columns[n].n_values for n in other}, schema.drop)
+
+
+def _bins(column: Column) -> str:
+    """Return how many bins a column has where they are wider than its values; else nothing."""
+    if isinstance(column, Date):
+        return "" if column.resolution in {"day", "hour"} else f"by {column.resolution}"
+    if isinstance(column, Integer) and column.n_values == column.high - column.low + 1:
+        return ""
+    return f"{column.n_values:,} bins" if isinstance(column, Binned) else ""
+
+
+def _moved(column: Binned) -> str:
+    told = {"clip": "moved to the nearest bound", "null": "missing", "other": '"other"'}
+    return told[column.outside]
+
+
+def _listed(told: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} ({what})" for name, what in told.items())
+
+
+def _percent(share: float) -> str:
+    return f"{100 * share:.{0 if share >= 0.0995 else 1}f} %"

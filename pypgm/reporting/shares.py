@@ -1,0 +1,148 @@
+"""What a budget was spent on, as shares of it in words, with the law of each draw below."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+from pypgm.privacy.ledger_report import short
+from pypgm.privacy.measured_lines import measured_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from pypgm.estimation import LinearMeasurement
+    from pypgm.privacy.charge import Charge
+    from pypgm.privacy.ledger_report import LedgerReport
+
+__all__ = ["Share", "budget_shares", "law_text", "ledger_lines", "share_text"]
+
+_SETTLE, _QUANTILES = "settle / ", " / quantiles"
+_PURPOSES = {
+    "select": "choosing what to count",
+    "screen": "choosing what to count",
+    "bounds": "finding bounds",
+    "sample": "drawing a sample of the records",
+}
+_SIZES = {0: "counting all records", 1: "counting single columns", 2: "counting pairs of columns"}
+_LARGER = "counting groups of columns"
+_LONGEST = 40  # characters of a fraction that is shown exactly
+_LEFT = "not spent"
+
+
+@dataclass(frozen=True, slots=True)
+class Share:
+    """A part of a budget that was spent on one purpose.
+
+    Attributes
+    ----------
+    purpose : str
+        In words.
+    share : Fraction
+        Of the budget, 0 .. 1.
+    lines : tuple of Charge
+        The charges, in their order.
+    """
+
+    purpose: str
+    share: Fraction
+    lines: tuple[Charge, ...]
+
+
+def budget_shares(ledger: LedgerReport, measurements: Sequence[LinearMeasurement] = ()) -> list[Share]:
+    """Return what a budget was spent on, the largest share first, and at the end what was not spent of it.
+
+    Parameters
+    ----------
+    ledger : LedgerReport
+    measurements : sequence of LinearMeasurement
+        Of the release: they tell how many columns each charge counted together.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> data = pypgm.Dataset({"a": [0, 1, 1], "b": [0, 1, 0]}, pypgm.Domain({"a": 2, "b": 2}))
+    >>> release = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9)
+    >>> [share.purpose for share in budget_shares(release.ledger, release.measurements)]
+    ['counting single columns', 'counting pairs of columns', 'choosing what to count']
+    """
+    lines, limit = ledger.lines, ledger.budget.limit
+    numbers = measured_lines(measurements, ledger).of
+    cliques = {n: m.clique for n, m in zip(numbers, measurements, strict=True) if n is not None}
+    purposes: dict[str, list[Charge]] = defaultdict(list)
+    for i, line in enumerate(lines):
+        purposes[_purpose(line, len(cliques[i]) if i in cliques else None)].append(line)
+    found = [Share(p, sum((c.cost for c in own), Fraction(0)) / limit, tuple(own)) for p, own in purposes.items()]
+    found.sort(key=lambda share: -share.share)
+    left = ledger.remaining() / limit
+    return [*found, Share(_LEFT, left, ())] if left > Fraction(1, 10**6) else found
+
+
+def share_text(share: Fraction) -> str:
+    """Return a share of a budget in percent.
+
+    Examples
+    --------
+    >>> share_text(Fraction(1, 3)), share_text(Fraction(1, 3000)), share_text(Fraction(0))
+    ('33 %', '0.03 %', '0 %')
+    """
+    percent = 100 * float(share)
+    if 0 < percent < 0.01:
+        return "< 0.01 %"
+    return f"{percent:.{0 if percent >= 9.95 or percent == 0 else 1 if percent >= 0.995 else 2}f} %"
+
+
+def ledger_lines(ledger: LedgerReport, shares: Sequence[Share]) -> list[tuple[str, list[str]]]:
+    """Return each purpose with its share, and below it the exact law of its draws, equal ones together.
+
+    Parameters
+    ----------
+    ledger : LedgerReport
+    shares : sequence of Share
+        Its `budget_shares`.
+    """
+    unit = ledger.budget.unit
+    found = []
+    for share in shares:
+        alike: dict[str, list[Charge]] = defaultdict(list)
+        for line in share.lines:
+            alike[f"{line.on}: {law_text(line)}"].append(line)
+        laws = [
+            f"{text}; costs {unit} {_exact(own[0].cost)}{f', {len(own):,} times' if len(own) > 1 else ''}"
+            for text, own in alike.items()
+        ]
+        found.append((f"{share_text(share.share):>8}  {share.purpose}", laws))
+    return found
+
+
+def law_text(line: Charge) -> str:
+    """Return the law of a draw and its parameters, exactly where that is short.
+
+    Examples
+    --------
+    >>> from pypgm.privacy import Charge
+    >>> law_text(Charge("measure", "(age)", "discrete Gaussian", {"variance": 2, "squared_sensitivity": 1}))
+    'discrete Gaussian, variance 2, squared sensitivity 1'
+    """
+    law = "stated by the caller" if line.noise == "stated" else line.noise
+    told = [f"{name.replace('_', ' ')} {_exact(value)}" for name, value in line.parameters.items()]
+    return ", ".join([law, *told, *([f"delta {_exact(line.delta)}"] if line.delta else [])])
+
+
+def _exact(value: Fraction) -> str:
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"about {short(value)}"
+
+
+def _purpose(line: Charge, size: int | None) -> str:
+    """Return what a charge was for; `size` is how many columns it counted together, where that is known."""
+    _, settled, name = line.within.partition(_SETTLE)
+    if settled and name.endswith(_QUANTILES):
+        return f"finding the bins of {name.removesuffix(_QUANTILES)}"
+    if settled:
+        return f"finding the values of {name}"
+    if line.what == "measure":
+        return _LARGER if size is None else _SIZES.get(size, _LARGER)
+    return _PURPOSES.get(line.what, line.what)

@@ -1,0 +1,283 @@
+"""What commands say to whom the table belongs to: short, in words, as wide as the terminal; and JSON to programs."""
+
+from __future__ import annotations
+
+import json
+import re
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Budget, Domain, LinearMeasurement, Schema, cli, mechanisms
+from pypgm.data import Boolean, Categorical, Integer
+from pypgm.reporting.compared import compare_tables
+from pypgm.reporting.facts import Facts
+from pypgm.reporting.losses import losses_of
+from pypgm.reporting.quality import quality_of
+from pypgm.reporting.shares import budget_shares
+from pypgm.terminal import aligned, cells_wide, laid_out
+
+JARGON = ("clique", "rho", "sensitivity", "settle", "squared", "validated")
+SCHEMA = {
+    "columns": {
+        "age": {"kind": "integer", "low": 0, "high": 99, "width": 10},
+        "sex": ["F", "M"],
+        "member": {"kind": "boolean", "values": ["no", "yes"], "null": [""]},
+        "city": {"kind": "categorical", "values": ["Aba", "Bor"], "other": True},
+        "pay": {"kind": "integer", "low": 0, "high": 999, "bins": {"quantiles": 4, "share": 0.1}},
+    },
+    "drop": ["name"],
+}
+BUDGET = ["--epsilon", "2", "--delta", "1e-9"]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    rows = zip(
+        map(str, range(2000)),
+        map(str, rng.integers(20, 70, 2000)),
+        rng.choice(["F", "M"], 2000),
+        rng.choice(["no", "yes", ""], 2000),
+        rng.choice(["Aba", "Bor", "Cam", "Dun"], 2000, p=[0.5, 0.2, 0.2, 0.1]),
+        map(str, rng.integers(0, 999, 2000)),
+        strict=True,
+    )
+    lines = ["name,age,sex,member,city,pay", *map(",".join, rows)]
+    Path("people.csv").write_text("\n".join(lines) + "\n")
+    Path("schema.json").write_text(json.dumps(SCHEMA))
+    return tmp_path
+
+
+def synth(*more):
+    return cli.main(["synth", "people.csv", "--schema", "schema.json", *BUDGET, "--out", "made.csv", *more])
+
+
+def test_synth_speaks_to_the_owner(folder, capsys):
+    assert synth() == 0
+    said = capsys.readouterr()
+    assert said.out == ""
+    assert not any(word in said.err for word in JARGON)
+    told = " ".join(said.err.split())
+    for text in (
+        "guarantee epsilon 2.0, delta 1e-09: a person changes the odds of any conclusion at most 7.4-fold",
+        "whether any one person (at most 1 record) is in the table at all",
+        "coarsened: age (10 bins), pay (",
+        '"other": city (3',
+        "left out: name",
+        "made.csv the synthetic records",
+        "pypgm compare made.pgm people.csv --unsafe",
+    ):
+        assert text in told
+    assert re.search(r"columns [\d.]+ ± [\d.]+ points off on average: ", told)
+    assert re.search(r"pairs [\d.]+ ± [\d.]+ points off on average, from ", told)
+
+
+@pytest.mark.parametrize("width", [44, 80, 200])
+def test_lines_fit_the_terminal(folder, capsys, monkeypatch, width):
+    monkeypatch.setenv("COLUMNS", str(width))
+    assert synth("--ledger") == 0
+    assert cli.main(["info", "made.pgm", "--ledger"]) == 0
+    assert cli.main(["plan", "schema.json", "--records", "2000", *BUDGET]) == 0
+    assert cli.main(["compare", "made.pgm", "people.csv", "--unsafe", "--ignore-extra"]) == 0
+    said = capsys.readouterr()
+    long = [line for line in (said.err + said.out).splitlines() if cells_wide(line) > min(width, 100)]
+    # A single word, as of a path, stays whole, and so does a warning, which programs look for.
+    assert [line for line in long if " " in line.strip() and not line.startswith("warning: ")] == []
+
+
+@pytest.mark.slow
+def test_synth_of_adult_is_fifteen_lines(tmp_path, monkeypatch, capsys, adult_table):
+    monkeypatch.chdir(tmp_path)
+    table, domain = adult_table
+    (tmp_path / "adult.csv.gz").symlink_to(table)
+    (tmp_path / "domain.json").symlink_to(domain)
+    command = ["synth", "adult.csv.gz", "--schema", "domain.json", "--epsilon", "1", "--delta", "1e-9"]
+    assert cli.main([*command, "--out", "out.csv"]) == 0
+    said = capsys.readouterr().err
+    assert len(said.splitlines()) <= 15
+    assert max(map(len, said.splitlines())) <= 100
+    assert not any(word in said for word in JARGON)
+
+
+@pytest.fixture
+def adult_table(request):
+    import os
+
+    data = os.environ.get("PYPGM_DATA")
+    if not data:
+        pytest.skip("PYPGM_DATA is not set")
+    return Path(data) / "adult" / "adult.csv.gz", Path(data) / "adult" / "domain.json"
+
+
+def test_every_verb_has_json(folder, capsys):
+    def told(*command):
+        assert cli.main([*command, "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert found["verb"] == " ".join(command[: 2 if command[0] == "schema" else 1])
+        assert found["pypgm"] == pypgm.__version__
+        return found
+
+    command = ["synth", "people.csv", "--schema", "schema.json", *BUDGET, "--out", "made.csv"]
+    made = told(*command, "--ledger")
+    assert made["files"] == {"records": "made.csv", "release": "made.pgm"}
+    assert (made["epsilon"], made["delta"], made["not_private"]) == (2, 1e-9, "")
+    assert made["lost"]["dropped"] == ["name"]
+    assert {tuple(c["columns"]) for c in made["quality"]["columns"]["each"]} == {(n,) for n in SCHEMA["columns"]}
+    costs = [Fraction(c["cost"]) for share in made["budget"] for c in share.get("charges", ())]
+    assert sum(costs) == pypgm.load("made.pgm").ledger.spent()
+    known = told("info", "made.pgm")
+    assert known["digest"] == pypgm.load("made.pgm").digest
+    assert "charges" not in known["budget"][0]
+    assert told("plan", "schema.json", "--records", "2000", *BUDGET)["records"] == 2000
+    found = told("compare", "made.csv", "people.csv", "--unsafe", "--schema", "schema.json")
+    assert found["only"] == {"real": ["name"], "synthetic": []}
+    assert found["answers"] is None
+    assert told("query", "made.pgm", "member", "--draws", "0")["answers"][0]["cells"][2]["member"] == ""
+    assert told("sample", "made.pgm", "--rows", "7", "--out", "more.csv")["records"] == 7
+    assert "columns" in told("schema", "init", "people.csv")["schema"]
+    assert told("schema", "init", "people.csv", "--out", "draft.json")["files"] == {"schema": "draft.json"}
+    assert told("demo")["mechanism"] == "wide"
+
+
+@pytest.mark.skipif(not Path("/dev/stdout").exists(), reason="needs /dev/stdout")
+def test_json_and_records_do_not_share_a_stream(folder, capsys):
+    assert cli.main(["synth", "people.csv", "--schema", "schema.json", *BUDGET, "--out", "/dev/stdout", "--json"]) == 2
+    assert "--json is written to the standard output" in capsys.readouterr().err
+    assert not list(folder.glob("*.pgm"))
+
+
+def test_missing_values_are_called_so(folder, capsys):
+    assert synth("--quiet") == 0
+    assert cli.main(["info", "made.pgm"]) == 0
+    assert "no, yes, (missing)" in capsys.readouterr().out
+    assert cli.main(["query", "made.pgm", "member", "--draws", "0", "--format", "table"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("(missing)")
+    assert cli.main(["query", "made.pgm", "member", "--draws", "0"]) == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith(",")
+    assert "(missing): " in repr(pypgm.load("made.pgm").project("member"))
+
+
+def test_the_largest_error_is_that_of_an_answer():
+    """One weak measurement beside a good one leaves a small error: info tells that, not the noise of the weak one."""
+    domain = Domain({"a": 3})
+    counts = np.array([400, 300, 300])
+    measured = [LinearMeasurement(counts, "a", stddev=5.0), LinearMeasurement(counts, "a", stddev=500.0)]
+    found = quality_of(pypgm.estimate(domain, measured, 1000))
+    column, error = found.largest_error
+    assert column == ("a",)
+    assert 1 < error < 30
+
+
+def test_expected_points_are_near_the_true_ones():
+    rng = np.random.default_rng(3)
+    a = rng.integers(0, 6, 4000)
+    domain = Domain({"a": 6, "b": 6, "c": 4})
+    data = pypgm.Dataset({"a": a, "b": (a + rng.integers(0, 2, 4000)) % 6, "c": rng.integers(0, 4, 4000)}, domain)
+    release = mechanisms.wide(data, epsilon=0.5, delta=1e-9, unsafe_seed=5)
+    found = quality_of(release.model)
+    pairs = list(found.of("pairs"))
+    true = pypgm.evaluate(release, cliques=pairs, unsafe_data=data)
+    assert found.mean("pairs").points == pytest.approx(100 * true.mean, rel=0.5)
+    records = release.synthetic_data(300, rng=0)
+    off = found.of_records(records).mean("pairs").points
+    assert off > found.mean("pairs").points
+    assert off == pytest.approx(100 * pypgm.evaluate(records, cliques=pairs, unsafe_data=data).mean, rel=0.5)
+
+
+def test_shares_of_the_budget_sum_to_one(folder, capsys):
+    assert synth("--ledger") == 0
+    release = pypgm.load("made.pgm")
+    shares = budget_shares(release.ledger, release.measurements)
+    assert sum(share.share for share in shares) == pytest.approx(1, abs=1e-6)
+    assert sum(len(share.lines) for share in shares) == len(release.ledger.lines)
+    own = {share.purpose: share for share in shares}
+    assert own["finding the bins of pay"].share == pytest.approx(0.1)
+    assert {"counting single columns", "counting pairs of columns"} <= set(own)
+    said = capsys.readouterr().err
+    assert "10 %  finding the bins of pay" in said
+    assert "discrete Gaussian, variance " in said
+
+
+def test_what_was_lost():
+    columns = {
+        "exact": Integer(0, 9),
+        "wide": Integer(0, 99, width=50, outside="clip"),
+        "city": Categorical(["a"], other=True),
+        "flag": Boolean(["no", "yes"]),
+    }
+    schema = Schema(columns, drop=["id"])
+    raw = {"exact": [1] * 4, "wide": [1] * 4, "city": ["a", "b", "c", "d"], "flag": ["no"] * 4}
+    release = mechanisms.wide(schema.encode(raw), budget=Budget(rho=10**6))
+    told = losses_of(release.model, schema)
+    assert told.coarsened == {"wide": "2 bins"}
+    assert told.cut == {"wide": "moved to the nearest bound"}
+    assert told.other["city"] == pytest.approx(0.75, abs=0.01)
+    assert told.dropped == ("id",)
+    assert losses_of(release.model, None).sentences() == []
+
+
+def test_a_release_for_nobody_promises_nothing():
+    data = pypgm.Dataset({"a": [0, 1] * 50}, Domain({"a": 2}))
+    release = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=1)
+    assert Facts(release).promise.startswith("none (")
+    assert Facts(release).to_dict()["not_private"]
+
+
+def test_compared_tables():
+    real = {
+        "n": [str(i % 50) for i in range(1000)],
+        "money": [f"{1000 * i:,}.00" for i in range(1000)],
+        "day": [f"{1 + i % 28:02}.03.2020" for i in range(1000)],
+        "city": [f"c{i % 40}" for i in range(1000)],
+        "gap": ["", "x"] * 500,
+        "heap": ["0"] * 970 + [str(i) for i in range(30)],
+    }
+    same = compare_tables(real, {name: column[::-1] for name, column in real.items()})
+    assert [c.kind for c in same.columns] == ["number", "number", "date", "text", "text", "number"]
+    assert (same.score, same.column_score, same.pair_score) == (100, 100, 100)
+    assert {c.name: c.missing for c in same.columns}["gap"] == (0.5, 0.5)
+    assert {c.name: c.mean for c in same.columns}["money"] == (499500, 499500)
+    other = {**real, "city": ["other"] * 1000, "gap": ["x"] * 1000, "n": ["49"] * 1000, "heap": ["29"] * 1000}
+    points = {c.name: c.points for c in compare_tables(real, other).columns}
+    # By hand: no city is left; half of the gaps are filled; 49 is in the last of 20 bins; 0 is a bin of its own.
+    assert points["city"] == 100
+    assert points["gap"] == 50
+    assert points["n"] == pytest.approx(95, abs=1)
+    assert points["heap"] > 97
+    assert points["day"] == points["money"] == 0
+
+
+def test_two_halves_of_a_table_are_apart_by_chance():
+    rng = np.random.default_rng(1)
+    halves = [{"a": list(map(str, rng.integers(0, 30, 3000))), "b": list(rng.choice(["x", "y"], 3000))} for _ in "ab"]
+    found = compare_tables(*halves)
+    for column in found.columns:
+        assert 0.3 * column.chance < column.points < 3 * column.chance
+    ((points, chance),) = found.pairs.values()
+    assert points == pytest.approx(chance, rel=0.5)
+
+
+@pytest.mark.parametrize("tables", [({"a": ["1"]}, {"b": ["1"]}), ({"a": ["1"]}, {"a": []})])
+def test_tables_that_cannot_be_compared(tables):
+    with pytest.raises(ValueError, match=r"no column in common|without records"):
+        compare_tables(*tables)
+
+
+def test_compare_needs_unsafe_and_tells_rows_of_bad_tables(folder, capsys):
+    Path("bad.csv").write_text("a,b\n1\n")
+    assert cli.main(["compare", "bad.csv", "people.csv"]) == 2
+    assert "--unsafe" in capsys.readouterr().err
+    assert cli.main(["compare", "bad.csv", "people.csv", "--unsafe"]) == 2
+    assert "bad.csv, row 1 (the header is row 0) has 1 fields, the header has 2" in capsys.readouterr().err
+
+
+def test_layout_of_wide_characters():
+    lines = aligned([("日本", "1"), ("a", "22")], 40, numbers=[1])
+    assert [cells_wide(line) for line in lines] == [8, 8]
+    assert laid_out([("a", "x" * 30)], 20) == [f"a  {'x' * 30}"]
+    assert aligned([("abc", "d" * 50)], 20)[0].endswith("…")
