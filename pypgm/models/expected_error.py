@@ -76,13 +76,13 @@ class Expectation(NamedTuple):
         Of each count of each clique, as `expected_errors` gives them.
     distances : ndarray, shape (tables, cliques)
         Total variation distances between answers and records, 0 .. 1, one row for each made-up table.
-    answers : list of Factor
+    answers : sequence of Factor
         Of the model.
     """
 
     errors: list[Factor]
     distances: NDArray[np.float64]
-    answers: list[Factor]
+    answers: Sequence[Factor]
 
 
 def expected_errors(asked: Simulation) -> list[Factor]:
