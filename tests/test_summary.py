@@ -273,7 +273,7 @@ def test_compare_needs_unsafe_and_tells_rows_of_bad_tables(folder, capsys):
     assert cli.main(["compare", "bad.csv", "people.csv"]) == 2
     assert "--unsafe" in capsys.readouterr().err
     assert cli.main(["compare", "bad.csv", "people.csv", "--unsafe"]) == 2
-    assert "bad.csv, row 1 (the header is row 0) has 1 fields, the header has 2" in capsys.readouterr().err
+    assert "bad.csv needs 2 fields in row 1 (the header is row 0), got 1" in capsys.readouterr().err
 
 
 def test_layout_of_wide_characters():

@@ -7,10 +7,11 @@ import itertools
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pypgm.cli.arguments import add_reading, add_verb, dialect, reading, schema_in
+from pypgm.cli.arguments import add_reading, add_table, add_verb, dialect, reading, schema_in
 from pypgm.cli.printing import present
 from pypgm.cli.tables import is_table, synthetic_texts, text_table
 from pypgm.data import read_table
+from pypgm.data.duckdb_file import is_database
 from pypgm.evaluation import evaluate
 from pypgm.release import Release, load
 from pypgm.reporting.compared import compare_tables
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
     from pypgm.cli.arguments import Verbs
     from pypgm.cli.told import Rows
+    from pypgm.data import Schema
+    from pypgm.domain import Clique
+    from pypgm.models.stored_model import ReleasedModel
     from pypgm.reporting.compared import ColumnPair, TableComparison
 
 __all__ = ["NOT_PRIVATE", "SCORE", "add_to"]
@@ -56,9 +60,10 @@ def add_to(commands: Verbs) -> None:
     summary = "how far synthetic records are from the real ones (not private)"
     compare = add_verb(commands, "compare", _compare, summary=summary, about=_ABOUT, examples=_EXAMPLES)
     compare.add_argument("release", metavar="SYNTHETIC", help="a file that synth wrote: a release, or a table")
-    compare.add_argument("table", metavar="TABLE", help="the real records: a .csv, .csv.gz or .parquet file")
+    compare.add_argument("table", metavar="TABLE", help="the real records: a .csv, .csv.gz, .parquet or .duckdb file")
     compare.add_argument("--schema", metavar="SCHEMA", help="of two tables: which texts are missing, how dates look")
     compare.add_argument("--unsafe", action="store_true", help="print numbers that are not private")
+    add_table(compare)
     add_reading(compare)
 
 
@@ -66,7 +71,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     if not arguments.unsafe:
         raise ValueError("compare prints numbers that are not private; say --unsafe if they stay with you")
     schema = None if arguments.schema is None else schema_in(arguments.schema)
-    answers: dict[str, Any] = {}
+    answers: dict[str, float] = {}
     if is_table(arguments.release):
         synthetic = text_table(arguments.release, **dialect(arguments))
         known = None if schema is None else schema.provisional
@@ -75,18 +80,23 @@ def _compare(arguments: argparse.Namespace) -> None:
             raise ValueError("--schema is for two tables: a release knows its own")
         found = load(arguments.release)
         known = found.schema if isinstance(found, Release) else None
-        model = found.model if isinstance(found, Release) else found
-        data = read_table(arguments.table, known or model.domain, **reading(arguments))
-        names = model.domain.attributes
-        some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
-        pairs = [c for c in itertools.combinations(some, 2) if model.domain.size(c) <= _CELLS]
-        for name, cliques in (("columns", [(a,) for a in names]), ("pairs", pairs)):
-            if cliques:
-                answers[name] = 100 * evaluate(model, cliques=cliques, unsafe_data=data).mean
+        if not is_database(arguments.table):
+            answers = _of_answers(found.model if isinstance(found, Release) else found, known, arguments)
         synthetic = synthetic_texts(found)
-    told = compare_tables(text_table(arguments.table, **dialect(arguments)), synthetic, known)
+    real = text_table(arguments.table, table=arguments.duckdb_table, **dialect(arguments))
+    told = compare_tables(real, synthetic, known)
     lines = _lines(told, answers, terminal_width())
     present(arguments, _facts(told, answers), lines)
+
+
+def _of_answers(model: ReleasedModel, known: Schema | None, arguments: argparse.Namespace) -> dict[str, float]:
+    """Return how far a model's own answers are off, in percentage points: of its columns and of their pairs."""
+    data = read_table(arguments.table, known or model.domain, **reading(arguments))
+    names = model.domain.attributes
+    some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
+    pairs = [c for c in itertools.combinations(some, 2) if model.domain.size(c) <= _CELLS]
+    asked: dict[str, list[Clique]] = {"columns": [(a,) for a in names], "pairs": [*pairs]}
+    return {n: 100 * evaluate(model, cliques=own, unsafe_data=data).mean for n, own in asked.items() if own}
 
 
 def _lines(told: TableComparison, answers: dict[str, float], width: int) -> list[str]:

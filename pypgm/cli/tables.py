@@ -6,16 +6,18 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.data.duckdb_file import is_database
 from pypgm.data.file_kind import RELEASE, START, file_kind
-from pypgm.data.files import as_path, csv_rows, open_text
-from pypgm.data.parquet import is_parquet, text_rows
+from pypgm.data.files import as_path, check_marks
+from pypgm.data.number_text import PLAIN, plain_number
+from pypgm.data.parquet import is_parquet
+from pypgm.data.raw_table import raw_table, value_texts
 from pypgm.data.schema import as_schema
+from pypgm.data.values import read_number
 from pypgm.release import Release
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from pypgm.data.files import DecimalMark
+    from pypgm.data.number_text import DecimalMark
     from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["is_table", "synthetic_texts", "text_table"]
@@ -23,16 +25,22 @@ __all__ = ["is_table", "synthetic_texts", "text_table"]
 
 def is_table(path: str) -> bool:
     """Return whether a file is a table and no release, by its name or its beginning."""
-    if path.endswith((".csv", ".csv.gz")) or is_parquet(path):
+    if path.endswith((".csv", ".csv.gz")) or is_parquet(path) or is_database(path):
         return True
     with as_path(path).open("rb") as file:
-        return path.endswith(".gz") or (file_kind(file.read(START)) != RELEASE and not path.endswith(".pgm"))
+        return not path.endswith(".pgm") and file_kind(file.read(START)) != RELEASE
 
 
 def text_table(
-    path: str, *, delimiter: str = ",", encoding: str = "utf-8", decimal: DecimalMark = "."
+    path: str,
+    *,
+    table: str | None = None,
+    delimiter: str = ",",
+    encoding: str = "utf-8",
+    decimal: DecimalMark = ".",
+    thousands: str = "",
 ) -> dict[str, list[str]]:
-    """Return the columns of a CSV or Parquet file as texts; numbers have a point before decimals.
+    """Return the columns of a file as texts; what is a number has a decimal point and no other mark.
 
     Raises
     ------
@@ -41,42 +49,26 @@ def text_table(
     ValueError
         If it is no table with a header: the row is named, no value is.
     """
-    if is_parquet(path):
-        return _columns(path, text_rows(path))
-    with open_text(path, encoding) as file:
-        found = _columns(path, csv_rows(path, file, delimiter))
-    if decimal == ",":
-        return {name: [_with_point(text) for text in column] for name, column in found.items()}
-    return found
+    check_marks(delimiter, decimal, thousands)
+    raw = raw_table(path, table=table, delimiter=delimiter, encoding=encoding)
+    found: dict[str, list[str]] = {name: [] for name in raw.layout.types}
+    for piece in raw.pieces():
+        for name in found:
+            found[name] += value_texts(raw.name, name, piece[name])
+    if (decimal, thousands) == PLAIN or not raw.has_header:
+        return found
+    return {name: [_plain(text, decimal, thousands) for text in column] for name, column in found.items()}
 
 
-def _columns(path: str, rows: Iterable[list[str]]) -> dict[str, list[str]]:
-    reader = iter(rows)
-    header = next(reader, [])
-    if not header or len(set(header)) != len(header):
-        raise ValueError(f"{path} needs a header in which each name comes once")
-    held: list[list[str]] = [[] for _ in header]
-    for number, row in enumerate(reader):
-        if not row:
-            continue
-        if len(row) != len(header):
-            told = f"{len(row)} fields, the header has {len(header)}"
-            raise ValueError(f"{path}, row {number + 1} (the header is row 0) has {told}")
-        for column, text in zip(held, row, strict=True):
-            column.append(text)
-    return dict(zip(header, held, strict=True))
-
-
-def _with_point(text: str) -> str:
-    whole, mark, rest = text.partition(",")
-    plain = whole.replace(".", "")
-    return f"{plain}.{rest}" if mark and rest.isdigit() and plain.lstrip("+-").isdigit() else text
+def _plain(text: str, decimal: DecimalMark, thousands: str) -> str:
+    """Return a number without marks, and any other text as it is."""
+    number = plain_number(text, decimal, thousands)
+    return text if read_number(number) is None else number
 
 
 def synthetic_texts(found: Release | ReleasedModel) -> dict[str, list[str]]:
     """Return records drawn from a release, the same every time, as their file would have them."""
     draws = np.random.default_rng(0)
     records = found.synthetic_data(rng=draws)
-    schema = found.schema if isinstance(found, Release) else None
-    columns = as_schema(schema or records.domain).columns
-    return {n: list(map(str, columns[n].texts(records.columns[n], draws))) for n in columns}
+    schema = as_schema((found.schema if isinstance(found, Release) else None) or records.domain)
+    return {n: list(map(str, cells.texts())) for n, cells in schema.cells(records.columns, draws).items()}

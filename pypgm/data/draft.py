@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from decimal import Decimal
 from typing import Any
-
-import numpy as np
 
 from pypgm.data.draft_column import SHARE, Seen
 from pypgm.data.draft_dependence import Dependences
@@ -15,8 +12,7 @@ from pypgm.data.files import check_marks
 from pypgm.data.frames import Frame
 from pypgm.data.layout import family_of
 from pypgm.data.number_text import DecimalMark
-from pypgm.data.raw_table import RawTable, raw_table
-from pypgm.data.values import EXACT, Values, as_list, bare
+from pypgm.data.raw_table import RawTable, raw_table, value_texts
 
 __all__ = ["draft_schema"]
 
@@ -95,37 +91,11 @@ def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen
     seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in raw.layout.types.items()}
     dependences = Dependences()
     for piece in raw.pieces():
-        texts = {name: _texts(raw.name, name, piece[name]) for name in seen}
+        texts = {name: value_texts(raw.name, name, piece[name]) for name in seen}
         for name, column in seen.items():
             column.add(texts[name])
         dependences.add(texts)
     return seen, dependences
-
-
-def _texts(table: str, name: str, values: Values) -> list[str]:
-    """Return values as the texts that a file would have."""
-    given = as_list(values)
-    if set(map(type, given)) <= {str}:
-        return [value.strip() for value in given]
-    texts = [_text(value) for value in given]
-    if None in texts:
-        raise ValueError(f"{table}: column {name!r} has bytes that are no text in UTF-8")
-    return [text or "" for text in texts]
-
-
-def _text(value: object) -> str | None:
-    """Return a value as a text: a number as it is spelled without needless zeros; None of bytes that are no text."""
-    found = bare(value)
-    if found is None or isinstance(found, bytes):
-        return "" if found is None else None
-    if isinstance(found, bool | np.bool_):
-        return "true" if found else "false"
-    if isinstance(found, float | np.floating):
-        return str(int(found)) if found.is_integer() and abs(found) < EXACT else repr(float(found))
-    if isinstance(found, Decimal) and found.is_finite():
-        whole, _, rest = format(found, "f").partition(".")
-        return f"{whole}.{rest.rstrip('0')}".rstrip(".")
-    return found if isinstance(found, str) else str(found)
 
 
 def _share_out(columns: Mapping[str, dict[str, Any]]) -> None:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from decimal import Decimal
 from itertools import islice
 from typing import Any
+
+import numpy as np
 
 from pypgm.data.duckdb_file import check_table, duckdb_table, is_database
 from pypgm.data.files import csv_rows, open_text, separator_hint
@@ -14,10 +17,10 @@ from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout, layout_of
 from pypgm.data.parquet import batches, is_parquet, layout_in
-from pypgm.data.values import Values
+from pypgm.data.values import EXACT, Values, as_list, bare
 from pypgm.domain import first_repeat
 
-__all__ = ["RawTable", "raw_table"]
+__all__ = ["RawTable", "raw_table", "value_texts"]
 
 _ROWS = 8192  # of a piece
 
@@ -86,6 +89,32 @@ def raw_table(source: Frame, *, table: str | None = None, delimiter: str = ",", 
     return RawTable(
         name, Layout(types=dict.fromkeys(header, ""), delimiter=delimiter, encoding=encoding), pieces, has_header=True
     )
+
+
+def value_texts(table: str, name: str, values: Values) -> list[str]:
+    """Return values as the texts that a file would have."""
+    given = as_list(values)
+    if set(map(type, given)) <= {str}:
+        return [value.strip() for value in given]
+    texts = [_text(value) for value in given]
+    if None in texts:
+        raise ValueError(f"{table}: column {name!r} has bytes that are no text in UTF-8")
+    return [text or "" for text in texts]
+
+
+def _text(value: object) -> str | None:
+    """Return a value as a text: a number as it is spelled without needless zeros; None of bytes that are no text."""
+    found = bare(value)
+    if found is None or isinstance(found, bytes):
+        return "" if found is None else None
+    if isinstance(found, bool | np.bool_):
+        return "true" if found else "false"
+    if isinstance(found, float | np.floating):
+        return str(int(found)) if found.is_integer() and abs(found) < EXACT else repr(float(found))
+    if isinstance(found, Decimal) and found.is_finite():
+        whole, _, rest = format(found, "f").partition(".")
+        return f"{whole}.{rest.rstrip('0')}".rstrip(".")
+    return found if isinstance(found, str) else str(found)
 
 
 def _of_frame(source: Frame, name: str = "the table") -> RawTable:

@@ -31,6 +31,8 @@ class Losses(NamedTuple):
         Columns in which values became "other", and the share of records that have it, 0 .. 1, by the release.
     kept : mapping of str to int
         How many values those columns have besides.
+    made : mapping of str to str
+        Columns that were not read, and what their values are made of.
     dropped : tuple of str
         Columns that were left out.
     """
@@ -39,6 +41,7 @@ class Losses(NamedTuple):
     cut: Mapping[str, str]
     other: Mapping[str, float]
     kept: Mapping[str, int]
+    made: Mapping[str, str]
     dropped: tuple[str, ...]
 
     def sentences(self) -> list[str]:
@@ -46,7 +49,7 @@ class Losses(NamedTuple):
 
         Examples
         --------
-        >>> Losses({"age": "10 bins"}, {}, {"city": 0.253}, {"city": 16}, ("name",)).sentences()
+        >>> Losses({"age": "10 bins"}, {}, {"city": 0.253}, {"city": 16}, {}, ("name",)).sentences()
         ['coarsened: age (10 bins)', '"other": city (25 % of records; 16 values kept)', 'left out: name']
         """
         found = []
@@ -57,6 +60,8 @@ class Losses(NamedTuple):
         if self.other:
             told = {n: f"{_percent(s)} of records; {self.kept[n]:,} values kept" for n, s in self.other.items()}
             found.append(f'"other": {_listed(told)}')
+        if self.made:
+            found.append(f"made anew: {_listed(self.made)}")
         if self.dropped:
             found.append(f"left out: {', '.join(self.dropped)}")
         return found
@@ -72,7 +77,7 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
         Of the release: in it nothing is open any more.
     """
     if schema is None:
-        return Losses({}, {}, {}, {}, ())
+        return Losses({}, {}, {}, {}, {}, ())
     columns = schema.columns
     coarse = {name: bins for name, column in columns.items() if (bins := _bins(column))}
     cut = {n: _moved(c) for n, c in columns.items() if isinstance(c, Binned) and c.outside != "refuse"}
@@ -80,7 +85,8 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
     other = {
         n: float(model.project(n).values[c.other_code]) / total for n, c in columns.items() if c.other_code is not None
     }
-    return Losses(coarse, cut, other, {n: columns[n].n_values for n in other}, schema.drop)
+    made = {n: f"from {', '.join(c.sources)}" if c.sources else "no real values" for n, c in schema.made.items()}
+    return Losses(coarse, cut, other, {n: columns[n].n_values for n in other}, made, tuple(schema.drop))
 
 
 def _bins(column: Column) -> str:
