@@ -5,6 +5,7 @@
 #include "core/fit/descent.hpp"               // mirror descent with a line search
 #include "core/fit/fitted_potentials.hpp"     // potentials whose marginals are nearest to given ones
 #include "core/fit/l2_loss.hpp"               // the weighted L2 loss and its gradient
+#include "core/fit/l2_path.hpp"               // the path of accelerated descent for it
 #include "core/fit/linear_map.hpp"            // what a measurement asks of the cells of a table
 #include "core/fit/moment_matching.hpp"       // potentials that reproduce given marginals
 #include "core/fit/proportional_fitting.hpp"  // iterative proportional fitting

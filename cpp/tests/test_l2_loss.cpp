@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "core/fit/l2_loss.hpp"
+#include "core/fit/l2_path.hpp"
 #include "random_problems.hpp"
 
 namespace pypgm {
@@ -69,6 +69,7 @@ TEST_CASE("a step shows loss, validation, slope and curvature, of a share of the
     const double a = 0.3;
     L2Loss loss(tree.factors.size(), total);
     for (const Measured& m : p.measurements) loss.add(m);
+    L2Path path(tree.factors.size());
     std::vector<double> start(p.potentials.size());
     std::vector<double> next(start.size());
     for (auto* table : {&start, &next}) {
@@ -91,9 +92,10 @@ TEST_CASE("a step shows loss, validation, slope and curvature, of a share of the
           const Placement& place = tree.factors[static_cast<std::size_t>(f)];
           return std::span(table).subspan(place.offset, place.layout.small);
         };
-        if (step == 0) loss.start(f, slice_of(start));
-        loss.descend(f, s, a, slice_of(x), slice_of(from), slice_of(theta), slice_of(window).data());
-        loss.follow(f, a, slice_of(to), slice_of(from), slice_of(x), sums);
+        if (step == 0) path.start(loss, f, slice_of(start));
+        path.descend(loss, f, s, a, slice_of(x), slice_of(from), slice_of(theta), slice_of(window).data());
+        path.follow(loss, f, a, slice_of(to), slice_of(from), slice_of(x), sums);
+        loss.value(f, slice_of(from));  // between steps, as for a gap: the path is another object
       }
       const std::vector<double> gradient = test::gradient_by_hand(p, counts);
       std::vector<double> moved(start.size());

@@ -25,6 +25,7 @@ std::vector<double> random_numbers(std::mt19937& rng, std::size_t n, double leas
 struct Case {
   RegionGraph graph;
   L2Loss loss;
+  L2Path path;
 };
 
 Case random_case(std::mt19937& rng, double total) {
@@ -40,10 +41,10 @@ Case random_case(std::mt19937& rng, double total) {
       LinearMap{6, 2, {0, 1, 1, 0, 0, 1}, {0, 2, 2, 3, 4, 5, 6}, {1, -0.5, 2, 1, -1, 0.3}, true});
   const bool groups = std::bernoulli_distribution()(rng);
   loss.add({2, groups ? test::make_partition({0, 1, 0, 1, 0, 1}, 2) : sparse, {30, 40}, {1.0, 2.0}, {}});
-  // Where the tangents are taken.
-  loss.start(0, std::vector<double>{0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05});
-  loss.start(2, std::vector<double>{0.3, 0.1, 0.2, 0.1, 0.2, 0.1});
-  return {std::move(graph), std::move(loss)};
+  L2Path path(graph.regions.size());  // its average is where the tangents are taken
+  path.start(loss, 0, std::vector<double>{0.2, 0.1, 0.1, 0.1, 0.05, 0.05, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05});
+  path.start(loss, 2, std::vector<double>{0.3, 0.1, 0.2, 0.1, 0.2, 0.1});
+  return {std::move(graph), std::move(loss), std::move(path)};
 }
 
 double loss_at(Case& c, std::span<const double> beliefs) {
@@ -75,7 +76,7 @@ TEST_CASE("no locally consistent beliefs have a loss below the bound, whatever t
       const auto own = slice(*graph, mu, r);
       add_messages(*graph, r, own.data(), drift, own);
     }
-    CHECK(region_bound(*graph, c.loss, total, mu, 1) <= loss + 1e-6);
+    CHECK(region_bound(*graph, c.loss, c.path, total, mu, 1) <= loss + 1e-6);
   }
 }
 
@@ -85,8 +86,8 @@ TEST_CASE("without multipliers one region alone is bounded by its own least loss
   loss.add({0, {}, {7, 5, -4, 2}, {1.0}, {}});
   // Onto the simplex of 6: (4, 2, 0, 0), each 3 below 7 and 5, 2 cut off, and -4.
   std::vector<double> mu(4);
-  CHECK(region_bound(graph, loss, 6, mu, 1) == doctest::Approx(0.5 * (9 + 9 + 16 + 4)));
+  CHECK(region_bound(graph, loss, L2Path(1), 6, mu, 1) == doctest::Approx(0.5 * (9 + 9 + 16 + 4)));
   // A cell that cannot hold weight pays its square; (4.5, 0, 1.5) is the best of the others.
   mu = {std::numeric_limits<double>::infinity(), 0, 0, 0};
-  CHECK(region_bound(graph, loss, 6, mu, 1) == doctest::Approx(0.5 * (49 + 0.25 + 16 + 0.25)));
+  CHECK(region_bound(graph, loss, L2Path(1), 6, mu, 1) == doctest::Approx(0.5 * (49 + 0.25 + 16 + 0.25)));
 }

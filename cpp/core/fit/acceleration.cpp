@@ -14,6 +14,7 @@ Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector
                            double total, std::vector<double> potentials, int n_threads)
     : tree_(std::move(tree)),
       loss_(tree_->factors.size(), 1.0),
+      path_(tree_->factors.size()),
       total_(total),
       n_threads_(n_threads),
       work_(*tree_),
@@ -27,18 +28,20 @@ Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector
   // Bit by bit what a caller computes from theta: buffers that are used again take other orders of summation.
   exact_marginals(*tree_, theta_, {}, total_, z_, n_threads_);
   x_ = z_;
-  for (int f = 0; f < static_cast<int>(terms_.size()); ++f) loss_.start(f, slice(*tree_, z_, f));
+  for (int f = 0; f < static_cast<int>(terms_.size()); ++f) path_.start(loss_, f, slice(*tree_, z_, f));
 }
 
 PathSums Acceleration::advance(double s, double a) {
   CliqueHooks hooks;
   hooks.before = [&](int f) {
     double* const window = window_.empty() ? nullptr : slice(*tree_, window_, f).data();
-    loss_.descend(f, s, a, slice(*tree_, x_, f), slice(*tree_, z_, f), slice(*tree_, theta_, f), window);
+    path_.descend(loss_, f, s, a, slice(*tree_, x_, f), slice(*tree_, z_, f), slice(*tree_, theta_, f),
+                  window);
   };
   hooks.after = [&](int f) {
     terms_[at(f)] = {};
-    loss_.follow(f, a, slice(*tree_, next_, f), slice(*tree_, z_, f), slice(*tree_, x_, f), terms_[at(f)]);
+    path_.follow(loss_, f, a, slice(*tree_, next_, f), slice(*tree_, z_, f), slice(*tree_, x_, f),
+                 terms_[at(f)]);
   };
   exact_marginals(*tree_, theta_, total_, work_, next_, n_threads_, hooks);
   z_.swap(next_);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/fit/descent.hpp"
+#include "core/fit/l2_path.hpp"
 
 namespace pypgm {
 
@@ -37,6 +38,7 @@ class Acceleration {
 
   std::shared_ptr<const JunctionTree> tree_;
   L2Loss loss_;
+  L2Path path_;
   double total_;
   int n_threads_;
   ExactWork work_;

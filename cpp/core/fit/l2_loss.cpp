@@ -1,4 +1,4 @@
-// Merges measurements of one table, and runs the loops over cells or answers.
+// Merges measurements of one table; value, gradient and curvature.
 #include "core/fit/l2_loss.hpp"
 
 #include <algorithm>
@@ -40,17 +40,6 @@ void merge(L2Term& term, const L2Term& other) {
   for (std::size_t i = 0; i < term.weights.size(); ++i) term.weights[i] += other.weight(i);
 }
 
-PathTable path_table(const L2Term& t, const double* x, const double* z) {
-  return {x,
-          z,
-          t.values.data(),
-          t.weights.data(),
-          t.holdout.empty() ? nullptr : t.holdout.data(),
-          t.beyond,
-          t.weights.size() == 1,
-          t.values.size()};
-}
-
 /// Half the weighted squares of the distances between cells and counts (0 if null); see Kernels.
 double squares(const L2Term& t, std::span<const double> cells, const double* counts, double* gradient) {
   const double* const each = t.weights.size() == 1 ? nullptr : t.weights.data();
@@ -65,21 +54,19 @@ void L2Loss::add(Measured m) {
     throw std::invalid_argument("held-out counts are needed for all measurements or for none");
   }
   std::vector<L2Term>& terms = terms_[at(m.table)];
-  L2Term term{std::move(m), 0, 0, {}, {}, {}};
+  L2Term term{std::move(m), 0, 0, {}};
   const auto whole =
       std::find_if(terms.begin(), terms.end(), [](const L2Term& t) { return t.map == nullptr; });
   if (term.map == nullptr && whole != terms.end()) return merge(*whole, term);
-  if (term.map != nullptr) {
-    for (auto* answers : {&term.x, &term.z, &term.b}) answers->resize(term.values.size());
-  }
+  if (term.map != nullptr) term.answers.resize(term.values.size());
   terms.push_back(std::move(term));
 }
 
 double L2Loss::value(int table, std::span<const double> cells) {
   double loss = 0;
   for (L2Term& t : terms_[at(table)]) {
-    if (t.map != nullptr) t.map->apply(cells, t.z);
-    const double* const answers = t.map == nullptr ? cells.data() : t.z.data();
+    if (t.map != nullptr) t.map->apply(cells, t.answers);
+    const double* const answers = t.map == nullptr ? cells.data() : t.answers.data();
     loss += t.constant;
     for (std::size_t i = 0; i < t.values.size(); ++i) {
       const double miss = total_ * answers[i] - t.values[i];
@@ -98,13 +85,13 @@ double L2Loss::gradient(int table, std::span<const double> cells, std::span<doub
       loss += squares(t, cells, t.values.data(), gradient.data());
       continue;
     }
-    t.map->apply(cells, t.z);
-    for (std::size_t i = 0; i < t.z.size(); ++i) {
-      const double miss = t.z[i] - t.values[i];
-      t.z[i] = t.weight(i) * miss;
-      loss += 0.5 * miss * t.z[i];
+    t.map->apply(cells, t.answers);
+    for (std::size_t i = 0; i < t.answers.size(); ++i) {
+      const double miss = t.answers[i] - t.values[i];
+      t.answers[i] = t.weight(i) * miss;
+      loss += 0.5 * miss * t.answers[i];
     }
-    t.map->add_transpose(t.z, gradient);
+    t.map->add_transpose(t.answers, gradient);
   }
   return loss;
 }
@@ -112,54 +99,11 @@ double L2Loss::gradient(int table, std::span<const double> cells, std::span<doub
 double L2Loss::curvature(int table, std::span<const double> difference) {
   double sum = 0;
   for (L2Term& t : terms_[at(table)]) {
-    if (t.map != nullptr) t.map->apply(difference, t.z);
-    sum += 2 * squares(t, t.map == nullptr ? difference : std::span<const double>(t.z), nullptr, nullptr);
+    if (t.map != nullptr) t.map->apply(difference, t.answers);
+    sum +=
+        2 * squares(t, t.map == nullptr ? difference : std::span<const double>(t.answers), nullptr, nullptr);
   }
   return sum;
-}
-
-void L2Loss::start(int table, std::span<const double> cells) {
-  for (L2Term& t : terms_[at(table)]) {
-    if (t.map != nullptr) t.map->apply(cells, t.b);
-    t.x = t.b;
-  }
-}
-
-void L2Loss::descend(int table, double s, double a, std::span<const double> x, std::span<const double> z,
-                     std::span<double> theta, double* window) {
-  for (L2Term& t : terms_[at(table)]) {
-    if (t.map == nullptr) {
-      path_kernels().descend(path_table(t, x.data(), z.data()), total_, a, s, theta.data(), window);
-      window = nullptr;
-      continue;
-    }
-    t.z.swap(t.b);
-    std::fill(t.b.begin(), t.b.end(), 0.0);
-    path_kernels().descend(path_table(t, t.x.data(), t.z.data()), total_, a, s, t.b.data(), nullptr);
-    t.map->add_transpose(t.b, theta);
-  }
-  if (window == nullptr) return;
-  for (std::size_t i = 0; i < x.size(); ++i) window[i] += s * total_ * (x[i] + a * (z[i] - x[i]));
-}
-
-void L2Loss::follow(int table, double a, std::span<const double> next, std::span<const double> z,
-                    std::span<double> x, PathSums& sums) {
-  bool moved = false;
-  for (L2Term& t : terms_[at(table)]) {
-    sums += {t.constant, t.held_constant};
-    if (t.map == nullptr) {
-      path_kernels().follow(path_table(t, x.data(), z.data()), next.data(), total_, a, x.data(), sums);
-      moved = true;
-      continue;
-    }
-    t.map->apply(next, t.b);
-    path_kernels().follow(path_table(t, t.x.data(), t.z.data()), t.b.data(), total_, a, t.x.data(), sums);
-  }
-  if (!moved) move_average(x, next, a);
-}
-
-void move_average(std::span<double> x, std::span<const double> to, double a) {
-  for (std::size_t i = 0; i < x.size(); ++i) x[i] += a * (to[i] - x[i]);
 }
 
 }  // namespace pypgm

@@ -4,7 +4,6 @@
 
 #include "core/base/shared_numbers.hpp"
 #include "core/fit/linear_map.hpp"
-#include "core/simd/path_kernels.hpp"
 
 namespace pypgm {
 
@@ -22,7 +21,7 @@ struct Measured {
 struct L2Term : Measured {
   double constant = 0;          ///< what merging took from the loss
   double held_constant = 0;     ///< and from the validation loss
-  std::vector<double> x, z, b;  ///< answers on the average, the last table and the next; none without a map
+  std::vector<double> answers;  ///< of the map, while a function of the loss runs; none without a map
 
   double weight(std::size_t i) const { return weights[weights.size() == 1 ? 0 : i]; }
   double held_out(std::size_t i) const { return holdout[i] + beyond * (holdout[i] - values[i]); }
@@ -38,6 +37,7 @@ class L2Loss {
   void add(Measured measurement);
 
   bool empty() const { return empty_; }
+  double total() const { return total_; }
   const std::vector<L2Term>& terms(int table) const { return terms_[static_cast<std::size_t>(table)]; }
   double value(int table, std::span<const double> cells);
   /// The value; writes its gradient in the counts. Requires a total of 1.
@@ -45,23 +45,11 @@ class L2Loss {
   /// Sum of w (Q d)^2. Requires a total of 1.
   double curvature(int table, std::span<const double> difference);
 
-  /// Steps of accelerated descent. The first average x and the first z are the given cells.
-  void start(int table, std::span<const double> cells);
-  /// theta -= s * gradient at the counts v of x + a (z - x), and window += s v unless it is null.
-  void descend(int table, double s, double a, std::span<const double> x, std::span<const double> z,
-               std::span<double> theta, double* window);
-  /// x += a (next - x), and adds what the move from z to next shows; the next z is `next`.
-  void follow(int table, double a, std::span<const double> next, std::span<const double> z,
-              std::span<double> x, PathSums& sums);
-
  private:
   std::vector<std::vector<L2Term>> terms_;  ///< by table
   double total_;
   bool validates_ = false;  ///< whether there are held-out counts
   bool empty_ = true;
 };
-
-/// x += a (to - x)
-void move_average(std::span<double> x, std::span<const double> to, double a);
 
 }  // namespace pypgm

@@ -90,14 +90,14 @@ double least_on_simplex(const L2Term& term, std::span<const double> mu, double t
   return least;
 }
 
-/// The tangent of a term with a map at its x: adds its slope to mu and returns its constant.
-double add_tangent(const L2Term& term, double total, std::span<double> mu) {
+/// The tangent of a term with a map, where it answers x: adds its slope to mu and returns its constant.
+double add_tangent(const L2Term& term, std::span<const double> x, double total, std::span<double> mu) {
   double rest = term.constant;
-  std::vector<double> slope(term.x.size());
+  std::vector<double> slope(x.size());
   for (std::size_t k = 0; k < slope.size(); ++k) {
-    const double miss = total * term.x[k] - term.values[k];
+    const double miss = total * x[k] - term.values[k];
     slope[k] = term.weight(k) * miss;
-    rest += slope[k] * (miss / 2 - total * term.x[k]);
+    rest += slope[k] * (miss / 2 - total * x[k]);
   }
   term.map->add_transpose(slope, mu);
   return rest;
@@ -114,11 +114,12 @@ const L2Term* exact_term(const std::vector<L2Term>& terms) {
   return found;
 }
 
-double least_of(const std::vector<L2Term>& terms, double total, std::span<double> mu) {
+double least_of(const L2Loss& loss, const L2Path& path, int region, double total, std::span<double> mu) {
+  const std::vector<L2Term>& terms = loss.terms(region);
   const L2Term* const exact = exact_term(terms);
   double sum = 0;
-  for (const L2Term& term : terms) {
-    if (&term != exact) sum += add_tangent(term, total, mu);
+  for (std::size_t i = 0; i < terms.size(); ++i) {
+    if (&terms[i] != exact) sum += add_tangent(terms[i], path.average(region, i), total, mu);
   }
   if (exact == nullptr) return sum + total * *std::min_element(mu.begin(), mu.end());
   sum += exact->constant;
@@ -133,8 +134,8 @@ double least_of(const std::vector<L2Term>& terms, double total, std::span<double
 
 }  // namespace
 
-double region_bound(const RegionGraph& graph, const L2Loss& loss, double total, std::span<double> mu,
-                    int n_threads) {
+double region_bound(const RegionGraph& graph, const L2Loss& loss, const L2Path& path, double total,
+                    std::span<double> mu, int n_threads) {
   const auto reaches = reaching(graph, loss);
   const int threads = threads_for(graph.cells, n_threads);
   for (auto stage = graph.stages.rbegin(); stage != graph.stages.rend(); ++stage) {
@@ -146,7 +147,7 @@ double region_bound(const RegionGraph& graph, const L2Loss& loss, double total, 
   std::vector<double> least(graph.regions.size());
   parallel_for(graph.regions.size(), threads, [&](std::size_t r) {
     const int region = static_cast<int>(r);
-    least[r] = least_of(loss.terms(region), total, slice(graph, mu, region));
+    least[r] = least_of(loss, path, region, total, slice(graph, mu, region));
   });
   double sum = 0;
   for (const double v : least) sum += v;

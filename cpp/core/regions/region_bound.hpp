@@ -3,7 +3,7 @@
 #include <span>
 #include <vector>
 
-#include "core/fit/l2_loss.hpp"
+#include "core/fit/l2_path.hpp"
 #include "core/regions/region_graph.hpp"
 
 namespace pypgm {
@@ -14,8 +14,8 @@ namespace pypgm {
 /// consistent b, as a sum of edge multipliers has; cells at +inf have no weight. It is overwritten: the part
 /// of mu on a region without a measurement moves to its parents, where the minimum depends on it smoothly.
 /// One term of each region counts exactly, the one over single cells or groups of them if there is one;
-/// others count by their tangent at term.x. Any n_threads gives the same bits.
-double region_bound(const RegionGraph& graph, const L2Loss& loss, double total, std::span<double> mu,
-                    int n_threads);
+/// others count by their tangent at the average of the path. Any n_threads gives the same bits.
+double region_bound(const RegionGraph& graph, const L2Loss& loss, const L2Path& path, double total,
+                    std::span<double> mu, int n_threads);
 
 }  // namespace pypgm

@@ -28,6 +28,7 @@ RegionDescent::RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vect
       total_(total),
       gbp_(graph_, std::move(counting_numbers), n_threads),
       loss_(graph_->regions.size(), total),
+      path_(graph_->regions.size()),
       entered_(graph_->regions.size()),
       theta_(graph_->cells),
       x_(graph_->cells),
@@ -107,8 +108,10 @@ RegionProgress RegionDescent::advance(double s, double a, double stretch, double
   record(s, 0.0);
   return step(
       stretch, loose,
-      [&](int r) { loss_.descend(r, s, a, table(x_, r), table(z_, r), table(theta_, r), nullptr); },
-      [&](int r, PathSums& sums) { loss_.follow(r, a, gbp_.belief(r), table(z_, r), table(x_, r), sums); });
+      [&](int r) { path_.descend(loss_, r, s, a, table(x_, r), table(z_, r), table(theta_, r), nullptr); },
+      [&](int r, PathSums& sums) {
+        path_.follow(loss_, r, a, gbp_.belief(r), table(z_, r), table(x_, r), sums);
+      });
 }
 
 RegionProgress RegionDescent::advance_along(std::span<const double> gradient, double s, double a,
@@ -147,7 +150,7 @@ double RegionDescent::loss_of_beliefs() { return loss_of(gbp_.beliefs()); }
 
 void RegionDescent::restart() {
   std::ranges::copy(gbp_.beliefs(), x_.begin());
-  for (int r = 0; at(r) < graph_->regions.size(); ++r) loss_.start(r, gbp_.belief(r));
+  for (int r = 0; at(r) < graph_->regions.size(); ++r) path_.start(loss_, r, gbp_.belief(r));
   open_window();
 }
 
@@ -183,7 +186,7 @@ double RegionDescent::lower_bound() {
     }
     sums.loss += top;
   });
-  if (!loss_.empty()) return region_bound(*graph_, loss_, total_, z_, gbp_.threads());
+  if (!loss_.empty()) return region_bound(*graph_, loss_, path_, total_, z_, gbp_.threads());
   double moved = 0;
   for (const PathSums& sums : sums_) moved += sums.loss;
   return window_bound_ / window_steps_ - total_ * moved;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/fit/l2_loss.hpp"
+#include "core/fit/l2_path.hpp"
 #include "core/regions/convex_gbp.hpp"
 
 namespace pypgm {
@@ -81,6 +82,7 @@ class RegionDescent {
   double total_;
   ConvexGbp gbp_;
   L2Loss loss_;
+  L2Path path_;
   std::vector<std::uint8_t> entered_;  ///< by region
   std::vector<double> theta_, x_, z_;
   std::vector<PathSums> sums_;                          ///< by block
