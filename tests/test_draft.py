@@ -61,8 +61,8 @@ def test_kinds_are_guessed(write):
     draft = draft_schema(write(TABLE))
     found = without_warnings(draft)
     assert draft["drop"] == {
-        "id": "a value of its own in each record, as names and numbers of persons are",
-        "name": "a value of its own in about each record, as names and numbers of persons are",
+        "id": "a value of its own in each record, as names and ids have: kind id or fake makes new ones",
+        "name": "a value of its own in about each record, as names and ids have: kind id or fake makes new ones",
         "void": "it is empty",
     }
     assert found["age"] == {"kind": "integer", "low": 17, "high": 86, "width": 1}
@@ -173,9 +173,23 @@ def test_columns_that_depend_on_others_are_pointed_out(write):
     north = [{"Oslo": "yes"}.get(c, "no") for c in city]
     free = [draw.choice("xyz") for _ in city]
     found = draft_schema(write({"city": city, "land": land, "north": north, "free": free}))["columns"]
-    assert "of 'city'" in found["land"]["warning"]
-    assert "of 'city'" in found["north"]["warning"]
-    assert "in each record" not in found["city"]["warning"] + found["free"]["warning"]
+    way = '"mapping": {"Bern": "CH", "Bonn": "DE", "Oslo": "NO", "Rome": "IT"}'
+    assert way in found["land"]["warning"]
+    assert "it follows from 'city' in each record" in found["north"]["warning"]
+    assert "follows" not in found["city"]["warning"] + found["free"]["warning"]
+    rule = {"kind": "derived", "from": "city", "mapping": {"Bern": "CH", "Bonn": "DE", "Oslo": "NO", "Rome": "IT"}}
+    Schema.from_dict({"city": found["city"], "land": rule})
+
+
+def test_columns_that_are_blank_by_others_are_pointed_out(write):
+    draw = random.Random(3)
+    member = [draw.choice(["yes", "no", ""]) for _ in range(500)]
+    plan = [draw.choice(["gold", "plus", ""]) if m == "yes" else "" for m in member]
+    free = [draw.choice(["x", ""]) for _ in member]
+    found = draft_schema(write({"member": member, "plan": plan, "free": free}))["columns"]
+    assert 'the rule {"blank": "plan", "unless": {"member": "yes"}} keeps it so' in found["plan"]["warning"]
+    assert "blank" not in found["free"]["warning"]
+    Schema.from_dict({"columns": found, "rules": [{"blank": "plan", "unless": {"member": "yes"}}]})
 
 
 def test_the_index_of_a_frame_is_dropped(tmp_path):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
-from pypgm.data.draft_column import SHARE, Seen
-from pypgm.data.draft_dependence import Dependences
+from pypgm.data.draft_column import NULLS, SHARE, Seen
+from pypgm.data.draft_dependence import Blanks, Dependences
 from pypgm.data.draft_readers import is_number
 from pypgm.data.files import check_marks
 from pypgm.data.frames import Frame
@@ -62,11 +63,11 @@ def draft_schema(
     --------
     >>> draft = draft_schema({"wage": ["1,250.50", "980.00"] * 50, "id": [f"P{i}" for i in range(100)]})
     >>> draft["columns"]["wage"]["thousands"], draft["drop"]
-    (',', {'id': 'a value of its own in each record, as names and numbers of persons are'})
+    (',', {'id': 'a value of its own in each record, as names and ids have: kind id or fake makes new ones'})
     """
     check_marks(delimiter, decimal, thousands)
     raw = raw_table(source, table=table, delimiter=delimiter, encoding=encoding)
-    seen, dependences = _read(raw, (decimal, thousands))
+    seen, dependences, blanks = _read(raw, (decimal, thousands))
     columns: dict[str, dict[str, Any]] = {}
     dropped: dict[str, str] = {}
     for name, column in seen.items():
@@ -77,25 +78,24 @@ def draft_schema(
         why = "each is empty, or has a value of its own for each record"
         raise ValueError(f"{raw.name} has no column to declare: {why}")
     _share_out(columns)
-    for base, other, _ in dependences.found():
-        if base in columns and other in columns:
-            _warn(columns[other], f"in each record with one value of {base!r} it is the same, as a function of it is")
+    _point_out(columns, dependences, blanks)
     draft: dict[str, Any] = {"comment": _COMMENT, "columns": columns}
     if raw.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
         draft["warning"] = "the first line looks like a record, not like the names of columns: add a header line"
     return draft | ({"drop": dropped} if dropped else {}) | {"records_per_person": 1}
 
 
-def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen], Dependences]:
+def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen], Dependences, Blanks]:
     """Read the records of a table."""
     seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in raw.layout.types.items()}
-    dependences = Dependences()
+    dependences, blanks = Dependences(), Blanks()
     for piece in raw.pieces():
         texts = {name: value_texts(raw.name, name, piece[name]) for name in seen}
         for name, column in seen.items():
             column.add(texts[name])
         dependences.add(texts)
-    return seen, dependences
+        blanks.add(texts)
+    return seen, dependences, blanks
 
 
 def _share_out(columns: Mapping[str, dict[str, Any]]) -> None:
@@ -107,6 +107,29 @@ def _share_out(columns: Mapping[str, dict[str, Any]]) -> None:
 
 def _is_costly(told: Mapping[str, Any]) -> bool:
     return told["kind"] == "open" or isinstance(told.get("bins"), Mapping)
+
+
+def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, blanks: Blanks) -> None:
+    """Warn of columns that follow from others in the records, and say how a schema states such a rule."""
+    derived = set()
+    for base, other, images in dependences.found():
+        if base in columns and other in columns:
+            is_short = columns[base]["kind"] in {"categorical", "boolean"} and not set(images) & set(NULLS)
+            told = {
+                "kind": "derived",
+                "from": base,
+                "mapping": dict(sorted(images.items())) if is_short else f"{base}.csv",
+            }
+            rest = {"other": "..."} if columns[base]["kind"] == "open" else {}
+            way = json.dumps(told | rest, ensure_ascii=False)
+            _warn(columns[other], f"it follows from {base!r} in each record: if it always does, {way} makes it exact")
+            derived.add(other)
+    for base, other, values in blanks.found():
+        if base in columns and other in columns and other not in derived:
+            unless = base if not set(NULLS) & set(values) and columns[base].get("null") else None
+            named = {base: values[0] if len(values) == 1 else values} if unless is None or len(values) < 2 else base
+            way = json.dumps({"blank": other, "unless": named}, ensure_ascii=False)
+            _warn(columns[other], f"it is blank by {base!r}: if it always is, the rule {way} keeps it so")
 
 
 def _warn(told: dict[str, Any], warning: str) -> None:

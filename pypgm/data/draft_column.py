@@ -90,7 +90,10 @@ class Seen:
             return {}, "its numbers are too far apart for bins"
         if not told and len(values) > _LISTED and not self._is_open(values):
             several = "each record" if len(values) == sum(values.values()) else "about each record"
-            return {}, f"a value of its own in {several}, as names and numbers of persons are"
+            return (
+                {},
+                f"a value of its own in {several}, as names and ids have: kind id or fake makes new ones",
+            )
         told = told or self._listed(values)
         maybe = [text for text in nulls if text.isalpha()]
         if maybe and (len(nulls) > len(maybe) or told["kind"] in {"categorical", "open"}):

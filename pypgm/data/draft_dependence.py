@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import permutations
+from itertools import compress, permutations
 
-__all__ = ["Dependences"]
+from pypgm.data.draft_column import NULLS
+
+__all__ = ["Blanks", "Dependences"]
 
 _MOST = 10_000  # values of a column that others may depend on
 _FIRST = 200  # records, by which most pairs are told apart
 _LEAST = 10  # records that would be otherwise if there were no dependence
+_FEW = 20  # values of a column by which another may be blank
 
 
 class Dependences:
@@ -69,3 +73,49 @@ class Dependences:
         usual = max(seconds, key=seconds.__getitem__)
         map_ = (self._maps or {})[one, other]
         return sum(n for text, n in firsts.items() if n > 1 and map_[text] != usual) >= _LEAST
+
+
+class Blanks:
+    """Columns that are blank wherever another has some of its values.
+
+    Examples
+    --------
+    >>> found = Blanks()
+    >>> found.add({"member": ["no", "yes", "no", "yes"] * 30, "plan": ["", "gold", "", ""] * 30})
+    >>> list(found.found())
+    [('member', 'plan', ['yes'])]
+    """
+
+    def __init__(self) -> None:
+        self._counts: dict[str, Counter[str]] = {}
+        self._filled: dict[str, int] = {}  # records with a value
+        self._with: dict[tuple[str, str], set[str]] | None = None  # values of the first with which the second has any
+
+    def add(self, columns: Mapping[str, Sequence[str]]) -> None:
+        """Take note of records."""
+        if self._with is None:
+            self._with = {pair: set() for pair in permutations(columns, 2)}
+        for name, texts in columns.items():
+            counts = self._counts.setdefault(name, Counter())
+            if len(counts) <= _FEW:
+                counts.update(texts)
+        filled = {name: [text not in NULLS for text in texts] for name, texts in columns.items()}
+        for name, own in filled.items():
+            self._filled[name] = self._filled.get(name, 0) + sum(own)
+        for (one, other), seen in list(self._with.items()):
+            if len(self._counts[one]) <= _FEW:
+                seen.update(compress(columns[one], filled[other]))
+            if len(seen) >= len(self._counts[one]) or len(self._counts[one]) > _FEW:
+                del self._with[one, other]
+
+    def found(self) -> Iterator[tuple[str, str, list[str]]]:
+        """Yield, for each column that is blank by another, the other one that tells most, and its values with any."""
+        best: dict[str, tuple[float, str, list[str]]] = {}
+        for (one, other), seen in (self._with or {}).items():
+            counts = self._counts[one]
+            total = sum(counts.values())
+            blank = sum(count for text, count in counts.items() if text not in seen)
+            told = blank * self._filled[other] / total  # records that would have a value by chance
+            if seen and told >= _LEAST and told > best.get(other, (0.0,))[0]:
+                best[other] = told, one, sorted(seen)
+        yield from ((one, other, seen) for other, (_, one, seen) in best.items())

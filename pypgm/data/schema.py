@@ -15,11 +15,13 @@ from numpy.typing import NDArray
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
+from pypgm.data.draft import draft_schema
 from pypgm.data.encoding import as_column, check_writable, columns_of, encoded, problems_error
 from pypgm.data.files import replacing_text
 from pypgm.data.frames import Frame
 from pypgm.data.made import Cells, Made
 from pypgm.data.mapping_file import with_mappings
+from pypgm.data.number_text import DecimalMark
 from pypgm.data.relations import Relations
 from pypgm.data.rule_comparison import Comparison, check_together
 from pypgm.data.rules import AnyRule, Blank, Counted, broken_rules
@@ -56,8 +58,14 @@ class Schema:
     records_per_person : int, optional
         Records that one person has at most: every private release of the records takes it from here, and refuses to be
         told another. Left out, it is 1, and a release may be told another.
-    warned : sequence of str
+    warned : sequence of str, or mapping of str to str
         Columns of a draft that have their warning still.
+
+    Attributes
+    ----------
+    notes : mapping of str to str
+        What a draft says of columns, of those that are dropped too. Nothing protects it: it is in files that `save`
+        writes, and in no release.
 
     Raises
     ------
@@ -77,10 +85,11 @@ class Schema:
     ([3, 0], [38, 6])
     """
 
-    __slots__ = ("_domain", "_relations", "declared", "drop", "rules", "stated_records_per_person", "warned")
+    __slots__ = ("_domain", "_relations", "declared", "drop", "notes", "rules", "stated_records_per_person", "warned")
 
     declared: Mapping[str, Column | Unsettled | Made]
     drop: tuple[str, ...]
+    notes: Mapping[str, str]
     stated_records_per_person: int | None
     rules: tuple[AnyRule, ...]
     warned: tuple[str, ...]
@@ -92,7 +101,7 @@ class Schema:
         drop: Iterable[str] = (),
         rules: Iterable[AnyRule | str] = (),
         records_per_person: int | None = None,
-        warned: Iterable[str] = (),
+        warned: Iterable[str] | Mapping[str, str] = (),
     ) -> None:
         if not isinstance(columns, Mapping):
             raise TypeError(f"a schema needs a mapping of names to columns, got {type(columns).__name__}")
@@ -100,6 +109,8 @@ class Schema:
         self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
         self.stated_records_per_person = k = records_per_person
         self.warned = tuple(warned)
+        noted = [given for given in (drop, warned) if isinstance(given, Mapping)]
+        self.notes = {name: str(note) for given in noted for name, note in given.items()}
         self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
         if not self._known:
             raise ValueError(f"a schema needs at least one column{' that is read' if self.declared else ''}")
@@ -367,18 +378,23 @@ class Schema:
         return cls.from_dict(read_object(path), os.fspath(path), Path(path).parent)
 
     @classmethod
-    def from_types(cls, source: Frame, bounds: Mapping[str, Sequence[Any]] | None = None) -> Schema:
+    def from_types(
+        cls, source: Frame, bounds: Mapping[str, Sequence[Any]] | None = None, *, table: str | None = None
+    ) -> Schema:
         """Return a schema from what a table says of itself, its names and types, without reading a record.
 
         Booleans, and the categories that a type declares, are known by it; values of texts are found privately.
 
         Parameters
         ----------
-        source : data frame, DuckDB relation, ibis.Table or path
-            The path of a Parquet file.
+        source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
+            A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have names alone.
         bounds : mapping of str to sequence
             What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts, if
-            it is known, a list of all.
+            it is known, a list of all. Where there is no type it is that of the bounds: whole numbers, numbers, dates
+            as ``2024-01-31``, or a list of texts.
+        table : str, optional
+            Which table of a DuckDB file.
 
         Raises
         ------
@@ -392,11 +408,52 @@ class Schema:
         >>> Schema.from_types(frame, bounds={"age": (0, 120)})  # doctest: +SKIP
         Schema(age: integer 41, smokes: boolean 2)
         """
-        draft, missing = typed_draft(source, bounds or {})
+        draft, missing = typed_draft(source, bounds or {}, table)
         if missing:
             needed = f"bounds of {listed([repr(name) for name in missing])}, which types do not tell"
             raise ValueError(f"a schema from types needs {needed}. Their draft, to be completed:\n{draft_text(draft)}")
         return cls.from_dict(draft)
+
+    @classmethod
+    def draft(
+        cls,
+        source: Frame,
+        *,
+        table: str | None = None,
+        delimiter: str = ",",
+        encoding: str = "utf-8",
+        decimal: DecimalMark = ".",
+        thousands: str = "",
+    ) -> Schema:
+        """Return a first draft of the schema of a table, made from its records. It is NOT private.
+
+        What it has from the records is in `warned`, and `notes` say what to do about it: replace it by what is publicly
+        known, in the file that `save` writes, and delete the warning.
+
+        Parameters
+        ----------
+        source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
+        table, delimiter, encoding, decimal, thousands
+            As for `pypgm.synthesize`. Marks of numbers are found, column by column, where none are given.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be read.
+        ValueError
+            If it is no table with names, or there is no column to declare.
+
+        Examples
+        --------
+        >>> people = {"id": [f"P{i}" for i in range(99)], "age": [18 + i % 60 for i in range(99)]}
+        >>> draft = Schema.draft(people)
+        >>> draft, draft.drop, draft.warned
+        (Schema(age: integer 60), ('id',), ('age',))
+        >>> draft.notes["age"]
+        'low and high are about those of the records: replace them by what is publicly known'
+        """
+        marks: dict[str, Any] = {"decimal": decimal, "thousands": thousands}
+        return cls.from_dict(draft_schema(source, table=table, delimiter=delimiter, encoding=encoding, **marks))
 
     @classmethod
     def of(cls, domain: Domain) -> Schema:
@@ -405,8 +462,13 @@ class Schema:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to a JSON file, whole or not at all; ``OSError`` if it cannot be written."""
+        given = self.to_dict()
+        for name in self.warned:
+            given["columns"][name]["warning"] = self.notes.get(name, given["columns"][name]["warning"])
+        if any(name in self.notes for name in self.drop):
+            given["drop"] = {name: self.notes.get(name, "") for name in self.drop}
         with replacing_text(path) as file:
-            json.dump(self.to_dict(), file, indent=1, ensure_ascii=False)
+            json.dump(given, file, indent=1, ensure_ascii=False)
             file.write("\n")
 
     def __eq__(self, other: object) -> bool:

@@ -77,7 +77,7 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
     is_whole = isinstance(told.get("columns"), Mapping) and "kind" not in told["columns"]
     given = told["columns"] if is_whole else told
     rest = {n: v for n, v in told.items() if n != "columns" and n not in _ASIDE} if is_whole else {}
-    warned = [n for n, spec in given.items() if isinstance(spec, Mapping) and spec.get("warning")]
+    warned = {n: str(w) for n, s in given.items() if isinstance(s, Mapping) and (w := s.get("warning"))}
     columns: dict[str, _Declared] = {}
     problems = [f"{name!r} is none of {', '.join(_TOP)}" for name in rest if name not in _TOP]
     drop = rest.get("drop", [])

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import math
-import os
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from pypgm.data.frames import Frame
-from pypgm.data.layout import family_of, layout_of
-from pypgm.data.parquet import layout_in
+from pypgm.data.layout import Family, family_of
+from pypgm.data.raw_table import raw_table
 from pypgm.domain import listed
 from pypgm.terminal import escaped_json
 
@@ -21,29 +21,35 @@ _BINS = 50  # of a column of numbers, about
 _SHARE = 0.3  # of the budget, for all columns whose values have to be found
 _MOST_SHARE = 0.05  # and for one of them
 _UNKNOWN: Any = "? what is publicly known"
+_ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _NEVER_NULL = re.compile(r"u?int\d+|bool")  # types of pandas
 
 
-def typed_draft(source: Frame, bounds: Mapping[str, Sequence[Any]]) -> tuple[dict[str, Any], list[str]]:
+def typed_draft(
+    source: Frame, bounds: Mapping[str, Sequence[Any]], table: str | None = None, **marks: str
+) -> tuple[dict[str, Any], list[str]]:
     """Return the draft of a schema file, and the columns of which it has still to be said what is publicly known.
 
     Parameters
     ----------
-    source : data frame, DuckDB relation, ibis.Table or path
+    source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
     bounds : mapping of str to sequence
         As for `Schema.from_types`.
+    table, **marks
+        As for `raw_table`.
     """
-    layout, categories = (layout_in(source), {}) if isinstance(source, str | os.PathLike) else layout_of(source)
-    unknown = [repr(name) for name in bounds if name not in layout.types]
+    raw = raw_table(source, table=table, **marks)
+    types, categories = raw.layout.types, raw.categories
+    unknown = [repr(name) for name in bounds if name not in types]
     if unknown:
         raise ValueError(f"bounds name {listed(unknown)}, and the table has no such column")
-    texts = [n for n, t in layout.types.items() if family_of(t) in {"text", "any"} and n not in {*bounds, *categories}]
+    texts = [n for n, t in types.items() if t and family_of(t) in {"text", "any"} and n not in {*bounds, *categories}]
     share = round(min(_MOST_SHARE, _SHARE / max(1, len(texts))), 4)
     columns, missing = {}, []
-    for name, kind in layout.types.items():
-        nullable = not (layout.library == "pandas" and _NEVER_NULL.fullmatch(kind))
-        told, is_known = _column(name, kind, categories, bounds, share)
-        columns[name] = told | ({"null": True} if nullable else {})
+    for name, kind in types.items():
+        nullable = not (raw.layout.library == "pandas" and _NEVER_NULL.fullmatch(kind))
+        column, is_known = _column(name, kind, categories, bounds, share)
+        columns[name] = column | ({"null": True} if nullable else {})
         missing += [] if is_known else [name]
     return {"columns": columns, "records_per_person": 1}, missing
 
@@ -52,12 +58,15 @@ def _column(
     name: str, kind: str, categories: Mapping[str, Sequence[Any]], bounds: Mapping[str, Sequence[Any]], share: float
 ) -> tuple[dict[str, Any], bool]:
     """Return what a schema file has for a column, and whether it is complete."""
-    family, known = family_of(kind), bounds.get(name)
+    known = bounds.get(name)
+    family = family_of(kind) if kind else _family_of_bounds(known)
     if family == "bool":
         return {"kind": "boolean"}, True
     if name in categories or (family in {"text", "any", "category"} and known is not None):
         labels = list(categories[name] if known is None else known)
         return {"kind": "categorical", "values": labels}, True
+    if not family:
+        return {"kind": _UNKNOWN}, False
     if family in {"text", "any", "category"}:
         return {"kind": "open", "share": share}, True
     if known is not None and len(known) != 2:
@@ -70,6 +79,17 @@ def _column(
     elif told["kind"] == "integer" and known is not None and high - low >= 2 * _BINS:
         told["width"] = math.ceil((high - low + 1) / _BINS)
     return told, known is not None
+
+
+def _family_of_bounds(known: Sequence[Any] | None) -> Family | Literal[""]:
+    """Return what a column holds of which nothing is known but its bounds, or all of its values."""
+    if known is None:
+        return ""
+    if len(known) == 2 and all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):
+        return "int" if all(isinstance(v, int) for v in known) else "float"
+    if len(known) == 2 and all(isinstance(v, datetime.date) or _ISO_DAY.match(str(v)) for v in known):
+        return "date"
+    return "text"
 
 
 def draft_text(draft: dict[str, Any]) -> str:
