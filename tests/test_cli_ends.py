@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm import _synthesize, cli
+from pypgm import cli
 from pypgm.cli.claim import Claim, TakenError
 from pypgm.cli.release_file import Place
 from pypgm.cli.stopping import STOPPING
@@ -31,7 +31,7 @@ SLOW = f"""{HERE}
 import time
 from pypgm import mechanisms
 from pypgm.mechanisms import registry
-from pypgm import _synthesize as synth
+from pypgm.mechanisms import tables as synth
 def work(*_, **__):
     print("at work", flush=True)
     while True:
@@ -132,7 +132,7 @@ def test_a_signal_that_was_caught_on_its_way_ends_the_command(folder, monkeypatc
                 pypgm.read_table("people.csv", pypgm.read_domain("domain.json")), epsilon=1, delta=1e-9
             )
 
-    monkeypatch.setattr(_synthesize, "mechanism_named", lambda _: swallowed)
+    monkeypatch.setattr("pypgm.mechanisms.tables.mechanism_named", lambda _: swallowed)
     assert cli.main(SYNTH) == 143
     assert "terminated; the release was discarded" in capsys.readouterr().err
     assert sorted(os.listdir()) == INPUTS

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm import _synthesize
 from pypgm.data import Codes, Integer
+from pypgm.mechanisms.registry import mechanism_names
 
 SCHEMA = {
     "columns": {
@@ -222,7 +222,7 @@ def test_what_is_wrong_is_said_before_anything_is_read():
 
 
 def test_a_record_that_does_not_fit_is_found_before_open_columns_are_paid_for(monkeypatch):
-    monkeypatch.setattr(_synthesize, "settle", lambda *_: pytest.fail("paid"))
+    monkeypatch.setattr("pypgm.mechanisms.tables.settle", lambda *_: pytest.fail("paid"))
     table = people(30)
     table["age"][7] = 100
     with pytest.raises(ValueError, match="column 'age', row 7"):
@@ -303,3 +303,68 @@ def test_what_a_schema_promises_of_records_that_are_codes_binds():
     other = pypgm.Schema(whole)
     with pytest.raises(ValueError, match="encoded by another schema"):
         pypgm.synthesize(other.encode(columns), schema, **BUDGET)
+
+
+def tables(tmp_path):
+    """Return the same people as tables of every kind, those that are installed."""
+    table = {name: values for name, values in people(1500).items() if name != "id"}
+    yield table
+    path = tmp_path / "t.csv"
+    with path.open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(table)
+        writer.writerows(zip(*table.values(), strict=True))
+    yield path
+    pandas = pytest.importorskip("pandas")
+    yield pandas.DataFrame(table)
+    arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    yield arrow.table(table)
+    parquet.write_table(arrow.table(table), tmp_path / "t.parquet")
+    yield tmp_path / "t.parquet"
+    polars = pytest.importorskip("polars")
+    yield polars.DataFrame(table).lazy()
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.register("people", arrow.table(table))
+    yield connection.sql("select * from people")
+
+
+BOTH = {
+    "age": {"kind": "integer", "low": 0, "high": 99, "width": 25},
+    "job": ["cook", "nurse", "spy"],
+    "member": {"kind": "boolean", "values": ["False", "True"], "null": True},
+}
+
+
+@pytest.mark.parametrize("name", mechanism_names())
+def test_every_mechanism_takes_any_table_with_a_schema(name, tmp_path):
+    run, schema = getattr(pypgm.mechanisms, name), pypgm.Schema.from_dict({"columns": BOTH, "drop": ["wage"]})
+    own = {"jam": {"rounds": 1}, "mwem": {"rounds": 1}, "fem": {"rounds": 1}, "dualquery": {"rounds": 1}}.get(name, {})
+    own |= {"adaptive_grid": {"targets": "job"}}.get(name, {})
+    if name == "jam":
+        public = {key: values for key, values in people(100).items() if key in BOTH}
+        own["public"] = schema.encode(public)
+    found = [run(table, schema=schema, **BUDGET, unsafe_seed=1, **own) for table in tables(tmp_path)]
+    assert {release.schema for release in found} == {schema}
+    assert len({tuple(m.values.tobytes() for m in release.measurements) for release in found}) == 1
+
+
+def test_a_mechanism_finds_what_a_schema_leaves_open_and_keeps_how_the_table_looks():
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    table = polars_frame()
+    release = pypgm.mechanisms.mst(table, schema=SCHEMA, privacy=pypgm.Privacy(records_per_person=1), **BUDGET)
+    checked(release, table)
+    assert isinstance(release.to_frame(5), polars.DataFrame)
+
+
+def test_a_mechanism_says_how_it_takes_a_table():
+    table = {"a": [0, 1] * 50}
+    with pytest.raises(TypeError, match="mechanisms take frames and files with schema="):
+        pypgm.mechanisms.mst(table, **BUDGET)
+    with pytest.raises(TypeError, match="either neighbours or privacy"):
+        pypgm.mechanisms.mst(table, schema={"a": 2}, neighbours="replace", privacy=pypgm.Privacy(), **BUDGET)
+    data = pypgm.Dataset(table, pypgm.Domain({"a": 2}))
+    private = pypgm.PrivateTable(data, pypgm.Privacy(), pypgm.Ledger(pypgm.Budget(rho=1)))
+    with private, pytest.raises(TypeError, match="has its schema already"):
+        pypgm.mechanisms.mst(private, schema={"a": 2})

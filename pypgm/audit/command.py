@@ -76,7 +76,7 @@ def _synth(data: Any, budget: Budget, privacy: Privacy, *, options: Sequence[str
 
         return SimpleNamespace(records=records, values=held.values, layout=held.layout)
 
-    with _folder() as folder, patch("pypgm._synthesize.opened", noted):
+    with _folder() as folder, patch("pypgm.mechanisms.tables.opened", noted):
         _write(folder, data.domain, [data.unnoted(a) for a in data.domain])
         status = _main(arguments)
         inputs = {"people.csv", "domain.json"}

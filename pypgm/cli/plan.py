@@ -8,11 +8,11 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pypgm import mechanisms
-from pypgm._synthesize import budget_for
 from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, schema_in
 from pypgm.cli.printing import present
 from pypgm.cli.told import pair_text
 from pypgm.cli.workload import HELP, workload_named
+from pypgm.mechanisms.tables import budget_for
 from pypgm.privacy import Budget
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.ledger_report import LedgerReport

@@ -7,7 +7,6 @@ import sys
 from functools import partial
 from typing import TYPE_CHECKING
 
-from pypgm._synthesize import prepared
 from pypgm.cli.arguments import (
     TABLES,
     add_budget,
@@ -31,6 +30,7 @@ from pypgm.cli.told import ledger_text, promise_rows, quality_rows, warning_line
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import write_table
 from pypgm.domain import listed
+from pypgm.mechanisms.tables import prepared
 from pypgm.reporting.facts import Facts, quality_dict
 from pypgm.reporting.words import records_text
 from pypgm.terminal import laid_out, terminal_width

@@ -231,8 +231,8 @@ def _check_mark(path: str | os.PathLike[str], start: bytes, codec: str) -> None:
     """Raise ``ValueError`` where a file begins with the byte order mark of another encoding than it is read in."""
     marked = next((name for mark, name in _MARKS if start.startswith(mark)), "")
     if marked and not codec.startswith(("utf-16", "utf-32") if marked == "utf-16" else "utf-8"):
-        told = f"{os.fspath(path)} begins with the byte order mark of {marked}"
-        raise ValueError(f"{told}, and is read as {codec}: encoding={marked!r} or --encoding {marked} says so")
+        begins = f"{os.fspath(path)} must be text in {codec.upper()}, and begins with the byte order mark of {marked}"
+        raise ValueError(f"{begins}: encoding={marked!r} or --encoding {marked} says so")
 
 
 def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: int = MOST_TEXT) -> str:

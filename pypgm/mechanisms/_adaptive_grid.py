@@ -17,6 +17,7 @@ from pypgm.mechanisms.better_start import estimate_from_better_start
 from pypgm.mechanisms.grouping import Groups, query_of_groups
 from pypgm.mechanisms.one_way import independent
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tables import of_tables
 from pypgm.numeric import checked_real
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
@@ -34,6 +35,7 @@ __all__ = ["adaptive_grid"]
 _CHOOSING = Fraction(1, 10)  # of the third step, for the choice of its tree: what a round of AIM gives to its choice
 
 
+@of_tables
 def adaptive_grid(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

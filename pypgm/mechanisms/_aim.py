@@ -13,6 +13,7 @@ from pypgm.mechanisms.better_start import estimate_from_better_start, estimate_f
 from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.risk_score import GRID, hidden, saving
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.l1_selector import on_grid
@@ -39,6 +40,7 @@ _SOONER = 4  # times the budget of a round: half the noise, and a choice twice a
 _LEAK = 0.5  # of what noise hides of a table: how far noise alone moves an estimate; see bench/README.md
 
 
+@of_tables
 def aim(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

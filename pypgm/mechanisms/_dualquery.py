@@ -10,6 +10,7 @@ import numpy as np
 
 from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tables import of_tables
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
@@ -29,6 +30,7 @@ _SEED = 0x6475616C  # of the first round, which no record has a part in, and of 
 _MOST_ROUNDS = 1000  # a likelihood of as many rounds takes all queries as often
 
 
+@of_tables
 def dualquery(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, get_args
 
 from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tables import of_tables
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -27,6 +28,7 @@ _SHARPNESS, _ROUNDS = 200, (50, 500)  # the published rounds for triples of adul
 _BITS = 30  # of an epsilon after the point
 
 
+@of_tables
 def fem(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.strategies import contrast_strategy, marginal_strategy
+from pypgm.mechanisms.tables import of_tables
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
@@ -24,6 +25,7 @@ __all__ = ["Kind", "hdmm"]
 Kind = Literal["marginals", "contrasts"]
 
 
+@of_tables
 def hdmm(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

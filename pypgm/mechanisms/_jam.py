@@ -13,6 +13,7 @@ from pypgm.data import Dataset
 from pypgm.domain import check_kind
 from pypgm.estimation import LinearMeasurement
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.noise import drawable_variance
@@ -38,6 +39,7 @@ _COUNT_LIMIT = 2.0**44  # of records, below which int64 holds them
 _CHANGES = 2  # of a score, in records, by one record more or less: two distances, of which each moves by 1
 
 
+@of_tables
 def jam(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

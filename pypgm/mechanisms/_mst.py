@@ -15,6 +15,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.grouping import Groups, is_every_cell, query_of_groups
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import estimate_that_fits
 from pypgm.memory import check_fits, short
 from pypgm.numeric import checked_flag
@@ -33,6 +34,7 @@ __all__ = ["low_values_merged", "mst", "nearest_counts", "select_tree"]
 _COUNT_BYTES = 8  # of a cell of a pair, while it is counted
 
 
+@of_tables
 def mst(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from pypgm.domain import Clique
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.noise import laplace_stddev
@@ -43,6 +44,7 @@ _MEASURING = Fraction(9, 10)  # of what a round costs
 _MEASURING_PURE = Fraction(1, 2)  # where noise grows with the steps themselves, not with their root
 
 
+@of_tables
 def mwem(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

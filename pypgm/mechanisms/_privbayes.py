@@ -17,6 +17,7 @@ from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import estimate_that_fits
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -33,6 +34,7 @@ __all__ = ["Estimator", "privbayes"]
 Estimator = Literal["model", "tables"]
 
 
+@of_tables
 def privbayes(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

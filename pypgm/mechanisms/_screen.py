@@ -17,6 +17,7 @@ from pypgm.mechanisms.allocation import allocate, hidden
 from pypgm.mechanisms.asked_pairs import asked_pairs
 from pypgm.mechanisms.one_way import Independent, independent, measure_singles
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tables import of_tables
 from pypgm.numeric import checked_real
 from pypgm.privacy.l1_selector import batches
 from pypgm.privacy.noise import drawable_variance
@@ -40,6 +41,7 @@ _LEVELS = 24  # of noise, each the root of 2 times the one before, from what all
 Array = NDArray[np.float64]
 
 
+@of_tables
 def screen(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

@@ -17,6 +17,7 @@ from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start,
 from pypgm.mechanisms.choices import ROWS, Choices, rho_of_choices
 from pypgm.mechanisms.one_way import POWER, Independent, independent, measure_singles, total_of
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.tables import of_tables
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
@@ -43,6 +44,7 @@ _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, whic
 Array = NDArray[np.float64]
 
 
+@of_tables
 def wide(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,

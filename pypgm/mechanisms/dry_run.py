@@ -13,6 +13,7 @@ from pypgm.privacy.private_table import PrivateTable
 
 if TYPE_CHECKING:
     from pypgm.data import Schema
+    from pypgm.privacy.relation import Privacy
     from pypgm.queries import Neighbours
 
 __all__ = ["check_call"]
@@ -36,7 +37,7 @@ class _Nobody(Source):
 def check_call(
     mechanism: Callable[..., object],
     schema: Schema,
-    neighbours: Neighbours | None,
+    neighbours: Neighbours | Privacy | None,
     budget: Budget,
     options: Mapping[str, Any],
 ) -> None:

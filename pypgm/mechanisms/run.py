@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -76,6 +77,9 @@ class Options(_How, total=False):
         person may have is what the schema of the records says, else 1.
     privacy : Privacy, optional
         Instead of `neighbours`; also says how many records a person may have, and may not contradict the schema.
+    schema : Schema, mapping or path, optional
+        Of a table that is not encoded: `data` may then be whatever `pypgm.synthesize` takes, a frame, the path of a CSV
+        or Parquet file, a DuckDB relation or an Ibis table. What the schema leaves open is found first.
     measurements : sequence of LinearMeasurement, optional
         Taken before or elsewhere: the estimate rests on them too, and the release holds them first. Their cost is in
         its ledger where they come with a resumed table, see `Release.resume`.
@@ -101,6 +105,7 @@ class Options(_How, total=False):
     budget: Budget | None
     neighbours: Neighbours | None
     privacy: Privacy | None
+    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None
     measurements: Sequence[LinearMeasurement]
     constraints: Sequence[Constraint] | None
     oracle: Oracle
@@ -199,6 +204,7 @@ class Run:
         budget: Budget | None = None,
         neighbours: Neighbours | None = None,
         privacy: Privacy | None = None,
+        schema: object = None,
         measurements: Sequence[LinearMeasurement] = (),
         constraints: Sequence[Constraint] | None = None,
         oracle: Oracle = "auto",
@@ -208,6 +214,8 @@ class Run:
         n_threads: int = 0,
         **how: Unpack[_How],
     ) -> None:
+        if schema is not None:
+            raise TypeError("an open table has its schema already")
         n_threads = checked_threads(n_threads)
         self.name = name
         self.clock = Clock(name, time_limit)

@@ -71,7 +71,8 @@ def check_counts(data: object) -> None:
     if not hasattr(type(data), "n_records"):
         raise TypeError(
             f"data needs a pypgm.Dataset, got {type(data).__name__}: pypgm.read_table(path, domain) reads one, "
-            "pypgm.Dataset(columns, domain) makes one"
+            "pypgm.Dataset(columns, domain) makes one; mechanisms take frames and files with schema=, and "
+            "schema.encode(frame) encodes them"
         )
 
 
