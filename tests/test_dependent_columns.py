@@ -12,6 +12,7 @@ import pytest
 
 import pypgm
 from pypgm import Schema, cli
+from pypgm.data import Date, Difference, Integer, OpenSet, QuantileBins
 from pypgm.data.spans import last_after, span_between
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names
 
@@ -221,3 +222,111 @@ def test_spans_are_those_of_the_calendar():
             last = last_after(start, spans, unit, has_times)
             assert (span_between(start, last, unit, has_times) == spans).all()
             assert (span_between(start, last + 1, unit, has_times) == spans + 1).all()
+
+
+def differences(n=400, seed=1, *, with_nulls=True):
+    """Return a schema of differences, and columns of values of it, as objects."""
+    draw = random.Random(seed)
+    null = {"null": True} if with_nulls else {}
+    schema = Schema(
+        {
+            "birth": Date("1940-01-01", "2003-12-31", "quarter", **null),
+            "joined": Difference("birth", 18, 25, "year", outside="clip", **null),
+            "left": Difference("joined", 0, 30, "month", edges=[1, 6, 12], outside="clip", **null),
+            "first": Integer(-50, 99, width=10, **null),
+            "second": Difference("first", -5, 20, width=5, outside="clip", **null),
+        }
+    )
+
+    def maybe(value):
+        return None if with_nulls and draw.random() < 0.1 else value
+
+    rows = []
+    for _ in range(n):
+        birth = datetime.date(1940, 1, 1) + datetime.timedelta(draw.randrange(23_000))
+        joined = birth + datetime.timedelta(draw.randrange(17 * 365, 27 * 365))
+        left = joined + datetime.timedelta(draw.randrange(-100, 1500))
+        first = draw.randrange(-50, 100)
+        rows.append([*map(maybe, (birth, joined, left, first, first + draw.randrange(-9, 30)))])
+    return schema, dict(zip(schema.domain, map(list, zip(*rows, strict=True)), strict=True))
+
+
+def test_differences_are_counted_as_people_count():
+    schema, table = differences()
+    codes = schema.encode(table).columns
+    months = np.array([0, 1, 6, 12])
+    for i, (birth, joined, left, first, second) in enumerate(zip(*table.values(), strict=True)):
+        years = None if birth is None or joined is None else min(max(age(birth, joined), 18), 25)
+        assert codes["joined"][i] == (8 if years is None else years - 18)
+        if joined is None or left is None:
+            assert codes["left"][i] == 4
+        else:
+            whole = (left.year - joined.year) * 12 + left.month - joined.month - (left.day < joined.day)
+            assert codes["left"][i] == np.searchsorted(months, min(max(whole, 0), 30), "right") - 1
+        lost = first is None or second is None
+        assert codes["second"][i] == (6 if lost else (min(max(second - first, -5), 20) + 5) // 5)
+
+
+def test_a_decoded_difference_is_encoded_as_it_was():
+    schema, table = differences(with_nulls=False)
+    records = schema.encode(table)
+    values = schema.decode(records, rng=0)
+    again = schema.encode(values)
+    for name in schema.domain:
+        assert again.columns[name].tolist() == records.columns[name].tolist()
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # those of the engine's own driver
+def test_engines_count_differences_alike():
+    ibis, arrow = pytest.importorskip("ibis"), pytest.importorskip("pyarrow")
+    pytest.importorskip("duckdb")
+    schema, table = differences()
+    known = schema.encode(table)
+    connection = ibis.duckdb.connect()
+    connection.con.register("given", arrow.table(table))
+    connection.raw_sql("create table t as select * from given")
+    found = pypgm.data.EngineTable(connection.table("t"), schema)
+    asked = [("joined",), ("left", "birth"), ("second", "first", "joined")]
+    for one, other in zip(found.count(asked), known.count(asked), strict=True):
+        assert one.tolist() == other.tolist()
+    connection.raw_sql("create table u as select * replace (cast(joined as varchar) as joined) from given")
+    with pytest.raises(
+        ValueError, match="column 'joined': is measured as a difference, which an engine counts of dates"
+    ):
+        pypgm.data.EngineTable(connection.table("u"), schema)
+
+
+def test_scans_and_open_tables_have_differences(tmp_path):
+    schema, table = differences(with_nulls=False)
+    arrow, duckdb = pytest.importorskip("pyarrow"), pytest.importorskip("duckdb")
+    known = schema.encode(table)
+    found = pypgm.data.scan(duckdb.connect().from_arrow(arrow.table(table)), schema)
+    for clique in [("joined",), ("left", "second")]:
+        assert found.count([clique])[0].tolist() == known.count([clique])[0].tolist()
+    wide = {**schema.declared, "first": QuantileBins(Integer(-50, 99), 4, share="0.1"), "town": OpenSet(share="0.1")}
+    table["town"] = ["x"] * 400
+    with open(tmp_path / "t.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([list(table), *zip(*table.values(), strict=True)])
+    release = pypgm.synthesize(tmp_path / "t.csv", Schema(wide), epsilon=3, delta=1e-6)
+    rows = as_texts(release.schema.decode(release.synthetic_data(200, rng=0)))
+    assert all(-5 <= int(row["second"]) - int(row["first"]) <= 24 for row in rows)
+    assert all(18 <= age(*map(datetime.date.fromisoformat, (r["birth"], r["joined"]))) <= 25 for r in rows)
+
+
+@pytest.mark.parametrize("rows", [[0, 3], [2]])
+def test_a_difference_that_does_not_fit_is_named_by_its_row_alone(tmp_path, rows):
+    schema = Schema({"a": Integer(0, 9), "b": Difference("a", 0, 3)})
+    table = {"a": ["1"] * 4, "b": ["7319" if i in rows else "2" for i in range(4)]}
+    told = f"column 'b', row {rows[0]} (the first is 0): needs a value that is 0 to 3 after that of 'a', and is not"
+    with pytest.raises(ValueError, match="column 'b'") as caught:
+        schema.encode(table)
+    assert "7319" not in str(caught.value)
+    table["b"] = ["9" if i in rows else "2" for i in range(4)]
+    with pytest.raises(ValueError, match="column 'b'") as caught:
+        schema.encode(table)
+    assert told in str(caught.value)
+    with open(tmp_path / "t.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([list(table), *zip(*table.values(), strict=True)])
+    with pytest.raises(ValueError, match=rf"column 'b', row {rows[0] + 1} \(the header is row 0\)"):
+        pypgm.read_table(tmp_path / "t.csv", schema)

@@ -84,7 +84,8 @@ class Difference(Column):
         """The difference as a column of numbers."""
         own: dict[str, Any] = {"outside": self.outside, "within": self.within, "null": bool(self.nulls)}
         if self.bins is None and self.decimals is None:
-            return Integer(self.low, self.high, self.width, self.edges, **own)  # type: ignore[arg-type]  # checked there
+            whole: Any = (self.low, self.high, self.width, self.edges)  # checked there
+            return Integer(*whole, **own)
         return Real(self.low, self.high, self.bins, self.edges, self.decimals, **own)
 
     @property
@@ -136,7 +137,7 @@ class Difference(Column):
                 units = ", ".join(units_of(first.has_times))
                 raise ValueError(f"a difference of dates needs whole units, each one of {units}")
             low, high = np.array([least, most]), np.array([self.low - 1, self.high])
-            ends = last_after(low, high.astype(np.int64), self.unit, first.has_times)  # type: ignore[arg-type]
+            ends = last_after(low, high.astype(np.int64), self.unit, first.has_times)
             texts = list(map(str, first.of_steps(ends + np.array([1, 0]))))
             resolution: Resolution = "hour" if first.has_times else "year"
             return Date(texts[0], texts[1], resolution, self.format or first.format, **own)
@@ -156,8 +157,9 @@ class Difference(Column):
     ) -> tuple[NDArray[Any], Misfit | None]:
         """Return the codes of differences, and what is wrong with the first that has none."""
         starts, ends = first.steps(of_first), second.steps(of_second)
+        places: NDArray[Any]
         if isinstance(first.column, Date):
-            places = span_between(starts, ends, self.unit, first.column.has_times)  # type: ignore[arg-type]
+            places = span_between(starts, ends, self.unit, first.column.has_times)
         else:
             unit = second.column.per_unit
             places = (ends - starts * (unit // first.column.per_unit)) / unit
@@ -220,13 +222,14 @@ class Steps(Column):
     kind = "steps"
 
     @cached_property
-    def _first(self) -> int:
+    def start(self) -> int:
+        """How many steps from zero the first value is."""
         return int(self.column.ends()[0][0])
 
     @cached_property
     def n_values(self) -> int:
         """Number of steps between the bounds."""
-        return int(self.column.ends()[1][-1]) - self._first + 1
+        return int(self.column.ends()[1][-1]) - self.start + 1
 
     @property
     def value_labels(self) -> None:
@@ -254,7 +257,7 @@ class Steps(Column):
         def encode(values: Values) -> tuple[NDArray[Any], Misfit | None]:
             steps, codes, problem = self.column.steps_and_codes(values)
             beyond = codes.astype(np.int64) - self.column.n_values
-            return np.where(beyond < 0, steps - self._first, beyond + self.n_values).astype(self.dtype), problem
+            return np.where(beyond < 0, steps - self.start, beyond + self.n_values).astype(self.dtype), problem
 
         return encode
 
@@ -263,13 +266,28 @@ class Steps(Column):
         del rng
         return self.steps(codes)
 
+    @property
+    def outside(self) -> Outside:
+        """What becomes of values beyond the bounds."""
+        return self.column.outside
+
+    @property
+    def null_places(self) -> NDArray[np.float64]:
+        """Where texts of nulls are that read as values."""
+        return self.column.null_places
+
+    def bounds_and_starts(self) -> tuple[float, float, NDArray[np.float64]]:
+        """Return those of the column."""
+        return self.column.bounds_and_starts()
+
     def steps(self, codes: NDArray[Any]) -> NDArray[np.int64]:
         """Return how many steps from zero values are; of other codes any."""
-        return codes.astype(np.int64) + self._first
+        return codes.astype(np.int64) + self.start
 
     def binned(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the column's own codes."""
         column, given = self.column, codes.astype(np.int64)
         own = np.searchsorted(column.ends()[0], self.steps(codes), side="right") - 1
         beyond = given - self.n_values
-        return np.where(beyond < 0, own, beyond + column.n_values).astype(column.dtype)
+        found: NDArray[Any] = np.where(beyond < 0, own, beyond + column.n_values).astype(column.dtype)
+        return found

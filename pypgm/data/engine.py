@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.difference import Difference
 from pypgm.data.encoding import name_problems, problems_error
 from pypgm.data.engine_codes import code_of
+from pypgm.data.engine_differences import difference_of
 from pypgm.data.engine_numbers import Expression
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
@@ -77,7 +79,11 @@ class EngineTable(Source):
             raise problems_error("the table", problems)
         codes: dict[str, Expression] = {}
         for name, column in self.schema.columns.items():
-            code, problem = code_of(table, name, column)
+            if isinstance(column, Difference):
+                both: Any = [self.schema.reading[a] for a in (column.first, name)]
+                code, problem = difference_of(table, (column.first, name), column, *(b.column for b in both))
+            else:
+                code, problem = code_of(table, name, column)
             codes[f"c{len(codes)}"] = code
             problems += [] if problem is None else [f"column {name!r}: {problem}"]
         if problems:

@@ -20,7 +20,7 @@ from pypgm.data.frames import imported
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.values import EXACT
 
-__all__ = ["code_of"]
+__all__ = ["beyond", "bin_of", "code_of", "in_microseconds", "quotient", "steps_of"]
 
 Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "second"]
 AtLeast: TypeAlias = Callable[[float], Expression]
@@ -137,7 +137,7 @@ def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # 
     if isinstance(column, Codes | Date):
         arms += [(numbers.equal_to(n), _code(column, n)) for n in numbers.named(column.nulls)]
     if isinstance(column, Date):  # by a format it reads the digits that a number is written with
-        return _cases(ibis, arms, _NONE if column.format else _beyond(column)[2])
+        return _cases(ibis, arms, _NONE if column.format else beyond(column)[2])
     if isinstance(column, Codes):
         inside = numbers.at_least(0) & ~numbers.at_least(column.codes)
         arms += [(numbers.is_fraction(), _NONE), (inside, value.cast("int64"))]
@@ -147,12 +147,12 @@ def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # 
         arms += [(numbers.equal_to(n), _code(column, n)) for n in named]
         return _cases(ibis, arms, _code(column, numbers.another(named)))
     if not isinstance(column, Real):
-        arms += [(numbers.is_doubtful(), _NONE), (numbers.is_fraction(), _beyond(column)[2])]
+        arms += [(numbers.is_doubtful(), _NONE), (numbers.is_fraction(), beyond(column)[2])]
     starts = column.bounds_and_starts()[2].tolist()
     if isinstance(column, Integer) and not column.edges and column.high - column.low < EXACT:
-        inside = _quotient(value.cast("int64") - ibis.literal(column.low, "int64"), column.width)
+        inside = quotient(value.cast("int64") - ibis.literal(column.low, "int64"), column.width)
     else:
-        inside = _bin(ibis, numbers.at_least, starts, 0)
+        inside = bin_of(ibis, numbers.at_least, starts, 0)
     return _cases(ibis, arms, _on_line(ibis, numbers.at_least, numbers.after, column, inside))
 
 
@@ -162,15 +162,15 @@ def _of_dates(ibis: Any, value: Expression, column: Date) -> Expression:  # noqa
     if has_times and value.type().is_date():
         return ibis.literal(_code(column, _EPOCH.date()))
     if value.type().is_timestamp() and value.get_backend().name == "duckdb":
-        value = _in_microseconds(value)
+        value = in_microseconds(value)
     unit: Step = "second" if has_times else "day"
-    place = _steps(value, unit) - _steps(_EPOCH, unit)
+    place = steps_of(value, unit) - steps_of(_EPOCH, unit)
     first = _EPOCH + datetime.timedelta(**{f"{unit}s": column.bounds_and_starts()[0]})
-    inside = _steps(value, column.resolution) - _steps(first, column.resolution)
+    inside = steps_of(value, column.resolution) - steps_of(first, column.resolution)
     return _on_line(ibis, lambda start: place >= int(start), lambda start: start + 1, column, inside)
 
 
-def _in_microseconds(value: Expression) -> Expression:
+def in_microseconds(value: Expression) -> Expression:
     """Return times of DuckDB in its common type: of others it takes parts wrongly, by way of nanoseconds."""
     micro = value.type().copy(scale=6)
     if value.type().scale == 9:  # a cast would round to the nearest microsecond, which may be of the next day
@@ -178,13 +178,13 @@ def _in_microseconds(value: Expression) -> Expression:
     return value.cast(micro)
 
 
-def _steps(time: Any, step: Step) -> Any:  # noqa: ANN401 - the same of a date and of an expression of dates
+def steps_of(time: Any, step: Step) -> Any:  # noqa: ANN401 - the same of a date and of an expression of dates
     """Return how many years, quarters and so on there are before a time, from a fixed one on.
 
     Examples
     --------
     >>> times = datetime.datetime(1970, 1, 4, 23, 59, 59), datetime.datetime(1970, 1, 5)
-    >>> [_steps(times[1], step) - _steps(times[0], step) for step in ("year", "week", "day", "hour", "second")]
+    >>> [steps_of(times[1], step) - steps_of(times[0], step) for step in ("year", "week", "day", "hour", "second")]
     [0, 1, 1, 1, 1]
     """
 
@@ -194,18 +194,18 @@ def _steps(time: Any, step: Step) -> Any:  # noqa: ANN401 - the same of a date a
 
     months = part("year") * 12 + part("month") - 1
     if step in {"year", "quarter", "month"}:
-        return _quotient(months, {"year": 12, "quarter": 3, "month": 1}[step])
+        return quotient(months, {"year": 12, "quarter": 3, "month": 1}[step])
     # Years that begin in March have their leap day last; of their months each five have 153 days.
-    years, later = _quotient(months - 2, 12), (months - 2) % 12
-    leaps = _quotient(years, 4) - _quotient(years, 100) + _quotient(years, 400)
-    days = years * 365 + leaps + _quotient(later * 153 + 2, 5) + part("day") - 1
+    years, later = quotient(months - 2, 12), (months - 2) % 12
+    leaps = quotient(years, 4) - quotient(years, 100) + quotient(years, 400)
+    days = years * 365 + leaps + quotient(later * 153 + 2, 5) + part("day") - 1
     if step in {"day", "week"}:
-        return days if step == "day" else _quotient(days + _TO_MONDAY, 7)
+        return days if step == "day" else quotient(days + _TO_MONDAY, 7)
     hours = days * 24 + part("hour")
     return hours if step == "hour" else (hours * 60 + part("minute")) * 60 + part("second")
 
 
-def _quotient(number: Any, divisor: int) -> Any:  # noqa: ANN401
+def quotient(number: Any, divisor: int) -> Any:  # noqa: ANN401
     """Return the whole quotient of an integer that is not negative: engines divide, and round, in their own ways."""
     if divisor == 1 or isinstance(number, int):
         return number // divisor
@@ -221,21 +221,21 @@ def _on_line(
 ) -> Expression:
     """Return the codes of values that are compared with nulls and bounds; those between have their bins."""
     low, high, _ = column.bounds_and_starts()
-    below, above, _ = _beyond(column)
+    below, above, _ = beyond(column)
     arms = [(at_least(p) & ~at_least(after(p)), column.null_code) for p in column.null_places.tolist()]
     return _cases(ibis, [*arms, (~at_least(low), below), (at_least(after(high)), above)], inside)
 
 
-def _bin(ibis: Any, at_least: AtLeast, starts: Sequence[float], first: int) -> Expression:  # noqa: ANN401
+def bin_of(ibis: Any, at_least: AtLeast, starts: Sequence[float], first: int) -> Expression:  # noqa: ANN401
     """Return the bin of values that are in one of several, by halves; the number of the first is given."""
     if len(starts) == 1:
         return ibis.literal(first)
     half = len(starts) // 2
-    upper = _bin(ibis, at_least, starts[half:], first + half)
-    return ibis.cases((at_least(starts[half]), upper), else_=_bin(ibis, at_least, starts[:half], first))
+    upper = bin_of(ibis, at_least, starts[half:], first + half)
+    return ibis.cases((at_least(starts[half]), upper), else_=bin_of(ibis, at_least, starts[:half], first))
 
 
-def _beyond(column: Binned) -> tuple[int, int, int]:
+def beyond(column: Binned) -> tuple[int, int, int]:
     """Return the codes of what is below the bounds, above them, and no value of the column."""
     elsewhere = {"null": column.null_code, "other": column.other_code}.get(column.outside)
     code = _NONE if elsewhere is None else elsewhere

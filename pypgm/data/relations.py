@@ -78,15 +78,16 @@ class Relations:
             With column and row, where a difference does not fit.
         """
         found, problems = dict(codes), []
-        for name, steps in self._steps.items():
-            if name in codes and isinstance(column := self._columns[name], Difference):
+        for name in filter(codes.__contains__, self._steps):
+            column, steps = self._columns[name], self._steps[name]
+            if not isinstance(column, Difference):
+                found[name] = steps.binned(codes[name])
+            elif column.first in codes:  # else it is there for the difference from it alone
                 first = codes[column.first]
                 found[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
                 if problem is not None:
                     where = f"row {problem.row + first_row} ({begin or 'the first is 0'})"
                     problems.append(f"column {name!r}, {where}: {problem.what}")
-            elif name in codes:
-                found[name] = steps.binned(codes[name])
         if problems:
             raise problems_error(table, problems)
         return found
