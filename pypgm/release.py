@@ -30,6 +30,8 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.relation import Privacy
 from pypgm.release_fields import check_release, release_arguments, release_fields
 from pypgm.report import budget_text, error_lines, model_lines, summary_lines, weakness_lines
+from pypgm.reporting.facts import Facts
+from pypgm.reporting.page import PAGE_PAIRS, Part, write_page
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -416,6 +418,36 @@ class Release(Stored):
         owner = [f"guarantee: {self.guarantee}", f"protects: {self.privacy.sentence}"]
         owner += [*weakness_lines(self.ledger.budget), *error_lines(self.model)]
         return "\n".join([*owner, self.summary(), *model_lines(self.model)])
+
+    def report_html(self, path: str | os.PathLike[str], *, unsafe_data: Dataset | None = None) -> None:
+        """Write a page to show: the promise in words, how good each column and pair is, what was lost, the ledger.
+
+        It is one file of HTML that loads nothing and runs nothing, and is as public as the release.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Of an .html file, written whole or not at all.
+        unsafe_data : Dataset, optional
+            The real records: their counts are drawn beside. The page is then not private, and says so in red.
+
+        Raises
+        ------
+        ImportError
+            If jinja2, the extra ``report``, is not there.
+        ValueError
+            If the records are over another domain.
+        OSError
+            If the file cannot be written.
+
+        Examples
+        --------
+        >>> release.report_html("report.html")  # doctest: +SKIP
+        """
+        if unsafe_data is not None and unsafe_data.domain != self.model.domain:
+            raise ValueError(f"the release is over {self.model.domain!r}, the records are over {unsafe_data.domain!r}")
+        part = Part("", Facts(self, PAGE_PAIRS), unsafe_data)
+        write_page(path, [part], self.ledger, self.privacy.sentence, self.not_private)
 
     @property
     def guarantee(self) -> str:

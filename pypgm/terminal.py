@@ -105,8 +105,9 @@ def aligned(rows: Sequence[Sequence[str]], width: int, numbers: Iterable[int] = 
     >>> aligned([("age", "1.9"), ("workclass", "0.43")], 80, numbers=[1])
     ['age         1.9', 'workclass  0.43']
     """
-    texts = [[escaped(cell) for cell in row] for row in rows]
-    right, n = set(numbers), max(map(len, texts), default=0)
+    n = max(map(len, rows), default=0)
+    texts = [[*map(escaped, row), *[""] * (n - len(row))] for row in rows]
+    right = set(numbers)
     widths = [max((cells_wide(row[i]) for row in texts), default=0) for i in range(n)]
     lines = []
     for row in texts:

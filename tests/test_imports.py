@@ -22,7 +22,7 @@ ORDER = [
     {"files"},
     {"models"},
     {"reconstruction"},
-    {"privacy", "report"},
+    {"privacy", "report", "reporting"},
     {"release", "release_fields", "workloads"},
     {"bayes"},
     {"mrf"},

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pypgm import __version__
-from pypgm.cli import compare, demo, info, plan, query, sample, schema, synth
+from pypgm.cli import compare, demo, info, plan, query, report, sample, schema, synth
 from pypgm.cli.arguments import Parser
 from pypgm.cli.printing import tell
 from pypgm.cli.stopping import STOPPING
@@ -43,11 +43,13 @@ examples:
       what that budget would buy, before anything is spent
   pypgm info people.pgm
       what a release guarantees, measured and holds
+  pypgm report people.pgm --out report.html
+      one page to show
 
 exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted, 143 terminated, 129 hung up
 """
 _EXPONENT = re.compile(r"-[\d.]+[eE][+-]?\d+")  # a negative number with one
-_VERBS = (schema, plan, synth, sample, query, info, compare, demo)
+_VERBS = (schema, plan, synth, sample, query, info, report, compare, demo)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

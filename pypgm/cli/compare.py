@@ -16,7 +16,7 @@ from pypgm.evaluation import evaluate
 from pypgm.release import Release, load
 from pypgm.reporting.compared import compare_tables
 from pypgm.reporting.quality import rounded
-from pypgm.terminal import aligned, laid_out, terminal_width
+from pypgm.terminal import aligned, cells_wide, laid_out, terminal_width
 
 if TYPE_CHECKING:
     import argparse
@@ -114,27 +114,29 @@ def _lines(told: TableComparison, answers: dict[str, float], width: int) -> list
         for where, names in zip(("real", "synthetic"), told.only, strict=True)
         if names
     ]
-    return [*laid_out(rows, width), "", *aligned(_table(told.columns), width, numbers=range(1, 8))]
+    return [*laid_out(rows, width), "", *_table(told.columns, width)]
 
 
-def _table(columns: Iterable[ColumnPair]) -> list[Sequence[str]]:
-    """Return the rows of a table of the columns: real and synthetic side by side."""
+def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
+    """Return a table of the columns: for each a line of real values, below it one of synthetic ones.
+
+    What is too wide loses its last columns.
+    """
     rows: list[Sequence[str]] = [
-        ("column", "points", "chance", "missing %", "values", "mean", "median", "5 % .. 95 %"),
+        ("column", "points", "", "missing %", "values", "mean", "median", "5 %", "95 %"),
+        ("", "(chance)", "", "", "", "", "", "", ""),
     ]
     for c in columns:
-        missing, distinct = _both(f"{100 * m:.3g}" for m in c.missing), _both(f"{n:,}" for n in c.distinct)
-        mean = _both(f"{m:.4g}" for m in c.mean) if c.mean else ""
-        quantiles = [[_shown(c, q) for q in own] for own in c.quantiles] if c.quantiles else []
-        median = _both(own[1] for own in quantiles)
-        span = _both(f"{own[0]} .. {own[2]}" for own in quantiles)
-        rows.append((c.name, rounded(c.points), rounded(c.chance), missing, distinct, mean, median, span))
-    return rows
-
-
-def _both(texts: Iterable[str]) -> str:
-    """Return what both tables have: one text where they agree."""
-    return " | ".join(dict.fromkeys(texts))
+        heads = [(c.name, rounded(c.points), "real"), ("", f"({rounded(c.chance)})", "synthetic")]
+        for i, head in enumerate(heads):
+            mean = f"{c.mean[i]:.4g}" if c.mean else ""
+            low, median, high = (_shown(c, q) for q in c.quantiles[i]) if c.quantiles else ("", "", "")
+            rows.append((*head, f"{100 * c.missing[i]:.3g}", f"{c.distinct[i]:,}", mean, median, low, high))
+    for n in range(len(rows[0]), 3, -1):
+        lines = aligned([row[:n] for row in rows], 10**6, numbers=(1, *range(3, n)))
+        if max(map(cells_wide, lines)) <= width:
+            return lines
+    return aligned([row[:3] for row in rows], width, numbers=[1])
 
 
 def _shown(column: ColumnPair, value: float) -> str:

@@ -174,7 +174,7 @@ def _present(arguments: argparse.Namespace, facts: Facts, schema: Schema, synthe
         ("files", f"{arguments.out}  the synthetic records"),
         ("", f"{kept}  the release, as public as they are: more records, any answer"),
         ("next", shlex.join(["pypgm", "compare", str(kept), arguments.table, "--unsafe"])),
-        ("", shlex.join(["pypgm", "info", str(kept)])),
+        ("", shlex.join(["pypgm", "report", str(kept), "--out", f"{kept.stem}.html"])),
     ]
     ledger = ledger_text(facts, width) if arguments.ledger else []
     tell([*_warnings(facts, schema), *laid_out(rows, width), *ledger])

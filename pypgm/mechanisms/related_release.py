@@ -25,6 +25,8 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
 from pypgm.privacy.relation import Privacy
 from pypgm.release import Release, load
+from pypgm.reporting.facts import Facts
+from pypgm.reporting.page import PAGE_PAIRS, Part, write_page
 
 __all__ = ["RelatedRelease", "RelatedTables"]
 
@@ -95,12 +97,37 @@ class RelatedRelease:
         """Why the release protects nobody; empty where it does."""
         return joined_marks([self.parents, self.children])
 
-    def report(self) -> str:
-        """Return what is protected, and both tables' charges, as text."""
+    def report_html(self, path: str | os.PathLike[str]) -> None:
+        """Write a page to show, as `Release.report_html` does: of both tables, with what is promised of them together.
+
+        Parameters
+        ----------
+        path : str or path-like
+
+        Raises
+        ------
+        ImportError
+            If jinja2, the extra ``report``, is not there.
+        OSError
+            If the file cannot be written.
+        """
+        parts = [Part(name, Facts(release, PAGE_PAIRS)) for name, release in self._named()]
+        title = "Private synthetic data: two tables"
+        write_page(path, parts, self.ledger, self.protects, self.not_private, title=title)
+
+    def _named(self) -> list[tuple[str, Release]]:
+        return [("parents", self.parents), ("children", self.children)]
+
+    @property
+    def protects(self) -> str:
+        """What is protected, in words."""
         people = self.parents.privacy.records_per_person
         who = "any one parent" if people == 1 else f"any one person (at most {people} parents)"
-        protected = f"whether {who}, with all their children (at most {self.max_children} kept)"
-        return f"{self.budget!r} protects {protected}, is in the tables at all\n{self.ledger.report()}"
+        return f"whether {who}, with all their children (at most {self.max_children} kept), is in the tables at all"
+
+    def report(self) -> str:
+        """Return what is protected, and both tables' charges, as text."""
+        return f"{self.budget!r} protects {self.protects}\n{self.ledger.report()}"
 
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> RelatedTables:
         """Return synthetic parents and their children.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.privacy.ledger_report import LedgerReport
 
-__all__ = ["labels_of", "many", "odds", "promise", "records_text"]
+__all__ = ["labels_of", "many", "odds", "odds_text", "promise", "records_text"]
 
 _MOST_TOLD = 1e6  # factor of odds that is written out
 
@@ -39,12 +39,16 @@ def promise(ledger: LedgerReport) -> str:
     >>> print(promise(LedgerReport(Budget(epsilon=1, delta=1e-9))))
     epsilon 1.0, delta 1e-09: a person changes the odds of any conclusion at most 2.8-fold
     """
-    budget = budget_text(ledger.budget)
+    budget, times = budget_text(ledger.budget), odds_text(ledger)
+    return f"{budget}: a person changes the odds of any conclusion {times}" if times else budget
+
+
+def odds_text(ledger: LedgerReport) -> str:
+    """Return by what factor the odds of a conclusion change at most, in words; empty of a budget in rho alone."""
     factor = odds(ledger)
     if factor is None:
-        return budget
-    times = "more than a million-fold" if factor > _MOST_TOLD else f"at most {factor:,.10g}-fold"
-    return f"{budget}: a person changes the odds of any conclusion {times}"
+        return ""
+    return "more than a million-fold" if factor > _MOST_TOLD else f"at most {factor:,.10g}-fold"
 
 
 def records_text(total: float, *, is_public: bool) -> str:

@@ -1,0 +1,78 @@
+"""``pypgm report``: one page to show, of a release or of two related ones."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pypgm.cli.arguments import add_reading, add_verb, check_places, reading
+from pypgm.cli.claim import Claim
+from pypgm.cli.compare import NOT_PRIVATE
+from pypgm.cli.printing import present, tell
+from pypgm.data import read_table
+from pypgm.mechanisms.related_release import RelatedRelease
+from pypgm.release import Release, load
+from pypgm.reporting.facts import Facts
+
+if TYPE_CHECKING:
+    import argparse
+
+    from pypgm.cli.arguments import Verbs
+
+__all__ = ["add_to"]
+
+_ABOUT = """\
+Write one page of HTML: what a release promises in plain words, what the budget was spent on, how far each column and
+each pair of columns may be from the real table, what was lost, what not to use it for, and the ledger. The page loads
+nothing and runs nothing, and is as public as the release.
+
+With TABLE and --unsafe the real counts are drawn beside, in red. That page is NOT private.
+"""
+_EXAMPLES = """\
+examples:
+  pypgm report people.pgm --out report.html
+  pypgm report people.pgm people.csv --unsafe --out for-us-alone.html
+  pypgm report DIRECTORY --out report.html   (of two related tables: what RelatedRelease.save wrote)
+"""
+
+
+def add_to(commands: Verbs) -> None:
+    """Add the verb."""
+    summary = "one page to show: promise, quality, losses"
+    report = add_verb(commands, "report", _report, summary=summary, about=_ABOUT, examples=_EXAMPLES)
+    report.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
+    report.add_argument("table", metavar="TABLE", nargs="?", help="the real records, with --unsafe")
+    report.add_argument("--unsafe", action="store_true", help="draw counts of the real records: not private")
+    report.add_argument("--out", metavar="FILE", required=True, help="where the page goes: .html")
+    add_reading(report)
+
+
+def _report(arguments: argparse.Namespace) -> None:
+    if (arguments.table is not None) != arguments.unsafe:
+        needed = "a report with the real records is not private: TABLE and --unsafe go together"
+        raise ValueError(f"{needed}; leave both out for a page to publish")
+    inputs = [arguments.release, *([arguments.table] if arguments.table else [])]
+    check_places(inputs, [arguments.out], (".html", ".htm"))
+    found = RelatedRelease.load(arguments.release) if Path(arguments.release).is_dir() else load(arguments.release)
+    if not isinstance(found, Release | RelatedRelease):
+        raise ValueError(f"{arguments.release} holds a model alone: a report is of a release, with its ledger")  # noqa: TRY004
+    facts: dict[str, Any]
+    with Claim(arguments.out):
+        try:
+            if isinstance(found, Release):
+                facts = Facts(found).to_dict() if arguments.json else {}
+                records = None
+                if arguments.table is not None:
+                    records = read_table(arguments.table, found.schema or found.model.domain, **reading(arguments))
+                found.report_html(arguments.out, unsafe_data=records)
+            else:
+                if arguments.unsafe:
+                    raise ValueError("a report of two related tables has no real records beside")
+                parts = (found.parents, found.children) if arguments.json else ()
+                facts = {"parts": [Facts(part).to_dict() for part in parts]}
+                found.report_html(arguments.out)
+        except ImportError as error:
+            raise ValueError(str(error)) from None
+    kind = f"NOT PRIVATE: {NOT_PRIVATE}" if arguments.unsafe else "as public as the release"
+    lines = [f"wrote {arguments.out}, {kind}"]
+    present(arguments, facts | {"files": {"report": arguments.out}}, lines, tell)

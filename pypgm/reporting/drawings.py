@@ -1,0 +1,242 @@
+"""What the pictures of a page show, as plain numbers: bars with errors, tables of two columns, graphs.
+
+Pictures are drawn by the page itself, in HTML and SVG without a scale of their own: they fit a telephone, take the
+colours of the reader's screen, and each number stands in the text.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.terminal import escaped
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pypgm.domain import Clique
+
+__all__ = ["Arc", "Bar", "Bars", "Graph", "Grid", "bars", "graph", "grid"]
+
+REACH = 1.645
+"""Errors to each side that hold nine in ten counts."""
+
+_ROWS = 12  # values that have a row with their name; more are a histogram where they have an order
+_COLUMNS = 120  # of a histogram; of more values neighbours are one
+_CELLS = 24  # values of a column in the picture of a pair
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """A count, as it is drawn: lengths in percent of the longest.
+
+    Attributes
+    ----------
+    label : str
+    count : float
+    error : float
+        To each side; inf where nothing is known.
+    length, low, high : float
+        Of the bar, and where its error bar begins and ends.
+    real : float, optional
+        The true count, which is not private, and its length.
+    real_length : float
+    """
+
+    label: str
+    count: float
+    error: float
+    length: float
+    low: float
+    high: float
+    real: float | None = None
+    real_length: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """The counts of one column.
+
+    Attributes
+    ----------
+    bars : tuple of Bar
+    is_histogram : bool
+        Whether values stand side by side in their order, without names of their own.
+    text : str
+        The picture in words.
+    """
+
+    bars: tuple[Bar, ...]
+    is_histogram: bool
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """The counts of two columns as squares.
+
+    Attributes
+    ----------
+    rows, columns : tuple of str
+        Labels.
+    shades : tuple of tuple of float
+        Of each cell, 0 .. 1: the square root of its share of the largest.
+    text : str
+        The picture in words.
+    """
+
+    rows: tuple[str, ...]
+    columns: tuple[str, ...]
+    shades: tuple[tuple[float, ...], ...]
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Arc:
+    """An arc of a graph, from a place to another, in percent."""
+
+    x1: float
+    y1: float
+    x2: float
+    y2: float
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """A graph from the top down: for each node its number and place, in percent of the width and in rows."""
+
+    nodes: tuple[tuple[int, float, float], ...]
+    arcs: tuple[Arc, ...]
+    n_rows: int
+    text: str
+
+
+def bars(
+    name: str,
+    labels: Sequence[str],
+    counts: NDArray[np.float64],
+    errors: NDArray[np.float64] | None,
+    real: NDArray[np.float64] | None = None,
+    *,
+    is_ordinal: bool,
+) -> Bars:
+    """Return the counts of a column as they are drawn.
+
+    Parameters
+    ----------
+    name : str
+    labels : sequence of str
+    counts, errors, real : ndarray, shape (values,)
+        Counts, the standard deviation to expect of their errors where it is known, and the true ones where they may be
+        shown.
+    is_ordinal : bool
+        Whether the order of the values means something.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> bars("sex", ["F", "M"], np.array([30.0, 60.0]), np.array([2.0, 3.0]), is_ordinal=False).text
+    'sex: F 30 ± 3, M 60 ± 5'
+    """
+    reach = np.full(counts.size, math.nan) if errors is None else REACH * errors
+    is_histogram = is_ordinal and counts.size > _ROWS
+    if is_histogram:
+        names, parts = _neighbours(labels)
+    elif counts.size > _ROWS:
+        names, parts = _frequent(labels, counts)
+    else:
+        names, parts = list(labels), [np.array([i]) for i in range(counts.size)]
+    own = [float(counts[p].sum()) for p in parts]
+    far = [float(np.sqrt(np.square(reach[p]).sum())) for p in parts]
+    true = None if real is None else [float(real[p].sum()) for p in parts]
+    ends = [c + (f if math.isfinite(f) else 0.0) for c, f in zip(own, far, strict=True)]
+    longest = max([*ends, *(true or []), 1e-300])
+    found = tuple(
+        Bar(
+            escaped(label),
+            count,
+            error,
+            100 * count / longest,
+            100 * max(count - error, 0.0) / longest if math.isfinite(error) else 0.0,
+            100 * (count + error) / longest if math.isfinite(error) else 0.0,
+            None if true is None else true[i],
+            0.0 if true is None else 100 * true[i] / longest,
+        )
+        for i, (label, count, error) in enumerate(zip(names, own, far, strict=True))
+    )
+    return Bars(found, is_histogram, _in_words(name, found, is_histogram))
+
+
+def _neighbours(labels: Sequence[str]) -> tuple[list[str], list[NDArray[np.intp]]]:
+    """Return values in their order, neighbours together where there are many."""
+    parts = np.array_split(np.arange(len(labels)), min(len(labels), _COLUMNS))
+    return [labels[p[0]] if len(p) == 1 else f"{labels[p[0]]} to {labels[p[-1]]}" for p in parts], parts
+
+
+def _frequent(labels: Sequence[str], counts: NDArray[np.float64]) -> tuple[list[str], list[NDArray[np.intp]]]:
+    """Return the most frequent values, and all others as one."""
+    order = np.argsort(-counts, kind="stable")
+    parts = [*(order[i : i + 1] for i in range(_ROWS - 1)), order[_ROWS - 1 :]]
+    return [*(labels[i] for i in order[: _ROWS - 1]), f"{len(parts[-1]):,} other values"], parts
+
+
+def _in_words(name: str, found: Sequence[Bar], is_histogram: bool) -> str:
+    shown = sorted(found, key=lambda bar: -bar.count)[:3] if is_histogram else found
+    told = ", ".join(
+        f"{bar.label} {bar.count:,.0f}{f' ± {bar.error:,.0f}' if math.isfinite(bar.error) else ''}" for bar in shown
+    )
+    head = f"{len(found)} bars, the largest " if is_histogram else ""
+    return f"{escaped(name)}: {head}{told}"
+
+
+def grid(clique: Clique, labels: Sequence[Sequence[str]], counts: NDArray[np.float64]) -> Grid:
+    """Return the counts of two columns as shades; of many values neighbours are one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grid(("a", "b"), [["x", "y"], ["0", "1"]], np.array([[4.0, 0.0], [1.0, 0.0]])).shades
+    ((1.0, 0.0), (0.5, 0.0))
+    """
+    names = []
+    for axis, own in enumerate(labels):
+        parts = np.array_split(np.arange(len(own)), min(len(own), _CELLS))
+        names.append([own[p[0]] if len(p) == 1 else f"{own[p[0]]} to {own[p[-1]]}" for p in parts])
+        counts = np.add.reduceat(counts, [int(p[0]) for p in parts], axis=axis)
+    largest = max(float(counts.max()), 1e-300)
+    shades = np.sqrt(np.clip(counts, 0.0, None) / largest)
+    places = np.argsort(-counts.ravel(), kind="stable")[:3]
+    at = [np.unravel_index(i, counts.shape) for i in places.tolist()]
+    told = ", ".join(f"{names[0][i]} with {names[1][j]} {counts[i, j]:,.0f}" for i, j in at)
+    rows, columns = (tuple(map(escaped, own)) for own in names)
+    text = escaped(f"{clique[0]} by {clique[1]}, stronger where there are more records; most: {told}")
+    return Grid(rows, columns, tuple(map(tuple, shades.tolist())), text)
+
+
+def graph(parents: Mapping[str, Sequence[str]]) -> Graph:
+    """Return a network from the top down, nodes numbered in their order.
+
+    Examples
+    --------
+    >>> graph({"a": (), "b": ("a",)}).nodes
+    ((1, 50.0, 0.5), (2, 50.0, 1.5))
+    """
+    depth: dict[str, int] = {}
+    while len(depth) < len(parents):
+        depth |= {
+            a: 1 + max((depth[p] for p in own), default=-1)
+            for a, own in parents.items()
+            if a not in depth and all(p in depth for p in own)
+        }
+    rows = [[a for a in parents if depth[a] == d] for d in range(max(depth.values(), default=-1) + 1)]
+    places = {a: (100 * (i + 0.5) / len(row), d + 0.5) for d, row in enumerate(rows) for i, a in enumerate(row)}
+    numbers = dict(zip(parents, itertools.count(1)))
+    arcs = tuple(Arc(*places[p], *places[a]) for a, own in parents.items() for p in own)
+    text = f"a network of {len(parents)} columns and {len(arcs)} arcs; the table below lists them"
+    return Graph(tuple((numbers[a], *places[a]) for a in parents), arcs, len(rows), text)

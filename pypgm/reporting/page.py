@@ -1,0 +1,283 @@
+"""One page to show: what a release promises, how good it is and what not to use it for; a single file of HTML."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.resources
+import math
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.data.files import replacing_text
+from pypgm.domain import Domain
+from pypgm.report import budget_text
+from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
+from pypgm.reporting.facts import Facts
+from pypgm.reporting.quality import rounded
+from pypgm.reporting.shares import budget_shares, ledger_lines, share_text
+from pypgm.reporting.words import labels_of, odds_text
+from pypgm.terminal import escaped
+
+if TYPE_CHECKING:
+    import os
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from pypgm.data import Dataset
+    from pypgm.domain import Clique
+    from pypgm.factor import Factor
+    from pypgm.privacy.ledger_report import LedgerReport
+    from pypgm.release import Release
+    from pypgm.reporting.shares import Share
+
+__all__ = ["PAGE_PAIRS", "Part", "page_of", "write_page"]
+
+PAGE_PAIRS = 1000
+"""Pairs that a page looks at: all of 45 columns."""
+
+_TITLE = "Private synthetic data"
+_PICTURES = 120  # columns that are drawn
+_SQUARES = 45  # columns of the map of pairs
+_DRAWN = 3  # best pairs, and as many worst ones
+_LISTED = 100  # pairs that are listed
+_LAWS = 3000  # draws of a ledger that are listed
+_ALIKE = 4096  # cells of a pair that is drawn, at most, before neighbours are joined
+_ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
+
+
+@dataclass(frozen=True)
+class Part:
+    """One table of a page.
+
+    Parameters
+    ----------
+    name : str
+        What it is called; empty where there is only one.
+    facts : Facts
+        Of its release.
+    unsafe_data : Dataset, optional
+        The real records, whose counts are drawn beside: the page is not private then.
+    """
+
+    name: str
+    facts: Facts
+    unsafe_data: Dataset | None = field(default=None, repr=False)
+
+
+def write_page(
+    path: str | os.PathLike[str],
+    parts: Sequence[Part],
+    ledger: LedgerReport,
+    protects: str,
+    not_private: str = "",
+    *,
+    title: str = _TITLE,
+) -> None:
+    """Write a page, whole or not at all.
+
+    Parameters
+    ----------
+    path : str or path-like
+    parts : sequence of Part
+        The tables, one or two.
+    ledger : LedgerReport
+        Of all of them.
+    protects : str
+        What is protected, in words.
+    not_private : str
+        Why it protects nobody; empty where it does.
+    title : str
+
+    Raises
+    ------
+    ImportError
+        If jinja2, the extra ``report``, is not there.
+    OSError
+        If the file cannot be written.
+    """
+    text = page_of(parts, ledger, protects, not_private, title=title)
+    with replacing_text(path) as file:
+        file.write(text)
+
+
+def page_of(
+    parts: Sequence[Part],
+    ledger: LedgerReport,
+    protects: str,
+    not_private: str,
+    *,
+    title: str = _TITLE,
+) -> str:
+    """Return a page as text; the arguments are those of `write_page`."""
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError('a report needs jinja2: pip install "pypgm[report]"') from error
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    environment.filters |= {"points": rounded, "share": share_text, "plain": escaped}
+    source = importlib.resources.files("pypgm.reporting").joinpath("page.html").read_text(encoding="utf-8")
+    measured = [m for part in parts for m in part.facts.release.measurements]
+    shares = parts[0].facts.shares if len(parts) == 1 else budget_shares(ledger, measured)
+    return environment.from_string(source).render(
+        title=title,
+        not_private=not_private,
+        is_unsafe=any(part.unsafe_data is not None for part in parts),
+        budget=budget_text(ledger.budget),
+        odds=odds_text(ledger),
+        delta=float(ledger.budget.delta or ledger.budget.reserved_delta or 0),
+        protects=protects,
+        shares=[(share, i) for i, share in enumerate(shares)],
+        ledger=_ledger(ledger, shares),
+        parts=[_part(part) for part in parts],
+        today=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+    )
+
+
+def _ledger(ledger: LedgerReport, shares: Sequence[Share]) -> list[tuple[str, list[str], int]]:
+    """Return the heads of the ledger, the laws below each, and how many of these are left out."""
+    return [(head.strip(), laws[:_LAWS], max(len(laws) - _LAWS, 0)) for head, laws in ledger_lines(ledger, shares)]
+
+
+def _part(part: Part) -> dict[str, Any]:
+    """Return what the template says of one table."""
+    facts = part.facts
+    release, quality = facts.release, facts.quality
+    domain = release.model.domain
+    names = list(domain.attributes)
+    far = {} if quality is None else quality.of("pairs")
+    pairs = list(far)
+    return {
+        "name": part.name,
+        "made_by": " ".join(p for p in (release.mechanism, "of pypgm", release.version) if p),
+        "digest": release.digest,
+        "records": release.model.total,
+        "is_public": release.privacy.total_is_public,
+        "warnings": [line.removeprefix("warning: ") for line in facts.warnings],
+        "quality": quality,
+        "columns": [_column(part, name) for name in names[:_PICTURES]],
+        "n_columns": len(names),
+        "pairs": [(p, far[p], quality.bar(p), quality.basis[p]) for p in pairs[:_LISTED]] if quality else [],
+        "n_pairs": len(pairs),
+        "squares": _squares(facts, names),
+        "worst": [_pair(part, p, far[p]) for p in pairs[:_DRAWN]],
+        "best": [_pair(part, p, far[p]) for p in pairs[_DRAWN:][::-1][:_DRAWN]],
+        "losses": facts.losses.sentences(),
+        "least": _least(facts),
+        "network": _network(release),
+    }
+
+
+def _least(facts: Facts) -> float | None:
+    """Return the count below which a count of one column says little: twice the largest error of one."""
+    if facts.quality is None or not math.isfinite(facts.quality.largest_error[1]):
+        return None
+    errors = np.concatenate([f.datavector() for c, f in facts.quality.errors.items() if len(c) == 1])
+    return 2 * float(np.median(errors))
+
+
+def _counts(release: Release, facts: Facts, clique: Clique) -> Factor:
+    """Return the counts of a clique by the model."""
+    if facts.quality is not None and clique in facts.quality.answers:
+        return facts.quality.answers[clique]
+    return release.model.project(clique)
+
+
+def _column(part: Part, name: str) -> dict[str, Any]:
+    """Return a column: its picture, how far it is off, what it lost."""
+    facts = part.facts
+    release, quality = facts.release, facts.quality
+    schema, domain = release.schema, release.model.domain
+    counts = _counts(release, facts, (name,)).datavector()
+    errors = None if quality is None else quality.errors[name,].datavector()
+    real = None if part.unsafe_data is None else part.unsafe_data.project(name).datavector()
+    is_ordinal = _is_ordinal(schema, domain, name)
+    picture: Bars = bars(name, labels_of(domain, name, schema), counts, errors, real, is_ordinal=is_ordinal)
+    lost = facts.losses
+    notes = [*([f"coarsened: {lost.coarsened[name]}"] if name in lost.coarsened else [])]
+    if name in lost.other:
+        notes.append(f"{100 * lost.other[name]:.0f} % became “other”; {lost.kept[name]:,} values kept")
+    if name in lost.cut:
+        notes.append(f"values beyond its bounds: {lost.cut[name]}")
+    far = None if quality is None else (quality.of("columns")[name,], quality.bar((name,)))
+    return {"name": name, "picture": picture, "far": far, "notes": notes, "size": domain.size((name,))}
+
+
+def _is_ordinal(schema: Any, domain: Domain, name: str) -> bool:  # noqa: ANN401 - a schema or None
+    """Return whether the values of a column have an order: codes without labels are taken to have one."""
+    if schema is not None:
+        return bool(schema.columns[name].is_ordinal)
+    return name not in domain.labels
+
+
+def _pair(part: Part, clique: Clique, points: float) -> dict[str, Any]:
+    """Return two columns: pictures of their counts."""
+    facts = part.facts
+    release = facts.release
+    labels = [labels_of(release.model.domain, name, release.schema) for name in clique]
+    assert facts.quality is not None
+    drawn: Grid = grid(clique, labels, _counts(release, facts, clique).values)
+    real = None if part.unsafe_data is None else grid(clique, labels, part.unsafe_data.project(clique).values)
+    basis = facts.quality.basis[clique]
+    return {
+        "names": clique,
+        "points": points,
+        "bar": facts.quality.bar(clique),
+        "basis": basis,
+        "drawn": drawn,
+        "real": real,
+    }
+
+
+def _squares(facts: Facts, names: Sequence[str]) -> dict[str, Any] | None:
+    """Return the map of pairs: a row for each column, a shade for each pair; None where too few were looked at."""
+    quality = facts.quality
+    if quality is None or len(names) < 2:
+        return None
+    far = quality.of("pairs")
+    shown = [a for a in names if any(a in pair for pair in far)][:_SQUARES]
+    most = max(far.values(), default=0.0) or 1.0
+    rows = []
+    for a in shown:
+        cells: list[dict[str, Any] | None] = []
+        for b in shown:
+            pair = next((p for p in ((a, b), (b, a)) if p in far), None)
+            if pair is None:
+                cells.append(None)
+            else:
+                is_guess = quality.basis[pair] in {"unmeasured", "unknown"}
+                cells.append({"shade": far[pair] / most, "points": far[pair], "guessed": is_guess, "pair": pair})
+        rows.append((a, cells))
+    guessed = len(quality.pairs_on("unmeasured", "unknown"))
+    worst = next(iter(far), ())
+    text = f"{len(far)} pairs of columns, {guessed} of them not counted together; the worst is {' × '.join(worst)}"
+    return {"rows": rows, "most": most, "guessed": guessed, "text": escaped(f"{text}, {rounded(most)} points off")}
+
+
+def _network(release: Release) -> dict[str, Any] | None:
+    """Return the tables of a network, what each got of the budget and how far its rows may be off; else None."""
+    parents: Mapping[str, Sequence[str]] | None = getattr(release.model, "parents", None)
+    if parents is None or not hasattr(release, "allocation"):
+        return None
+    costs = release.allocation
+    whole = sum(costs.values()) or 1
+    known = {a: tuple(parents.get(a, ())) for a in release.model.domain}
+    drawn: Graph = graph(known)
+    rows = [
+        {"name": a, "parents": own, "share": costs[a] / whole, "points": _table_points(release, a)}
+        for a, own in known.items()
+    ]
+    return {"graph": drawn, "rows": rows, "mean": float(np.mean([row["points"] for row in rows]))}
+
+
+def _table_points(release: Any, name: str) -> float:  # noqa: ANN401 - a release of a network
+    """Return how far the rows of a conditional table are off by noise, in percentage points: of a mean record's row."""
+    errors: NDArray[np.float64] = release.standard_error(name).values
+    rows = 50 * _ABSOLUTE * errors.reshape(-1, errors.shape[-1]).sum(axis=1)
+    own = release.model.tables[name].domain.attributes[:-1]
+    weights = release.model.query(own).datavector() if own else np.ones(1)
+    return float(rows @ weights / max(float(weights.sum()), 1e-300))
