@@ -1,13 +1,26 @@
-"""Figures that belong to no window: they are drawn on, shown in a notebook or saved."""
+"""Figures: those that show themselves where something shows them, and those that are saved."""
 
 from __future__ import annotations
 
+import contextlib
+import io
+import re
+import sys
+from collections.abc import Iterator
+from contextvars import ContextVar
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["new_figure"]
+__all__ = ["BLUE", "GREY", "INK", "PALE", "RED", "axes_of", "new_figure", "plain_text", "svg_of", "unshown"]
+
+# What matplotlib says of all elements of the page that a picture is put into.
+_STROKES = "stroke-linejoin:round;stroke-linecap:butt;max-width:100%;height:auto"
+_UNSHOWN = ContextVar("unshown", default=False)
+
+BLUE, GREY, INK, PALE, RED = "#2563a8", "#b8bcc4", "#2b2f36", "#e6e8ec", "#b3261e"
 
 
 def new_figure(width: float, height: float) -> Figure:
@@ -18,3 +31,63 @@ def new_figure(width: float, height: float) -> Figure:
     figure = Figure(figsize=(width, height), layout="constrained")
     FigureCanvasAgg(figure)
     return figure
+
+
+def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
+    """Return the axes that were given, or those of a new figure of a size in inches.
+
+    In a notebook, and where pyplot was imported and has windows, it is a figure of pyplot: the notebook shows it at the
+    end of the cell, ``plt.show()`` in its window. Elsewhere it is nobody's: no list of open figures holds it.
+    """
+    if ax is not None:
+        return ax
+    if _UNSHOWN.get() or not _is_shown():
+        return new_figure(width, height).subplots()
+    from matplotlib import pyplot
+
+    return pyplot.figure(figsize=(width, height), layout="constrained").subplots()
+
+
+@contextlib.contextmanager
+def unshown() -> Iterator[None]:
+    """Within it new axes are those of a figure that nothing shows by itself."""
+    before = _UNSHOWN.set(True)
+    try:
+        yield
+    finally:
+        _UNSHOWN.reset(before)
+
+
+def _is_shown() -> bool:
+    """Return whether a figure of pyplot would be seen."""
+    shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
+    if hasattr(shell, "kernel"):
+        return True
+    if "matplotlib.pyplot" not in sys.modules:
+        return False
+    import matplotlib
+
+    return matplotlib.get_backend().lower() not in {"agg", "cairo", "pdf", "pgf", "ps", "svg", "template"}
+
+
+@contextlib.contextmanager
+def plain_text() -> Iterator[None]:
+    """Within it text is drawn as it is: in names and labels a dollar sign begins no formula."""
+    from matplotlib import rc_context
+
+    with rc_context({"text.parse_math": False}):
+        yield
+
+
+def svg_of(drawn: Axes) -> str:
+    """Return the figure of some axes as an SVG element, text in it as text."""
+    from matplotlib import rc_context
+
+    file, figure = io.StringIO(), drawn.get_figure(root=True)
+    assert figure is not None
+    with rc_context({"svg.fonttype": "none", "text.parse_math": False}):
+        figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
+    told = file.getvalue()
+    apart = r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>"
+    told = re.sub(apart, "", told, flags=re.DOTALL)
+    return told[told.index("<svg") :].replace("<svg ", f'<svg style="{_STROKES}" ', 1)

@@ -12,6 +12,7 @@ import numpy as np
 from pypgm import _core
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
 from pypgm.factor import Factor
+from pypgm.html import Shown
 from pypgm.memory import check_fits, short
 from pypgm.numeric import float_array
 from pypgm.terminal import escaped
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CliqueVector", "read_only"]
 
 
-class CliqueVector:
+class CliqueVector(Shown):
     """One table for each clique, one behind the other in a flat buffer.
 
     Potentials (natural logs), marginals (counts) and gradients all have this form, so that adding, scaling and

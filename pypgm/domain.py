@@ -8,6 +8,7 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol, TypeGuard, TypeVar
 
+from pypgm.html import Shown
 from pypgm.numeric import shown
 from pypgm.terminal import escaped
 
@@ -109,7 +110,7 @@ class _LabelsView(Mapping[str, tuple[Label, ...]]):
         return repr(dict(self))
 
 
-class Domain:
+class Domain(Shown):
     """Named attributes, each with a finite number of values, in a fixed order.
 
     Parameters

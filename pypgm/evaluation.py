@@ -11,6 +11,7 @@ import numpy as np
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique, listed
 from pypgm.factor import Factor
+from pypgm.html import Shown
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ Answers = Marginals | Sequence[Factor]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Evaluation:
+class Evaluation(Shown):
     """The distance of two answers on each clique of a workload."""
 
     metric: Metric

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from pypgm import _core
 from pypgm.domain import Clique, Domain, Label, as_clique, check_domain, listed
+from pypgm.html import Shown
 from pypgm.memory import check_fits, short
 from pypgm.numeric import float_array
 from pypgm.terminal import escaped, label_text
@@ -18,7 +19,7 @@ from pypgm.terminal import escaped, label_text
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, DTypeLike, NDArray
 
-__all__ = ["Factor", "transpose_cells"]
+__all__ = ["Factor", "cells_frame", "transpose_cells"]
 
 _T = TypeVar("_T", bound=np.generic)
 
@@ -30,7 +31,7 @@ _LEAST_MASS = 1e-300  # below it, a quotient may leave the doubles
 _SHOWN = 12  # cells that a printed table shows with their labels
 
 
-class Factor:
+class Factor(Shown):
     """A table of real numbers with one axis for each attribute of its domain.
 
     Whether the numbers are counts, probabilities or their natural logarithms is up to the caller. A factor is
@@ -246,20 +247,7 @@ class Factor:
         0   F    3.0
         1   M    4.0
         """
-        if library not in {"pandas", "polars", "pyarrow"}:
-            raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {library!r}")
-        if value in self.domain:
-            raise ValueError(f"the table has an attribute {value!r}; name the column of numbers otherwise")
-        columns: dict[str, Any] = {}
-        before, after = 1, self.domain.size()
-        for name, size in zip(self.domain.attributes, self.domain.shape, strict=True):
-            after //= size
-            labels = self.domain.labels.get(name, range(size))
-            columns[name] = [v for _ in range(before) for v in labels for _ in range(after)]
-            before *= size
-        module = importlib.import_module(library)
-        make = module.table if library == "pyarrow" else module.DataFrame
-        return make({**columns, value: self._cells.copy()})
+        return cells_frame(self.domain, {value: self._cells}, library)
 
     @np.errstate(over="ignore")
     def __repr__(self) -> str:
@@ -310,6 +298,25 @@ class Factor:
     def _reordered(self, attributes: Iterable[str]) -> NDArray[np.float64]:
         clique = tuple(attributes)
         return self._cells if clique == self.domain.attributes else self.transpose(clique)._cells
+
+
+def cells_frame(domain: Domain, numbers: Mapping[str, NDArray[np.float64]], library: str) -> Frame:
+    """Return a data frame with a row for each cell of a domain: its labels or codes, and columns of numbers."""
+    if library not in {"pandas", "polars", "pyarrow"}:
+        raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {library!r}")
+    for value in numbers:
+        if value in domain:
+            raise ValueError(f"the table has an attribute {value!r}; name the column of numbers otherwise")
+    columns: dict[str, Any] = {}
+    before, after = 1, domain.size()
+    for name, size in zip(domain.attributes, domain.shape, strict=True):
+        after //= size
+        labels = domain.labels.get(name, range(size))
+        columns[name] = [v for _ in range(before) for v in labels for _ in range(after)]
+        before *= size
+    module = importlib.import_module(library)
+    make = module.table if library == "pyarrow" else module.DataFrame
+    return make({**columns, **{name: cells.copy() for name, cells in numbers.items()}})
 
 
 def transpose_cells(cells: NDArray[_T], domain: Domain, attributes: Sequence[str]) -> NDArray[_T]:

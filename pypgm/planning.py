@@ -14,6 +14,7 @@ import numpy as np
 from pypgm.clock import now
 from pypgm.data import Dataset
 from pypgm.domain import check_domain
+from pypgm.html import Shown
 from pypgm.numeric import checked_integer
 from pypgm.privacy.budget import Budget
 from pypgm.report import noise_of, together
@@ -40,7 +41,7 @@ _CELLS = 10**6  # of a pair that the error is computed from
 
 
 @dataclass(frozen=True, slots=True)
-class Plan:
+class Plan(Shown):
     """What a mechanism would measure and how far its answers would be off.
 
     Attributes

@@ -19,6 +19,7 @@ from pypgm.data.schema import as_schema
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
+from pypgm.html import Shown
 from pypgm.models.model import Model
 from pypgm.models.stored_model import Stored, in_module, message_of, model_of_archive
 from pypgm.numeric import as_generator
@@ -42,6 +43,7 @@ if TYPE_CHECKING:
     from pypgm.data import Dataset
     from pypgm.data.frames import Frame, Library
     from pypgm.graphs.evidence import Evidence
+    from pypgm.models.marginal import Marginal
     from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["RELEASES", "Release", "load"]
@@ -50,7 +52,7 @@ _NAME = re.compile(r"\w+([ .-]\w+)*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Release(Stored):
+class Release(Shown, Stored):
     """A private release: what was measured, what it cost, and the model that explains it.
 
     Nothing here holds records. Asking the model, drawing records and saving cost no privacy and leave the ledger
@@ -132,6 +134,28 @@ class Release(Stored):
         if not isinstance(self.model, Model):
             raise TypeError(f"a {type(self.model).__name__} does not know its errors")
         return self.model.expected_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
+
+    def marginal(
+        self,
+        clique: str | Iterable[str],
+        evidence: Evidence | None = None,
+        *,
+        draws: int = 20,
+        rng: np.random.Generator | int | None = 0,
+        time_limit: float | None = None,
+    ) -> Marginal:
+        """Return the counts of a clique with the error to expect of each; ``TypeError`` as for `expected_error`.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> data = pypgm.Dataset({"a": [0, 1, 1] * 100}, pypgm.Domain({"a": 2}))
+        >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).marginal("a").basis
+        'measured'
+        """
+        if not isinstance(self.model, Model):
+            raise TypeError(f"a {type(self.model).__name__} does not know its errors")
+        return self.model.marginal(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
 
     @overload
     def synthetic_data(

@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique, as_cliques, check_domain, listed
+from pypgm.html import Shown
 from pypgm.memory import check_fits, short
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import AllRange, Identity, Kronecker, LinearQuery, Prefix
@@ -29,7 +30,7 @@ __all__ = [
 _MARGINAL_BYTES = 500  # of a marginal in a workload, and of its weight and query beside it
 
 
-class Workload:
+class Workload(Shown):
     """Cliques with the queries on their marginals and their weights; iterating gives the cliques.
 
     Parameters

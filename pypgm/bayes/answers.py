@@ -11,6 +11,7 @@ import numpy as np
 from pypgm.bayes.comparison import check_domains, divergence
 from pypgm.domain import Clique, as_clique
 from pypgm.errors import ImpossibleEvidenceError
+from pypgm.html import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -26,7 +27,7 @@ _MIXED = 1e-12  # of the uniform distribution, in both sides of a smoothed diver
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class AnswerComparison:
+class AnswerComparison(Shown):
     """Distances of the answers to each query; arrays of shape (n_queries,), NaN where nothing could be compared.
 
     Attributes

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.bayes.conditional_tables import ConditionalTables
+from pypgm.html import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -16,7 +17,7 @@ __all__ = ["TableComparison", "check_domains", "compare_tables", "divergence"]
 
 
 @dataclass(frozen=True, slots=True)
-class TableComparison:
+class TableComparison(Shown):
     """Distances of the table of each attribute; in dicts by attribute, in the order of the domain.
 
     Attributes

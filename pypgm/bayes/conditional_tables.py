@@ -18,9 +18,11 @@ from pypgm.data.codebook import label_texts
 from pypgm.data.files import read_text, replacing_text
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import Factor
+from pypgm.html import Shown
 
 if TYPE_CHECKING:
     import networkx
+    from matplotlib.axes import Axes
     from numpy.typing import ArrayLike
 
 __all__ = ["ConditionalTables"]
@@ -28,7 +30,7 @@ __all__ = ["ConditionalTables"]
 _T = TypeVar("_T", bound="ConditionalTables")
 
 
-class ConditionalTables:
+class ConditionalTables(Shown):
     """What a `BayesianNetwork` is made of; see there."""
 
     name: str
@@ -168,6 +170,19 @@ class ConditionalTables:
         graph.add_nodes_from((a, {"size": self.domain.size(a)}) for a in self.domain)
         graph.add_edges_from((p, child) for child, parents in self.parents.items() for p in parents)
         return graph
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the graph from the top down.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib, the extra ``plot``, is not there.
+        """
+        from pypgm.bayes.pictures import arcs_of
+        from pypgm.graphs.pictures import draw_graph
+
+        return draw_graph(list(self.domain), arcs_of(self), ax)
 
     def __repr__(self) -> str:
         arcs = sum(map(len, self.parents.values()))

@@ -15,6 +15,7 @@ from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, Library, as_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain
 from pypgm.factor import Factor
+from pypgm.html import Shown
 from pypgm.numeric import float_array, is_masked
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["Dataset"]
 
 
-class Dataset:
+class Dataset(Shown):
     """Records of a domain: one column of integer codes for each attribute.
 
     Columns are kept as they are, of any integer type and stride, and not copied (one in foreign byte order or at odd

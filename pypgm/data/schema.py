@@ -29,6 +29,7 @@ from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.data.unsettled import Unsettled
 from pypgm.domain import Domain, Label, LaterLabels, listed, nearest
+from pypgm.html import Shown
 from pypgm.numeric import as_generator, fraction_of
 from pypgm.terminal import escaped
 
@@ -38,7 +39,7 @@ _MOST_MADE = 10_000  # labels of a column that are made at once
 _BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
 
 
-class Schema:
+class Schema(Shown):
     """What is publicly known of a table: how the values of each column become codes, and codes values again.
 
     Nothing of it may come from the records: it is not protected.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from pypgm.clock import now
 from pypgm.errors import EstimateInterruptedWarning
+from pypgm.html import Shown
 from pypgm.numeric import as_generator, checked_flag, checked_integer, checked_real, checked_threads
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ class FitState:
 
 
 @dataclass(frozen=True, slots=True)
-class Fit:
+class Fit(Shown):
     """How an estimate ended.
 
     Attributes

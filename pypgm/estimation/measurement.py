@@ -10,6 +10,7 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import Factor, transpose_cells
+from pypgm.html import Shown
 from pypgm.numeric import real_array, shown
 from pypgm.queries import Identity, LinearQuery, Products, UserOperator
 from pypgm.queries.folded import folded
@@ -32,7 +33,7 @@ _every_cell = lru_cache(Identity)  # by number of cells: measurements are asked 
 
 
 @dataclass(frozen=True, slots=True, init=False, eq=False)
-class LinearMeasurement:
+class LinearMeasurement(Shown):
     """Noisy answers to linear queries on the marginal of one clique.
 
     Parameters

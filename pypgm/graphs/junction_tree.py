@@ -15,12 +15,14 @@ from pypgm.domain import Clique, Domain, Label, check_domain, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
+from pypgm.html import Shown
 from pypgm.memory import check_fits, hopeless_refused
 from pypgm.numeric import checked_real, checked_threads
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     import networkx
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
     from pypgm.clock import Clock
@@ -70,7 +72,7 @@ class TreeNode:
     parent: int
 
 
-class JunctionTree:
+class JunctionTree(Shown):
     """A junction tree over all attributes of a domain, compiled for exact inference.
 
     Parameters
@@ -323,6 +325,26 @@ class JunctionTree:
         edges = [n for n in self.nodes if n.separator]
         graph.add_edges_from((self.nodes[n.parent].clique, n.clique, {"separator": n.separator}) for n in edges)
         return graph
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the cliques with the cells of their tables, and in grey what two of them share.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib, the extra ``plot``, is not there.
+        """
+        from pypgm.canvas import PALE
+        from pypgm.graphs.pictures import draw_graph, names_and_cells
+
+        texts = [names_and_cells(node.clique, self.domain.size(node.clique)) for node in self.nodes]
+        joined = [i for i, node in enumerate(self.nodes) if node.separator]
+        between = range(len(texts), len(texts) + len(joined))
+        arcs = [(self.nodes[i].parent, k) for i, k in zip(joined, between, strict=True)]
+        arcs += [(k, i) for i, k in zip(joined, between, strict=True)]
+        colours = ["white"] * len(texts) + [PALE] * len(joined)
+        texts += [", ".join(self.nodes[i].separator) for i in joined]
+        return draw_graph(texts, arcs, ax, colours=colours, arrows=False)
 
     def __str__(self) -> str:
         cost = self.cost

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from pypgm import _core
-from pypgm.canvas import new_figure
 from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.errors import ModelTooLargeError
 from pypgm.graphs.counting_numbers import CountingNumbers, counting_numbers
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_closure import Edge, Indices, minimal_edges, saturate
+from pypgm.html import Shown
 from pypgm.memory import check_fits, check_sizes, short
 from pypgm.numeric import checked_integer
 
@@ -30,7 +30,7 @@ _TABLES = 7  # numbers held for each region cell while an estimate runs
 _MESSAGES = 2  # and for each message cell
 
 
-class RegionGraph:
+class RegionGraph(Shown):
     """Regions, and edges from a region to smaller ones inside it whose marginals it has to agree with.
 
     Made by `saturated`, `factor_graph`, `junction_tree` or `from_edges`. The same input gives the same graph, regions
@@ -253,23 +253,17 @@ class RegionGraph:
         return graph
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the regions, those with as many attributes in one row, and the edges between them.
+        """Draw the regions with the cells of their tables, each above those that it holds.
 
         Raises
         ------
         ImportError
             If matplotlib, the extra ``plot``, is not there.
         """
-        import networkx
+        from pypgm.graphs.pictures import draw_graph, names_and_cells
 
-        rows = [list(row) for _, row in itertools.groupby(self.regions, len)]
-        if ax is None:
-            ax = new_figure(max(6.0, 1.1 * max(map(len, rows))), 1.0 + 1.4 * len(rows)).subplots()
-        places = {r: ((i + 0.5) / len(row), float(len(r))) for row in rows for i, r in enumerate(row)}
-        labels = {r: "\n".join(r) for r in self.regions}
-        networkx.draw_networkx(self.to_networkx(), places, ax=ax, labels=labels, node_color="#e6e8ec", font_size=8)
-        ax.set_axis_off()
-        return ax
+        texts = [names_and_cells(r, self.domain.size(r)) for r in self.regions]
+        return draw_graph(texts, self.edges, ax, arrows=False)
 
     def __str__(self) -> str:
         widths = [f"{len(list(g))} of {w}" for w, g in itertools.groupby(self.regions, len)]

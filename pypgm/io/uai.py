@@ -17,6 +17,7 @@ from pypgm.data.files import is_weight, read_text, replacing_text
 from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import code_of
+from pypgm.html import Shown
 
 __all__ = ["UaiModel", "read_uai", "read_uai_evidence", "read_uai_model", "write_uai", "write_uai_evidence"]
 
@@ -27,7 +28,7 @@ _MOST_DIGITS = 640  # of an integer: so many Python converts under any limit of 
 
 
 @dataclass(frozen=True)
-class UaiModel:
+class UaiModel(Shown):
     """What a UAI file says.
 
     Attributes

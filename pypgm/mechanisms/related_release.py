@@ -19,6 +19,7 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
 from pypgm.fields import check_fields
 from pypgm.files.format import BUDGET
+from pypgm.html import Shown
 from pypgm.models.stored_model import message_of
 from pypgm.numeric import as_generator
 from pypgm.privacy.budget import Budget
@@ -51,7 +52,7 @@ class RelatedTables(NamedTuple):
 
 
 @dataclass(frozen=True)
-class RelatedRelease:
+class RelatedRelease(Shown):
     """What `synthesize_related` returns: the releases of both tables and what they guarantee together.
 
     Parameters

@@ -19,11 +19,13 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.constraint import Constraint
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import checked_total
+from pypgm.html import Shown
 from pypgm.inference.folding import Folding
 from pypgm.inference.region_index import RegionIndex
 from pypgm.models.error_bars import standard_errors
 from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, basis, expected_errors
+from pypgm.models.marginal import Marginal
 from pypgm.models.refinement import refined_records, stages
 from pypgm.models.sampling import draw_records
 from pypgm.models.stored_measurements import QueryTooLargeError
@@ -58,7 +60,7 @@ class _Limits(TypedDict, total=False):
     progress: bool
 
 
-class Model(Stored, Generic[Table]):
+class Model(Shown, Stored, Generic[Table]):
     """A model over a domain; its marginals are counts that sum to `total`.
 
     Attributes
@@ -602,6 +604,42 @@ class Model(Stored, Generic[Table]):
         """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
         with Clock("expected_errors", time_limit, progress, n_threads=n_threads, ends="the made-up tables") as clock:
             return expected_errors(Simulation(self, as_cliques(cliques), evidence, draws, as_generator(rng), clock))
+
+    def marginal(
+        self,
+        clique: str | Iterable[str],
+        evidence: Evidence | None = None,
+        *,
+        draws: int = 20,
+        rng: np.random.Generator | int | None = 0,
+        n_threads: int = 0,
+        time_limit: float | None = None,
+        progress: bool = False,
+    ) -> Marginal:
+        """Return the counts of a clique with the error to expect of each: what `project` and `expected_error` say.
+
+        Parameters
+        ----------
+        clique, evidence, draws, rng, n_threads, time_limit, progress
+            As for `expected_error`.
+
+        Raises
+        ------
+        TimeoutError, ValueError
+            As for `expected_error`.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> m = pypgm.LinearMeasurement([400, 100], "a", stddev=5.0)
+        >>> pypgm.estimate(pypgm.Domain({"a": 2}), [m], 500).marginal("a").basis
+        'measured'
+        """
+        names = as_clique(clique)
+        limits: dict[str, Any] = {"n_threads": n_threads, "time_limit": time_limit, "progress": progress}
+        errors = self.expected_error(names, evidence, draws=draws, rng=rng, **limits)
+        counts = self.query(names, evidence) if evidence else self.project(names)
+        return Marginal(counts, errors, self.basis(names))
 
     def basis(self, clique: str | Iterable[str]) -> Basis:
         """Return what the counts of a clique rest on.

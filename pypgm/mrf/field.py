@@ -11,6 +11,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
+from pypgm.html import Shown
 from pypgm.models.graphical_model import GraphicalModel
 from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.mrf.encoding import Field, centred_field
@@ -28,7 +29,7 @@ __all__ = ["MarkovRandomField"]
 _KIND = "markov random field"
 
 
-class MarkovRandomField(Stored):
+class MarkovRandomField(Shown, Stored):
     """A distribution whose log-density is a sum of tables, of a number of records.
 
     Parameters

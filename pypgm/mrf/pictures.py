@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.canvas import new_figure
+from pypgm.canvas import axes_of
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,9 +36,8 @@ def draw_edges(attributes: Sequence[str], edges: Mapping[tuple[str, str], float]
         If matplotlib, the extra ``plot``, is not there.
     """
     n = max(len(attributes), 1)
-    if ax is None:
-        side = float(np.clip(1.0 + 0.45 * n, 4.0, 14.0))
-        ax = new_figure(side, side).subplots()
+    side = float(np.clip(1.0 + 0.45 * n, 4.0, 14.0))
+    ax = axes_of(ax, side, side)
     angles = {a: np.pi / 2 - 2 * np.pi * i / n for i, a in enumerate(attributes)}
     places = {a: (float(np.cos(t)), float(np.sin(t))) for a, t in angles.items()}
     strongest = max(edges.values(), default=0.0) or 1.0
@@ -50,7 +50,9 @@ def draw_edges(attributes: Sequence[str], edges: Mapping[tuple[str, str], float]
     size = float(np.clip(160 / n, 5, 10))
     for a, (x, y) in places.items():
         box = {"boxstyle": "round,pad=0.3", "facecolor": "white", "edgecolor": _LINE}
-        ax.text(x, y, a, ha="center", va="center", fontsize=size, color=_INK, bbox=box, zorder=2)
+        ax.text(
+            x, y, escaped(a), ha="center", va="center", fontsize=size, color=_INK, bbox=box, zorder=2, parse_math=False
+        )
     ax.set_xlim(-1.3, 1.3)
     ax.set_ylim(-1.2, 1.2)
     ax.set_aspect("equal")

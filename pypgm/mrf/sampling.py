@@ -14,6 +14,7 @@ from pypgm.domain import Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, check_logarithms
+from pypgm.html import Shown
 from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
 from pypgm.mrf.spins import Spins, as_spins
 from pypgm.numeric import as_generator, checked_integer, checked_threads
@@ -35,7 +36,7 @@ _MOST_CODES = 256
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Sample:
+class Sample(Shown):
     """Records drawn from a model, and how.
 
     Attributes

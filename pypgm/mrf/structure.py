@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pypgm.html import Shown
 from pypgm.mrf.companions import fit_logistic
 from pypgm.mrf.field_run import FieldRun
 from pypgm.mrf.pictures import draw_edges
@@ -39,7 +40,7 @@ _TOLERANCE = 1e-4  # of a block's regressions, in nats a record: edges differ by
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Structure:
+class Structure(Shown):
     """A released graph.
 
     Attributes

@@ -10,6 +10,7 @@ from typing import Any
 from pypgm.errors import BudgetError
 from pypgm.fields import check_fields
 from pypgm.files.format import LEDGER
+from pypgm.html import Shown
 from pypgm.privacy.budget import Budget, check_new, own_budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.rational import Number, as_fraction
@@ -22,7 +23,7 @@ _Entry = tuple[str, str, str, Fraction]
 __all__ = ["LedgerReport", "check_line", "short", "upward"]
 
 
-class LedgerReport:
+class LedgerReport(Shown):
     """The budget, the relation and the charges of a ledger; it cannot be charged.
 
     A finished release holds one, and a copy, a pickle or a file of a ledger gives one: a budget is spent once.

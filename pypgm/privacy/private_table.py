@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.html import Shown
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
@@ -37,7 +38,7 @@ __all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "on_grid"]
 _Selector = TypeVar("_Selector", bound=Selector[Any] | CellSelector)
 
 
-class PrivateTable(Guarded):
+class PrivateTable(Shown, Guarded):
     """Records behind a ledger: each answer is charged before a record is read, and carries exact noise.
 
     It has no length, is not iterated, copied or pickled, and its text is the same for all. What goes wrong is said in

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from pypgm.privacy.charge import Charge
     from pypgm.privacy.ledger_report import LedgerReport
 
-__all__ = ["Share", "budget_shares", "law_text", "ledger_lines", "share_text"]
+__all__ = ["NOT_SPENT", "Share", "budget_shares", "law_text", "ledger_lines", "share_text"]
 
 _SETTLE, _QUANTILES = "settle / ", " / quantiles"
 _PURPOSES = {
@@ -29,7 +29,7 @@ _PURPOSES = {
 _SIZES = {0: "counting all records", 1: "counting single columns", 2: "counting pairs of columns"}
 _LARGER = "counting groups of columns"
 _LONGEST = 40  # characters of a fraction that is shown exactly
-_LEFT = "not spent"
+NOT_SPENT = "not spent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ def budget_shares(ledger: LedgerReport, measurements: Sequence[LinearMeasurement
     found = [Share(p, sum((c.cost for c in own), Fraction(0)) / limit, tuple(own)) for p, own in purposes.items()]
     found.sort(key=lambda share: -share.share)
     left = ledger.remaining() / limit
-    return [*found, Share(_LEFT, left, ())] if left > Fraction(1, 10**6) else found
+    return [*found, Share(NOT_SPENT, left, ())] if left > Fraction(1, 10**6) else found
 
 
 def share_text(share: Fraction) -> str:

@@ -1,0 +1,143 @@
+"""Releases, budgets and plans as HTML."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.errors import ModelTooLargeError
+from pypgm.html import Markup, bar, element, folded, heading, table
+from pypgm.notebook.tables import few_labels, names_of, spark
+from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.report import budget_text, noise_of, together, weakness_lines
+from pypgm.reporting.shares import budget_shares, law_text, share_text
+from pypgm.reporting.words import promise
+
+if TYPE_CHECKING:
+    from pypgm.domain import Domain
+    from pypgm.estimation import Fit, LinearMeasurement
+    from pypgm.mechanisms.related_release import RelatedRelease
+    from pypgm.mrf.structure import Structure
+    from pypgm.planning import Plan
+    from pypgm.privacy.private_table import PrivateTable
+    from pypgm.release import Release
+
+__all__ = ["fit", "ledgerreport", "plan", "privatetable", "relatedrelease", "release", "structure"]
+
+_ATTRIBUTES, _MEASURED, _LINES = 30, 40, 200
+_WARNING = "color:#b3261e;font-weight:bold"
+
+
+def release(shown: Release) -> Markup:
+    """Return what a release promises, its attributes, and folded what was measured and what it cost."""
+    domain = shown.model.domain
+    title = f"{shown.mechanism}: {shown.model.total:,.0f} records of {len(domain):,} attributes"
+    parts = [heading(type(shown).__name__, title), *_promise(shown.ledger, shown.privacy.sentence)]
+    rows = [[a, s, few_labels(domain, a), _picture(shown, a)] for a, s in _first(domain)]
+    parts.append(table(["attribute", "values", "labels", "model"], rows, len(domain) - len(rows)))
+    noise = together((m.clique, m.values.size, float(noise_of(m))) for m in shown.measurements)
+    noise.sort(key=lambda row: (len(row[0]), row[2]))
+    measured = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in noise[:_MEASURED]]
+    head = ["measured", "numbers", "noise (records)"]
+    told = f"What was measured: {len(shown.measurements):,} measurements"
+    parts.append(folded(told, table(head, measured, len(noise) - len(measured))))
+    parts.append(folded("What it cost", ledgerreport(shown.ledger, shown.measurements)))
+    return Markup("".join(parts))
+
+
+def relatedrelease(shown: RelatedRelease) -> Markup:
+    """Return the releases of two tables."""
+    told = f"at most {shown.max_children} children; context: {', '.join(shown.context) or 'none'}"
+    whole = heading("RelatedRelease", budget_text(shown.budget), told)
+    opened = folded("Parents", release(shown.parents), is_open=True) + folded("Children", release(shown.children))
+    return Markup(whole + opened + folded("What both cost", ledgerreport(shown.ledger)))
+
+
+def ledgerreport(shown: LedgerReport, measurements: Sequence[LinearMeasurement] = ()) -> Markup:
+    """Return what a budget was spent on, as shares of it, and folded the charges with their exact laws."""
+    shares = budget_shares(shown, measurements)
+    rows = [[s.purpose, Markup(share_text(s.share)), bar(float(s.share))] for s in shares]
+    laws: dict[tuple[str, str, str], Fraction] = {}
+    for line in shown.lines:
+        what = f"{line.within}: {line.what}" if line.within else line.what
+        key = (what, line.on, law_text(line))
+        laws[key] = laws.get(key, Fraction(0)) + line.cost / shown.budget.limit
+    kept = sorted(laws, key=lambda key: -laws[key])[:_LINES]
+    lines = [[*key, Markup(share_text(laws[key]))] for key in kept]
+    head = ["what", "on", "law", "share"]
+    said = "protects nobody" if shown.not_private else budget_text(shown.budget)
+    whole = heading(type(shown).__name__, said) + table(["spent on", "share", ""], rows)
+    charges = folded(f"{len(shown.lines):,} charges", table(head, lines, len(laws) - len(lines)))
+    return Markup(whole + charges * bool(lines))
+
+
+def plan(shown: Plan) -> Markup:
+    """Return what a mechanism would measure, and how far off its answers would be."""
+    told = f"{shown.mechanism} on {shown.records:,} records"
+    error = f"expected error of pairs: {100 * shown.error:.2g} percentage points (mean total variation)"
+    found = together(zip(shown.cliques, shown.numbers, shown.stddev, strict=True))
+    rows = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in found[:_MEASURED]]
+    head = ["would be measured", "numbers", "noise (records)"]
+    parts = [heading("Plan", told), element("div", error), table(head, rows, len(found) - len(rows))]
+    took = f"time: {shown.seconds:.1f} s beside reading the table"
+    took += "" if shown.bytes is None else f"; memory: {shown.bytes / 2**20:,.0f} MiB"
+    return Markup("".join([*parts, element("div", took, style="opacity:.75")]))
+
+
+def fit(shown: Fit) -> Markup:
+    """Return how an estimate ended, and how its loss fell."""
+    gap = "unknown" if shown.gap is None else f"{shown.gap:.3g}"
+    rows = [
+        ["ended", shown.status],
+        ["loss", f"{shown.loss:.6g}"],
+        ["at most above the optimum", gap],
+        ["iterations", f"{shown.iterations:,}"],
+        ["seconds", f"{shown.seconds:.3g}"],
+    ]
+    losses = np.log1p(np.maximum(np.nan_to_num(np.array(shown.history, dtype=np.float64)), 0.0))
+    picture = [["loss, step by step", spark(losses, average=True)]] if losses.size > 1 else []
+    return Markup(heading("Fit") + table(["", ""], [*rows, *picture]))
+
+
+def structure(shown: Structure) -> Markup:
+    """Return the edges of a released graph, the strongest first."""
+    edges = sorted((shown.edges or {}).items(), key=lambda edge: -edge[1])
+    rows = [[a, b, float(s)] for (a, b), s in edges[:_MEASURED]]
+    found = "no graph was stable" if shown.edges is None else f"{len(edges):,} edges"
+    told = f"{found} among {len(shown.attributes):,} attributes"
+    whole = heading("Structure", told) + table(["", "", "strength"], rows, len(edges) - len(rows))
+    return Markup(whole + folded("What it cost", ledgerreport(shown.ledger)))
+
+
+def privatetable(shown: PrivateTable) -> Markup:
+    """Return what may be told of a table behind a ledger: its attributes, the relation and the budget."""
+    domain = shown.domain
+    rows = [[a, s, few_labels(domain, a)] for a, s in _first(domain)]
+    parts = [heading(type(shown).__name__, "its records are not shown")]
+    parts += _promise(shown.ledger, shown.privacy.sentence)
+    parts.append(table(["attribute", "values", "labels"], rows, len(domain) - len(rows)))
+    return Markup("".join([*parts, folded("What was spent", ledgerreport(shown.ledger))]))
+
+
+def _promise(ledger: LedgerReport, sentence: str) -> list[Markup]:
+    """Return the guarantee in words, with what is to be said against it."""
+    if ledger.not_private:
+        return [element("div", f"Protects nobody: {ledger.not_private}", style=_WARNING)]
+    weak = [element("div", line, style=_WARNING) for line in weakness_lines(ledger.budget)]
+    return [element("div", f"Protects {sentence}. Guarantee: {promise(ledger)}."), *weak]
+
+
+def _first(domain: Domain) -> list[tuple[str, int]]:
+    return list(itertools.islice(zip(domain.attributes, domain.shape, strict=True), _ATTRIBUTES))
+
+
+def _picture(shown: Release, attribute: str) -> Markup:
+    """Return a small picture of an attribute's counts in the model, if it has them at hand."""
+    with contextlib.suppress(ModelTooLargeError, ValueError):
+        return spark(shown.model.project(attribute).datavector())
+    return Markup("")

@@ -1,0 +1,142 @@
+"""Pictures of a budget: what it was spent on, and what it guarantees."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.canvas import BLUE, GREY, INK, PALE, axes_of, plain_text
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.report import budget_text
+from pypgm.reporting.shares import NOT_SPENT, budget_shares
+from pypgm.terminal import escaped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from pypgm.release import Release
+
+__all__ = ["budget", "privacy"]
+
+_SHADES = ("#2563a8", "#e0a030", "#3f9b72", "#b5485d", "#7d62b5", "#4ba3b7", "#8a6d4b", "#9aa3ad")
+_MOST = len(_SHADES)
+_DELTAS = (1e-12, 1e-2)
+
+
+def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
+    """Draw a budget as one bar, a part for each kind of charge, with its share.
+
+    Parameters
+    ----------
+    spent : Release, Ledger or LedgerReport
+    ax : matplotlib Axes, optional
+        New ones by default.
+
+    Raises
+    ------
+    TypeError
+        If it has no ledger.
+    ImportError
+        If matplotlib, the extra ``plot``, is not there.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> data = pypgm.Dataset({"a": [0, 1, 1], "b": [0, 1, 0]}, pypgm.Domain({"a": 2, "b": 2}))
+    >>> budget(pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9))  # doctest: +SKIP
+    <Axes: >
+    """
+    ledger = _ledger(spent)
+    shares = _shares(spent, ledger)
+    ax = axes_of(ax, 7.0, 1.3 + 0.22 * len(shares))
+    at = 0.0
+    with plain_text():
+        for (what, share), colour in zip(shares, _colours(shares), strict=True):
+            ax.barh(0.0, share, 0.8, left=at, color=colour, edgecolor="white", label=f"{share:.1%}  {escaped(what)}")
+            if share >= 0.06:
+                ink = INK if colour == PALE else "white"
+                ax.text(at + share / 2, 0.0, f"{share:.0%}", ha="center", va="center", color=ink, fontsize=10)
+            at += share
+        ax.set_xlim(0, 1)
+        ax.set_ylim(-0.5, 0.5)
+        ax.set_axis_off()
+        told = budget_text(ledger.budget) if not ledger.not_private else "protects nobody"
+        ax.set_title(f"Budget: {told}", loc="left", fontsize=11, color=INK)
+        ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.02), frameon=False, fontsize=9, borderaxespad=0.2)
+    return ax
+
+
+def _shares(spent: object, ledger: LedgerReport) -> list[tuple[str, float]]:
+    """Return what a budget was spent on; of many purposes the smallest as one."""
+    found = [(s.purpose, float(s.share)) for s in budget_shares(ledger, getattr(spent, "measurements", ()))]
+    if len(found) <= _MOST:
+        return found
+    kept = found[: _MOST - 2] if found[-1][0] == NOT_SPENT else found[: _MOST - 1]
+    last = found[-1:] if found[-1][0] == NOT_SPENT else []
+    rest = found[len(kept) : len(found) - len(last)]
+    return [*kept, (f"{len(rest):,} more", sum(share for _, share in rest)), *last]
+
+
+def privacy(spent: Release | LedgerReport | Budget, ax: Axes | None = None) -> Axes:
+    r"""Draw the privacy curve: for each delta, the epsilon that is guaranteed, and that of what was spent.
+
+    Parameters
+    ----------
+    spent : Release, Ledger, LedgerReport or Budget
+        Of rho: a pure budget has one epsilon for all deltas.
+    ax : matplotlib Axes, optional
+        New ones by default.
+
+    Raises
+    ------
+    TypeError
+        If it has no budget.
+    ImportError
+        If matplotlib, the extra ``plot``, is not there.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> privacy(pypgm.Budget(epsilon=1, delta=1e-9))  # doctest: +SKIP
+    <Axes: >
+    """
+    ledger = LedgerReport(spent) if isinstance(spent, Budget) else _ledger(spent)
+    fails = float(max(ledger.budget.reserved_delta, ledger.spent_delta()))
+    deltas = np.geomspace(max(_DELTAS[0], 1.01 * fails), _DELTAS[1], 60)
+    ax = axes_of(ax, 5.6, 3.6)
+    with plain_text():
+        ax.plot(deltas, [ledger.epsilon(_exact(d)) for d in deltas], color=BLUE, lw=2, label="guaranteed")
+        if ledger.lines:
+            used = [ledger.realised_epsilon(_exact(d)) for d in deltas]
+            ax.plot(deltas, used, color=GREY, lw=1.5, ls="--", label="of what was spent")
+        own = ledger.budget.delta
+        if own and ledger.budget.epsilon is not None:
+            ax.plot(
+                [float(own)], [float(ledger.budget.epsilon)], "o", color=INK, ms=5, label=budget_text(ledger.budget)
+            )
+        ax.set_xscale("log")
+        ax.set_ylim(bottom=0)
+        ax.set_xlabel("δ: probability that the guarantee fails")
+        ax.set_ylabel("ε")
+        ax.grid(color=PALE)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.set_title("Privacy curve", loc="left", fontsize=11, color=INK)
+        ax.legend(frameon=False, fontsize=9)
+    return ax
+
+
+def _exact(delta: float) -> float:
+    return float(f"{delta:.3e}")
+
+
+def _ledger(spent: Release | LedgerReport) -> LedgerReport:
+    found = getattr(spent, "ledger", spent)
+    if not isinstance(found, LedgerReport):
+        raise TypeError(f"needs a release or a ledger, got {type(spent).__name__}")
+    return found
+
+
+def _colours(shares: list[tuple[str, float]]) -> list[str]:
+    return [PALE if what == NOT_SPENT else _SHADES[i % _MOST] for i, (what, _) in enumerate(shares)]

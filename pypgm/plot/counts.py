@@ -1,0 +1,261 @@
+"""Pictures of answers: marginals with their errors, all pairs at once, conditional tables."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.bayes.network_release import NetworkRelease
+from pypgm.canvas import BLUE, INK, PALE, RED, axes_of, plain_text
+from pypgm.clock import Clock
+from pypgm.data import Dataset
+from pypgm.domain import as_clique, check_kind
+from pypgm.evaluation import evaluate
+from pypgm.models.expected_error import expected_total_variation
+from pypgm.models.model import Model
+from pypgm.report import cells
+from pypgm.terminal import escaped
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from numpy.typing import NDArray
+
+    from pypgm.release import Release
+
+__all__ = ["marginal", "pairs", "table"]
+
+_MOST_BARS, _MOST_PAIRS = 60, 40
+_CELLS = 10**6  # of a pair whose error is looked at
+
+
+def marginal(
+    answers: Release | Model[Any],
+    clique: str | Iterable[str],
+    ax: Axes | None = None,
+    *,
+    synthetic: Dataset | None = None,
+    unsafe_data: Dataset | None = None,
+    errors: bool = True,
+) -> Axes:
+    """Draw a marginal as bars with the error to expect of each; beside it those of synthetic and of real records.
+
+    Parameters
+    ----------
+    answers : Release or model
+    clique : str or sequence of str
+        Attributes; of more than 60 cells those with the largest counts are drawn.
+    ax : matplotlib Axes, optional
+        New ones by default.
+    synthetic : Dataset, optional
+        Records drawn from the release.
+    unsafe_data : Dataset, optional
+        The real records. The picture is then not private, and says so.
+    errors : bool
+        Whether to draw error bars, where the model knows its errors: they take some estimates.
+
+    Raises
+    ------
+    ValueError
+        If the clique is none of the domain.
+    ImportError
+        If matplotlib, the extra ``plot``, is not there.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> data = pypgm.Dataset({"a": [0, 1, 1] * 99}, pypgm.Domain({"a": ["no", "yes"]}))
+    >>> release = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9)
+    >>> marginal(release, "a", synthetic=release.synthetic_data())  # doctest: +SKIP
+    <Axes: >
+    """
+    names = as_clique(clique)
+    counts = answers.project(names)
+    texts = [escaped(" · ".join(cell[:-1])) or "all records" for cell in cells(counts)]
+    model = counts.datavector()
+    sides = [("model", model, BLUE)]
+    for label, records, colour in (("synthetic", synthetic, "#8fb8de"), ("real (not private)", unsafe_data, RED)):
+        if records is not None:
+            own = records.project(names).datavector() * (float(model.sum()) / max(1, len(records)))
+            sides.append((label, own, colour))
+    kept = _largest(model)
+    spread = _errors_of(answers, names)[kept] if errors and _knows_errors(answers) else None
+    ax = axes_of(ax, 6.5, 0.9 + 0.2 * len(kept) * max(1.3, len(sides)))
+    thick = 0.84 / len(sides)
+    with plain_text():
+        for i, (label, values, colour) in enumerate(sides):
+            at = np.arange(len(kept)) + (i - (len(sides) - 1) / 2) * thick
+            ax.barh(at, values[kept], thick * 0.92, color=colour, label=label)
+            if i == 0 and spread is not None:
+                shown = np.where(np.isfinite(spread), spread, 0.0)
+                reach = [np.minimum(shown, np.maximum(values[kept], 0.0)), shown]
+                ax.errorbar(values[kept], at, xerr=reach, fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.5)
+        ax.set_yticks(range(len(kept)), [texts[i] for i in kept], fontsize=9, color=INK, parse_math=False)
+        ax.invert_yaxis()
+        ax.set_xlim(left=min(0.0, float(model[kept].min(initial=0.0))))
+        ax.tick_params(axis="y", length=0)
+        ax.grid(axis="x", color=PALE)
+        ax.set_axisbelow(True)
+        ax.spines[["top", "right", "left"]].set_visible(False)
+        left = f", the largest {len(kept)} of {model.size:,}" if len(kept) < model.size else ""
+        told = " × ".join(map(escaped, names)) or "all records"
+        whiskers = "; whiskers: the error to expect" if spread is not None else ""
+        ax.set_title(f"{told}: records{left}{whiskers}", loc="left", fontsize=10, color=INK)
+        if len(sides) > 1:
+            ax.legend(frameon=False, fontsize=9)
+    return ax
+
+
+def pairs(
+    answers: Release | Model[Any],
+    ax: Axes | None = None,
+    *,
+    attributes: Sequence[str] | None = None,
+    unsafe_data: Dataset | None = None,
+    draws: int = 2,
+) -> Axes:
+    """Draw a heat map of all pairs of attributes: by how many percentage points each is off.
+
+    That is the total variation to expect, a share of the records; on the diagonal that of single attributes. Pairs
+    that no measurement held are marked by a dot: how they depend on each other is not in the error to expect.
+
+    Parameters
+    ----------
+    answers : Release or model
+        That holds its measurements.
+    ax : matplotlib Axes, optional
+        New ones by default.
+    attributes : sequence of str, optional
+        Of whose pairs; by default all, or the first 40.
+    unsafe_data : Dataset, optional
+        The real records: the distance is then the true one, the picture is not private, and says so.
+    draws : int
+        Made-up tables that the error to expect is taken from.
+
+    Raises
+    ------
+    ValueError
+        If an attribute is unknown, or the model does not hold its measurements.
+    TypeError
+        If the model is of a kind that does not know its errors.
+    ImportError
+        If matplotlib, the extra ``plot``, is not there.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> data = pypgm.Dataset({"a": [0, 1] * 99, "b": [1, 0] * 99}, pypgm.Domain({"a": 2, "b": 2}))
+    >>> pairs(pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9))  # doctest: +SKIP
+    <Axes: >
+    """
+    model = _model(answers)
+    names = as_clique(attributes) if attributes is not None else model.domain.attributes[:_MOST_PAIRS]
+    model.domain.indices(names)
+    asked = [c for c in itertools.combinations_with_replacement(names, 2) if model.domain.size(set(c)) <= _CELLS]
+    cliques = [tuple(dict.fromkeys(c)) for c in asked]
+    if unsafe_data is not None:
+        found = evaluate(model, cliques=cliques, unsafe_data=unsafe_data).values
+    elif isinstance(model, Model):
+        with Clock() as clock:
+            found = expected_total_variation(model, cliques, draws, clock)
+    else:
+        raise TypeError(f"a {type(model).__name__} does not know its errors: pass unsafe_data")
+    grid = np.full((len(names), len(names)), np.nan)
+    at = {a: i for i, a in enumerate(names)}
+    apart = []
+    knows = isinstance(model, Model) and model.recipe is not None
+    for (a, b), value in zip(asked, found, strict=True):
+        i, j = at[a], at[b]
+        grid[i, j] = grid[j, i] = 100 * value
+        if knows and isinstance(model, Model) and i != j and model.basis((a, b)) in {"unmeasured", "unknown"}:
+            apart += [(i, j), (j, i)]
+    return _heat_map(grid, [*map(escaped, names)], apart, unsafe_data is not None, ax)
+
+
+def _heat_map(
+    grid: NDArray[np.float64], names: list[str], apart: list[tuple[int, int]], is_real: bool, ax: Axes | None
+) -> Axes:
+    n = len(names)
+    side = float(np.clip(2.6 + 0.42 * n, 4.0, 13.0))
+    ax = axes_of(ax, side + 0.6, side)
+    top = float(np.nanmax(grid, initial=0.1))
+    with plain_text():
+        image = ax.imshow(grid, cmap="YlOrRd", vmin=0.0, vmax=top)
+        size = float(np.clip(120 / max(n, 1), 5, 9))
+        if n <= 20:
+            for i, j in itertools.product(range(n), repeat=2):
+                if np.isfinite(grid[i, j]):
+                    ink = "white" if grid[i, j] > 0.65 * top else INK
+                    ax.text(
+                        j,
+                        i,
+                        f"{grid[i, j]:.{1 if grid[i, j] >= 10 else 2}f}",
+                        ha="center",
+                        va="center",
+                        fontsize=size,
+                        color=ink,
+                    )
+        if apart:
+            rows, columns = np.transpose(apart)
+            ax.scatter(columns + 0.38, rows - 0.38, s=7, color=INK, label="not measured together")
+            below = -0.02 if n > 20 else -0.04 - 0.02 * max(map(len, names))
+            ax.legend(loc="upper left", bbox_to_anchor=(0.0, below), frameon=False, fontsize=8)
+        ax.set_xticks(range(n), names, rotation=90, fontsize=size + 1, color=INK, parse_math=False)
+        ax.set_yticks(range(n), names, fontsize=size + 1, color=INK, parse_math=False)
+        ax.tick_params(length=0)
+        ax.spines[:].set_visible(False)
+        kind = "from the real records (not private)" if is_real else "to be expected"
+        ax.set_title(f"Error of pairs {kind}", loc="left", fontsize=11, color=RED if is_real else INK)
+        ax.figure.colorbar(image, ax=ax, shrink=0.7, label="percentage points (total variation)")
+    return ax
+
+
+def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Axes:
+    """Draw a conditional table of a private network with its standard errors.
+
+    Parameters
+    ----------
+    release : NetworkRelease
+    attribute : str
+    ax : matplotlib Axes, optional
+        New ones by default.
+
+    Raises
+    ------
+    ValueError
+        If the attribute is unknown.
+    TypeError
+        If it is the release of another kind of model.
+    ImportError
+        If matplotlib, the extra ``plot``, is not there.
+
+    Examples
+    --------
+    >>> table(release, "rain")  # doctest: +SKIP
+    <Axes: >
+    """
+    check_kind("release", release, NetworkRelease, "pypgm.bayes.learn_private makes one")
+    return release.plot_table(attribute, ax)
+
+
+def _model(answers: Any) -> Model[Any]:  # noqa: ANN401 - a release or a model
+    found: Model[Any] = getattr(answers, "model", answers)
+    return found
+
+
+def _knows_errors(answers: object) -> bool:
+    model = getattr(answers, "model", answers)
+    return isinstance(model, Model) and model.recipe is not None
+
+
+def _errors_of(answers: object, names: tuple[str, ...]) -> NDArray[np.float64]:
+    return _model(answers).expected_error(names).datavector()
+
+
+def _largest(values: NDArray[np.float64]) -> NDArray[np.intp]:
+    """Return where the largest values stand, in their order."""
+    if values.size <= _MOST_BARS:
+        return np.arange(values.size)
+    return np.sort(np.argsort(-values, kind="stable")[:_MOST_BARS])
