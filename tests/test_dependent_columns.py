@@ -6,13 +6,16 @@ import csv
 import datetime
 import json
 import random
+import re
+import sys
+from decimal import Decimal
 
 import numpy as np
 import pytest
 
 import pypgm
 from pypgm import Schema, cli
-from pypgm.data import Date, Difference, Integer, OpenSet, QuantileBins
+from pypgm.data import Blank, Date, Derived, Difference, Fake, Id, Integer, OpenSet, QuantileBins, Real
 from pypgm.data.spans import last_after, span_between
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names
 
@@ -330,3 +333,202 @@ def test_a_difference_that_does_not_fit_is_named_by_its_row_alone(tmp_path, rows
         csv.writer(file).writerows([list(table), *zip(*table.values(), strict=True)])
     with pytest.raises(ValueError, match=rf"column 'b', row {rows[0] + 1} \(the header is row 0\)"):
         pypgm.read_table(tmp_path / "t.csv", schema)
+
+
+def exact(columns, rules=(), rows=200, rng=0):
+    """Return decoded records of a schema, all codes drawn."""
+    schema = Schema(columns, rules=rules)
+    draw = np.random.default_rng(rng)
+    codes = {name: draw.integers(0, c.size, rows) for name, c in schema.columns.items()}
+    return {n: v.tolist() for n, v in schema.decode(schema.records(codes), rng=rng).items()}
+
+
+def test_sums_products_and_differences_are_those_of_decimals():
+    found = exact(
+        {
+            "a": Real(-5, 5, 4, decimals=2, null="?"),
+            "b": Integer(-3, 90, 20),
+            "c": Real(0, 2, 2, decimals=3, outside="other"),
+            "sum": Derived(sum=["a", "b", "c"]),
+            "product": Derived(product=["a", "b", "c"]),
+            "rounded": Derived(product=["a", "b"], decimals=1),
+            "difference": Derived(difference=["b", "a"], null="-"),
+            "of_made": Derived(difference=["b", "sum"], decimals=0),
+            "twice": Derived(sum=["b", "b"]),
+        }
+    )
+    seen = set()
+    for a, b, c, total, product, rounded, difference, of_made, twice in zip(*found.values(), strict=True):
+        missing, other = a is None or np.isnan(a), c == "other"
+        seen |= {missing, other}
+        exact_a, exact_c = (None if gone else Decimal(str(v)) for v, gone in ((a, missing), (c, other)))
+        if missing or other:
+            assert all(v is None or np.isnan(v) for v in (total, product, of_made))
+        else:
+            assert Decimal(str(total)) == exact_a + b + exact_c
+            assert Decimal(str(product)) == exact_a * b * exact_c
+            assert of_made == round(exact_a + exact_c)
+        if missing:
+            assert np.isnan(rounded)
+            assert np.isnan(difference)
+        else:
+            assert Decimal(str(rounded)) == round(exact_a * b, 1)
+            assert Decimal(str(difference)) == exact_a - b
+        assert twice == 2 * b
+    assert seen == {True, False}
+
+
+def test_mappings_of_numbers_dates_and_codes():
+    found = exact(
+        {
+            "age": Integer(0, 99, 30, null=True),
+            "group": Derived("age", [({"to": 17}, "minor"), ({"from": 18, "to": 64}, "adult"), ({"from": 65}, "old")]),
+            "born": Date("2000-01-01", "2003-12-31", "year", format="%d.%m.%Y"),
+            "era": Derived(
+                "born", [({"to": "31.12.2001"}, 1), ([f"{d:02}.03.2002" for d in range(1, 32)], 2)], other=3
+            ),
+            "code": 5,
+            "name": Derived("code", [([0, 4], "x"), ({"from": 1, "to": 3}, "y")]),
+            "flag": Derived("name", {"x": True, "y": False}),
+            "height": Real(0, 2, 4),
+            "tall": Derived("height", [({"from": 1.5}, "yes"), ({"to": 1.5}, "no")]),
+        }
+    )
+    for age_, group, born, era, code, name, flag, height, tall in zip(*found.values(), strict=True):
+        assert group == (None if age_ is None else "minor" if age_ < 18 else "adult" if age_ < 65 else "old")
+        assert era == (1 if born.year < 2002 else 2 if (born.year, born.month) == (2002, 3) else 3)
+        assert name == ("x" if code in {0, 4} else "y")
+        assert flag == (name == "x")
+        assert tall == ("yes" if height >= 1.5 else "no")
+
+
+def test_blanks_by_any_value_and_with_open_columns():
+    rows = messy(2000)
+    told = {
+        "columns": {
+            "member": {"kind": "open", "share": 0.05, "null": ""},
+            "plan": {"kind": "open", "share": 0.05, "null": ""},
+        },
+        "rules": [{"blank": "plan", "unless": "member"}],
+    }
+    table = {"member": [r["member"].replace("no", "") for r in rows], "plan": [r["plan"] for r in rows]}
+    release = pypgm.synthesize(table, told, epsilon=3, delta=1e-6)
+    found = release.schema.decode(release.synthetic_data(500, rng=0))
+    assert {"basic", "gold", None} == set(found["plan"])
+    assert all(plan is None or member is not None for member, plan in zip(found["member"], found["plan"], strict=True))
+    table["member"][0], table["plan"][0] = "", "gold"
+    with pytest.raises(ValueError, match=r"columns 'member', 'plan', row 0 \(the first is 0\): records have"):
+        pypgm.synthesize(table, told, epsilon=3, delta=1e-6)
+
+
+def test_ids_are_numbers_of_the_type_of_the_table(tmp_path):
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"n": np.arange(50, dtype=np.int32), "sex": ["F", "M"] * 25, "k": ["x"] * 50})
+    frame["k"] = frame["k"].astype("category")
+    schema = {"n": {"kind": "id", "start": 100}, "k": {"kind": "id", "format": "{:03}/a"}, "sex": ["F", "M"]}
+    release = pypgm.synthesize(frame, schema, epsilon=1, delta=1e-9)
+    found = release.to_frame(20_000, rng=0)
+    assert list(found.columns) == ["n", "sex", "k"]
+    assert (found.dtypes[["n", "k"]] == frame.dtypes[["n", "k"]]).all() or found["k"].dtype == "category"
+    assert found["n"].tolist() == list(range(100, 20_100))
+    assert found["k"].iloc[[0, 19_999]].tolist() == ["001/a", "20000/a"]
+    release.write(tmp_path / "s.csv", 20_000)
+    assert [row["k"] for row in written(tmp_path / "s.csv")] == found["k"].tolist()
+
+
+def test_made_up_values_follow_the_random_numbers(tmp_path):
+    pytest.importorskip("faker")
+    schema = {
+        "name": {"kind": "fake", "faker": "name"},
+        "town": {"kind": "fake", "faker": "city", "locale": "de_DE"},
+        "a": 3,
+    }
+    release = pypgm.synthesize({"a": [0, 1, 2] * 50, "name": ["Jane Roe"] * 150}, schema, epsilon=1, delta=1e-9)
+    release.save(tmp_path / "r.pgm")
+    one, other = (
+        r.schema.decode(r.synthetic_data(60, rng=3), rng=4) for r in (release, pypgm.load(tmp_path / "r.pgm"))
+    )
+    assert one["name"].tolist() == other["name"].tolist()
+    assert one["name"].tolist() != release.schema.decode(release.synthetic_data(60, rng=3), rng=5)["name"].tolist()
+    assert len(set(one["name"])) > 30
+    for wrong in ("no_such_thing", "binary", "seed_instance", "add_provider"):
+        with pytest.raises(ValueError, match=f"Faker makes no '{wrong}'"):
+            pypgm.synthesize({"a": [0] * 9}, {"a": 3, "b": {"kind": "fake", "faker": wrong}}, epsilon=1, delta=1e-9)
+
+
+def test_a_missing_package_is_told_before_anything_is_spent(monkeypatch):
+    monkeypatch.setitem(sys.modules, "faker", None)
+    with pytest.raises(ImportError, match=r"needs faker: pip install pypgm\[fake\]"):
+        pypgm.synthesize({"a": [0] * 9}, {"a": 3, "b": {"kind": "fake", "faker": "name"}}, epsilon=1, delta=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("columns", "why"),
+    [
+        ({"b": Derived("a", {"x": 1})}, "the mapping has nothing for 'y'; other says what all such values have"),
+        ({"b": Derived("a", {"x": 1, "z": 2}, other=3)}, "a rule on 'a' needs one of 'x', 'y'"),
+        ({"b": Derived("c", {"x": 1})}, "column 'b' is made of 'c', and no such column is declared"),
+        ({"b": Derived("c", {"x": 1}), "c": Derived("b", {1: "x"})}, "made of itself, by way of others"),
+        ({"b": Derived(sum=["a", "a"])}, "needs columns of numbers, or a difference of two dates"),
+        ({"b": Derived("n", [({"to": 3}, "x"), ({"from": 5}, "y")])}, "the mapping has nothing for some values"),
+        ({"b": Derived("n", {"few": 1}, other=2)}, "the mapping of 'n' needs a whole number from 0 to 9"),
+        ({"b": Derived(difference=["n", "n"], unit="year")}, "has a unit, which a difference of dates has alone"),
+        ({"b": Derived(difference=["n", "d"])}, "needs columns of numbers, or a difference of two dates"),
+        ({"b": Derived(difference=["d", "d"], unit="hour")}, "unit 'hour' needs dates with resolution hour"),
+        ({"b": Derived("o", {"x": 1})}, "needs other, what it has for the values of 'o' that are not listed"),
+        ({"b": Difference("n", 0, 5, unit="year")}, "unit and format are of dates"),
+        ({"b": Difference("a", 0, 5)}, "is a difference from 'a', which needs numbers or dates"),
+        ({"b": Difference("c", 0, 5), "c": Difference("b", 0, 5)}, "itself a difference from it"),
+        ({"b": Difference("d", 0, 5)}, "a difference of dates needs whole units"),
+        ({"b": Difference("m", 0, 5)}, "needs null: column 'm' may have no value"),
+        ({"b": Difference("r", 0, 5)}, "a difference of numbers needs decimals"),
+    ],
+)
+def test_what_cannot_be_is_refused_with_the_schema(columns, why):
+    known = {"a": ["x", "y"], "n": Integer(0, 9), "d": Date("2020-01-01", "2020-12-31"), "o": OpenSet(share="0.1")}
+    known |= {"m": Integer(0, 9, null=True), "r": Real(0, 1, 2)}
+    with pytest.raises(ValueError, match=re.escape(why)):
+        Schema({**known, **columns})
+
+
+@pytest.mark.parametrize(
+    ("make", "why"),
+    [
+        (lambda: Id("ID-"), "format needs a text with one place for a number"),
+        (lambda: Id("{0.real}"), "format needs a text with one place"),
+        (lambda: Id("{:999999999}"), "format needs a text with one place"),
+        (lambda: Id("{}{}"), "format needs a text with one place"),
+        (lambda: Id(start=-1), "start needs a whole number"),
+        (lambda: Fake("__class__"), "faker needs the name"),
+        (lambda: Fake("name", "../x"), "locale needs a text"),
+        (lambda: Derived("a"), "needs exactly one of mapping, sum, difference, product, got none"),
+        (lambda: Derived("a", {1: 2}, sum=["a", "b"]), "got mapping and sum"),
+        (lambda: Derived(mapping={1: 2}), "needs the column that the mapping is of"),
+        (lambda: Derived("a", "x.csv"), "the path of a file in a schema file alone"),
+        (lambda: Derived(difference=["a", "b", "c"]), "difference needs a list of two columns"),
+        (lambda: Derived(sum=["n", "n"], unit="year"), "unit is of a difference of dates"),
+        (lambda: Difference("a", 5, 3), "low must be below high"),
+        (lambda: Difference("a", 0, 3, unit="decade"), "unit must be one of"),
+        (lambda: Schema({"a": Id()}), "at least one column that is read"),
+        (lambda: Schema({"a": 2, "b": 2}, rules=[Blank("b", "a")]), "is blank by a rule, and needs null"),
+        (lambda: Schema({"a": 2, "b": Id(), "c": 3}, rules=["b < c"]), "a rule names 'b', which is made"),
+    ],
+)
+def test_declarations_that_say_nothing_are_refused(make, why):
+    with pytest.raises((TypeError, ValueError), match=re.escape(why)):
+        make()
+
+
+def test_files_of_mappings_are_read_with_a_schema_alone(tmp_path):
+    told = {"a": ["x", "y"], "b": {"kind": "derived", "from": "a", "mapping": "m.csv"}}
+    (tmp_path / "s.json").write_text(json.dumps(told))
+    for text, why in (
+        ("a,b\nx,1\ny,2\nx,3\n", "row 3 (the header is row 0): maps a value a second time, to another"),
+        ("a,c\nx,1\n", "needs a header that names the columns 'a' and 'b', once each"),
+        ("a,b\nx\n", "row 1 (the header is row 0): needs 2 fields, got 1"),
+    ):
+        (tmp_path / "m.csv").write_text(text)
+        with pytest.raises(ValueError, match=re.escape(why)):
+            pypgm.read_schema(tmp_path / "s.json")
+    (tmp_path / "m.csv").write_text("b,a\n1,x\n\n2,y\n")
+    assert pypgm.read_schema(tmp_path / "s.json").to_dict()["columns"]["b"]["mapping"] == {"x": "1", "y": "2"}

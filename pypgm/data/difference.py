@@ -52,14 +52,14 @@ class Difference(Column):
     Examples
     --------
     >>> from pypgm import Schema
-    >>> from pypgm.data import Date
+    >>> from pypgm.data import Date, Difference
     >>> birth = Date("1940-01-01", "1999-12-31", "year")
     >>> schema = Schema({"birth": birth, "hired": Difference("birth", 18, 25, "year")})
     >>> records = schema.encode({"birth": ["1950-05-07"], "hired": ["1970-05-06"]})
     >>> records.columns["hired"].tolist(), schema.domain.labels["hired"][1]
     ([1], 19)
     >>> [values.tolist()[0].isoformat() for values in schema.decode(records, rng=0).values()]
-    ['1950-11-07', '1970-08-05']
+    ['1950-11-07', '1970-06-27']
     """
 
     first: str
