@@ -362,6 +362,8 @@ class Acceleration:
     @property
     def average(self) -> numpy.typing.NDArray[numpy.float64]: ...
     @property
+    def average_potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
+    @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
 
 class SeededWords:
@@ -937,7 +939,7 @@ def stack_tables(
     tables: list[numpy.typing.NDArray[numpy.float64]],
 ) -> numpy.typing.NDArray[numpy.float64]:
     """
-    Put tables one behind the other, the axes of each in ascending order of their attribute indices.
+    Pack tables, the axes of each in ascending order of their attribute indices.
     """
 
 def tangent(

@@ -70,6 +70,7 @@ CLASSES = {
             "loss": (),
             "potentials": None,
             "average": None,
+            "average_potentials": None,
         },
     ),
     "RegionGraph": (

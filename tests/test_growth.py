@@ -8,6 +8,9 @@ import pytest
 import pypgm
 from pypgm import queries
 from pypgm.estimation import estimate_total, problem
+from pypgm.estimation.oracle import Oracle
+from pypgm.estimation.tree_problem import TreeEngine
+from pypgm.mechanisms.run import Run
 
 DOMAIN = pypgm.Domain({f"x{i}": 2 + i % 2 for i in range(8)})
 PAIRS = list(itertools.combinations(DOMAIN, 2))
@@ -85,3 +88,42 @@ def test_of_interactions_alone_no_total_is_sought(monkeypatch):
     joined = Calls(monkeypatch, queries.Union, "total_weights")
     assert estimate_total(DOMAIN, rows)[0] == pytest.approx(rows[0].values.sum())
     assert not joined
+
+
+@pytest.mark.parametrize("loss", ["l2", "l1"])
+def test_fitting_begins_from_the_average_of_the_path_which_is_near(loss, monkeypatch):
+    """Potentials averaged as the marginals are, are nearer the averaged marginals than those of the last point."""
+    misses = []
+    own = Oracle.with_marginals
+
+    def compared(self, average, potentials, **options):
+        misses.append(np.abs(self.marginals(potentials) - average).sum())
+        return own(self, average, potentials, **options)
+
+    monkeypatch.setattr(Oracle, "with_marginals", compared)
+    lasts, answer = [], TreeEngine.answer
+
+    def recorded(self, loss, *, rough=False):
+        core, tree = self._core, self._problem.tree
+        lasts.append(
+            np.abs(tree.marginals(self._problem.tables.like(core.potentials), 900).values - core.average).sum()
+        )
+        return answer(self, loss, rough=rough)
+
+    monkeypatch.setattr(TreeEngine, "answer", recorded)
+    pypgm.estimate(DOMAIN, measured(PAIRS[:7], stddev=9.0), 900, loss=loss)
+    assert len(misses) == len(lasts) > 0
+    assert sum(misses) < 0.5 * sum(lasts)
+
+
+def test_potentials_are_fitted_roughly_to_the_end_of_a_path_that_another_estimate_starts_from(monkeypatch):
+    data = pypgm.Dataset(dict(zip(DOMAIN, np.random.default_rng(1).integers(0, 2, (8, 500)), strict=True)), DOMAIN)
+    run = Run("wide", data, 1, 1e-9)
+    rows = measured(PAIRS[:7])
+    fitted = Calls(monkeypatch, Oracle, "fitted")
+    start = run.fit(rows, oracle="exact", is_start=True)
+    assert [sweeps for *_, sweeps in fitted.taken] == [4]
+    whole = run.fit(rows, oracle="exact")
+    assert fitted.taken[1][-1] == 10
+    distance = np.abs(start.marginals.values - whole.marginals.values).sum() / whole.marginals.values.sum()
+    assert distance < 0.02

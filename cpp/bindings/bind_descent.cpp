@@ -90,7 +90,8 @@ void bind_descent(py::module_& m) {
       .def("level", exclusive(&Acceleration::level), "Write the potentials in smaller numbers.")
       .def("loss", exclusive(&Acceleration::loss), "The loss of the average.")
       .def_property_readonly("potentials", array(&Acceleration::potentials))
-      .def_property_readonly("average", array(&Acceleration::average));
+      .def_property_readonly("average", array(&Acceleration::average))
+      .def_property_readonly("average_potentials", array(&Acceleration::average_potentials));
   m.def("fitted_potentials", &potentials_of, py::arg("tree"), py::arg("marginals").noconvert(),
         py::arg("total"), py::arg("potentials").noconvert(), py::arg("sweeps"), py::arg("n_threads") = 0,
         "Potentials moved until their marginals are the given ones, as near as so many sweeps come.");

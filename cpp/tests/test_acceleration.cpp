@@ -24,6 +24,7 @@ TEST_CASE("four steps by brute force") {
     const test::Problem p = test::random_problem(random);
     Acceleration path = path_of(p);
     std::vector<double> theta = p.potentials;
+    std::vector<double> mean = theta;
     std::vector<double> z = test::BruteForce(p.structure, theta, kTotal).marginals;
     std::vector<double> x = z;
     CHECK(path.loss() == doctest::Approx(test::loss_by_hand(p, x)).epsilon(1e-9));
@@ -38,6 +39,7 @@ TEST_CASE("four steps by brute force") {
       for (std::size_t i = 0; i < v.size(); ++i) {
         slope += g[i] * (next[i] - z[i]);
         x[i] = (1 - a) * x[i] + a * next[i];
+        if (theta[i] > -kInfinity) mean[i] = (1 - a) * mean[i] + a * theta[i];
       }
       z = next;
       const PathSums progress = path.advance(s, a);
@@ -46,6 +48,10 @@ TEST_CASE("four steps by brute force") {
       CHECK(progress.curvature >= 0);
       CHECK(progress.validation == 0);
       for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(path.average()[i] - x[i]) < 1e-7);
+      for (std::size_t i = 0; i < x.size(); ++i) {
+        const double held = path.average_potentials()[i];
+        CHECK((held == mean[i] || std::abs(held - mean[i]) < 1e-7));
+      }
     }
     CHECK(path.gap() > -1e-9);
   }

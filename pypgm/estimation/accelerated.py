@@ -116,7 +116,7 @@ class _Search:
             if status != "converged" or stage is last:
                 break
             calls, history, lower = path.calls, path.history, path.lower
-            point = path.fitted(rough=True)
+            point = path.fitted(rough=not here.exact)
             if here.exact and options.meets(point.loss - lower, point.loss):
                 break
             start = point.potentials if point.start is None else point.start

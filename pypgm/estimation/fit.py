@@ -86,6 +86,8 @@ class SolverOptions:
     ----------
     keeps : bool
         Whether Ctrl-C ends the estimate with the best so far; else it is raised.
+    is_start : bool
+        Whether another estimate starts from the answer: an accelerated path need not fit its potentials then.
 
     Raises
     ------
@@ -105,6 +107,7 @@ class SolverOptions:
     started: float = field(default_factory=now)
     max_bytes: float | None = None
     keeps: bool = True
+    is_start: bool = False
 
     def __post_init__(self) -> None:
         if self.stop not in {"validated", "optimum"}:
@@ -140,4 +143,4 @@ def warn_if_interrupted(fit: Fit) -> None:
     """Warn the caller of `pypgm.estimate` that the answer is only the best so far."""
     if fit.status == "interrupted":
         text = f"the estimate was interrupted after {fit.iterations} oracle calls: it is the best point so far"
-        warnings.warn(text, EstimateInterruptedWarning, stacklevel=3)
+        warnings.warn(text, EstimateInterruptedWarning, stacklevel=4)

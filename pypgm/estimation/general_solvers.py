@@ -60,6 +60,7 @@ class GeneralAcceleration:
         self._validate = validate
         self._at_average = oracle.at(np.array(potentials))  # the potentials of the last point, the loss of the average
         self._last = self._at_average.marginals
+        self.average_potentials = self.potentials
         self._window, self._window_steps = np.zeros(0), 0.0  # sum of the points stepped from, times the steps
 
     @property
@@ -89,12 +90,15 @@ class GeneralAcceleration:
         potentials = here.potentials - s * gradient
         last = self._oracle.marginals(potentials)
         average = here.marginals + a * (last - here.marginals)
-        self._tried = Evaluated(potentials, average, *self._oracle.evaluate(average)), last, s, at
+        self._tried = Evaluated(potentials, average, *self._oracle.evaluate(average)), last, s, a, at
         return loss, gradient, last - self._last
 
     def accept(self) -> None:
         """Take the last step tried."""
-        self._at_average, self._last, s, at = self._tried
+        self._at_average, self._last, s, a, at = self._tried
+        finite = np.isfinite(self.potentials)
+        mean = np.where(finite, self.average_potentials, 0.0)
+        self.average_potentials = np.where(finite, (1 - a) * mean + a * self.potentials, -np.inf)
         if self._window.size:
             self._window += s * at
             self._window_steps += s

@@ -89,14 +89,19 @@ class Oracle:
                 first = potentials
             else:
                 continue
-            sweeps = times * _SWEEPS
-            fitted = _core.fitted_potentials(self.tree.plan, average, self.total, first, sweeps, self.n_threads)
+            fitted = self.fitted(average, first, times * _SWEEPS)
             left = misfit(fitted)
             if left < least:
                 best, least = fitted, left
             if least <= 1:
                 return best
         return best if least <= misfit(potentials) else potentials
+
+    def fitted(self, average: NDArray[np.float64], potentials: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
+        """Return potentials moved until their marginals are a given average, as near as so many sweeps come."""
+        found: NDArray[np.float64]
+        found = _core.fitted_potentials(self.tree.plan, average, self.total, potentials, sweeps, self.n_threads)
+        return found
 
     def _misfit(self, average: NDArray[np.float64], potentials: NDArray[np.float64]) -> float:
         distance = float(np.abs(self.marginals(potentials) - average).sum())

@@ -90,7 +90,7 @@ class Path(StepwiseSolver):
         """
         if not self.problem.held_out:  # else the bound is that of another loss
             self.look()
-        return self.fitted()
+        return self.fitted(rough=self.problem.exact and self.options.is_start)
 
     def fitted(self, *, rough: bool = False) -> Point:
         """Return the average with potentials to it, fitted once, roughly where another path continues from there."""

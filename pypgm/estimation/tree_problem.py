@@ -27,6 +27,7 @@ _UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below
 _MAX_TRIALS = 39  # of a first step
 _LEVEL_EVERY = 10  # iterations: potentials drift, and inference is slower where they lie far apart
 _MISFIT = 1e-4  # of 1 + loss: what fitting may leave
+_ROUGH_SWEEPS = 4  # of fitting for a start: errors of what starts there are those after all, with none 1 % more
 
 _Descent = _core.Descent | GeneralDescent
 
@@ -121,10 +122,12 @@ class TreeEngine:
         return bound
 
     def answer(self, loss: Loss, *, rough: bool = False) -> Point:
-        """Fit potentials to the average until the engine's own loss is that of the average; see `Engine`."""
-        del rough
+        """Fit potentials to the average until the engine's own loss is that of the average; see `Engine`.
+
+        Roughly a few sweeps do: the average of the path's potentials, where fitting begins, has nearly its marginals.
+        """
         own = self._problem
-        average, last, wanted = self._core.average, self._core.potentials, self._core.loss()
+        average, mean, wanted = self._core.average, self._core.average_potentials, self._core.loss()
         del self._core  # its memory is that of the solvers below
         allowed = _MISFIT * (1 + abs(wanted))  # either way: a lower loss would be another answer
 
@@ -132,12 +135,15 @@ class TreeEngine:
             return replace(own.with_loss(loss), start=own.tables.like(potentials)).descent(self._n_threads)
 
         oracle = Oracle(own.tree, own.total, self._n_threads)
-        potentials = oracle.with_marginals(
-            average,
-            last,
-            start=own.start.values,
-            misfit=lambda fitted: abs(descent(own.loss, fitted).loss - wanted) / allowed,
-        )
+        if rough:
+            potentials = oracle.fitted(average, mean, _ROUGH_SWEEPS)
+        else:
+            potentials = oracle.with_marginals(
+                average,
+                mean,
+                start=own.start.values,
+                misfit=lambda fitted: abs(descent(own.loss, fitted).loss - wanted) / allowed,
+            )
         found = descent(loss, potentials)
         return Point(potentials, found.marginals, found.loss, found.loss - found.gap())
 

@@ -135,7 +135,7 @@ def _from_tree(
     kept = set(held)
     on_it = [m for m, c in zip(measurements, cliques, strict=True) if kept.issuperset(itertools.combinations(c, 2))]
     try:
-        tree = run.fit(on_it, independent, part / 2, oracle="exact")
+        tree = run.fit(on_it, independent, part / 2, oracle="exact", is_start=True)
     except ModelTooLargeError:
         return run.fit(measurements, independent, part)
     return run.fit(measurements, tree, part) if isinstance(tree, GraphicalModel) and not run.ended(tree) else tree

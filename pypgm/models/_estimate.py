@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Literal, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, check_domain, check_kind
@@ -32,9 +32,10 @@ if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Unpack
 
-__all__ = ["EstimateOptions", "checked_measurements", "estimate"]
+__all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimated"]
 
 _TOLERANCE = 1e-2
+_LIMITS = "time_limit", "callback", "progress", "n_threads", "rng", "max_bytes"
 
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
@@ -209,18 +210,62 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
+    return estimated(
+        domain,
+        measurements,
+        total,
+        oracle,
+        loss=loss,
+        method=method,
+        stop=stop,
+        iterations=iterations,
+        tolerance=tolerance,
+        stepsize=stepsize,
+        prior=prior,
+        warm_start=warm_start,
+        constraints=constraints,
+        max_bytes=max_bytes,
+        time_limit=time_limit,
+        callback=callback,
+        progress=progress,
+        rng=rng,
+        n_threads=n_threads,
+    )
+
+
+def estimated(
+    domain: Domain,
+    measurements: Sequence[LinearMeasurement],
+    total: float | None,
+    oracle: Literal["exact"] | RegionOracle,
+    *,
+    is_start: bool = False,
+    **how: Unpack[EstimateOptions],
+) -> GraphicalModel | RegionGraphModel:
+    """Return what `estimate` does; of a model that is only to start from, nearly what it does.
+
+    To the end of the accelerated path, which averages marginals, potentials are then fitted roughly.
+    """
     measurements = checked_measurements(domain, measurements)
+    loss, stepsize, constraints = how.get("loss", "l2"), how.get("stepsize"), how.get("constraints")
+    stop, tolerance = how.get("stop"), how.get("tolerance")
+    prior, warm_start = how.get("prior"), how.get("warm_start")
     _check_starts(prior, warm_start)
     _check_oracle(oracle)
     default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
-    limits = (time_limit, callback, progress, n_threads, stop or "validated", rng)
+    limits: Any = {name: value for name, value in how.items() if name in _LIMITS}
     options = SolverOptions(
-        iterations, default if tolerance is None else tolerance, stepsize, *limits, max_bytes=max_bytes
+        how.get("iterations", ITERATIONS),
+        default if tolerance is None else tolerance,
+        stepsize,
+        stop=stop or "validated",
+        is_start=is_start,
+        **limits,
     )
     folding, masks = fold(domain, constraints or ())
     fitting = [folded_measurement(folding, m).ordered(folding.inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
-    chosen = chosen_method(method, options, objective)
+    chosen = chosen_method(how.get("method", "auto"), options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, warm_start))
     zero = oracle == "exact"
     records = estimate_total(folding.inner, fitting)[0] if total is None else checked_real("total", total, zero=zero)

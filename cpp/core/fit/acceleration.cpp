@@ -10,6 +10,17 @@
 
 namespace pypgm {
 
+namespace {
+
+/// mean += a (theta - mean); zeros of theta are zeros of the mean.
+void move_mean(std::span<double> mean, std::span<const double> theta, double a) {
+  for (std::size_t i = 0; i < mean.size(); ++i) {
+    mean[i] = theta[i] > -kInfinity ? mean[i] + a * (theta[i] - mean[i]) : -kInfinity;
+  }
+}
+
+}  // namespace
+
 Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements,
                            double total, std::vector<double> potentials, int n_threads)
     : tree_(std::move(tree)),
@@ -19,6 +30,7 @@ Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector
       n_threads_(n_threads),
       work_(*tree_),
       theta_(std::move(potentials)),
+      mean_(theta_),
       x_(theta_.size()),
       z_(theta_.size()),
       next_(theta_.size()),
@@ -37,6 +49,7 @@ PathSums Acceleration::advance(double s, double a) {
     double* const window = window_.empty() ? nullptr : slice(*tree_, window_, f).data();
     path_.descend(loss_, f, s, a, slice(*tree_, x_, f), slice(*tree_, z_, f), slice(*tree_, theta_, f),
                   window);
+    move_mean(slice(*tree_, mean_, f), slice(*tree_, theta_, f), a);
   };
   hooks.after = [&](int f) {
     terms_[at(f)] = {};

@@ -9,7 +9,7 @@
 namespace pypgm {
 
 /// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, and an average x of the z,
-/// which is the answer. Nothing but opening a window allocates after construction.
+/// which is the answer; the average of the theta, with the same weights, has nearly the marginals x. Nothing but opening a window allocates after construction.
 class Acceleration {
  public:
   Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,
@@ -31,6 +31,7 @@ class Acceleration {
   double loss();
   const std::vector<double>& potentials() const { return theta_; }
   const std::vector<double>& average() const { return x_; }
+  const std::vector<double>& average_potentials() const { return mean_; }
 
  private:
   double gap_at(std::span<const double> marginals);
@@ -42,7 +43,7 @@ class Acceleration {
   double total_;
   int n_threads_;
   ExactWork work_;
-  std::vector<double> theta_, x_, z_, next_, gradient_;
+  std::vector<double> theta_, mean_, x_, z_, next_, gradient_;
   std::vector<double> window_;   ///< sum of s times the points since it was opened; empty before
   double window_steps_ = 0;      ///< sum of s
   std::vector<PathSums> terms_;  ///< by clique
