@@ -258,6 +258,19 @@ class Domain(Shown):
             for name, size in zip(self.attributes, self.shape, strict=True)
         ]
 
+    def __getitem__(self, attribute: str) -> tuple[Label, ...] | int:
+        """Return what an attribute was declared by, its labels or its size; ``KeyError`` if there is none of that name.
+
+        Examples
+        --------
+        >>> domain = Domain({"age": 85, "sex": ["F", "M"]})
+        >>> domain["age"], domain["sex"]
+        (85, ('F', 'M'))
+        """
+        if not isinstance(attribute, str) or attribute not in self._index:
+            raise KeyError(f"unknown attribute {attribute!r}{nearest(str(attribute), self.attributes)}")
+        return self.labels[attribute] if attribute in self._labels else self.shape[self._index[attribute]]
+
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._index
 

@@ -223,15 +223,19 @@ class Factor(Shown):
             raise KeyError(f"a cell needs a value of each of {self.domain.attributes}, got {given!r}")
         return float(self.values[tuple(_code(self.domain, a, v) for a, v in zip(self.domain, given, strict=True))])
 
-    def to_frame(self, value: str = "value", *, library: str = "pandas") -> Frame:
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """Return the frame of `to_frame` as a stream of Arrow: ``polars.DataFrame(factor)`` and others take it."""
+        return self.to_frame("pyarrow").__arrow_c_stream__(requested_schema)
+
+    def to_frame(self, library: str = "pandas", *, value: str = "value") -> Frame:
         """Return a data frame with a row for each cell: a column of labels or codes an attribute, and the numbers.
 
         Parameters
         ----------
-        value : str
-            The column of the numbers.
         library : {"pandas", "polars", "pyarrow"}
             Whose frame; it must be installed.
+        value : str
+            The column of the numbers.
 
         Raises
         ------
@@ -242,7 +246,7 @@ class Factor(Shown):
 
         Examples
         --------
-        >>> Factor(Domain({"sex": ["F", "M"]}), [3, 4]).to_frame("count")  # doctest: +SKIP
+        >>> Factor(Domain({"sex": ["F", "M"]}), [3, 4]).to_frame(value="count")  # doctest: +SKIP
           sex  count
         0   F    3.0
         1   M    4.0

@@ -312,7 +312,7 @@ def test_refused_cells(values, message):
 def test_a_frame_has_a_row_for_each_cell(monkeypatch, library):
     made = types.SimpleNamespace(DataFrame=dict, table=dict)
     monkeypatch.setitem(sys.modules, library, made)
-    frame = LABELLED.to_frame("count", library=library)
+    frame = LABELLED.to_frame(library, value="count")
     assert list(frame) == ["sex", "age", "size", "count"]
     for i in range(8):
         assert LABELLED[frame["sex"][i], frame["age"][i], frame["size"][i]] == frame["count"][i] == i
@@ -322,4 +322,4 @@ def test_refused_frames():
     with pytest.raises(ValueError, match="library must be"):
         LABELLED.to_frame(library="numpy")
     with pytest.raises(ValueError, match="has an attribute 'sex'"):
-        LABELLED.to_frame("sex")
+        LABELLED.to_frame(value="sex")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-import sys
 
 import numpy as np
 import pytest
@@ -160,11 +159,9 @@ def test_refusals(monkeypatch):
     with pytest.raises(TypeError, match="a data frame of pandas, polars, pyarrow or the Arrow C stream, got list"):
         pypgm.Dataset.from_frame([1, 2], DOMAIN)
     weighted = pypgm.Dataset(data.columns, DOMAIN, weights=np.ones(3))
-    with pytest.raises(ValueError, match="no place for weights"):
-        weighted.to_frame()
-    monkeypatch.setitem(sys.modules, "narwhals", None)
-    with pytest.raises(ImportError, match=r"needs narwhals: pip install pypgm\[frames\]"):
-        pypgm.Dataset.from_frame(object(), DOMAIN)
+    assert weighted.to_frame(value="w")["w"].tolist() == [1.0] * 3
+    with pytest.raises(ValueError, match="name the column of weights otherwise"):
+        weighted.to_frame(value=next(iter(DOMAIN)))
 
 
 def test_synthetic_records_as_a_frame():
@@ -208,3 +205,59 @@ def test_objects_are_of_one_kind(library):
     assert types["truth"] in {"bool", "boolean"}
     found = {n: frame[n].to_pylist() if library == "pyarrow" else frame[n].to_list() for n in columns}
     assert found["mixed"][:2] == ["1", "other"]
+
+
+def test_containers_go_all_the_way():
+    pandas = pytest.importorskip("pandas")
+    domain = pypgm.Domain({"age": 3, "sex": ["F", "M"]})
+    data = pypgm.Dataset({"age": [2, 0, 1, 1, 0, 2], "sex": [0, 1, 1, 0, 0, 1]}, domain)
+    assert data["age"].tolist() == [2, 0, 1, 1, 0, 2]
+    assert list(data) == list(domain) == ["age", "sex"]
+    assert "sex" in data
+    assert len(data.head()) == 5
+    assert data.head(2).to_dict("list") == {"age": [2, 0], "sex": ["F", "M"]}
+    assert (domain["age"], domain["sex"]) == (3, ("F", "M"))
+    for there in (data, domain):
+        with pytest.raises(KeyError, match="unknown attribute 'sxe'"):
+            there["sxe"]
+        with pytest.raises(KeyError, match="unknown attribute 0"):
+            there[0]
+    factor = data.project(("age", "sex"))
+    assert isinstance(factor.to_frame(), pandas.DataFrame)
+    assert list(factor.to_frame(value="n")) == ["age", "sex", "n"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_records_and_tables_name_their_library_in_one_way(library):
+    module = pytest.importorskip(library)
+    data = pypgm.Dataset({"a": [1, 0]}, pypgm.Domain({"a": ["x", "y"]}))
+    kind = module.Table if library == "pyarrow" else module.DataFrame
+    assert isinstance(data.to_frame(library), kind)
+    assert isinstance(data.project("a").to_frame(library, value="n"), kind)
+    with pytest.raises(ValueError, match="library must be"):
+        data.project("a").to_frame("count")
+
+
+def test_a_table_of_numbers_is_a_frame_of_arrow():
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    factor = pypgm.Factor(pypgm.Domain({"a": ["x", "y"], "b": 2}), [[1, 2], [3, 4]])
+    rows = [("x", 0, 1.0), ("x", 1, 2.0), ("y", 0, 3.0), ("y", 1, 4.0)]
+    assert polars.DataFrame(factor).rows() == rows
+
+
+def test_what_is_no_frame_is_told_how_to_become_one():
+    pytest.importorskip("narwhals")
+    schema = pypgm.Schema({"a": 3})
+    with pytest.raises(TypeError, match=r"got list of records; pandas.DataFrame\(records\) makes a frame"):
+        schema.encode([{"a": 1}, {"a": 2}])
+    with pytest.raises(TypeError, match=r"an array has no names of columns: pandas\.DataFrame"):
+        schema.encode(np.zeros((2, 2)))
+
+
+def test_a_lazy_frame_is_collected():
+    polars = pytest.importorskip("polars")
+    pytest.importorskip("narwhals")
+    lazy = polars.LazyFrame({"a": [0, 2, 1]})
+    assert pypgm.Schema({"a": 3}).encode(lazy).columns["a"].tolist() == [0, 2, 1]
+    assert pypgm.Dataset.from_frame(lazy, pypgm.Domain({"a": 3})).columns["a"].tolist() == [0, 2, 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +13,7 @@ from pypgm.data import tabulate
 from pypgm.data.encoding import columns_of, encoded
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, Library, as_frame
-from pypgm.domain import Clique, Domain, as_clique, check_domain
+from pypgm.domain import Clique, Domain, as_clique, check_domain, nearest
 from pypgm.factor import Factor
 from pypgm.html import Shown
 from pypgm.numeric import float_array, is_masked
@@ -120,7 +120,7 @@ class Dataset(Shown):
         """
         return cls(encoded(columns_of(domain), frame, ignore_extra=ignore_extra), domain)
 
-    def to_frame(self, library: Library = "pandas") -> Frame:
+    def to_frame(self, library: Library = "pandas", *, value: str = "weight") -> Frame:
         """Return the records as a data frame of labels, or of codes where an attribute has no labels.
 
         With a schema ``schema.decode(data)`` gives the values that its tables have, `pypgm.data.as_frame` a frame of
@@ -130,11 +130,13 @@ class Dataset(Shown):
         ----------
         library : {"pandas", "polars", "pyarrow"}
             Whose frame; it must be installed.
+        value : str
+            The column of the weights, where records have some.
 
         Raises
         ------
         ValueError
-            If the library is another one, or the records have weights.
+            If the library is another one, or an attribute has the name of the column of weights.
         ImportError
             If it is not installed.
 
@@ -145,10 +147,42 @@ class Dataset(Shown):
         0   M
         1   F
         """
-        if self.weights is not None:
-            raise ValueError("a frame has no place for weights")
         columns = {name: column.decode(self.columns[name]) for name, column in columns_of(self.domain).items()}
+        if self.weights is not None:
+            if value in columns:
+                raise ValueError(f"the table has an attribute {value!r}; name the column of weights otherwise")
+            columns[value] = self.weights
         return as_frame(columns, library)
+
+    def head(self, n: int = 5, library: Library = "pandas") -> Frame:
+        """Return the first records as a data frame, see `to_frame`.
+
+        Examples
+        --------
+        >>> Dataset({"sex": [1, 0]}, Domain({"sex": ["F", "M"]})).head(1)  # doctest: +SKIP
+          sex
+        0   M
+        """
+        columns = {name: codes[:n] for name, codes in self.columns.items()}
+        return Dataset(columns, self.domain, None if self.weights is None else self.weights[:n]).to_frame(library)
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        """Return the codes of an attribute; ``KeyError`` if there is none of that name.
+
+        Examples
+        --------
+        >>> Dataset({"sex": [1, 0]}, Domain({"sex": ["F", "M"]}))["sex"].tolist()
+        [1, 0]
+        """
+        if not isinstance(name, str) or name not in self.columns:
+            raise KeyError(f"unknown attribute {name!r}{nearest(str(name), self.domain)}")
+        return self.columns[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.columns)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.columns
 
     @property
     def n_records(self) -> int:
