@@ -20,8 +20,7 @@ from scipy import stats
 
 import pypgm
 from pypgm.privacy import PrivateTable
-from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
-from pypgm.privacy.selection import permute_and_flip, select_exponential, select_top
+from pypgm.privacy.sampler import Sampler
 
 SCALES = [Fraction(1, 2), Fraction(2), Fraction(27, 10), Fraction(100), Fraction(12345, 7)]
 
@@ -38,8 +37,8 @@ def median_seconds(work: Callable[[], object], repeats: int = 7) -> float:
 def draw(law: str, scale: Fraction, n: int, n_threads: int = 1) -> np.ndarray:
     zeros = np.zeros(n, dtype=np.int64)
     if law == "laplace":
-        return add_discrete_laplace(zeros, scale, n_threads=n_threads)
-    return add_discrete_gaussian(zeros, scale**2, n_threads=n_threads)
+        return Sampler(n_threads=n_threads).laplace(scale)(zeros)
+    return Sampler(n_threads=n_threads).gaussian(scale**2)(zeros)
 
 
 def p_value(law: str, scale: Fraction, n: int, n_threads: int) -> float:
@@ -75,16 +74,16 @@ def bench_selection() -> None:
     scores = np.random.default_rng(0).integers(0, 10**6, 1000)
     rate = Fraction(1, 5000)
     weights = np.exp(float(rate) * (scores - scores.max()))
-    chosen = np.bincount([select_exponential(scores, rate) for _ in range(20_000)], minlength=1000)
+    chosen = np.bincount([Sampler().select(scores, rate) for _ in range(20_000)], minlength=1000)
     likely = weights / weights.sum() > 1e-3
     expected = 20_000 * np.append(weights[likely], weights[~likely].sum()) / weights.sum()
     observed = np.append(chosen[likely], chosen[~likely].sum())
     if stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), expected.size - 1) < 1e-9:
         raise SystemExit("selections do not follow their law")
     for name, select in (
-        ("exponential mechanism", lambda r: select_exponential(scores, r)),
-        ("permute-and-flip", lambda r: permute_and_flip(scores, r)),
-        ("top 10 by peeling", lambda r: select_top(scores, r, 10)),
+        ("exponential mechanism", lambda r: Sampler().select(scores, r)),
+        ("permute-and-flip", lambda r: Sampler().permute_and_flip(scores, r)),
+        ("top 10 by peeling", lambda r: Sampler().select_top(scores, r, 10)),
     ):
         for r in (rate, Fraction(1, 10**9), Fraction(10)):
             seconds = median_seconds(lambda r=r, select=select: select(r), 101)

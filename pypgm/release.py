@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
@@ -25,10 +25,10 @@ from pypgm.models.stored_model import Stored, in_module, message_of, model_of_ar
 from pypgm.numeric import as_generator
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger, LedgerReport
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import NoiseBackend
 from pypgm.release_fields import check_release, release_arguments, release_fields
 from pypgm.report import budget_text, error_lines, model_lines, summary_lines, weakness_lines
 from pypgm.reporting.facts import Facts
@@ -399,7 +399,7 @@ class Release(Shown, Stored):
         ledger = Ledger(budget)
         for line in self.ledger.lines:
             within = f"{self.mechanism} / {line.within}" if line.within else self.mechanism
-            ledger.charge(replace(line, within=within))
+            ledger.charge(line.what, line.on, line.law, within=within)
         if self.not_private:
             ledger.mark_not_private(self.not_private)
         table = PrivateTable(data, self.privacy, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)

@@ -10,11 +10,11 @@ from fractions import Fraction
 import numpy as np
 from adaptive import PAIRS
 
-from pypgm import _core
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy import Budget, Charge, Ledger, Privacy
-from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
+from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, Stated
 from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.sampler import Sampler
 from pypgm.queries import Partition
 
 
@@ -41,49 +41,49 @@ def budget_spent_twice(data, table, release):
 
 
 def uncharged_first(data, table, rho):
-    table.ledger.charge_gaussian("measure", "(a)", variance=1 / rho, squared_sensitivity=2)
+    table.ledger.charge("measure", "(a)", DiscreteGaussian(variance=1 / rho, squared_sensitivity=2))
     counts = data.count([("a",), ("b",)])
-    return [LinearMeasurement(add_discrete_gaussian(c, 1 / rho), n, 1.0) for c, n in zip(counts, "ab", strict=True)]
+    return [LinearMeasurement(Sampler().gaussian(1 / rho)(c), n, 1.0) for c, n in zip(counts, "ab", strict=True)]
 
 
 def charged_after(data, table, clique, rho):
     counts = data.count([clique])[0]
     squared = table.privacy.squared_l2_sensitivity(Partition([0, 1]))
     variance = squared / (2 * rho)
-    table.ledger.charge_gaussian("measure", str(clique), variance=variance, squared_sensitivity=squared)
-    return LinearMeasurement(add_discrete_gaussian(counts, variance), clique, math.sqrt(variance))
+    table.ledger.charge("measure", str(clique), DiscreteGaussian(variance=variance, squared_sensitivity=squared))
+    return LinearMeasurement(Sampler().gaussian(variance)(counts), clique, math.sqrt(variance))
 
 
 def charged(table, clique, rho):
     squared = table.privacy.squared_l2_sensitivity(Partition([0, 1]))
     variance = squared / (2 * rho)
-    table.ledger.charge_gaussian("measure", str(clique), variance=variance, squared_sensitivity=squared)
+    table.ledger.charge("measure", str(clique), DiscreteGaussian(variance=variance, squared_sensitivity=squared))
     return variance
 
 
 def scale_divided_by_attributes(data, table, clique, rho):
     variance = charged(table, clique, rho)
-    values = add_discrete_gaussian(data.count([clique])[0], variance / len(data.domain) ** 2)
+    values = Sampler().gaussian(variance / len(data.domain) ** 2)(data.count([clique])[0])
     return LinearMeasurement(values, clique, math.sqrt(variance))
 
 
 def laplace_scale_divided_by_attributes(data, table, clique, rho):
     sensitivity = table.privacy.l1_sensitivity(Partition([0, 1]))
     scale = Fraction(sensitivity * 1000, math.isqrt(int(2 * rho * 10**6)))
-    table.ledger.charge_laplace("measure", str(clique), scale=scale, sensitivity=sensitivity)
-    values = add_discrete_laplace(data.count([clique])[0], scale / len(data.domain))
+    table.ledger.charge("measure", str(clique), DiscreteLaplace(scale=scale, sensitivity=sensitivity))
+    values = Sampler().laplace(scale / len(data.domain))(data.count([clique])[0])
     return LinearMeasurement(values, clique, float(scale), noise="laplace")
 
 
 def half_the_sensitivity(data, table, clique, rho):
     variance = charged(table, clique, rho)
-    return LinearMeasurement(add_discrete_gaussian(2 * data.count([clique])[0], variance), clique, 1.0)
+    return LinearMeasurement(Sampler().gaussian(variance)(2 * data.count([clique])[0]), clique, 1.0)
 
 
 def safe_noise_added_in_float(data, table, clique, rho):
     variance = charged(table, clique, rho)
     counts = data.count([clique])[0].astype(float)
-    return LinearMeasurement(counts + add_discrete_gaussian(np.zeros(counts.size, dtype=np.int64), variance), clique)
+    return LinearMeasurement(counts + Sampler().gaussian(variance)(np.zeros(counts.size, dtype=np.int64)), clique)
 
 
 def float_noise(data, table, clique, rho):
@@ -94,7 +94,7 @@ def float_noise(data, table, clique, rho):
 
 def softmax_selection(data, table, selector, among, rho):
     epsilon = Fraction(math.isqrt(int(8 * rho * 10**6)), 1000)
-    table.ledger.charge_exponential("select", "pairs", epsilon=epsilon, score_range=table.privacy.l1_score_range)
+    table.ledger.charge("select", "pairs", Exponential(epsilon=epsilon, score_range=table.privacy.l1_score_range))
     scores = np.array([np.abs(c - 2.5).sum() for c in data.count([PAIRS[i] for i in among])])
     weights = np.exp(float(epsilon) * (scores - scores.max()) / table.privacy.l1_score_range)
     return among[int(np.random.default_rng(1).choice(len(among), p=weights / weights.sum()))]
@@ -106,12 +106,12 @@ def retried_selection(data, table, selector, among, rho):
     for _ in range(50):
         if chosen in among:
             break
-        chosen = _core.select_exponential(scores, 1, 2)
+        chosen = Sampler().select(scores, Fraction(1, 2))
     return chosen if chosen in among else among[0]
 
 
 def flip_charged_as_exponential(data, table, selector, among, rho):
-    line = Charge("select", "pairs", "permute-and-flip", {"epsilon": "1/2", "score_range": 2})
+    line = Charge("select", "pairs", PermuteAndFlip(epsilon="1/2", score_range=2))
     object.__setattr__(line, "cost", line.cost / 4)
     Ledger._enter(table.ledger, line)
     return among[0]
@@ -150,7 +150,7 @@ def fresh_release_each_time(data, table, release):
 def charged_when_used(data, table, release):
     class Charging(type(release.model)):
         def synthetic_data(self, rows=None, rng=None):
-            table.ledger.charge_stated("sample", "model", rho=0)
+            table.ledger.charge("sample", "model", Stated(rho=0))
             return super().synthetic_data(rows, rng)
 
     release.model.__class__ = Charging
@@ -193,7 +193,7 @@ def told_by_exception(data, table, release):
 def domain_from_the_data(data, table, rho):
     cells = int(max(data.columns["a"], default=0)) + 1
     variance = charged(table, "a", rho)
-    return [LinearMeasurement(add_discrete_gaussian(data.count([("a",)])[0][:cells], variance), "a", 1.0, None)]
+    return [LinearMeasurement(Sampler().gaussian(variance)(data.count([("a",)])[0][:cells]), "a", 1.0, None)]
 
 
 MUTANTS = {

@@ -13,6 +13,7 @@ from scipy.optimize import brentq
 from pypgm import Dataset, Domain
 from pypgm.mechanisms import mst
 from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable, dp_events, zcdp_delta, zcdp_epsilon
+from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential
 
 GRID = [(sigma, delta) for sigma in np.geomspace(0.5, 50, 25) for delta in np.geomspace(1e-12, 1e-2, 20)]
 
@@ -41,7 +42,7 @@ def test_conversion_never_above_rdp_of_dp_accounting_on_500_points():
         ledger = Ledger(Budget(rho=1000))
         for share in (Fraction(1, 3), Fraction(2, 3)):
             variance = Fraction(float(sigma)).limit_denominator(10**6) ** 2 / share
-            ledger.charge_gaussian("measure", "a", variance=variance, squared_sensitivity=1)
+            ledger.charge("measure", "a", DiscreteGaussian(variance=variance, squared_sensitivity=1))
         accountant = rdp.RdpAccountant()
         accountant.compose(dp_events(ledger))
         for delta in np.geomspace(1e-12, 1e-2, 20):
@@ -52,9 +53,9 @@ def test_events_hold_every_line_and_no_law_that_loses_less():
     dp_accounting = pytest.importorskip("dp_accounting", reason="dp-accounting is not installed")
     for budget in (Budget(rho=10), Budget(epsilon=10)):
         ledger = Ledger(budget)
-        ledger.charge_laplace("measure", "a", scale=Fraction(9), sensitivity=1)
+        ledger.charge("measure", "a", DiscreteLaplace(scale=Fraction(9), sensitivity=1))
         for _ in range(100):
-            ledger.charge_exponential("select", "a", epsilon=Fraction(1, 100), score_range=2)
+            ledger.charge("select", "a", Exponential(epsilon=Fraction(1, 100), score_range=2))
         parts = dp_events(ledger).events
         allowed = dp_accounting.ZCDpEvent if budget.unit == "rho" else dp_accounting.dp_event.DiscreteLaplaceDpEvent
         assert all(isinstance(part.event, allowed) for part in parts)
@@ -128,8 +129,8 @@ def test_the_tight_conversion_lies_between_the_exact_gaussian_and_the_classic_fo
 def test_many_gaussians_are_one_of_their_joint_sensitivity():
     many, one = Ledger(Budget(rho=10)), Ledger(Budget(rho=10))
     for _ in range(7):
-        many.charge_gaussian("measure", "a", variance=Fraction(50, 3), squared_sensitivity=1)
-    one.charge_gaussian("measure", "a", variance=Fraction(50, 3), squared_sensitivity=7)
+        many.charge("measure", "a", DiscreteGaussian(variance=Fraction(50, 3), squared_sensitivity=1))
+    one.charge("measure", "a", DiscreteGaussian(variance=Fraction(50, 3), squared_sensitivity=7))
     assert many.spent() == one.spent()
     assert many.realised_epsilon(1e-9) == one.realised_epsilon(1e-9)
 

@@ -34,9 +34,9 @@ from pypgm.audit.samplers import (
     enumerate_law,
 )
 from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
-from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, charge, private_table
-from pypgm.privacy.noise import add_discrete_gaussian
+from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, laws
 from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.thresholds import laplace_threshold
 from pypgm.queries import Partition
 
@@ -177,7 +177,7 @@ def test_wrong_branches_and_coins_are_reported():
 def test_too_little_noise_is_reported():
     def ten_percent_less(source, private, runs):
         variance = source.parameter * Fraction(100, 121)
-        add = [add_discrete_gaussian(np.full(runs, x), variance) for x in private.tolist()]
+        add = [Sampler().gaussian(variance)(np.full(runs, x)) for x in private.tolist()]
         return np.stack(add, axis=1)
 
     def one_marginal(data, budget, privacy):
@@ -257,28 +257,18 @@ def test_samples_that_are_not_as_charged_are_reported(monkeypatch):
 
     pairs = neighbour_pairs([Privacy()])[:2]
     assert check_charges(run_pairs("sound", sampled, Budget(epsilon=1), pairs)).result == "ok"
-    plain = private_table.poisson_sample
-    monkeypatch.setattr(private_table, "poisson_sample", lambda data, rate, words: plain(data, rate * 3 / 2, words))
+    plain = Sampler.coins
+    monkeypatch.setattr(Sampler, "coins", lambda self, count, rate: plain(self, count, rate * 3 / 2))
     found = check_charges(run_pairs("mutant", sampled, Budget(epsilon=1), pairs))
     assert found.defects == ("scale differs from the charge",)
     monkeypatch.undo()
-    for module in (private_table, charge):
-        monkeypatch.setattr(module, "amplified_epsilon", lambda rate, epsilon: rate * epsilon)
+    monkeypatch.setattr(laws, "amplified_epsilon", lambda rate, epsilon: rate * epsilon)
     assert check_charges(run_pairs("mutant", sampled, Budget(epsilon=1), pairs)).defects == ("wrong charge",)
 
 
 def test_wrong_costs_are_reported(monkeypatch):
     """Selections cost nothing, as where they are charged once for all."""
-    cost_of = charge.cost_of
-
-    def forgetful(noise, parameters, unit):
-        return (
-            0 * cost_of(noise, parameters, unit)
-            if noise == "exponential mechanism"
-            else cost_of(noise, parameters, unit)
-        )
-
-    monkeypatch.setattr(charge, "cost_of", forgetful)
+    monkeypatch.setattr(laws.Exponential, "cost", lambda self, unit: Fraction(0))
     assert check_line_costs().defects == ("wrong charge",)
     assert "wrong charge" in [name for f in looked_at(adaptive) for name in f.defects]
 

@@ -11,6 +11,7 @@ import pytest
 import pypgm
 from pypgm import Budget, Domain, Ledger, LinearMeasurement, Privacy, Release
 from pypgm.bayes.counted import CountedNetwork
+from pypgm.privacy.laws import DiscreteLaplace
 
 DOMAIN = Domain({"rain": ["no", "yes"], "wet": 2, "cold": 3})
 PARENTS = {"wet": ["rain"], "cold": ["wet", "rain"]}
@@ -27,7 +28,7 @@ def network():
 def release(network):
     ledger = Ledger(Budget(epsilon=2))
     ledger.bind(Privacy())
-    ledger.charge_laplace("measure", "(rain)", scale=1, sensitivity=1)
+    ledger.charge("measure", "(rain)", DiscreteLaplace(scale=1, sensitivity=1))
     return Release(network, (LinearMeasurement(np.array([29, 11]), "rain", noise="laplace"),), ledger, "by hand")
 
 

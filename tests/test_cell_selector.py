@@ -12,6 +12,7 @@ from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable
 from pypgm.errors import BudgetError
 from pypgm.privacy import cell_selector
 from pypgm.privacy.cell_selector import CellSelector
+from pypgm.privacy.sampler import Sampler
 
 DOMAIN = Domain({"a": 2, "b": 3})
 CLIQUES = [("a",), ("b", "a")]
@@ -35,13 +36,13 @@ def scores(weight, offsets, total):
 def test_the_best_score_wins(weight, total, monkeypatch):
     rng = np.random.default_rng(0)
     seen = []
-    real = cell_selector.select_exponential
+    real = Sampler.select
 
-    def look(given, rate, words):
+    def look(self, given, rate):
         seen.append(given)
-        return real(given, rate, words)
+        return real(self, given, rate)
 
-    monkeypatch.setattr(cell_selector, "select_exponential", look)
+    monkeypatch.setattr(Sampler, "select", look)
     for _ in range(10):
         offsets = [rng.normal(0, 4, 2), rng.normal(0, 4, 6)]
         (drawn,) = table().cell_selector(CLIQUES).draw(weight, offsets, total, epsilon=10**6)

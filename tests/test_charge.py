@@ -10,6 +10,7 @@ import pytest
 
 from pypgm.errors import BudgetError
 from pypgm.privacy import Budget, Charge, Ledger, LedgerReport, Privacy, PrivateColumn, sparse_histogram
+from pypgm.privacy.laws import DiscreteGaussian, Exponential, Stated, law_of
 from pypgm.privacy.subsampling import amplified_epsilon
 
 GAUSSIAN = {"variance": 2, "squared_sensitivity": 1}
@@ -32,16 +33,17 @@ SAMPLE = {"rate": "1/10", "inner_epsilon": 1, "epsilon": amplified_epsilon(Fract
     ],
 )
 def test_each_law_has_its_cost(noise, parameters, rho, epsilon):
-    line = Charge("do", "it", noise, parameters)
+    law = law_of(noise, parameters)
+    line = Charge("do", "it", law)
     assert line.cost == rho
-    assert Ledger(Budget(rho=10)).charge(line).cost == rho
+    assert Ledger(Budget(rho=10)).charge("do", "it", law).cost == rho
     for again in (pickle.loads(pickle.dumps(line)), copy.deepcopy(line), Charge.from_dict(line.to_dict())):
         assert again == line
     if epsilon is None:
         with pytest.raises(ValueError, match="no pure guarantee"):
-            Charge("do", "it", noise, parameters, unit="epsilon")
+            Charge("do", "it", law, unit="epsilon")
     else:
-        assert Charge("do", "it", noise, parameters, unit="epsilon").cost == epsilon
+        assert Charge("do", "it", law, unit="epsilon").cost == epsilon
 
 
 @pytest.mark.parametrize(
@@ -56,13 +58,13 @@ def test_a_charge_that_is_no_number_is_refused(bad):
         ("permute-and-flip", SELECTION | {"score_range": bad}),
     ):
         with pytest.raises((ValueError, TypeError)):
-            Charge("do", "it", noise, parameters)
+            law_of(noise, parameters)
     with pytest.raises((ValueError, TypeError)):
-        ledger.charge_gaussian("measure", "a", variance=bad, squared_sensitivity=1)
+        ledger.charge("measure", "a", DiscreteGaussian(variance=bad, squared_sensitivity=1))
     if bad != 0:
         for stated in ({"rho": bad}, {"epsilon": bad}, {"rho": "1/8", "delta": bad}):
             with pytest.raises((ValueError, TypeError)):
-                ledger.charge_stated("train", "a tree", **stated)
+                ledger.charge("train", "a tree", Stated(**stated))
     assert ledger.lines == ()
     assert ledger.remaining() == 1
 
@@ -80,7 +82,7 @@ def test_a_charge_that_is_no_number_is_refused(bad):
         ("exponential mechanism", SELECTION | {"draws": 3, "composed": 0}, 0, "more than 0"),
         ("exponential mechanism", SELECTION | {"draws": 3, "composed": "3/2"}, 0, "integer"),
         ("permute-and-flip", SELECTION | {"draws": 3, "composed": 3}, 0, "needs the parameters"),
-        ("stated", {"rho": 1, "epsilon": 1}, 0, "needs the parameters"),
+        ("stated", {"rho": 1, "epsilon": 1}, 0, "exactly one of"),
         ("discrete Gaussian", GAUSSIAN | {"squared_sensitivity": 0.5}, 0, "integer"),
         ("Poisson sample", SAMPLE | {"epsilon": "1/100"}, 0, "amplified"),
         ("discrete Gaussian", GAUSSIAN, 1e-9, "does not fail"),
@@ -102,26 +104,38 @@ def test_a_charge_that_is_no_number_is_refused(bad):
 )
 def test_a_charge_that_is_no_law_is_refused(noise, parameters, delta, message):
     with pytest.raises(ValueError, match=message):
-        Charge("do", "it", noise, parameters, delta=delta)
+        law_of(noise, parameters, delta)
 
 
 def test_a_ledger_computes_costs_once_more():
-    ledger = Ledger(Budget(rho=1))
-    line = Charge("measure", "(a)", "discrete Gaussian", GAUSSIAN)
-    for field, value in (("cost", Fraction(0)), ("cost", math.nan), ("parameters", {"variance": math.inf})):
-        forged = Charge("measure", "(a)", "discrete Gaussian", GAUSSIAN)
+    ledger, budget = Ledger(Budget(rho=1)), Budget(rho=1)
+    line = Charge("measure", "(a)", DiscreteGaussian(**GAUSSIAN))
+    for field, value in (("cost", Fraction(0)), ("cost", math.nan), ("law", DiscreteGaussian(9, 1))):
+        forged = Charge("measure", "(a)", DiscreteGaussian(**GAUSSIAN))
         object.__setattr__(forged, field, value)
-        with pytest.raises((ValueError, KeyError)):
-            ledger.charge(forged)
+        with pytest.raises(ValueError, match="cost"):
+            LedgerReport(budget, [forged])
 
-    class Free(Charge):
+    class FreeLine(Charge):
         __slots__ = ()
 
-    for other in (Free("measure", "(a)", "discrete Gaussian", GAUSSIAN), "a line", None):
+    for other in (FreeLine("measure", "(a)", DiscreteGaussian(**GAUSSIAN)), "a line", None):
         with pytest.raises(TypeError, match="lines of Charge"):
-            ledger.charge(other)
+            LedgerReport(budget, [other])
+
+    class Free(DiscreteGaussian):
+        __slots__ = ()
+
+        def cost(self, unit):
+            return Fraction(0)
+
+    forged = DiscreteGaussian(**GAUSSIAN)
+    object.__setattr__(forged, "variance", Fraction(-1))
+    for other in (Free(**GAUSSIAN), DiscreteGaussian, "a law", None, line, forged):
+        with pytest.raises((TypeError, ValueError)):
+            ledger.charge("measure", "(a)", other)
     with pytest.raises(ValueError, match="charged in rho, the budget is in epsilon"):
-        Ledger(Budget(epsilon=1)).charge(Charge("select", "a", "exponential mechanism", SELECTION))
+        LedgerReport(Budget(epsilon=1), [Charge("select", "a", Exponential(**SELECTION))])
     with pytest.raises(TypeError):
         line.parameters["variance"] = Fraction(10**9)
     assert ledger.lines == ()
@@ -129,7 +143,7 @@ def test_a_ledger_computes_costs_once_more():
 
 def test_a_stored_ledger_is_computed_once_more():
     ledger = Ledger(Budget(rho=1))
-    ledger.charge_gaussian("measure", "a", variance=1, squared_sensitivity=1)
+    ledger.charge("measure", "a", DiscreteGaussian(variance=1, squared_sensitivity=1))
     for cost in ("0", "-1", "nan", "inf", "1/3"):
         stored = ledger.to_dict()
         stored["lines"][0]["cost"] = cost
@@ -143,13 +157,13 @@ def test_a_stored_ledger_is_computed_once_more():
 
 def test_what_the_caller_states_is_named_so():
     ledger = Ledger(Budget(rho=1, reserved_delta=1e-6))
-    ledger.charge_stated("train", "a tree", epsilon=1, delta=1e-7)
+    ledger.charge("train", "a tree", Stated(epsilon=1, delta=1e-7))
     assert "stated by the caller (epsilon 1, delta 1e-07)" in str(ledger)
     for arguments in ({}, {"rho": 1, "epsilon": 1}):
         with pytest.raises(ValueError, match="exactly one"):
-            ledger.charge_stated("train", "a tree", **arguments)
+            ledger.charge("train", "a tree", Stated(**arguments))
     with pytest.raises(BudgetError, match="train on a tree needs rho"):
-        ledger.charge_stated("train", "a tree", rho=1)
+        ledger.charge("train", "a tree", Stated(rho=1))
 
 
 @pytest.mark.parametrize("k", [1, 3])
@@ -162,4 +176,4 @@ def test_a_threshold_is_a_parameter_of_its_line(k):
     assert line.delta == Fraction(1, 10**7)
     lower = dict(line.parameters) | {"threshold": line.parameters["threshold"] - 1}
     with pytest.raises(ValueError, match="fails with more"):
-        Charge("histogram", "keys", line.noise, lower, delta=line.delta)
+        law_of(line.noise, lower, line.delta)

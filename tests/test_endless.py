@@ -17,6 +17,7 @@ from pypgm.cli import main
 from pypgm.data.rule_comparison import Comparison
 from pypgm.numeric import as_fraction, fraction_of, whole_of
 from pypgm.privacy import Charge
+from pypgm.privacy.laws import Stated
 
 SECONDS = 30  # far more than any of these takes, and far less than what they guard against
 HUGE = ["1e999999999", "1e-999999999", "1E+0099999999", "-1e999999999", "1" * 20_000, "1/" + "3" * 20_000]
@@ -71,7 +72,7 @@ def test_budgets_are_doubles(epsilon):
 
 @pytest.mark.parametrize("field", ["epsilon", "cost"])
 def test_a_ledger_with_a_huge_number(field):
-    stored = Charge("a step", "a", "stated", {"epsilon": "1/2"}, unit="epsilon").to_dict()
+    stored = Charge("a step", "a", Stated(epsilon="1/2"), unit="epsilon").to_dict()
     (stored["parameters"] if field == "epsilon" else stored)[field] = "1e999999999"
     with pytest.raises(ValueError, match=f"{field} must be a number such as"):
         Charge.from_dict(stored)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 
 import networkx as nx
@@ -44,25 +45,25 @@ def is_for_types(node):
     return isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING")
 
 
-def imports(node):
-    """Yield the modules of the package that run-time code imports, inside functions too."""
+def imports(node, *, types=False):
+    """Yield the modules of the package that run-time code imports, inside functions too, or annotations as well."""
     for child in ast.iter_child_nodes(node):
-        if is_for_types(child):
+        if is_for_types(child) and not types:
             continue
         if isinstance(child, ast.Import):
             yield from (name.name for name in child.names if name.name in MODULES)
         elif isinstance(child, ast.ImportFrom) and child.level == 0 and child.module in MODULES:
             for name in child.names:
                 inner = f"{child.module}.{name.name}"
-                yield inner if inner in MODULES and child.module == "pypgm" else child.module
-        yield from imports(child)
+                yield inner if inner in MODULES and child.module in {"pypgm", "pypgm.privacy"} else child.module
+        yield from imports(child, types=types)
 
 
-def graph():
+def graph(*, types=False):
     return nx.DiGraph(
         (name, other)
         for name, path in MODULES.items()
-        for other in imports(ast.parse(path.read_text()))
+        for other in imports(ast.parse(path.read_text()), types=types)
         # A package runs before its modules whoever asks for them, and none of them asks for what it is in.
         if other != name and not name.startswith(f"{other}.")
     )
@@ -70,6 +71,13 @@ def graph():
 
 def test_imports_have_no_cycle():
     assert [sorted(c) for c in nx.strongly_connected_components(graph()) if len(c) > 1] == []
+
+
+def test_types_make_no_circle_within_privacy():
+    """What is imported for annotations counts as well: no module of the trusted base knows one that knows it."""
+    whole = graph(types=True)
+    own = whole.subgraph(name for name in whole if name.startswith("pypgm.privacy"))
+    assert [sorted(c) for c in nx.strongly_connected_components(own) if len(c) > 1] == []
 
 
 def test_packages_import_downward():
@@ -80,3 +88,24 @@ def test_packages_import_downward():
         if here in level and level[here] < level.get(there, len(ORDER)):
             upward.append(f"{name} -> {other}")
     assert upward == []
+
+
+def test_selectors_know_no_private_table():
+    whole = graph(types=True)
+    knowing = {name.rsplit(".", 1)[1] for name in whole.predecessors("pypgm.privacy.private_table")}
+    assert not knowing & {
+        "access",
+        "selector",
+        "l1_selector",
+        "cell_selector",
+        "guarded",
+        "private_column",
+        "quantiles",
+    }
+
+
+def test_nothing_is_patched_and_no_underscore_of_a_table_is_read():
+    text = {name: path.read_text() for name, path in MODULES.items()}
+    assert [
+        name for name, one in text.items() if re.search(r"mock\.patch|patch\.object|(?<!_)\btable\._(?!_)", one)
+    ] == []

@@ -8,6 +8,8 @@ import numpy as np
 import pytest
 
 from pypgm import Dataset, Domain
+from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
+from pypgm.mrf.stability import Stability
 from pypgm.privacy import (
     Budget,
     Ledger,
@@ -17,15 +19,15 @@ from pypgm.privacy import (
     private_quantiles,
     sparse_histogram,
 )
-from pypgm.privacy.frank_wolfe import Feature, Node, Regressions
+from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Stated
 from pypgm.queries import Partition
 
 WATCHED = (
-    *("ledger", "ledger_report", "budget", "charge", "charged_noise", "guarded", "fixed_errors", "private_table"),
+    *("ledger", "ledger_report", "budget", "charge", "laws", "access", "guarded", "fixed_errors", "private_table"),
     *("selector", "l1_selector", "cell_selector", "score_weights", "selection", "private_column", "quantiles"),
-    *("unknown_keys", "stability", "frank_wolfe", "subsampling", "trusted_query", "noise"),
+    *("unknown_keys", "subsampling", "trusted_query", "noise", "sampler"),
 )
-FILES = tuple(f"pypgm/privacy/{name}.py" for name in WATCHED)
+FILES = (*(f"pypgm/privacy/{name}.py" for name in WATCHED), "pypgm/mrf/stability.py", "pypgm/mrf/frank_wolfe.py")
 LIMIT, RESERVED = Fraction(10), Fraction(1, 10)
 DOMAIN = Domain({"a": 3, "b": 2})
 DATA = Dataset({"a": np.arange(60) % 3, "b": np.arange(60) % 2}, DOMAIN)
@@ -71,10 +73,10 @@ def zero(clique):
 
 def parts(table, got):
     with table.ledger.allocate("outer", amount=2, reserved_delta="1/100") as outer:
-        got.append(outer.charge_gaussian("x", "y", variance=2, squared_sensitivity=1))
+        got.append(outer.charge("x", "y", DiscreteGaussian(variance=2, squared_sensitivity=1)))
         with outer.allocate("inner", fraction="1/4", reserved_delta="1/1000") as inner:
-            got.append(inner.charge_stated("x", "y", rho="1/9", delta="1/2000"))
-        got.append(outer.charge_laplace("x", "y", scale=9, sensitivity=1))
+            got.append(inner.charge("x", "y", Stated(rho="1/9", delta="1/2000")))
+        got.append(outer.charge("x", "y", DiscreteLaplace(scale=9, sensitivity=1)))
     table.ledger.snapshot()
 
 
@@ -109,11 +111,11 @@ def measurements(table, got):
 
 def regressions(table, got):
     asked = Regressions([Feature((1,)), Feature(())], [Node(0, [(0, 1), (1, 2)], [0, 1])], 1.0, 2)
-    got.extend(table.frank_wolfe(asked).solve([Fraction(1)]))
+    got.extend(FrankWolfe(table, asked).solve([Fraction(1)]))
 
 
 def votes(table, got):
-    got.append(table.stability(lambda block: ((0, 1),), 3).release(epsilon=Fraction(1), delta=Fraction(1, 1000)))
+    got.append(Stability(table, lambda block: ((0, 1),), 3).release(epsilon=Fraction(1), delta=Fraction(1, 1000)))
 
 
 def samples(table, got):
@@ -135,9 +137,9 @@ def check(table, got):
     assert len(got) <= sum(int(line.parameters.get("draws", 1)) for line in ledger.lines)
     assert ledger.snapshot().lines == ledger.lines
     if ledger.remaining():
-        ledger.charge_stated("the rest", "all", rho=ledger.remaining())
+        ledger.charge("the rest", "all", Stated(rho=ledger.remaining()))
     with pytest.raises(ValueError, match="needs rho"):
-        ledger.charge_stated("more", "than all", rho=LIMIT)
+        ledger.charge("more", "than all", Stated(rho=LIMIT))
     assert ledger.spent() == sum(line.cost for line in ledger.lines) <= LIMIT
 
 
@@ -184,7 +186,7 @@ def test_an_interrupt_is_not_replaced_by_an_error_of_open_allocations():
     def work():
         with ledger.allocate("outer", amount=1) as outer:
             made.extend([outer, outer.allocate("inner", amount="1/2")])
-            made[1].charge_stated("x", "y", rho="1/4")
+            made[1].charge("x", "y", Stated(rho="1/4"))
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -192,7 +194,7 @@ def test_an_interrupt_is_not_replaced_by_an_error_of_open_allocations():
     assert ledger.remaining() == Fraction(3, 4)
     for closed in made:
         with pytest.raises(ValueError, match="is closed"):
-            closed.charge_stated("x", "y", rho="1/9")
+            closed.charge("x", "y", Stated(rho="1/9"))
 
 
 class Looks(Interrupts):

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pypgm.errors import BudgetError
-from pypgm.privacy import Budget, Charge, Ledger, LedgerReport, Privacy, zcdp_epsilon, zcdp_rho
+from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, zcdp_epsilon, zcdp_rho
+from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, Stated
 from pypgm.privacy.rational import as_fraction, isqrt_down, round_down, round_up, significant_down
 from pypgm.queries import Identity, Partition
 
@@ -85,14 +86,16 @@ def test_rounding_keeps_its_side(value, bits):
 
 def test_costs_follow_from_the_parameters():
     ledger = Ledger(Budget(rho=10))
-    assert ledger.charge_gaussian("measure", "a", variance=Fraction(3), squared_sensitivity=2).cost == Fraction(1, 3)
-    assert ledger.charge_laplace("measure", "a", scale=Fraction(2), sensitivity=1).cost == Fraction(1, 8)
-    assert ledger.charge_exponential("select", "a", epsilon=Fraction(1, 2), score_range=2).cost == Fraction(1, 32)
+    assert ledger.charge(
+        "measure", "a", DiscreteGaussian(variance=Fraction(3), squared_sensitivity=2)
+    ).cost == Fraction(1, 3)
+    assert ledger.charge("measure", "a", DiscreteLaplace(scale=Fraction(2), sensitivity=1)).cost == Fraction(1, 8)
+    assert ledger.charge("select", "a", Exponential(epsilon=Fraction(1, 2), score_range=2)).cost == Fraction(1, 32)
     pure = Ledger(Budget(epsilon=10))
-    assert pure.charge_laplace("measure", "a", scale=Fraction(2), sensitivity=1).cost == Fraction(1, 2)
-    assert pure.charge_exponential("select", "a", epsilon=Fraction(1, 2), score_range=2).cost == Fraction(1, 2)
+    assert pure.charge("measure", "a", DiscreteLaplace(scale=Fraction(2), sensitivity=1)).cost == Fraction(1, 2)
+    assert pure.charge("select", "a", Exponential(epsilon=Fraction(1, 2), score_range=2)).cost == Fraction(1, 2)
     with pytest.raises(ValueError, match="no pure guarantee"):
-        pure.charge_gaussian("measure", "a", variance=Fraction(3), squared_sensitivity=2)
+        pure.charge("measure", "a", DiscreteGaussian(variance=Fraction(3), squared_sensitivity=2))
     assert pure.spent() == 1
 
 
@@ -101,14 +104,14 @@ def test_the_sum_is_exact_and_an_overdraw_changes_nothing(costs):
     ledger = Ledger(Budget(rho=3))
     entered = Fraction(0)
     for cost in costs:
-        line = Charge("measure", "(a)", "stated", {"rho": cost})
+        law = Stated(rho=cost)
         if entered + cost <= 3:
-            ledger.charge(line)
+            ledger.charge("measure", "(a)", law)
             entered += cost
         else:
             before = ledger.lines
             with pytest.raises(BudgetError, match=r"measure on \(a\) needs rho .* is left"):
-                ledger.charge(line)
+                ledger.charge("measure", "(a)", law)
             assert ledger.lines == before
         assert ledger.spent() == entered == sum(c.cost for c in ledger.lines)
         assert ledger.remaining() == 3 - entered
@@ -117,10 +120,10 @@ def test_the_sum_is_exact_and_an_overdraw_changes_nothing(costs):
 def test_the_last_drop_can_be_spent_and_not_one_more():
     ledger = Ledger(Budget(epsilon="0.3"))
     for _ in range(3):
-        ledger.charge_laplace("measure", "a", scale=Fraction(10), sensitivity=1)
+        ledger.charge("measure", "a", DiscreteLaplace(scale=Fraction(10), sensitivity=1))
     assert ledger.remaining() == 0
     with pytest.raises(BudgetError, match=r"needs epsilon 1e-20, 0 of 0\.3 is left"):
-        ledger.charge_laplace("measure", "a", scale=Fraction(10**20), sensitivity=1)
+        ledger.charge("measure", "a", DiscreteLaplace(scale=Fraction(10**20), sensitivity=1))
 
 
 def test_threads_cannot_overdraw():
@@ -130,7 +133,7 @@ def test_threads_cannot_overdraw():
     def work():
         for _ in range(50):
             try:
-                ledger.charge_stated("measure", "a", rho=1)
+                ledger.charge("measure", "a", Stated(rho=1))
             except BudgetError:
                 refused.append(1)
 
@@ -145,8 +148,8 @@ def test_threads_cannot_overdraw():
 
 def test_report_and_storage():
     ledger = Ledger(Budget(epsilon=1, delta=1e-9))
-    ledger.charge_gaussian("measure", "(age)", variance=Fraction(700, 3), squared_sensitivity=1)
-    ledger.charge_exponential("select", "6 cliques", epsilon=Fraction(1, 100), score_range=2)
+    ledger.charge("measure", "(age)", DiscreteGaussian(variance=Fraction(700, 3), squared_sensitivity=1))
+    ledger.charge("select", "6 cliques", Exponential(epsilon=Fraction(1, 100), score_range=2))
     text = str(ledger)
     assert text.count("\n") == 3
     assert "variance 233.333" in text
@@ -196,13 +199,13 @@ def test_an_allocation_is_held_charged_under_its_name_and_returned():
     with ledger.allocate("one", fraction="1/2", reserved_delta="1e-7") as one:
         assert (ledger.remaining(), ledger.spent()) == (Fraction(1, 2), 0)
         assert ledger.remaining_delta() == Fraction(9, 10**7)
-        one.charge_stated("measure", "(a)", rho="1/8", delta=1e-8)
+        one.charge("measure", "(a)", Stated(rho="1/8", delta=1e-8))
         with one.allocate("inner", amount="1/4") as inner:
-            inner.charge_laplace("measure", "(b)", scale=Fraction(2), sensitivity=1)
+            inner.charge("measure", "(b)", DiscreteLaplace(scale=Fraction(2), sensitivity=1))
             with pytest.raises(BudgetError, match=r"needs rho 0\.5, 0\.125 of 0\.25 is left"):
-                inner.charge_laplace("measure", "(b)", scale=Fraction(1), sensitivity=1)
+                inner.charge("measure", "(b)", DiscreteLaplace(scale=Fraction(1), sensitivity=1))
             with pytest.raises(BudgetError, match="needs rho"):
-                one.charge_laplace("measure", "(b)", scale=Fraction(3, 2), sensitivity=1)  # the rest is held
+                one.charge("measure", "(b)", DiscreteLaplace(scale=Fraction(3, 2), sensitivity=1))  # the rest is held
             with pytest.raises(ValueError, match="open allocations"):
                 one.close()
         assert "0.5 allocated" not in str(ledger)
@@ -219,7 +222,7 @@ def test_an_allocation_is_held_charged_under_its_name_and_returned():
     assert ledger.remaining() == Fraction(3, 4)
     for closed in (one, inner):
         with pytest.raises(BudgetError, match="is closed"):
-            closed.charge_laplace("measure", "(b)", scale=Fraction(10**9), sensitivity=1)
+            closed.charge("measure", "(b)", DiscreteLaplace(scale=Fraction(10**9), sensitivity=1))
         with pytest.raises(BudgetError, match="is closed"):
             closed.allocate("more", amount="1/1000")
     assert Ledger.from_dict(json.loads(json.dumps(ledger.to_dict()))).lines == ledger.lines
@@ -237,7 +240,7 @@ def test_no_order_of_allocations_and_charges_overdraws(steps):
             elif where == 3 and len(tree) > 1:
                 tree.pop().close()
             else:
-                part.charge_stated("measure", "a", epsilon=amount)
+                part.charge("measure", "a", Stated(epsilon=amount))
         except (BudgetError, ValueError):
             pass
         for own in tree:
@@ -274,11 +277,11 @@ def test_probabilities_of_failure_are_charged_and_taken_off_delta():
     assert budget.limit == zcdp_rho(1, 1e-6)
     assert repr(budget) == "Budget(epsilon=1, delta=2e-06, reserved_delta=1e-06)"
     ledger = Ledger(budget)
-    ledger.charge_gaussian("measure", "a", variance=1 / (2 * budget.limit), squared_sensitivity=1)
+    ledger.charge("measure", "a", DiscreteGaussian(variance=1 / (2 * budget.limit), squared_sensitivity=1))
     assert ledger.realised_epsilon() == zcdp_epsilon(budget.limit, 2e-6)
     with pytest.raises(BudgetError, match="needs delta 2e-06, 1e-06 of the reserved 1e-06"):
-        ledger.charge_stated("histogram", "keys", rho=0, delta=2e-6)
-    ledger.charge_stated("histogram", "keys", rho=0, delta=1e-6)
+        ledger.charge("histogram", "keys", Stated(rho=0, delta=2e-6))
+    ledger.charge("histogram", "keys", Stated(rho=0, delta=1e-6))
     assert ledger.realised_epsilon() == zcdp_epsilon(budget.limit, 1e-6) <= 1 + 1e-12
     assert "delta 1e-06" in str(ledger)
     assert Ledger.from_dict(ledger.to_dict()).budget == budget
@@ -295,7 +298,7 @@ def test_the_guarantee_is_that_of_the_budget_and_what_was_realised_is_named_so()
         guaranteed = ledger.epsilon()
         assert 0 <= Fraction(guaranteed) - Fraction(1, 3) < 1e-16
         assert ledger.realised_epsilon() == 0
-        ledger.charge_laplace("measure", "a", scale=200, sensitivity=1)
+        ledger.charge("measure", "a", DiscreteLaplace(scale=200, sensitivity=1))
         assert ledger.epsilon() == guaranteed
         assert 0 < ledger.realised_epsilon() < guaranteed
         assert LedgerReport.from_dict(ledger.to_dict()).epsilon() == guaranteed
@@ -311,7 +314,7 @@ def test_a_delta_without_room_for_failures_is_refused_in_both_units():
         for delta in (0, 1e-7, 1, -1):
             with pytest.raises(ValueError, match="delta must be"):
                 ledger.epsilon(delta)
-        ledger.charge_stated("histogram", "keys", epsilon="1/2", delta=1e-7)
+        ledger.charge("histogram", "keys", Stated(epsilon="1/2", delta=1e-7))
         for delta in (0, 1e-8, 1, -1):
             with pytest.raises(ValueError, match="delta must be"):
                 ledger.realised_epsilon(delta)
@@ -324,17 +327,17 @@ def test_a_delta_without_room_for_failures_is_refused_in_both_units():
 def test_permute_and_flip_costs_four_times_the_exponential_mechanism():
     ledger, pure = Ledger(Budget(rho=1)), Ledger(Budget(epsilon=1))
     arguments = {"epsilon": Fraction(1, 2), "score_range": 2}
-    assert ledger.charge_permute_and_flip("select", "a", **arguments).cost == Fraction(1, 8)
-    assert ledger.charge_exponential("select", "a", **arguments).cost == Fraction(1, 32)
-    assert pure.charge_permute_and_flip("select", "a", **arguments).cost == Fraction(1, 2)
+    assert ledger.charge("select", "a", PermuteAndFlip(**arguments)).cost == Fraction(1, 8)
+    assert ledger.charge("select", "a", Exponential(**arguments)).cost == Fraction(1, 32)
+    assert pure.charge("select", "a", PermuteAndFlip(**arguments)).cost == Fraction(1, 2)
     assert pure.realised_epsilon() >= 0.5
 
 
 def test_a_long_report_groups_equal_charges_and_shows_the_dearest():
     ledger = Ledger(Budget(rho=10))
     for i in range(60):
-        ledger.charge_exponential("select", "6 cliques", epsilon=Fraction(1, 8), score_range=2)
-        ledger.charge_gaussian("measure", f"(x{i})", variance=100 + i, squared_sensitivity=1)
+        ledger.charge("select", "6 cliques", Exponential(epsilon=Fraction(1, 8), score_range=2))
+        ledger.charge("measure", f"(x{i})", DiscreteGaussian(variance=100 + i, squared_sensitivity=1))
     lines = ledger.report(4).splitlines()
     noise = "exponential mechanism (epsilon 0.125, score_range 2)"
     assert re.split(r"\s{2,}", lines[1]) == ["select, 60 times", "6 cliques", noise, "0.117188"]

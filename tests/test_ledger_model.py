@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from pypgm.errors import BudgetError
-from pypgm.privacy import Budget, Charge, Ledger, LedgerReport, Privacy
+from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy
+from pypgm.privacy.laws import Stated
 
 LIMIT, RESERVED = Fraction(3), Fraction(1, 100)
 RELATIONS = [Privacy(), Privacy("replace"), Privacy(records_per_person=2)]
@@ -66,9 +67,8 @@ class LedgerModel(RuleBasedStateMachine):
     def charge(self, place, cost, delta):
         self.last = cost, delta
         ledger, known = self.at(place)
-        line = Charge("do", "it", "stated", {"rho": cost}, delta=delta)
         fits = known.fits(cost, delta)
-        assert refused(ledger.charge, BudgetError, line) != fits
+        assert refused(ledger.charge, BudgetError, "do", "it", Stated(rho=cost, delta=delta)) != fits
         if fits:
             known.charge(cost, delta)
 

@@ -9,7 +9,8 @@ import pytest
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable
 from pypgm.errors import BudgetError
-from pypgm.privacy import l1_selector
+from pypgm.privacy.laws import DiscreteGaussian
+from pypgm.privacy.observer import Observer
 from pypgm.queries import Partition, Prefix, total
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 1})
@@ -62,7 +63,7 @@ def test_the_records_are_counted_in_few_passes(monkeypatch):
     data = Passes(DATA.columns, DOMAIN)
     table(data=data).measure_many(CLIQUES, rho=1)
     assert data.passes == [[("a",), ("b", "a"), (), ("a", "b")]]
-    monkeypatch.setattr(l1_selector, "_BATCH_CELLS", 8)
+    monkeypatch.setattr(Observer, "batch_cells", 8)
     table(data=data).measure_many(CLIQUES, rho=1)
     assert data.passes[1:] == [[("a",), ("b", "a")], [(), ("a", "b")]]
 
@@ -115,7 +116,7 @@ def test_a_number_means_its_shortest_decimal_everywhere(tenth):
     private.measure_total(scale=tenth)
     private.measure_many(["a"], rho=tenth)
     private.l1_selector([("a",)], lambda c: [0, 0]).select([0], epsilon=tenth)
-    private.ledger.charge_gaussian("measure", "a", variance=tenth, squared_sensitivity=1)
+    private.ledger.charge("measure", "a", DiscreteGaussian(variance=tenth, squared_sensitivity=1))
     costs = [line.cost for line in private.ledger.lines]
     assert costs[0] == costs[3] == Fraction(1, 10)
     assert costs[1] == costs[5] == 5

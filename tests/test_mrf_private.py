@@ -18,8 +18,8 @@ from pypgm.errors import BudgetError
 from pypgm.mrf import field_run
 from pypgm.mrf.encoding import centred_field
 from pypgm.mrf.field_run import default_steps
+from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
 from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
-from pypgm.privacy.frank_wolfe import Feature, Node, Regressions
 
 HUGE = Budget(rho=10**12)  # noise far below the differences between scores
 BINS = _core.LOGISTIC_BINS
@@ -42,7 +42,7 @@ def spins(n, seed=0, p=4):
 def solved(data, plan, steps, budget=HUGE, privacy=None):
     table = PrivateTable(data, privacy or Privacy(), Ledger(budget), unsafe_seed=1)
     asked = Regressions(plan.features, plan.nodes, plan.radius, steps)
-    return table.frank_wolfe(asked).solve([budget.limit / len(plan.nodes)] * len(plan.nodes))
+    return FrankWolfe(table, asked).solve([budget.limit / len(plan.nodes)] * len(plan.nodes))
 
 
 def features_of(data, features):
@@ -95,7 +95,7 @@ def test_a_vertex_comes_with_the_probability_of_the_exponential_mechanism():
     counts = np.zeros((2, 2))
     for seed in range(runs):
         table = PrivateTable(data, Privacy(), Ledger(Budget(rho=rho)), unsafe_seed=seed)
-        ((weights,),) = table.frank_wolfe(Regressions(features, [Node(1, [(1, 0)], [0, 1])], 1.0, 1)).solve([rho])
+        ((weights,),) = FrankWolfe(table, Regressions(features, [Node(1, [(1, 0)], [0, 1])], 1.0, 1)).solve([rho])
         counts[np.flatnonzero(weights)[0], int(weights.sum() > 0)] += 1
     responses = half * np.array([1, 1, 1, -1, 1])
     sums = np.array([responses @ [-1, 1, 1, -1, 1], responses.sum()])
@@ -117,8 +117,9 @@ def test_no_neighbour_changes_scores_by_more_than_their_range(data):
     new = data.draw(st.lists(record, min_size=k, max_size=k))
     other = [*base, *new] if neighbours == "add-remove" else [*base[:-k], *new]
     plan = pairwise_plan(domain, data.draw(st.sampled_from([0.01, 0.2, 2.0])))
-    run = PrivateTable(table_of(base, domain), Privacy(neighbours, k), Ledger(HUGE)).frank_wolfe(
-        Regressions(plan.features, plan.nodes, plan.radius, 3)
+    run = FrankWolfe(
+        PrivateTable(table_of(base, domain), Privacy(neighbours, k), Ledger(HUGE)),
+        Regressions(plan.features, plan.nodes, plan.radius, 3),
     )
     labels = [(node.attribute, *pair) for node in plan.nodes for pair in node.pairs]
     features = [(list(f.attributes), f.code) for f in plan.features]
@@ -143,8 +144,9 @@ def test_no_neighbour_changes_scores_by_more_than_their_range(data):
 
 def test_the_range_is_reached():
     domain = Domain({"a": 3, "b": 2})
-    run = PrivateTable(table_of([[0, 0]], domain), Privacy(), Ledger(HUGE)).frank_wolfe(
-        Regressions([Feature(())], [Node(0, [(0, 1), (0, 2), (1, 2)], [0])], 1e-9, 1)
+    run = FrankWolfe(
+        PrivateTable(table_of([[0, 0]], domain), Privacy(), Ledger(HUGE)),
+        Regressions([Feature(())], [Node(0, [(0, 1), (0, 2), (1, 2)], [0])], 1e-9, 1),
     )
     sums = _core.LogisticSums(
         np.zeros((2, 1), np.uint8), [([], -1)], [(0, 0, 1), (0, 0, 2), (0, 1, 2)], run._responses
@@ -418,7 +420,7 @@ def test_larger_alphabets_and_orders_than_there_is_room_for_are_refused():
 
 def test_a_closed_table_gives_nothing():
     table = PrivateTable(SMALL, Privacy(), Ledger(Budget(rho=1)))
-    run = table.frank_wolfe(Regressions([Feature(())], [Node(0, [(1, 0)], [0])], 1.0, 2))
+    run = FrankWolfe(table, Regressions([Feature(())], [Node(0, [(1, 0)], [0])], 1.0, 2))
     with pytest.raises(BudgetError):
         run.solve([Fraction(2)])
     assert table.ledger.spent() == 0

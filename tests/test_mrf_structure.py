@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from pypgm import Budget, CliqueVector, Dataset, Domain, Ledger, Privacy, PrivateTable, mrf
-from pypgm.privacy.stability import _blocks
+from pypgm.mrf.stability import Stability, blocks_of
+from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.thresholds import laplace_threshold
 
 P = 6
@@ -75,7 +76,7 @@ def test_no_graph_is_released_as_often_as_is_stated(votes):
     none = 0
     for seed in range(runs):
         table = PrivateTable(EMPTY, Privacy(), Ledger(Budget(epsilon=1, reserved_delta=delta)), unsafe_seed=seed)
-        found = table.stability(voter, n_blocks).release(epsilon=epsilon, delta=delta)
+        found = Stability(table, voter, n_blocks).release(epsilon=epsilon, delta=delta)
         none += found.edges is None
     stated = mrf.Structure((), None, table.ledger, None, found.threshold, n_blocks, 2.0).none_probability(
         [n_blocks] if votes == "all alike" else [1] * n_blocks
@@ -116,9 +117,7 @@ def test_an_open_table_with_rho_pays_half_of_the_square():
 
 
 def test_blocks_are_uniform_and_independent_of_order():
-    from pypgm import _core
-
-    found = _blocks(60_000, 7, _core.SeededWords(3))
+    found = blocks_of(60_000, 7, Sampler(3))
     counts = np.bincount(found, minlength=7)
     assert ((counts - 60_000 / 7) ** 2 / (60_000 / 7)).sum() < 30
     pairs = np.bincount(7 * found[:-1] + found[1:], minlength=49)
@@ -133,7 +132,7 @@ def test_a_learner_that_fails_votes_for_no_edge():
 
     data = mrf.sample(POTENTIALS, 50, rng=0).data
     table = PrivateTable(data, Privacy(), Ledger(Budget(epsilon=1, reserved_delta="1/1000")), unsafe_seed=1)
-    assert table.stability(vote, 80).release(epsilon=Fraction(1), delta=Fraction(1, 1000)).edges == ()
+    assert Stability(table, vote, 80).release(epsilon=Fraction(1), delta=Fraction(1, 1000)).edges == ()
 
 
 @pytest.mark.parametrize(
@@ -161,9 +160,9 @@ def test_counts_without_records_are_refused():
 
     table = PrivateTable(Tables(), Privacy(), Ledger(Budget(epsilon=1, reserved_delta="1/10")))
     with pytest.raises(TypeError, match="records of a Dataset"):
-        table.stability(lambda _: (), 3)
+        Stability(table, lambda _: (), 3)
     with pytest.raises(ValueError, match="at least one block"):
-        PrivateTable(EMPTY, Privacy(), Ledger(Budget(epsilon=1))).stability(lambda _: (), 0)
+        Stability(PrivateTable(EMPTY, Privacy(), Ledger(Budget(epsilon=1))), lambda _: (), 0)
 
 
 def test_graphs_are_drawn_with_the_strengths_of_their_edges():

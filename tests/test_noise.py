@@ -8,13 +8,8 @@ from lock import lets_others_in
 from scipy import stats
 
 from pypgm import _core
-from pypgm.privacy.noise import (
-    add_discrete_gaussian,
-    add_discrete_laplace,
-    drawable_scale,
-    drawable_variance,
-    laplace_stddev,
-)
+from pypgm.privacy.noise import drawable_scale, drawable_variance, laplace_stddev
+from pypgm.privacy.sampler import Sampler
 
 ALPHA = 1e-9  # of one test: no seed exists, so a sound sampler fails once in 1e9 runs
 SCALES = [Fraction(3, 10), Fraction(1), Fraction(27, 10), Fraction(10), Fraction(1234567, 12345), Fraction(10**4)]
@@ -23,7 +18,7 @@ LAWS = ["gaussian", "laplace"]
 
 def draw(law, scale, n):
     counts = np.zeros(n, dtype=np.int64)
-    return add_discrete_laplace(counts, scale) if law == "laplace" else add_discrete_gaussian(counts, scale**2)
+    return Sampler().laplace(scale)(counts) if law == "laplace" else Sampler().gaussian(scale**2)(counts)
 
 
 def cell_probabilities(law, scale, edges):
@@ -76,29 +71,29 @@ def test_a_wrong_scale_fails_the_chi_square_test():
 
 def test_noise_is_added_and_the_input_is_left_alone():
     counts = np.arange(1000, dtype=np.int64) * 10**12
-    for noisy in (add_discrete_gaussian(counts, Fraction(4)), add_discrete_laplace(counts, Fraction(2))):
+    for noisy in (Sampler().gaussian(Fraction(4))(counts), Sampler().laplace(Fraction(2))(counts)):
         assert noisy.dtype == np.int64
         assert 0 < np.abs(noisy - counts).max() < 200
     assert counts.tolist() == [i * 10**12 for i in range(1000)]
-    assert add_discrete_gaussian(counts[::2], Fraction(1)).shape == (500,)
-    assert add_discrete_gaussian(counts[:0], Fraction(1)).shape == (0,)
+    assert Sampler().gaussian(Fraction(1))(counts[::2]).shape == (500,)
+    assert Sampler().gaussian(Fraction(1))(counts[:0]).shape == (0,)
 
 
-@pytest.mark.parametrize("add", [add_discrete_gaussian, add_discrete_laplace])
-def test_threads_each_draw_their_own_noise(add):
+@pytest.mark.parametrize("law", ["gaussian", "laplace"])
+def test_threads_each_draw_their_own_noise(law):
     counts = np.zeros(300_000, dtype=np.int64)
-    drawn = add(counts, Fraction(2**40), n_threads=2)
+    drawn = getattr(Sampler(n_threads=2), law)(Fraction(2**40))(counts)
     starts = [drawn[i : i + 8].tobytes() for i in range(0, drawn.size, 4096)]
     assert len(set(starts)) == len(starts)  # a shared stream would repeat whole chunks
     edges = np.quantile(drawn, np.linspace(0, 1, 9))
-    assert add(counts, Fraction(4), n_threads=0).std() > 0
+    assert getattr(Sampler(n_threads=0), law)(Fraction(4))(counts).std() > 0
     assert abs(np.searchsorted(edges, 0) - 4) <= 1
     with pytest.raises(ValueError, match="n_threads"):
-        add(counts, Fraction(4), n_threads=-1)
+        Sampler(n_threads=-1)
 
 
 def test_chi_square_of_draws_from_many_threads():
-    drawn = add_discrete_gaussian(np.zeros(200_000, dtype=np.int64), Fraction(4), n_threads=2)
+    drawn = Sampler(n_threads=2).gaussian(Fraction(4))(np.zeros(200_000, dtype=np.int64))
     expected = drawn.size * cell_probabilities("gaussian", Fraction(2), np.arange(-7, 9))
     observed = np.histogram(drawn, np.arange(-7, 9))[0]
     assert stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), expected.size - 1) > ALPHA
@@ -117,18 +112,18 @@ def test_parameters_are_rounded_to_more_noise_and_kept_where_they_fit():
     assert 0 <= drawable_variance(awkward) / awkward - 1 < 1e-12
     assert 0 <= drawable_scale(awkward) / awkward - 1 < 1e-9
     assert 0 < drawable_variance(Fraction(1, 2**200)) < Fraction(1, 2**60)
-    add_discrete_gaussian(np.zeros(1, dtype=np.int64), drawable_variance(awkward))
-    add_discrete_laplace(np.zeros(1, dtype=np.int64), drawable_scale(awkward))
+    Sampler().gaussian(drawable_variance(awkward))(np.zeros(1, dtype=np.int64))
+    Sampler().laplace(drawable_scale(awkward))(np.zeros(1, dtype=np.int64))
 
 
 @pytest.mark.parametrize(
     ("call", "error", "message"),
     [
-        (lambda: add_discrete_gaussian(np.zeros(2), Fraction(1)), TypeError, "int64"),
-        (lambda: add_discrete_laplace([1, 2], Fraction(1)), TypeError, "int64"),
-        (lambda: add_discrete_gaussian(np.zeros((2, 2), dtype=np.int64), Fraction(1)), TypeError, "one-dimensional"),
-        (lambda: add_discrete_gaussian(np.zeros(2, dtype=np.int64), Fraction(1, 2**70)), ValueError, "exactly"),
-        (lambda: add_discrete_laplace(np.zeros(2, dtype=np.int64), Fraction(1, 2**70)), ValueError, "exactly"),
+        (lambda: Sampler().gaussian(Fraction(1))(np.zeros(2)), TypeError, "int64"),
+        (lambda: Sampler().laplace(Fraction(1))([1, 2]), TypeError, "int64"),
+        (lambda: Sampler().gaussian(Fraction(1))(np.zeros((2, 2), dtype=np.int64)), TypeError, "one-dimensional"),
+        (lambda: Sampler().gaussian(Fraction(1, 2**70))(np.zeros(2, dtype=np.int64)), ValueError, "exactly"),
+        (lambda: Sampler().laplace(Fraction(1, 2**70))(np.zeros(2, dtype=np.int64)), ValueError, "exactly"),
         (lambda: drawable_variance(Fraction(0)), ValueError, "more than 0"),
         (lambda: drawable_scale(Fraction(-1)), ValueError, "more than 0"),
         (lambda: drawable_variance(Fraction(2**70)), ValueError, "beyond what can be drawn"),
@@ -141,7 +136,7 @@ def test_refusals(call, error, message):
 
 def wide_noise(n=1000):
     """Noise so wide that two equal draws among thousands would be a sign of a shared stream."""
-    return add_discrete_gaussian(np.zeros(n, dtype=np.int64), Fraction(2**60))
+    return Sampler().gaussian(Fraction(2**60))(np.zeros(n, dtype=np.int64))
 
 
 def test_threads_never_share_noise():

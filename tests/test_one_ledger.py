@@ -15,6 +15,7 @@ from pypgm import Dataset, Domain
 from pypgm.errors import BudgetError
 from pypgm.mechanisms import mst
 from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, PrivateColumn, PrivateTable
+from pypgm.privacy.laws import DiscreteGaussian, Stated
 
 DOMAIN = Domain({"a": 2, "b": 2})
 DATA = Dataset({"a": [0, 1, 1], "b": [1, 1, 0]}, DOMAIN)
@@ -24,7 +25,7 @@ OTHERS = [Privacy("replace"), Privacy(records_per_person=2), Privacy("replace", 
 def half_spent():
     ledger = Ledger(Budget(rho=1, reserved_delta=1e-6))
     ledger.bind(Privacy(records_per_person=3))
-    ledger.charge_gaussian("measure", "a", variance=1, squared_sensitivity=1)
+    ledger.charge("measure", "a", DiscreteGaussian(variance=1, squared_sensitivity=1))
     ledger.mark_not_private("a test")
     return ledger
 
@@ -61,7 +62,7 @@ def test_a_copy_of_a_ledger_cannot_be_charged(make):
 def test_a_copy_of_a_part_cannot_be_charged():
     ledger = Ledger(Budget(rho=1))
     with ledger.allocate("part", fraction="1/2") as part:
-        part.charge_stated("measure", "a", rho="1/4")
+        part.charge("measure", "a", Stated(rho="1/4"))
         assert type(copy.copy(part)) is type(pickle.loads(pickle.dumps(part))) is LedgerReport
 
 
@@ -92,13 +93,13 @@ def spend_in_a_child(ledger, part, table, selector, answers):
 
     answers.put(
         [
-            tried(lambda: ledger.charge_stated("measure", "a", rho="1/4")),
+            tried(lambda: ledger.charge("measure", "a", Stated(rho="1/4"))),
             tried(lambda: ledger.allocate("more", amount="1/4")),
-            tried(lambda: part.charge_stated("measure", "a", rho="1/8")),
+            tried(lambda: part.charge("measure", "a", Stated(rho="1/8"))),
             tried(part.close),
             tried(lambda: table.measure("a", rho="1/8")),
             tried(lambda: selector.select([0], rho="1/8")),
-            tried(lambda: Ledger(Budget(rho=1)).charge_stated("measure", "a", rho=1)),
+            tried(lambda: Ledger(Budget(rho=1)).charge("measure", "a", Stated(rho=1))),
         ]
     )
 
@@ -131,7 +132,7 @@ def test_a_closed_part_and_what_is_in_it_are_refused():
     ledger = Ledger(Budget(rho=1))
     outer = ledger.allocate("outer", fraction="1/2")
     inner = outer.allocate("inner", amount="1/4")
-    inner.charge_stated("measure", "a", rho="1/4")  # nothing is held any more, but the part is open
+    inner.charge("measure", "a", Stated(rho="1/4"))  # nothing is held any more, but the part is open
     with pytest.raises(ValueError, match="open allocations"):
         outer.close()
     inner.close()
@@ -139,7 +140,7 @@ def test_a_closed_part_and_what_is_in_it_are_refused():
     for part in (outer, inner):
         for act in (
             lambda part=part: part.allocate("more", amount="1/1000"),
-            lambda part=part: part.charge_stated("measure", "a", rho=0),
+            lambda part=part: part.charge("measure", "a", Stated(rho=0)),
             lambda part=part: PrivateTable(DATA, Privacy(), part).measure("a", rho="1/1000"),
         ):
             with pytest.raises(BudgetError, match="is closed"):
@@ -156,7 +157,7 @@ def test_threads_charge_parts_one_after_the_other():
         for _ in range(20):
             try:
                 with ledger.allocate("part", amount="1/4") as part:
-                    part.charge_stated("measure", "a", rho="1/4")
+                    part.charge("measure", "a", Stated(rho="1/4"))
                     charged.append(1)
             except BudgetError:
                 pass
@@ -185,7 +186,7 @@ def test_no_thread_comes_between_a_check_and_its_entry(monkeypatch, act, part):
     def work():
         try:
             if act == "charge":
-                whole.charge_stated("measure", "a", rho=1)
+                whole.charge("measure", "a", Stated(rho=1))
             else:
                 whole.allocate("all", amount=1)
         except BudgetError:

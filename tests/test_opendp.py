@@ -10,7 +10,7 @@ from scipy import stats
 from pypgm import Dataset, Domain
 from pypgm.mechanisms import mst
 from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable, opendp_noise
-from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
+from pypgm.privacy.sampler import Sampler
 
 DATA = Dataset({"a": [0, 1, 1, 2] * 5}, Domain({"a": 3}))
 
@@ -62,9 +62,9 @@ def test_two_sample_chi_square_against_our_own(law):
     pytest.importorskip("opendp", reason="OpenDP is not installed")
     zeros = np.zeros(20_000, dtype=np.int64)
     if law == "gaussian":
-        theirs, ours = opendp_noise.gaussian(Fraction(9))(zeros), add_discrete_gaussian(zeros, Fraction(9))
+        theirs, ours = opendp_noise.gaussian(Fraction(9))(zeros), Sampler().gaussian(Fraction(9))(zeros)
     else:
-        theirs, ours = opendp_noise.laplace(Fraction(3))(zeros), add_discrete_laplace(zeros, Fraction(3))
+        theirs, ours = opendp_noise.laplace(Fraction(3))(zeros), Sampler().laplace(Fraction(3))(zeros)
     edges = np.concatenate([[-(10**6)], np.arange(-7, 9), [10**6]])
     observed = np.array([np.histogram(drawn, edges)[0] for drawn in (theirs, ours)])
     assert stats.chi2_contingency(observed).pvalue > 1e-9

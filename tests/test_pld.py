@@ -7,6 +7,7 @@ import pytest
 
 from pypgm import Dataset, Domain
 from pypgm.privacy import Budget, Ledger, Privacy, realised_pld_epsilon, zcdp_epsilon
+from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, Stated
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.queries import Prefix
 
@@ -19,13 +20,13 @@ def ledger_of(*steps):
     for law, parameter in steps:
         value = Fraction(parameter)
         if law == GAUSSIAN:
-            ledger.charge_gaussian("measure", "a", variance=value, squared_sensitivity=1, largest_change=1)
+            ledger.charge("measure", "a", DiscreteGaussian(variance=value, squared_sensitivity=1, largest_change=1))
         elif law == LAPLACE:
-            ledger.charge_laplace("measure", "a", scale=value, sensitivity=1, largest_change=1)
+            ledger.charge("measure", "a", DiscreteLaplace(scale=value, sensitivity=1, largest_change=1))
         elif law == RANGE:
-            ledger.charge_exponential("select", "a", epsilon=value, score_range=2)
+            ledger.charge("select", "a", Exponential(epsilon=value, score_range=2))
         else:
-            ledger.charge_permute_and_flip("select", "a", epsilon=value, score_range=2)
+            ledger.charge("select", "a", PermuteAndFlip(epsilon=value, score_range=2))
     return ledger
 
 
@@ -99,12 +100,12 @@ def test_it_helps_where_it_should():
 
 def test_many_draws_of_one_line_are_as_many_lines():
     repeated = Ledger(Budget(rho=10))
-    repeated.charge_exponential("select", "a", epsilon=Fraction(1, 50), score_range=2, repeated=(20, 20))
+    repeated.charge("select", "a", Exponential(epsilon=Fraction(1, 50), score_range=2, draws=20, composed=20))
     assert realised_pld_epsilon(repeated, 1e-9) == realised_pld_epsilon(ledger_of(*[(RANGE, "1/50")] * 20), 1e-9)
     # Where a person may change more of them than compose, each by less, their cost alone is known.
     for budget in (Budget(rho=10), Budget(epsilon=10)):
         shared = Ledger(budget)
-        shared.charge_exponential("select", "a", epsilon=Fraction(1, 50), score_range=2, repeated=(30, 20))
+        shared.charge("select", "a", Exponential(epsilon=Fraction(1, 50), score_range=2, draws=30, composed=20))
         assert shared.spent() == (20 * Fraction(1, 50) if budget.unit == "epsilon" else 20 * Fraction(1, 50) ** 2 / 8)
         assert realised_pld_epsilon(shared, 1e-9) <= shared.realised_epsilon(1e-9)
 
@@ -112,25 +113,27 @@ def test_many_draws_of_one_line_are_as_many_lines():
 def test_wide_changes_are_unit_changes_or_fall_back():
     """A change of 9 answers by 1 is 9 unit changes; one by more is taken by its rho, or its epsilon."""
     known = Ledger(Budget(rho=10))
-    known.charge_gaussian("measure", "a", variance=Fraction(900), squared_sensitivity=9, largest_change=1)
+    known.charge("measure", "a", DiscreteGaussian(variance=Fraction(900), squared_sensitivity=9, largest_change=1))
     assert realised_pld_epsilon(known, 1e-6) == pytest.approx(
         realised_pld_epsilon(ledger_of(*[(GAUSSIAN, 900)] * 9), 1e-6), rel=1e-9
     )
     for change in (None, 3):
         unknown = Ledger(Budget(rho=10))
-        unknown.charge_gaussian("measure", "a", variance=Fraction(900), squared_sensitivity=9, largest_change=change)
+        unknown.charge(
+            "measure", "a", DiscreteGaussian(variance=Fraction(900), squared_sensitivity=9, largest_change=change)
+        )
         assert realised_pld_epsilon(unknown, 1e-6) == unknown.realised_epsilon(1e-6)
     mixed = ledger_of(*[(GAUSSIAN, 600)] * 20)
     before = realised_pld_epsilon(mixed, 1e-6)
-    mixed.charge_stated("measure", "b", rho="1/1000000")
+    mixed.charge("measure", "b", Stated(rho="1/1000000"))
     assert before < realised_pld_epsilon(mixed, 1e-6) <= mixed.realised_epsilon(1e-6)
     laplace = Ledger(Budget(epsilon=10))
-    laplace.charge_laplace("measure", "a", scale=Fraction(4), sensitivity=2, largest_change=2)
+    laplace.charge("measure", "a", DiscreteLaplace(scale=Fraction(4), sensitivity=2, largest_change=2))
     assert realised_pld_epsilon(laplace, 1e-9) == pytest.approx(0.5, rel=1e-6)
-    laplace.charge_stated("other", "b", epsilon=0.1)
+    laplace.charge("other", "b", Stated(epsilon=0.1))
     assert realised_pld_epsilon(laplace, 1e-9) == pytest.approx(0.6, rel=1e-6)
     vast = Ledger(Budget(rho=10))
-    vast.charge_gaussian("m", "a", variance=Fraction(2**50), squared_sensitivity=1, largest_change=1)
+    vast.charge("m", "a", DiscreteGaussian(variance=Fraction(2**50), squared_sensitivity=1, largest_change=1))
     assert realised_pld_epsilon(vast, 1e-6) == vast.realised_epsilon(1e-6)
 
 
@@ -148,8 +151,8 @@ def test_a_table_says_what_the_accountant_needs():
 
 def test_probabilities_of_failure_are_taken_off():
     ledger = Ledger(Budget(rho=10, reserved_delta="1e-6"))
-    ledger.charge_laplace("m", "a", scale=Fraction(9), sensitivity=1, largest_change=1)
-    ledger.charge_stated("m", "a", rho=0, delta=1e-6)
+    ledger.charge("m", "a", DiscreteLaplace(scale=Fraction(9), sensitivity=1, largest_change=1))
+    ledger.charge("m", "a", Stated(rho=0, delta=1e-6))
     clean = ledger_of((LAPLACE, 9))
     assert realised_pld_epsilon(ledger, 2e-6) == pytest.approx(realised_pld_epsilon(clean, 1e-6), rel=1e-9)
     for delta, message in ((1e-6, "exceed"), (None, "names no delta"), (2, "must lie"), (0, "must lie")):

@@ -12,6 +12,7 @@ from pypgm.data import Boolean, Integer, StreamedTable
 from pypgm.errors import BudgetError
 from pypgm.files.file import read_file, write_file
 from pypgm.mechanisms import mst
+from pypgm.privacy.laws import Stated
 from pypgm.queries import Partition, Prefix, Union
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": ["x", "y"]})
@@ -27,7 +28,7 @@ def own_release(oracle="exact", **more):
         table.measure("b", Union([Prefix(3), Partition([0, 1, 1])]), scale=3),
         table.measure("c", Partition([1, 0]), scale=1.5),
     ]
-    table.ledger.charge_stated("look", "elsewhere", epsilon=0.1, delta=1e-10)
+    table.ledger.charge("look", "elsewhere", Stated(epsilon=0.1, delta=1e-10))
     return Release(pypgm.estimate(DOMAIN, measured, iterations=3, oracle=oracle), tuple(measured), table.ledger, "mine")
 
 

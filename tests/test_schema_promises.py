@@ -14,6 +14,7 @@ import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable, Schema, bayes, mechanisms, mrf
 from pypgm.data import Categorical, Integer, scan
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
+from pypgm.mrf.stability import Stability
 
 K = 3
 COLUMNS = {
@@ -210,7 +211,7 @@ def test_samples_and_blocks_keep_the_schema():
     table = PrivateTable(records(k=None), None, Ledger(Budget(epsilon=9, reserved_delta=1e-3)), unsafe_seed=1)
     assert table.subsample("1/2", epsilon=1).schema == table.schema
     seen = []
-    table.stability(lambda block: seen.append(block.schema) or (), 4).release(
+    Stability(table, lambda block: seen.append(block.schema) or (), 4).release(
         epsilon=Fraction(1), delta=Fraction(1, 1000)
     )
     assert seen == [table.schema] * 4

@@ -5,21 +5,22 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from pypgm.privacy.selection import drawable_rate, permute_and_flip, select_exponential, select_top
+from pypgm.privacy.sampler import Sampler
+from pypgm.privacy.selection import drawable_rate
 
 
 def test_chi_square_against_the_exact_law():
     scores = np.array([5, 0, -3, 7, 7, 2])
     weights = np.exp(0.3 * (scores - 7))
     expected = 20_000 * weights / weights.sum()
-    observed = np.bincount([select_exponential(scores, Fraction(3, 10)) for _ in range(20_000)], minlength=6)
+    observed = np.bincount([Sampler().select(scores, Fraction(3, 10)) for _ in range(20_000)], minlength=6)
     assert stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), 5) > 1e-9
 
 
 def test_a_large_rate_takes_the_best_and_ties_are_even():
     scores = np.array([-(2**63), 2**63 - 1, 0])
-    assert {select_exponential(scores, Fraction(10**15)) for _ in range(200)} == {1}
-    seen = {select_exponential(np.zeros(3, dtype=np.int64), Fraction(1)) for _ in range(200)}
+    assert {Sampler().select(scores, Fraction(10**15)) for _ in range(200)} == {1}
+    seen = {Sampler().select(np.zeros(3, dtype=np.int64), Fraction(1)) for _ in range(200)}
     assert seen == {0, 1, 2}
 
 
@@ -34,7 +35,7 @@ def test_rates_are_rounded_down():
 
 def test_a_rate_that_does_not_fit_is_refused():
     with pytest.raises(ValueError, match="exactly"):
-        select_exponential(np.array([1]), Fraction(2**70, 3))
+        Sampler().select(np.array([1]), Fraction(2**70, 3))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +44,7 @@ def test_a_rate_that_does_not_fit_is_refused():
 )
 def test_refusals(scores, error):
     with pytest.raises(error):
-        select_exponential(scores, Fraction(1))
+        Sampler().select(scores, Fraction(1))
 
 
 def test_exact_privacy_loss_between_neighbouring_scores():
@@ -78,7 +79,7 @@ def permute_and_flip_law(scores, rate):
 def test_permute_and_flip_follows_its_exact_law_and_never_scores_less():
     scores = np.array([5, 0, -3, 7, 7])
     law = permute_and_flip_law(scores, 0.3)
-    observed = np.bincount([permute_and_flip(scores, Fraction(3, 10)) for _ in range(20_000)], minlength=5)
+    observed = np.bincount([Sampler().permute_and_flip(scores, Fraction(3, 10)) for _ in range(20_000)], minlength=5)
     assert stats.chi2.sf(((observed - 20_000 * law) ** 2 / (20_000 * law)).sum(), 4) > 1e-9
     exponential = np.exp(0.3 * scores)
     assert law @ scores > exponential @ scores / exponential.sum()
@@ -103,23 +104,23 @@ def test_top_is_peeling():
         expected[i, j] = weights[i] / weights.sum() * weights[j] / (weights.sum() - weights[i])
     observed = np.zeros((4, 4))
     for _ in range(20_000):
-        i, j = select_top(scores, Fraction(1, 2), 2)
+        i, j = Sampler().select_top(scores, Fraction(1, 2), 2)
         observed[i, j] += 1
     filled = expected > 0
     expected *= 20_000
     assert observed[~filled].sum() == 0
     assert stats.chi2.sf(((observed - expected)[filled] ** 2 / expected[filled]).sum(), 11) > 1e-9
-    assert sorted(select_top(scores, Fraction(1), 4)) == [0, 1, 2, 3]
-    assert select_top(scores, Fraction(1000), 4) == [0, 3, 1, 2]
+    assert sorted(Sampler().select_top(scores, Fraction(1), 4)) == [0, 1, 2, 3]
+    assert Sampler().select_top(scores, Fraction(1000), 4) == [0, 3, 1, 2]
 
 
 @pytest.mark.parametrize("count", [0, 3])
 def test_top_counts_are_checked(count):
     with pytest.raises(ValueError, match=r"takes 1\.\.2"):
-        select_top(np.array([1, 2]), Fraction(1), count)
+        Sampler().select_top(np.array([1, 2]), Fraction(1), count)
 
 
-@pytest.mark.parametrize("draw", [permute_and_flip, lambda s, r: select_top(s, r, 1)])
+@pytest.mark.parametrize("draw", [Sampler().permute_and_flip, lambda s, r: Sampler().select_top(s, r, 1)])
 def test_the_other_selections_check_as_well(draw):
     with pytest.raises(TypeError):
         draw(np.array([1.0]), Fraction(1))

@@ -12,7 +12,8 @@ from test_selection_cost import divergences
 
 from pypgm import Budget, Dataset, Domain, Ledger, LedgerReport, Privacy, PrivateTable, _core
 from pypgm.errors import BudgetError
-from pypgm.privacy import Screen, realised_pld_epsilon, selector
+from pypgm.privacy import Screen, realised_pld_epsilon
+from pypgm.privacy.observer import Observer
 from pypgm.privacy.score_weights import GRID_BITS, SCORE_LIMIT, SCREEN_BITS, Weights, fitted
 from pypgm.queries import Partition
 
@@ -93,7 +94,7 @@ def test_another_model_is_compared_without_counting_again():
 
 
 def test_counts_beyond_what_is_kept_are_counted_again(monkeypatch):
-    monkeypatch.setattr(selector, "_KEPT_CELLS", 6)
+    monkeypatch.setattr(Observer, "kept_cells", 6)
     data = dataset()
     own = table(data).l1_selector(CLIQUES, zero, lambda c: Partition([0] * DOMAIN.size(c)) if len(c) > 1 else None)
     for _ in range(2):

@@ -16,6 +16,7 @@ from pypgm import Budget, BudgetError, Ledger, Privacy, PrivateTable, Schema, cl
 from pypgm.data import Categorical, Integer, OpenSet, QuantileBins, Real
 from pypgm.data.table import read_open_table
 from pypgm.privacy import settle
+from pypgm.privacy.laws import DiscreteLaplace
 
 OPEN = Schema(
     {
@@ -94,8 +95,8 @@ def test_what_cannot_be_settled_costs_nothing():
     ledger = Ledger(Budget(rho=1, reserved_delta=1e-6))
     with pytest.raises(ValueError, match="column 'wage' is open and its values are missing"):
         settle(OPEN, {"town": ["a"]}, Privacy(), ledger)
-    ledger.charge_laplace("measure", "()", scale=1, sensitivity=Fraction(1))
-    ledger.charge_laplace("measure", "()", scale=2, sensitivity=Fraction(1))
+    ledger.charge("measure", "()", DiscreteLaplace(scale=1, sensitivity=Fraction(1)))
+    ledger.charge("measure", "()", DiscreteLaplace(scale=2, sensitivity=Fraction(1)))
     before = ledger.lines
     with pytest.raises(BudgetError):
         settle(OPEN, raw(9), Privacy(), ledger)

@@ -11,6 +11,7 @@ from fuzz_pgm import ARRAY, digest, pack, unpack
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, LinearMeasurement, Privacy, PrivateTable, Release, cli, mechanisms
 from pypgm.errors import OlderFileWarning
+from pypgm.privacy.laws import DiscreteGaussian
 from pypgm.privacy.measured_lines import measured_lines
 from pypgm.queries import Matrix, Partition
 
@@ -223,7 +224,7 @@ def own_release(*, given=False, hidden=False, law="variance", query=None, **seed
     measured = [table.measure(c, query if c == "c" else None, **{law: 2}) for c in ("a", "c", "a")]
     kept = measured[1:] if hidden else measured
     elsewhere = [LinearMeasurement([250, 250], "a", stddev=9.0)] * given
-    table.ledger.charge_gaussian("measure it oneself", "(a)", variance=2, squared_sensitivity=8)
+    table.ledger.charge("measure it oneself", "(a)", DiscreteGaussian(variance=2, squared_sensitivity=8))
     model = pypgm.estimate(DOMAIN, [*elsewhere, *kept], iterations=3)
     return Release(model, (*elsewhere, *kept), table.ledger, "my own")
 

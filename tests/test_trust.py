@@ -12,6 +12,8 @@ import pytest
 from pypgm import Dataset, Domain
 from pypgm.errors import ReleaseError
 from pypgm.mechanisms import mst
+from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
+from pypgm.mrf.stability import Stability
 from pypgm.privacy import (
     Budget,
     Charge,
@@ -25,7 +27,8 @@ from pypgm.privacy import (
     sparse_histogram,
 )
 from pypgm.privacy.fixed_errors import fixed_errors
-from pypgm.privacy.frank_wolfe import Feature, Node, Regressions
+from pypgm.privacy.laws import DiscreteGaussian, Stated
+from pypgm.privacy.sampler import Sampler
 from pypgm.queries import Identity, Kronecker, LinearQuery, Matrix
 
 DOMAIN = Domain({"a": 3, "b": 2})
@@ -110,7 +113,10 @@ def test_numbers_of_classes_of_ones_own_are_read_once_or_refused():
         (Privacy(records_per_person=5), {"records_per_person": 1}),
         (Ledger(Budget(rho=1)), {"budget": Budget(rho=100)}),
         (LedgerReport(Budget(rho=1)), {"budget": Budget(rho=100)}),
-        (Charge("x", "y", "stated", {"rho": 1}), {"what": "x", "on": "y", "noise": "stated", "parameters": {"rho": 0}}),
+        (Charge("x", "y", Stated(rho=1)), {"what": "x", "on": "y", "law": Stated(rho=0)}),
+        (Stated(rho=1), {"rho": 0}),
+        (DiscreteGaussian(1, 1), {"variance": 9, "squared_sensitivity": 1}),
+        (Sampler(), {"unsafe_seed": 1}),
         (PrivateColumn([1], Privacy(), Ledger(Budget(rho=1))), None),
         (opened(), None),
     ],
@@ -158,9 +164,9 @@ def test_a_table_that_is_refused_binds_no_ledger():
 
 
 def test_a_line_that_changes_after_it_was_charged_costs_what_it_cost():
-    ledger, line = Ledger(Budget(rho=1)), Charge("x", "y", "stated", {"rho": "1/2"})
-    ledger.charge(line)
-    object.__setattr__(line, "cost", Fraction(0))
+    ledger, law = Ledger(Budget(rho=1)), Stated(rho="1/2")
+    ledger.charge("x", "y", law)
+    object.__setattr__(law, "rho", Fraction(0))
     assert ledger.spent() == ledger.lines[0].cost == Fraction(1, 2)
 
 
@@ -226,7 +232,7 @@ def regressions(*, features=FEATURES, attribute=0, pairs=((0, 1),), candidates=(
 def test_a_radius_is_positive_and_finite(radius):
     table = opened()
     with pytest.raises((TypeError, ValueError), match="radius"):
-        table.frank_wolfe(regressions(radius=radius))
+        FrankWolfe(table, regressions(radius=radius))
 
 
 @pytest.mark.parametrize(
@@ -256,7 +262,7 @@ def test_a_radius_is_positive_and_finite(radius):
 def test_what_is_out_of_range_is_refused_before_it_is_paid(asked):
     table = opened()
     with pytest.raises((TypeError, ValueError)):
-        table.frank_wolfe(regressions(**asked))
+        FrankWolfe(table, regressions(**asked))
     assert table.ledger.lines == ()
 
 
@@ -264,7 +270,7 @@ def test_what_is_out_of_range_is_refused_before_it_is_paid(asked):
 @pytest.mark.parametrize("privacy", [Privacy(), Privacy("replace", 3)], ids=repr)
 def test_the_range_charged_is_at_least_that_of_all_responses(radius, privacy):
     table = opened(privacy=privacy)
-    run = table.frank_wolfe(regressions(radius=radius))
+    run = FrankWolfe(table, regressions(radius=radius))
     records = privacy.records_per_person * (2 if privacy.total_is_public else 1)
     assert run.score_range == 2 * records * int(np.abs(run._responses.astype(np.int64)).max())
     (weights,) = run.solve([Fraction(1)])
@@ -292,14 +298,14 @@ class Alone(Node):
 
 def test_what_composes_is_counted_in_the_regressions_that_are_solved():
     plain = opened()
-    plain.frank_wolfe(regressions(pairs=((0, 1), (0, 2), (0, 1)))).solve([Fraction(1)])
+    FrankWolfe(plain, regressions(pairs=((0, 1), (0, 2), (0, 1)))).solve([Fraction(1)])
     assert plain.ledger.lines[0].parameters["composed"] == 6
     subclassed = opened()
     asked = Regressions(FEATURES, (Alone(0, ((0, 1), (0, 2), (0, 1)), (0, 1)),), 1.0, 2)
-    subclassed.frank_wolfe(asked).solve([Fraction(1)])
+    FrankWolfe(subclassed, asked).solve([Fraction(1)])
     assert subclassed.ledger.lines == plain.ledger.lines
     growing = opened()
-    (weights,) = growing.frank_wolfe(regressions(pairs=Growing([(0, 1)]))).solve([Fraction(1)])
+    (weights,) = FrankWolfe(growing, regressions(pairs=Growing([(0, 1)]))).solve([Fraction(1)])
     assert len(weights) == growing.ledger.lines[0].parameters["draws"] / 2 == 1
 
 
@@ -307,7 +313,7 @@ def test_what_composes_is_counted_in_the_regressions_that_are_solved():
 def test_amounts_are_checked_before_the_first_is_charged(amounts):
     table = opened()
     with pytest.raises((TypeError, ValueError)):
-        table.frank_wolfe(regressions()).solve(amounts)
+        FrankWolfe(table, regressions()).solve(amounts)
     assert table.ledger.lines == ()
     assert table.ledger.remaining() == 10
 
@@ -349,7 +355,7 @@ ODD = {
 def released(vote, records, n_blocks=20):
     data = Dataset({"a": records, "b": np.zeros(len(records), int)}, Domain({"a": 2, "b": 2}))
     table = opened(Budget(epsilon=50, reserved_delta="1/1000"), data=data)
-    return table.stability(vote, n_blocks).release(epsilon=Fraction(50), delta=Fraction(1, 1000)).edges
+    return Stability(table, vote, n_blocks).release(epsilon=Fraction(50), delta=Fraction(1, 1000)).edges
 
 
 @pytest.mark.parametrize("odd", ODD)
@@ -373,7 +379,7 @@ def test_equal_votes_are_one_graph_whoever_came_first(odd):
 @pytest.mark.parametrize("n_blocks", [0, -1, 1.5, "3", None, True, 1 << 40])
 def test_the_number_of_blocks_is_checked(n_blocks):
     with pytest.raises((TypeError, ValueError), match="block"):
-        opened().stability(lambda _: EDGE, n_blocks)
+        Stability(opened(), lambda _: EDGE, n_blocks)
 
 
 @pytest.mark.parametrize(
@@ -382,7 +388,7 @@ def test_the_number_of_blocks_is_checked(n_blocks):
 def test_what_stability_cannot_do_is_refused_before_it_is_paid(asked):
     table = opened()
     with pytest.raises(ValueError, match="stability needs"):
-        table.stability(lambda _: EDGE, 3).release(**asked)
+        Stability(table, lambda _: EDGE, 3).release(**asked)
     assert table.ledger.lines == ()
 
 
@@ -471,15 +477,13 @@ def test_an_estimate_that_selects_is_refused(ask, in_thread):
 @pytest.fixture
 def scored(monkeypatch):
     """The scores that selections draw by."""
-    from pypgm.privacy import selector
+    seen, draw = [], Sampler.select
 
-    seen, draw = [], selector.select_exponential
-
-    def select_exponential(scores, *rest):
+    def select(self, scores, rate):
         seen.append((scores >> 16).tolist())
-        return draw(scores, *rest)
+        return draw(self, scores, rate)
 
-    monkeypatch.setattr(selector, "select_exponential", select_exponential)
+    monkeypatch.setattr(Sampler, "select", select)
     return seen
 
 
@@ -638,8 +642,8 @@ BEHIND = {
         PrivateColumn(Sour(), t.privacy, t.ledger), [0.5], [1], rho="1/9"
     ),
     "keys of values": lambda t: sparse_histogram(PrivateColumn(Sour(), t.privacy, t.ledger), delta="1/999", rho="1/9"),
-    "regressions": lambda t: t.frank_wolfe(regressions()).solve([Fraction(1)]),
-    "votes": lambda t: t.stability(lambda _: EDGE, 3).release(epsilon=Fraction(1), delta=Fraction(1, 1000)),
+    "regressions": lambda t: FrankWolfe(t, regressions()).solve([Fraction(1)]),
+    "votes": lambda t: Stability(t, lambda _: EDGE, 3).release(epsilon=Fraction(1), delta=Fraction(1, 1000)),
     "sample": lambda t: t.subsample("1/2", epsilon="1/2"),
 }
 

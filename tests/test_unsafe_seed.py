@@ -11,8 +11,7 @@ import pytest
 import pypgm
 from pypgm.mechanisms import mst
 from pypgm.privacy import Budget, Ledger
-from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace, unsafe_words
-from pypgm.privacy.selection import select_exponential
+from pypgm.privacy.sampler import Sampler
 
 DOMAIN = pypgm.Domain({"a": 3, "b": 2, "c": 2})
 DATA = pypgm.Dataset({"a": [0, 1, 2, 2], "b": [0, 1, 1, 1], "c": [1, 0, 0, 1]}, DOMAIN)
@@ -31,13 +30,14 @@ def test_a_seeded_release_is_the_same_every_time():
 def test_each_sampler_follows_its_seed():
     zeros = np.zeros(50, dtype=np.int64)
     for draw in (
-        lambda words: add_discrete_gaussian(zeros, Fraction(100), words).tolist(),
-        lambda words: add_discrete_laplace(zeros, Fraction(100), words).tolist(),
-        lambda words: [select_exponential(zeros, Fraction(1), words) for _ in range(50)],
+        lambda own: own.gaussian(Fraction(100))(zeros).tolist(),
+        lambda own: own.laplace(Fraction(100))(zeros).tolist(),
+        lambda own: [own.select(zeros, Fraction(1)) for _ in range(50)],
+        lambda own: own.coins(200, Fraction(1, 2)).tolist(),
     ):
-        assert draw(unsafe_words(2**64 - 1)) == draw(unsafe_words(2**64 - 1))
-        assert draw(unsafe_words(0)) != draw(unsafe_words(1))
-        assert draw(None) != draw(None)
+        assert draw(Sampler(2**64 - 1)) == draw(Sampler(2**64 - 1))
+        assert draw(Sampler(0)) != draw(Sampler(1))
+        assert draw(Sampler()) != draw(Sampler())
 
 
 def test_it_is_told_wherever_the_run_is_kept(tmp_path):

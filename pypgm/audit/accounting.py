@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.audit.samplers import Law, log_weights
-from pypgm.privacy.budget import Budget
+from pypgm.privacy.budget import Budget, Unit
+from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
@@ -168,23 +169,17 @@ def check_line_costs(ledger_of: Callable[[Budget], Ledger] = Ledger) -> Finding:
     """Charge each kind of step and compare with the cost worked out by hand, in both units."""
     half = Fraction(1, 2)
     found = []
-    wanted = {
-        "rho": {"charge_gaussian": Fraction(1, 3), "charge_laplace": Fraction(1, 8), "charge_exponential": half**2 / 8},
-        "epsilon": {"charge_laplace": half, "charge_exponential": half},
-    }
-    arguments: dict[str, dict[str, Any]] = {
-        "charge_gaussian": {"variance": Fraction(3), "squared_sensitivity": 2},
-        "charge_laplace": {"scale": Fraction(2), "sensitivity": 1},
-        "charge_exponential": {"epsilon": half, "score_range": 2},
-    }
-    for unit, costs in wanted.items():
-        ledger = ledger_of(Budget(rho=10) if unit == "rho" else Budget(epsilon=10))
-        before = Fraction(0)
-        for method, cost in costs.items():
-            getattr(ledger, method)("audit", "nothing", **arguments[method])
-            if ledger.spent() - before != cost:
-                found.append(("wrong charge", f"{method} in {unit}: {ledger.spent() - before}, by hand {cost}"))
-            before = ledger.spent()
+    laws: list[tuple[Any, dict[Unit, Fraction]]] = [
+        (DiscreteGaussian(3, squared_sensitivity=2), {"rho": Fraction(1, 3)}),
+        (DiscreteLaplace(2, sensitivity=1), {"rho": Fraction(1, 8), "epsilon": half}),
+        (Exponential(half, score_range=2), {"rho": half**2 / 8, "epsilon": half}),
+    ]
+    for law, costs in laws:
+        for unit, cost in costs.items():
+            ledger = ledger_of(Budget(rho=10) if unit == "rho" else Budget(epsilon=10))
+            ledger.charge("audit", "nothing", law)
+            if ledger.spent() != cost:
+                found.append(("wrong charge", f"{law.name} in {unit}: {ledger.spent()}, by hand {cost}"))
     return finding("costs by hand", "ledger", found, "5 costs, equal rationals")
 
 

@@ -17,9 +17,8 @@ from pypgm.audit.samplers import ALPHA, Law, draw
 from pypgm.audit.trace import Draw, Mechanism, observe
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.selection import select_exponential
+from pypgm.privacy.sampler import Sampler
 
 __all__ = [
     "audit_pairs",
@@ -122,9 +121,10 @@ def largest_mu(rho: Fraction) -> float:
 def _again(source: Draw, private: NDArray[np.int64], runs: int) -> NDArray[np.int64]:
     """Draw anew from the shipped samplers: shape (runs, numbers), or (runs,) of selected positions."""
     if source.law == "exponential mechanism":
-        return np.array([select_exponential(private, source.parameter) for _ in range(runs)])
-    add = add_discrete_gaussian if source.law == "discrete Gaussian" else add_discrete_laplace
-    noisy = [add(np.full(runs, x, dtype=np.int64), source.parameter) for x in private.tolist()]
+        return np.array([Sampler().select(private, source.parameter) for _ in range(runs)])
+    make = Sampler().gaussian if source.law == "discrete Gaussian" else Sampler().laplace
+    add = make(source.parameter)
+    noisy = [add(np.full(runs, x, dtype=np.int64)) for x in private.tolist()]
     return np.stack(noisy, axis=1) if noisy else np.zeros((runs, 0), dtype=np.int64)
 
 

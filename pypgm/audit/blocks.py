@@ -5,10 +5,8 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack
 from fractions import Fraction
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +15,14 @@ from pypgm import _core
 from pypgm.audit.columns import lone_key_passes
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import PRIVACIES, Pair, neighbour_pairs
+from pypgm.audit.surroundings import core_with
 from pypgm.data import Dataset
+from pypgm.mrf.stability import Agreement, Edges, Stability
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.stability import Agreement, Edges
 
 __all__ = ["check_stability"]
 
@@ -68,19 +67,15 @@ def _opened(data: Dataset, privacy: Privacy) -> PrivateTable:
     return PrivateTable(data, privacy, Ledger(Budget(epsilon=9 * _EPSILON, reserved_delta=9 * _DELTA)))
 
 
-def _coins(*given: Any, words: Any = None) -> NDArray[np.uint8]:
+def _coins(*given: Any) -> NDArray[np.uint8]:
     """Flip coins that depend on nothing: the first of them are the same whatever their number."""
-    del words
-    return _flip(given[0], given[1], given[2], _core.SeededWords(0))
-
-
-_flip = _core.flip_coins
+    return _core.flip_coins(given[0], given[1], given[2], _core.SeededWords(0))
 
 
 def _moved(pair: Pair) -> int:
-    with patch.object(_core, "flip_coins", _coins):
+    with core_with(flip_coins=_coins):
         one, other = (
-            Counter(_opened(data, pair.privacy).stability(_vote, _BLOCKS)._votes()) for data in (pair.one, pair.other)
+            Counter(Stability(_opened(data, pair.privacy), _vote, _BLOCKS).votes()) for data in (pair.one, pair.other)
         )
     return sum(abs(one[graph] - other[graph]) for graph in {**one, **other})
 
@@ -93,10 +88,8 @@ def _released(data: Dataset, privacy: Privacy, outcome: int) -> tuple[Agreement,
         scales.append(Fraction(*parameter[:2]))
         return np.full_like(counts, outcome)
 
-    with ExitStack() as stack:
-        stack.enter_context(patch.object(_core, "flip_coins", _coins))
-        stack.enter_context(patch.object(_core, "add_discrete_laplace", noisy))
-        released = table.stability(_vote, _BLOCKS).release(epsilon=_EPSILON, delta=_DELTA)
+    with core_with(flip_coins=_coins, add_discrete_laplace=noisy):
+        released = Stability(table, _vote, _BLOCKS).release(epsilon=_EPSILON, delta=_DELTA)
     return released, table.ledger.lines[0], scales[0]
 
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from fractions import Fraction
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm import _core
 from pypgm.audit.contents import contents, differences
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import gaussian_tail, laplace_tail
 from pypgm.audit.pairs import DOMAIN, table
+from pypgm.audit.surroundings import core_with
 from pypgm.audit.trace import LAWS
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
+from pypgm.privacy.laws import law_of
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import PrivateTable
@@ -56,9 +56,7 @@ def scripted(outcome: Callable[[NDArray[np.int64]], Any]) -> Iterator[list[Drawn
 
         return draw
 
-    with ExitStack() as stack:
-        for name in ("add_discrete_gaussian", "add_discrete_laplace"):
-            stack.enter_context(patch.object(_core, name, sampler(name)))
+    with core_with(**{name: sampler(name) for name in ("add_discrete_gaussian", "add_discrete_laplace")}):
         yield drawn
 
 
@@ -119,7 +117,7 @@ def _lower(line: Charge, where: str) -> Found:
     parameter, k = given["scale" if "scale" in given else "variance"], int(given.get("records_per_person", 1))
     for threshold in range(int(given.get("threshold", 0)) - 1, 0, -1):
         try:
-            Charge(line.what, line.on, line.noise, given | {"threshold": threshold}, delta=line.delta)
+            law_of(line.noise, given | {"threshold": Fraction(threshold)}, line.delta)
         except ValueError:
             return
         if lone_key_passes(line.noise, parameter, threshold, k) > float(line.delta) * (1 + 1e-9):
@@ -188,11 +186,17 @@ def _table(privacy: Privacy, budget: Budget) -> PrivateTable:
 def _sampled(rate: Fraction, epsilon: Fraction, budget: Budget) -> Found:
     own = _table(Privacy(), budget)
     coins = np.array([0, 1, 1, 0, 0, 0, 1, 0, 0, 1], dtype=np.uint8)
-    with patch.object(_core, "flip_coins", side_effect=[coins, 1 - coins]) as flip:
+    calls: list[tuple[Any, ...]] = []
+
+    def flip(*given: Any) -> NDArray[np.uint8]:
+        calls.append(given)
+        return coins if len(calls) == 1 else 1 - coins
+
+    with core_with(flip_coins=flip):
         sample, second = [own.subsample(rate, epsilon=epsilon) for _ in range(2)]
     where = f"rate {rate}, epsilon {epsilon}, {budget!r}"
-    flipped = [(call.args[0], Fraction(*call.args[1:3])) for call in flip.call_args_list]
-    if any(given is not None for call in flip.call_args_list for given in call.args[3:]):
+    flipped = [(call[0], Fraction(*call[1:3])) for call in calls]
+    if any(given is not None for call in calls for given in call[3:]):
         yield "seeded by default", f"{where}: coins are flipped with given words"
     if flipped != [(coins.size, rate)] * 2:
         yield "scale differs from the charge", f"{where}: coins {flipped}"
@@ -257,7 +261,7 @@ def _made(records: list[list[int]]) -> dict[str, Any]:
     """Return all that can be made of a table, used once with given outcomes, and the table closed."""
     own = PrivateTable(table(np.array(records)), Privacy(), Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10))))
     selectors = [own.l1_selector([("a",), ("b", "c")], lambda c: [2.5] * DOMAIN.size(c)) for _ in range(2)]
-    with patch.object(_core, "select_exponential", return_value=0):
+    with core_with(select_exponential=lambda *_: 0):
         selectors[0].select([0, 1], rho=1)
         stated = own.selector([("a",), ("b",)], lambda _, counts: int(counts[0]), sensitivity=1)
         stated.select(rho=1)

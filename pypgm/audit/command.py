@@ -7,7 +7,6 @@ import csv
 import json
 import os
 import runpy
-import sys
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
@@ -87,7 +86,7 @@ def _synth(data: Any, budget: Budget, privacy: Privacy, *, options: Sequence[str
 
 def _main(arguments: Sequence[str]) -> int:
     """Run ``python -m pypgm`` in this process and return its exit status."""
-    with patch.object(sys, "argv", ["pypgm", *arguments]):
+    with patch("sys.argv", ["pypgm", *arguments]):
         try:
             runpy.run_module("pypgm", run_name="__main__")
         except SystemExit as ended:

@@ -19,9 +19,9 @@ from numpy.typing import NDArray
 from pypgm.audit.finding import Finding, finding
 from pypgm.privacy.accounting import dp_events
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.ledger import Charge, Ledger
+from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, PoissonSample, Stated
+from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.pld import realised_pld_epsilon
-from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.privacy.zcdp import zcdp_epsilon
 
 __all__ = ["check_composed_loss", "check_exported_events", "check_guarantees"]
@@ -97,36 +97,31 @@ def _fails(chance: Fraction) -> Losses:
 
 
 def _gaussian(variance: Fraction, squared: int = 1, largest: int = 1) -> Callable[[Ledger], Any]:
-    own: dict[str, Fraction | int] = {"variance": variance, "squared_sensitivity": squared, "largest_change": largest}
-    return lambda ledger: ledger.charge_gaussian("measure", "a", **own)
+    return lambda ledger: ledger.charge("measure", "a", DiscreteGaussian(variance, squared, largest))
 
 
 def _noise(scale: Fraction, sensitivity: int, largest: int | None) -> Callable[[Ledger], Any]:
-    own: dict[str, Fraction | int] = {"scale": scale, "sensitivity": sensitivity}
-    own |= {} if largest is None else {"largest_change": largest}
-    return lambda ledger: ledger.charge_laplace("measure", "a", **own)
+    return lambda ledger: ledger.charge("measure", "a", DiscreteLaplace(scale, sensitivity, largest))
 
 
 def _select(epsilon: Fraction) -> Callable[[Ledger], Any]:
-    return lambda ledger: ledger.charge_exponential("select", "a", epsilon=epsilon, score_range=2)
+    return lambda ledger: ledger.charge("select", "a", Exponential(epsilon, 2))
 
 
 def _selections(epsilon: Fraction, draws: int, composed: int) -> Callable[[Ledger], Any]:
-    repeated = draws, composed
-    return lambda ledger: ledger.charge_exponential("do", "a", epsilon=epsilon, score_range=2, repeated=repeated)
+    return lambda ledger: ledger.charge("do", "a", Exponential(epsilon, 2, draws, composed))
 
 
 def _flip(epsilon: Fraction) -> Callable[[Ledger], Any]:
-    return lambda ledger: ledger.charge_permute_and_flip("select", "a", epsilon=epsilon, score_range=2)
+    return lambda ledger: ledger.charge("select", "a", PermuteAndFlip(epsilon, 2))
 
 
 def _stated(**claim: Fraction | int) -> Callable[[Ledger], Any]:
-    return lambda ledger: ledger.charge_stated("train", "a", **claim)
+    return lambda ledger: ledger.charge("train", "a", Stated(**claim))
 
 
 def _sample(rate: Fraction, inner: Fraction) -> Callable[[Ledger], Any]:
-    own = {"rate": rate, "inner_epsilon": inner, "epsilon": amplified_epsilon(rate, inner)}
-    return lambda ledger: ledger.charge(Charge("sample", "records", "Poisson sample", own, unit=ledger.budget.unit))
+    return lambda ledger: ledger.charge("sample", "records", PoissonSample(rate, inner))
 
 
 def _one(rate: Fraction, inner: Fraction) -> Losses:
@@ -223,7 +218,7 @@ def _split() -> Found:
     known, both = Ledger(Budget(rho=1)), Ledger(Budget(rho=1))
     for ledger, _ in itertools.product((known, both), range(20)):
         _gaussian(s)(ledger)
-    both.charge_stated("train", "a", rho=rest)
+    both.charge("train", "a", Stated(rho=rest))
     parts = [Fraction(n, 100) for n in (1, 10, 50, 80, 90, 95, 99)]
     proven = min(realised_pld_epsilon(known, delta * f) + zcdp_epsilon(rest, delta * (1 - f)) for f in parts)
     stated = realised_pld_epsilon(both, delta)
@@ -236,8 +231,8 @@ def _pure() -> Found:
     ledger = Ledger(Budget(epsilon=100))
     true = Fraction(0)
     for n in range(1, 60):
-        ledger.charge_laplace("measure", "a", scale=Fraction(3 * n + 1, n), sensitivity=2)
-        ledger.charge_exponential("select", "a", epsilon=Fraction(1, 7 * n), score_range=1)
+        ledger.charge("measure", "a", DiscreteLaplace(Fraction(3 * n + 1, n), 2))
+        ledger.charge("select", "a", Exponential(Fraction(1, 7 * n), 1))
         true += Fraction(2 * n, 3 * n + 1) + Fraction(1, 7 * n)
         stated = Fraction(ledger.realised_epsilon())
         if ledger.spent() != true or not true <= stated <= true * (1 + Fraction(1, 2**50)):
@@ -257,8 +252,8 @@ def check_guarantees() -> Finding:
     for budget in budgets:
         ledger = Ledger(budget)
         variance = 7 / (2 * budget.limit)
-        ledger.charge_gaussian("measure", "a", variance=variance, squared_sensitivity=7, largest_change=1)
-        ledger.charge_stated("fail", "a", rho=0, delta=budget.reserved_delta)
+        ledger.charge("measure", "a", DiscreteGaussian(variance, squared_sensitivity=7, largest_change=1))
+        ledger.charge("fail", "a", Stated(rho=0, delta=budget.reserved_delta))
         if ledger.epsilon() != Ledger(budget).epsilon():
             found.append(("accounting", f"the guarantee of {budget!r} depends on what was spent"))
         lost = _composed(_shift(variance, 7), _fails(budget.reserved_delta))
@@ -287,10 +282,10 @@ def check_exported_events() -> Finding:
     for unit in ("rho", "epsilon"):
         ledger = Ledger(Budget(rho=100) if unit == "rho" else Budget(epsilon=100))
         for n in (1, 1, 1, 2, 3, 3, 7):
-            ledger.charge_laplace("measure", "a", scale=Fraction(n + 3, 2), sensitivity=1)
-            ledger.charge_permute_and_flip("select", "a", epsilon=Fraction(1, n), score_range=1)
-            ledger.charge_exponential("select", "a", epsilon=Fraction(1, n + 1), score_range=1)
-        ledger.charge_stated("train", "a", epsilon=Fraction(1, 3))
+            ledger.charge("measure", "a", DiscreteLaplace(Fraction(n + 3, 2), 1))
+            ledger.charge("select", "a", PermuteAndFlip(Fraction(1, n), 1))
+            ledger.charge("select", "a", Exponential(Fraction(1, n + 1), 1))
+        ledger.charge("train", "a", Stated(epsilon=Fraction(1, 3)))
         with patch.dict(sys.modules, {"dp_accounting": package}):
             exported: Any = dp_events(ledger)
         if not ledger.spent() <= exported <= ledger.spent() * (1 + Fraction(1, 2**40)):

@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
-from pypgm import _core
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import table
 from pypgm.audit.samplers import Law, check_chi_square
@@ -23,12 +22,13 @@ from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.l1_selector import l1_distance
+from pypgm.privacy.laws import PoissonSample
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import rank_scores
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
+from pypgm.privacy.sampler import Sampler
+from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 from pypgm.queries import Kronecker, LinearQuery, Matrix, Subset, on_lattice
@@ -214,22 +214,18 @@ def check_odd_laws(draws: int = 30_000) -> Finding:
     laws: tuple[Law, Law] = ("laplace", "gaussian")
     for number, scale in enumerate(_ODD):
         for law in laws:
-            wide = _seeded(_core.SeededWords(number), law, Fraction(1 << 23), 1000)
+            wide = _seeded(Sampler(number), law, Fraction(1 << 23), 1000)
             if np.unique(wide).size < 0.99 * wide.size:
                 found.append(("shared stream", f"{law} noise of scale 2^23 repeats itself in 1000 draws"))
-            words = _core.SeededWords(number)
-            result = check_chi_square(law, scale, draws, partial(_seeded, words))
+            own = Sampler(number)
+            result = check_chi_square(law, scale, draws, partial(_seeded, own))
             found += [(name, f"{law} of {scale}: {result.detail}") for name in result.defects]
         rate = min(scale, 1 / scale)
-        data = table(np.zeros((draws, 1), dtype=np.int64), Domain({"a": 1}))
-        kept = poisson_sample(data, rate, _core.SeededWords(number)).n_records
+        kept = int(PoissonSample(rate, 1).kept(draws, Sampler(number)).sum())
         if abs(kept - draws * rate) > 7 * math.sqrt(draws * rate * (1 - rate)):
             found.append(("wrong law", f"coins of {rate} keep {kept} of {draws}"))
     return finding("odd parameters", "noise and coins", found, f"{3 * len(_ODD)} laws, {draws} draws each")
 
 
-def _seeded(words: Any, law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
-    zeros = np.zeros(n, dtype=np.int64)
-    return (
-        add_discrete_laplace(zeros, scale, words) if law == "laplace" else add_discrete_gaussian(zeros, scale**2, words)
-    )
+def _seeded(own: Sampler, law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
+    return (own.laplace(scale) if law == "laplace" else own.gaussian(scale**2))(np.zeros(n, dtype=np.int64))

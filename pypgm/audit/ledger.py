@@ -12,16 +12,17 @@ from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import neighbour_pairs
 from pypgm.errors import BudgetError
-from pypgm.privacy.budget import Budget
+from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.charge import Charge
+from pypgm.privacy.laws import DiscreteGaussian, Stated
 from pypgm.privacy.ledger import Ledger, LedgerReport
+from pypgm.privacy.observer import Observer
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 
@@ -94,7 +95,7 @@ class _Sequence:
         cost, delta = self.last
         fits = book.fits(cost, delta)
         try:
-            ledger.charge(Charge("do", "it", "stated", {"rho": cost}, delta=delta))
+            ledger.charge("do", "it", Stated(rho=cost, delta=delta))
         except BudgetError:
             if fits:
                 yield "ledger sums", f"a charge of {cost} and delta {delta} is refused where {book.left()} are left"
@@ -176,7 +177,7 @@ def _takes_more(ledger: Ledger, book: _Book) -> bool:
     left, reserved = (max(amount, Fraction(0)) for amount in book.left())
     for cost, delta in ((left + _BIT, Fraction(0)), (Fraction(0), reserved + _BIT)):
         try:
-            ledger.charge(Charge("do", "it", "stated", {"rho": cost}, delta=delta))
+            ledger.charge("do", "it", Stated(rho=cost, delta=delta))
         except BudgetError:
             continue
         return True
@@ -193,81 +194,36 @@ def check_ledger(sequences: int = 60, steps: int = 40) -> Finding:
     return finding("ledger model", "Ledger", found, f"{sequences} sequences of {steps} acts, equal rationals")
 
 
-def check_ledger_threads(threads: int = 3) -> Finding:
-    """Hold each thread up between the check and the entry of its charge: one of them may pass, no more."""
-    check, found = Ledger._check, []
+class _Slow(Observer):
+    """Holds each thread up between the check and the entry of its charge, or of its part."""
 
-    def slow(self: Ledger, *given: Any) -> None:
-        check(self, *given)
+    not_private = ""
+
+    def charged(self, ledger: object, line: object) -> None:
+        """Wait."""
+        del ledger, line
         time.sleep(0.02)
 
+    def allocated(self, ledger: object, part: object) -> None:
+        """Wait."""
+        del ledger, part
+        time.sleep(0.02)
+
+
+def check_ledger_threads(threads: int = 3) -> Finding:
+    """Hold each thread up between the check and the entry of its charge: one of them may pass, no more."""
+    found = []
     acts: dict[str, Callable[[Ledger], object]] = {
-        "charge": lambda ledger: ledger.charge_stated("do", "it", rho=1),
+        "charge": lambda ledger: ledger.charge("do", "it", Stated(rho=1)),
         "allocation": lambda ledger: ledger.allocate("all", amount=1),
     }
-    with patch.object(Ledger, "_check", slow):
-        for name, act in acts.items():
-            for part in (False, True):
-                ledger = Ledger(Budget(rho=1))
-                passed = _together(act, ledger.allocate("part", amount=1) if part else ledger, threads)
-                if passed != 1:
-                    found.append(("ledger race", f"{passed} of {threads} threads pass with a {name} of all there is"))
-    if _part_and_whole() > 1:
-        found.append(("ledger race", "a part and what it was taken from are both charged all there is"))
-    if _spent_of_two_lines() != 2:
-        found.append(("ledger race", "a line that comes while others are summed is in no sum"))
+    for name, act in acts.items():
+        for part in (False, True):
+            ledger = Ledger(Budget(rho=1), _Slow())
+            passed = _together(act, ledger.allocate("part", amount=1) if part else ledger, threads)
+            if passed != 1:
+                found.append(("ledger race", f"{passed} of {threads} threads pass with a {name} of all there is"))
     return finding("ledger threads", "Ledger", found, f"{threads} threads at once, one of them is let through")
-
-
-def _part_and_whole() -> int:
-    """Charge the whole all there is, and a part that holds it once half of that is looked at; return how many pass."""
-    whole = Ledger(Budget(rho=1))
-    part = whole.allocate("part", amount=1)
-    held, halfway, tried = Ledger._held, threading.Event(), threading.Event()
-    passed: list[Ledger] = []
-
-    def slow(self: Ledger) -> Any:
-        if self is whole and not halfway.is_set():
-            halfway.set()
-            tried.wait(0.05)  # a sound ledger lets nobody charge a part while it adds up
-        return held(self)
-
-    def charge(ledger: Ledger) -> None:
-        try:
-            ledger.charge_stated("do", "it", rho=1)
-        except BudgetError:
-            return
-        passed.append(ledger)
-
-    def second() -> None:
-        if halfway.wait(1):
-            charge(part)
-            tried.set()
-
-    with patch.object(Ledger, "_held", slow):
-        workers = [threading.Thread(target=charge, args=(whole,)), threading.Thread(target=second)]
-        for worker in workers:
-            worker.start()
-        for worker in workers:
-            worker.join()
-    return len(passed)
-
-
-def _spent_of_two_lines() -> Fraction:
-    """Return what is spent of a line that comes again while it is summed."""
-    ledger = Ledger(Budget(rho=2))
-
-    class Journal(list[Any]):
-        def __getitem__(self, key: Any) -> Any:
-            found = super().__getitem__(key)
-            if len(self) == 1:
-                self.append(super().__getitem__(0))
-            return found
-
-    ledger.charge_stated("do", "it", rho=1)
-    ledger._journal = Journal(ledger._journal)
-    ledger.spent()
-    return ledger.spent()
 
 
 def _together(act: Callable[[Ledger], object], ledger: Ledger, threads: int) -> int:
@@ -317,7 +273,7 @@ def check_second_budgets() -> Finding:
 
 def _can_be_charged(ledger: Any, data: Any) -> bool:
     for act in (
-        lambda: ledger.charge(Charge("do", "it", "stated", {"rho": "1/8"})),
+        lambda: ledger.charge("do", "it", Stated(rho="1/8")),
         lambda: ledger.allocate("part", amount="1/8"),
         lambda: PrivateTable(data, Privacy(), ledger).measure("a", rho="1/8"),
     ):
@@ -331,7 +287,7 @@ def _can_be_charged(ledger: Any, data: Any) -> bool:
 
 def _in_a_child(ledger: Ledger) -> list[str]:
     acts: dict[str, Callable[[], object]] = {
-        "a charge": lambda: ledger.charge_stated("do", "it", rho="1/8"),
+        "a charge": lambda: ledger.charge("do", "it", Stated(rho="1/8")),
         "an allocation": lambda: ledger.allocate("part", amount="1/8"),
     }
     out, into = os.pipe()
@@ -360,9 +316,9 @@ def _in_a_child(ledger: Ledger) -> list[str]:
 def check_ledger_files() -> Finding:
     """Store a ledger, change one entry, and read it: what does not follow from laws and budget must be refused."""
     ledger = Ledger(Budget(rho=1, reserved_delta="1/100"))
-    ledger.charge_gaussian("measure", "a", variance=1, squared_sensitivity=1)
-    ledger.charge_stated("do", "it", rho="1/4", delta="1/200")
-    pure = Charge("do", "it", "stated", {"epsilon": "1/8"}, unit="epsilon")
+    ledger.charge("measure", "a", DiscreteGaussian(variance=1, squared_sensitivity=1))
+    ledger.charge("do", "it", Stated(rho="1/4", delta="1/200"))
+    pure = Charge("do", "it", Stated(epsilon="1/8"), unit="epsilon")
     sound = ledger.to_dict()
     found: list[tuple[str, str]] = []
     lines: list[dict[str, Any]] = sound["lines"]
@@ -379,13 +335,24 @@ def check_ledger_files() -> Finding:
     }
     for name, change in broken.items():
         found.extend(_taken(f"a file with {name}", partial(Ledger.from_dict, sound | change)))
-    forged = Charge("do", "it", "stated", {"rho": 100})
+    forged = Charge("do", "it", Stated(rho=100))
     object.__setattr__(forged, "cost", Fraction(0))
-    found.extend(_taken("a line with a cost of its own", lambda: ledger.charge(forged)))
+    free = _Free(rho=100)
+    found.extend(_taken("a law with a cost of its own", lambda: ledger.charge("do", "it", free)))
     found.extend(_taken("a report of such a line", lambda: LedgerReport(ledger.budget, [forged])))
     if Ledger.from_dict(sound).to_dict() != sound:
         found.append(("ledger sums", "a stored ledger is read as another one"))
     return finding("ledger files", "Ledger", found, f"{len(broken) + 2} changed entries, each refused")
+
+
+class _Free(Stated):
+    """Costs nothing, whatever it is."""
+
+    __slots__ = ()
+
+    def cost(self, unit: Unit) -> Fraction:
+        """Return nothing."""
+        return 0 * Stated.cost(self, unit)
 
 
 def _taken(what: str, act: Callable[[], object]) -> Found:

@@ -25,9 +25,9 @@ from pypgm.audit.pairs import neighbour_pairs
 from pypgm.audit.trace import LAWS, Mechanism
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.noise import add_discrete_gaussian
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import Sampler
 
 __all__ = ["check_integer_noise", "check_open_table", "check_seeds", "check_source", "check_streams", "noise_words"]
 
@@ -56,7 +56,7 @@ def check_streams(words: Words = _core.secure_words, forks: int = 8, each: int =
 
 def noise_words(n: int, n_threads: int = 4) -> NDArray[np.uint64]:
     """Return words made of the noise of several threads of the core: two wide draws each, some 62 random bits."""
-    wide = add_discrete_gaussian(np.zeros(2 * n, dtype=np.int64), Fraction(1 << 61), n_threads=n_threads)
+    wide = Sampler(n_threads=n_threads).gaussian(Fraction(1 << 61))(np.zeros(2 * n, dtype=np.int64))
     high, low = wide.view(np.uint64).reshape(2, n)
     words: NDArray[np.uint64] = high << np.uint64(32) ^ low
     return words
@@ -171,17 +171,22 @@ _BANNED_CPP = re.compile(
     r"std::(minstd_rand|random_device|default_random_engine|shuffle)|\b(s?rand|drand48|random|arc4random)\s*\(|"
     r"\bgetrandom\s*\(|/dev/u?random|rdrand|rdseed|rdtsc"
 )
+_DRAWS = {*LAWS, "flip_coins", "SeededWords"}
+_SAMPLER = "sampler.py"  # the one module that draws with the core
 _SOURCE = "random_bits.cpp"  # the one file that asks the operating system
 _ROOMS = (
     "privacy",
     "mechanisms",
     "release.py",
-    *(f"mrf/{m}.py" for m in ("private_learning", "field_run", "regression_plans")),
+    *(f"mrf/{m}.py" for m in ("private_learning", "field_run", "regression_plans", "frank_wolfe", "stability")),
 )
 
 
 def check_source(package: Path | None = None, core: Path | None = None) -> Finding:
-    """Read the sources where releases are made: no float or seeded generator of Python, NumPy or C++ is used there."""
+    """Read the sources where releases are made: no float or seeded generator of Python, NumPy or C++ is used there.
+
+    Nor is anything drawn but by `Sampler`, which alone knows the draws of the core.
+    """
     package = Path(pypgm.__file__).parent if package is None else package
     core = package.parent / "cpp" / "core" if core is None else core
     found, files = [], 0
@@ -206,6 +211,8 @@ def _banned(path: Path) -> Iterator[tuple[int, str]]:
             yield node.lineno, f".{node.attr}"
         elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in _BANNED_CALLS:
             yield node.lineno, f"{node.func.id}()"
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) == "_core" and node.attr in _DRAWS:
+            yield from [(node.lineno, f"_core.{node.attr} beside the sampler")] if path.name != _SAMPLER else []
         elif isinstance(node, ast.Import):
             yield from ((node.lineno, a.name) for a in node.names if _is_banned(a.name))
         elif isinstance(node, ast.ImportFrom):

@@ -18,6 +18,7 @@ from pypgm.bayes.private_learning import learn_private
 from pypgm.data import Dataset, Schema
 from pypgm.data.encoding import columns_of
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Stated
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.private_table import PrivateTable
@@ -133,14 +134,16 @@ TABLE_CALLS: dict[str, Call] = {
     "a selection after the table is closed": _closed_selection,
     "a part for more than there is": lambda t: t.ledger.allocate("part", amount=_MUCH),
     "a negative part": lambda t: t.ledger.allocate("part", amount=-1),
-    "a charge that is none": lambda t: t.ledger.charge("free"),
-    "a charge of another unit": lambda t: t.ledger.charge_stated("do", "it", epsilon=-1),
-    "a charge without end": lambda t: t.ledger.charge_stated("do", "it", rho=math.inf),
-    "a negative charge": lambda t: t.ledger.charge_stated("do", "it", rho=-1),
-    "variance that is no number in a charge": lambda t: t.ledger.charge_gaussian(
-        "do", "it", variance=math.nan, squared_sensitivity=1
+    "a charge that is none": lambda t: t.ledger.charge("do", "it", "free"),
+    "a charge of another unit": lambda t: t.ledger.charge("do", "it", Stated(epsilon=-1)),
+    "a charge without end": lambda t: t.ledger.charge("do", "it", Stated(rho=math.inf)),
+    "a negative charge": lambda t: t.ledger.charge("do", "it", Stated(rho=-1)),
+    "variance that is no number in a charge": lambda t: t.ledger.charge(
+        "do", "it", DiscreteGaussian(variance=math.nan, squared_sensitivity=1)
     ),
-    "a sensitivity below 0 in a charge": lambda t: t.ledger.charge_laplace("do", "it", scale=1, sensitivity=-1),
+    "a sensitivity below 0 in a charge": lambda t: t.ledger.charge(
+        "do", "it", DiscreteLaplace(scale=1, sensitivity=-1)
+    ),
 }
 """Calls on a private table over `pairs.DOMAIN` that must raise, whatever the records."""
 

@@ -15,7 +15,7 @@ from scipy import stats
 
 from pypgm import _core
 from pypgm.audit.finding import Finding, finding
-from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
+from pypgm.privacy import sampler as shipped
 
 __all__ = [
     "ALPHA",
@@ -50,7 +50,7 @@ _DEPTH = 40  # coins followed
 def draw(law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
     """Return n draws of the shipped sampler; a Gaussian's scale is its sigma."""
     zeros = np.zeros(n, dtype=np.int64)
-    return add_discrete_laplace(zeros, scale) if law == "laplace" else add_discrete_gaussian(zeros, scale**2)
+    return (shipped.Sampler().laplace(scale) if law == "laplace" else shipped.Sampler().gaussian(scale**2))(zeros)
 
 
 def check_coins(

@@ -7,8 +7,7 @@ import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import get_args
-from unittest.mock import patch
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +20,7 @@ from pypgm.domain import Domain
 from pypgm.mechanisms import resolution, risk_score
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.observer import Observer, observed_by
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, Neighbours, Partition
@@ -112,10 +112,23 @@ def _stated_by_learner(score: Score, relation: Neighbours, sizes: Sequence[int],
     records = np.zeros((total or 0, len(sizes)), dtype=np.int64)
     domain = Domain({f"x{i}": size for i, size in enumerate(sizes)})
     private = PrivateTable(table(records, domain), Privacy(relation), Ledger(Budget(rho=1)))
-    with patch.object(PrivateTable, "selector") as asked:  # nothing is drawn, and nothing charged
-        asked.return_value.select.return_value = 0
+    seen = _Stated()
+    with observed_by(seen):
         select_parents(private, PrivateStructure(score, usefulness=None))
-    return int(asked.call_args.kwargs["sensitivity"])
+    return seen.sensitivity
+
+
+class _Stated(Observer):
+    """Notes what is stated of a score."""
+
+    not_private = ""
+    sensitivity = 0
+
+    def compared(self, selector: Any, candidates: Any, by: Any) -> Any:
+        """Note the sensitivity of a selector."""
+        del candidates
+        self.sensitivity = selector.stated[0]
+        return by
 
 
 def _estimated() -> Iterator[Stated]:

@@ -9,19 +9,17 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm import _core
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import exponential_law, permute_and_flip_law, renyi, top_law
 from pypgm.audit.mechanisms import Runs
 from pypgm.audit.samplers import ALPHA, p_value
+from pypgm.audit.surroundings import core_with
 from pypgm.audit.trace import Draw, Trace
-from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
-from pypgm.privacy.selection import permute_and_flip, select_exponential, select_top
+from pypgm.privacy.sampler import Sampler
 
 __all__ = ["check_parameters", "check_selection_laws", "check_selection_loss"]
 
@@ -62,14 +60,14 @@ def check_selection_laws(draws: int = 2000) -> Finding:
     """
     found: list[tuple[str, str]] = []
     for number, (scores, rate) in enumerate(_CASES):
-        given, words = np.array(scores, dtype=np.int64), _core.SeededWords(number)
+        given, own = np.array(scores, dtype=np.int64), Sampler(number)
         count = min(2, len(scores))
         single = exponential_law(scores, rate), permute_and_flip_law(scores, rate)
         first, flipped = (dict[tuple[int, ...], float]({(i,): p for i, p in enumerate(law.tolist())}) for law in single)
         samplers: tuple[tuple[str, Callable[[], int | list[int]], dict[tuple[int, ...], float]], ...] = (
-            ("exponential mechanism", partial(select_exponential, given, rate, words), first),
-            ("permute-and-flip", partial(permute_and_flip, given, rate, words), flipped),
-            ("the best two", partial(select_top, given, rate, count, words), top_law(scores, rate, count)),
+            ("exponential mechanism", partial(own.select, given, rate), first),
+            ("permute-and-flip", partial(own.permute_and_flip, given, rate), flipped),
+            ("the best two", partial(own.select_top, given, rate, count), top_law(scores, rate, count)),
         )
         for name, one, law in samplers:
             drawn = Counter(tuple(np.atleast_1d(one()).tolist()) for _ in range(draws))
@@ -88,12 +86,13 @@ def check_parameters() -> Finding:
     for numbers, name, parameter in itertools.product((few, np.arange(5000, dtype=np.int64)), _PRIMITIVES, _RATIONALS):
         count += 1
         outcome = object()
-        with patch.object(_core, name, side_effect=lambda *_, o=outcome, **__: o) as core:
+        calls: list[tuple[Any, ...]] = []
+        with core_with(**{name: partial(_noted, calls, outcome)}):
             came_back = _PRIMITIVES[name](numbers, parameter) is outcome
-        if not came_back or core.call_count != 1:
+        if not came_back or len(calls) != 1:
             found.append(("wrong law", f"{name} does not return what its sampler drew"))
             continue
-        given = core.call_args.args
+        (given,) = calls
         if not np.array_equal(given[0], numbers) or (name == "select_top" and given[3] != 3):
             found.append(("wrong law", f"{name} draws on other numbers than it was given"))
         elif Fraction(given[1], given[2]) != parameter:
@@ -101,12 +100,17 @@ def check_parameters() -> Finding:
     return finding("parameters of samplers", "the core", found, f"{count} calls, numbers and rationals as given")
 
 
+def _noted(calls: list[tuple[Any, ...]], outcome: object, *given: Any) -> object:
+    calls.append(given)
+    return outcome
+
+
 _PRIMITIVES: dict[str, Callable[[NDArray[np.int64], Fraction], Any]] = {
-    "add_discrete_gaussian": add_discrete_gaussian,
-    "add_discrete_laplace": add_discrete_laplace,
-    "select_exponential": select_exponential,
-    "permute_and_flip": permute_and_flip,
-    "select_top": lambda numbers, rate: select_top(numbers, rate, 3),
+    "add_discrete_gaussian": lambda numbers, variance: Sampler().gaussian(variance)(numbers),
+    "add_discrete_laplace": lambda numbers, scale: Sampler().laplace(scale)(numbers),
+    "select_exponential": lambda numbers, rate: Sampler().select(numbers, rate),
+    "permute_and_flip": lambda numbers, rate: Sampler().permute_and_flip(numbers, rate),
+    "select_top": lambda numbers, rate: Sampler().select_top(numbers, rate, 3),
 }
 
 

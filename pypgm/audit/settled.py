@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm import _core
 from pypgm.audit.columns import lone_key_passes, scripted
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.surroundings import core_with
 from pypgm.data import Integer, OpenSet, QuantileBins, Real, Schema
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.laws import DiscreteLaplace
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.settling import settle
@@ -70,7 +70,7 @@ def check_open_sets() -> Finding:
 
 def _spent() -> Ledger:
     ledger = Ledger(_BUDGET)
-    ledger.charge_laplace("measure", "()", scale=Fraction(1, 4), sensitivity=1)
+    ledger.charge("measure", "()", DiscreteLaplace(scale=Fraction(1, 4), sensitivity=1))
     return ledger
 
 
@@ -137,5 +137,5 @@ def _given(columns: dict[str, Any]) -> tuple[list[NDArray[np.int64]], Schema]:
         hidden.append(scores.copy())
         return 7 * len(hidden)
 
-    with scripted(outcome), patch.object(_core, "select_exponential", select):
+    with scripted(outcome), core_with(select_exponential=select):
         return hidden, settle(_LARGE, columns, Privacy(), Ledger(_BUDGET))

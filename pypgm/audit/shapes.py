@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from unittest.mock import patch
 
 import numpy as np
 
@@ -15,8 +14,8 @@ from pypgm.audit.trace import Mechanism
 from pypgm.audit.whole import followed
 from pypgm.data import Dataset
 from pypgm.domain import Domain
-from pypgm.privacy import l1_selector, selector
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.observer import Observer, observed_by
 from pypgm.privacy.relation import Privacy
 
 __all__ = ["CHOOSING", "SHAPES", "Shape", "check_batches", "check_shapes"]
@@ -87,9 +86,17 @@ CHOOSING = (
 
 def check_batches(subject: str, mechanism: Mechanism, shapes: Sequence[Shape] = SHAPES[1::4]) -> Finding:
     """Follow a mechanism while no more than a few cells are counted in one pass, and few counts are kept."""
-    with patch.object(l1_selector, "_BATCH_CELLS", 5), patch.object(selector, "_KEPT_CELLS", 10):
+    with observed_by(_FewCells()):
         found = check_shapes(subject, mechanism, shapes)
     return replace(found, check="batches")
+
+
+class _FewCells(Observer):
+    """Lets no more than a few cells be counted in one pass, and few counts be kept."""
+
+    not_private = ""
+    batch_cells = 5
+    kept_cells = 10
 
 
 def check_shapes(

@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -18,7 +17,7 @@ from numpy.typing import NDArray
 from pypgm.domain import Clique, as_clique
 from pypgm.privacy.selector import StatedSelector
 
-__all__ = ["Effort", "Moved", "largest_move", "watched_scores"]
+__all__ = ["Effort", "Moved", "WatchedScores", "largest_move"]
 
 Counts = NDArray[np.int64]
 Score = Callable[[Counts], int]
@@ -56,9 +55,8 @@ class Moved:
     is_replaced: bool
 
 
-@contextlib.contextmanager
-def watched_scores(note: Callable[[str, Any], object], records: Any, effort: Effort | None) -> Iterator[None]:
-    """Note each stated score that raises, what it is on fixed counts, and with an effort what a record changes of it.
+class WatchedScores:
+    """Notes each stated score that raises, what it is on fixed counts, and with an effort what a record changes of it.
 
     Parameters
     ----------
@@ -69,39 +67,39 @@ def watched_scores(note: Callable[[str, Any], object], records: Any, effort: Eff
     effort : Effort or None
         Without one, nothing is sought.
     """
-    compare, seeds = StatedSelector.compare, itertools.count()
-    told: WeakKeyDictionary[StatedSelector, tuple[Callable[[int, Counts], int], list[Clique]]] = WeakKeyDictionary()
 
-    def compared(self: StatedSelector, by: Callable[[int, Counts], int], candidates: Any = None) -> None:
+    def __init__(self, note: Callable[[str, Any], object], records: Any, effort: Effort | None) -> None:
+        self._note, self._records, self._effort, self._seeds = note, records, effort, itertools.count()
+        self._told: WeakKeyDictionary[StatedSelector, tuple[Callable[[int, Counts], int], list[Clique]]]
+        self._told = WeakKeyDictionary()
+
+    def compared(
+        self, selector: StatedSelector, candidates: Sequence[Clique], by: Callable[[int, Counts], int]
+    ) -> Callable[[int, Counts], int]:
+        """Return what is called for a score that a selector has from now on."""
+
         def noting(number: int, counts: Counts) -> int:
             try:
                 return operator.index(by(number, counts))
             except Exception as error:
-                note("raised", type(error).__name__)
+                self._note("raised", type(error).__name__)
                 raise
 
-        told[self] = by, told[self][1] if candidates is None else [as_clique(c) for c in candidates]
-        compare(self, noting, candidates)
+        self._told[selector] = by, [as_clique(c) for c in candidates]
+        return noting
 
-    def sought(method: Callable[..., Any]) -> Callable[..., Any]:
-        def select(self: StatedSelector, among: Sequence[int] | None = None, *given: Any, **named: Any) -> Any:
-            by, cliques = told[self]
-            done = method(self, among, *given, **named)
-            numbers = list(dict.fromkeys(range(len(cliques)) if among is None else among))
-            scored = _on_fixed_counts(by, [(i, self._table.domain.size(cliques[i])) for i in numbers])
-            note("handed", (cliques, numbers, scored, named.get("weights"), named.get("offsets")))
-            for number in _some(numbers, effort.candidates, next(seeds)) if effort else ():
-                how = effort or Effort(), next(seeds)
-                note("moved", _moved_most(self, partial(by, number), cliques[number], records, how))
-            return done
-
-        return select
-
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(patch.object(StatedSelector, "compare", compared))
-        for name in ("select_top", "permute_and_flip", "screen"):
-            stack.enter_context(patch.object(StatedSelector, name, sought(getattr(StatedSelector, name))))
+    @contextlib.contextmanager
+    def asked(self, selector: StatedSelector, given: tuple[Any, ...], named: dict[str, Any]) -> Iterator[None]:
+        """Look at the scores of a selection once it is done."""
+        by, cliques = self._told[selector]
         yield
+        among, effort = given[0] if given else named.get("among"), self._effort
+        numbers = list(dict.fromkeys(range(len(cliques)) if among is None else among))
+        scored = _on_fixed_counts(by, [(i, selector.domain.size(cliques[i])) for i in numbers])
+        self._note("handed", (cliques, numbers, scored, named.get("weights"), named.get("offsets")))
+        for number in _some(numbers, effort.candidates, next(self._seeds)) if effort else ():
+            how = effort or Effort(), next(self._seeds)
+            self._note("moved", _moved_most(selector, partial(by, number), cliques[number], self._records, how))
 
 
 def _on_fixed_counts(by: Callable[[int, Counts], int], sizes: Sequence[tuple[int, int]]) -> list[object]:
@@ -124,7 +122,7 @@ def _some(numbers: list[int], count: int, seed: int) -> list[int]:
 def _moved_most(
     selector: StatedSelector, score: Score, clique: Clique, records: Any, sought: tuple[Effort, int]
 ) -> Moved:
-    is_replaced = selector._table.privacy.neighbours == "replace"
+    is_replaced = selector.privacy.neighbours == "replace"
     own = records.recount(clique)
 
     def checked(counts: Counts) -> int:
@@ -134,7 +132,7 @@ def _moved_most(
             return 0
 
     change, tables = largest_move(checked, own, int(own.sum()) if is_replaced else None, *sought)
-    return Moved(f"{clique}", change, selector._stated[0], tables, is_replaced)
+    return Moved(f"{clique}", change, selector.stated[0], tables, is_replaced)
 
 
 def largest_move(score: Score, own: Counts, total: int | None, effort: Effort, seed: int = 0) -> tuple[int, int]:

@@ -6,7 +6,6 @@ import contextlib
 import io
 import itertools
 import logging
-import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -17,7 +16,9 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["all_output", "as_told", "fixed_surroundings", "opendp_stand_in"]
+from pypgm.privacy.observer import Observer, observed_by, the_observer
+
+__all__ = ["all_output", "as_told", "core_with", "fixed_surroundings", "opendp_stand_in"]
 
 Noise = Callable[[str, NDArray[np.int64], Fraction], Any]
 """Called as noise(law, counts, parameter), with the variance of a Gaussian or the scale of a Laplace law."""
@@ -76,9 +77,22 @@ def as_told(error: BaseException) -> str:
     return "; ".join(told)
 
 
-@contextlib.contextmanager
-def opendp_stand_in(noise: Noise) -> Iterator[None]:
-    """Put a module in the place of OpenDP whose measurements hand counts, and the scale they were made for, to `noise`.
+def core_with(**functions: Callable[..., Any]) -> contextlib.AbstractContextManager[None]:
+    """Let samplers find some functions in the place of those of the core, and the others where they found them."""
+    return observed_by(_Core(the_observer().core, functions))
+
+
+class _Core(Observer):
+    not_private = ""
+
+    def __init__(self, others: Any, functions: dict[str, Callable[..., Any]]) -> None:
+        names = ("add_discrete_gaussian", "add_discrete_laplace", "select_exponential", "select_top")
+        own = {name: getattr(others, name) for name in (*names, "permute_and_flip", "flip_coins")}
+        self.core = types.SimpleNamespace(**own | functions)
+
+
+def opendp_stand_in(noise: Noise) -> types.ModuleType:
+    """Return what stands for OpenDP's prelude: its measurements hand counts and their scale to `noise`.
 
     What OpenDP would be given is then looked at whether it is installed or not.
     """
@@ -101,7 +115,4 @@ def opendp_stand_in(noise: Noise) -> Iterator[None]:
         l1_distance=lambda **_: "L1",
         l2_distance=lambda **_: "L2",
     )
-    package = types.ModuleType("opendp")
-    package.__dict__["prelude"] = prelude
-    with patch.dict(sys.modules, {"opendp": package, "opendp.prelude": prelude}):
-        yield
+    return prelude

@@ -88,14 +88,14 @@ from pypgm.audit.trace import Mechanism
 from pypgm.audit.trust import check_errors_behind, check_interrupts, check_trust, check_votes
 from pypgm.audit.whole import check_claims
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.noise import add_discrete_gaussian, add_discrete_laplace
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import Sampler
 
 __all__ = ["MEASUREMENTS", "MECHANISMS", "STEPS", "suite"]
 
 MEASUREMENTS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
-    "discrete Gaussian": lambda counts: add_discrete_gaussian(counts, Fraction(4)),
-    "discrete Laplace": lambda counts: add_discrete_laplace(counts, Fraction(2)),
+    "discrete Gaussian": Sampler().gaussian(Fraction(4)),
+    "discrete Laplace": Sampler().laplace(Fraction(2)),
 }
 """Noise primitives that the precision attack is tried on."""
 

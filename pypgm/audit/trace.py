@@ -7,30 +7,30 @@ samplers to hide (the exact counts and scores) may differ, by no more than was c
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from copy import deepcopy
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, NoReturn
-from unittest.mock import patch
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.audit.stated import Effort, Moved, watched_scores
+from pypgm.audit.stated import Effort, Moved, WatchedScores
 from pypgm.audit.surroundings import all_output, as_told, fixed_surroundings, opendp_stand_in
 from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
+from pypgm.privacy.l1_selector import L1Selector
 from pypgm.privacy.ledger import Charge, Ledger
-from pypgm.privacy.private_table import L1Selector, PrivateTable
+from pypgm.privacy.observer import Observer, observed_by, the_observer
 from pypgm.privacy.rational import round_up
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.selector import StatedSelector
 
 __all__ = [
     "LAWS",
@@ -202,7 +202,7 @@ class WatchedRecords(Dataset):
 
 
 class _Sampler:
-    """Stands in for the samplers of the core: draws from a known stream, or repeats another run's outcomes."""
+    """The samplers of the core as an observer brings them: known streams, or another run's outcomes once more."""
 
     def __init__(self, trace: Trace, like: list[Draw] | None, seed: int) -> None:
         self.trace = trace
@@ -210,7 +210,8 @@ class _Sampler:
         self.words = _core.SeededWords(seed)
         self.used = 0
 
-    def wrap(self, name: str, original: Callable[..., Any]) -> Callable[..., Any]:
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        original: Callable[..., Any] = getattr(_core, name)
         at = _WORDS_AT.get(name, 3)
 
         def sampler(*given: Any, words: Any = None, n_threads: int = 1) -> Any:  # noqa: ARG001 (known words: one thread)
@@ -221,31 +222,23 @@ class _Sampler:
 
         return sampler
 
-    def backend(self, original: dict[str, Callable[..., Any]]) -> Callable[..., Any]:
-        """Return what draws in the place of another backend; where it could not be exact, with a little more noise."""
+    def flip_coins(self, *given: Any, words: Any = None) -> Any:  # noqa: ARG002 (the seed of the run stands for any)
+        """Keep the same records in both runs: the worst that a subsample can do."""
+        self.trace.events.append(("coins", Fraction(given[1], given[2])))
+        return _core.flip_coins(given[0], given[1], given[2], _core.SeededWords(0))
 
-        def noise(law: str, counts: NDArray[np.int64], parameter: Fraction) -> Any:
-            near = round_up(parameter, 40)
-            draw = original[law]
-            return self._draw(
-                law, counts, parameter, lambda: draw(counts, near.numerator, near.denominator, words=self.words)
-            )
-
-        return noise
+    def noise(self, law: str, counts: NDArray[np.int64], parameter: Fraction) -> Any:
+        """Draw in the place of another backend; where it could not be exact, with a little more noise."""
+        near = round_up(parameter, 40)
+        draw: Callable[..., Any] = getattr(_core, next(name for name, own in LAWS.items() if own == law))
+        return self._draw(
+            law, counts, parameter, lambda: draw(counts, near.numerator, near.denominator, words=self.words)
+        )
 
     def _draw(self, law: str, private: Any, parameter: Fraction, draw: Callable[[], Any]) -> Any:
         outcome = draw() if self.like is None else self._repeat(law, np.size(private), parameter)
         self.trace.events.append(("draw", Draw(law, np.array(private), parameter, outcome)))
         return outcome.copy() if isinstance(outcome, np.ndarray) else outcome
-
-    def coins(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        """Return a sampler that keeps the same records in both runs: the worst that a subsample can do."""
-
-        def sampler(*given: Any, words: Any = None) -> Any:  # noqa: ARG001 (the seed of the run stands for any)
-            self.trace.events.append(("coins", Fraction(given[1], given[2])))
-            return original(*given[:3], words=_core.SeededWords(0))
-
-        return sampler
 
     def _repeat(self, law: str, size: int, parameter: Fraction) -> Any:
         like = self.like or []
@@ -278,25 +271,13 @@ def observe(
 
     With an effort, what a record changes of its stated scores is sought on other tables too.
 
-    The samplers of the core and what enters a charge are replaced for the length of the call, so nothing else may run
-    in the process meanwhile.
+    Everything in this process is observed for the length of the call, so nothing else may run in it meanwhile.
     """
     records = WatchedRecords(data)
     trace = Trace(records)
     records.note = lambda kind, event: trace.events.append((kind, event))
     sampler = _Sampler(trace, None if like is None else like.draws, seed)
-    own = {law: getattr(_core, name) for name, law in LAWS.items()}
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(opendp_stand_in(sampler.backend(own)))
-        for name in LAWS:
-            stack.enter_context(patch.object(_core, name, sampler.wrap(name, getattr(_core, name))))
-        stack.enter_context(patch.object(_core, "flip_coins", sampler.coins(_core.flip_coins)))
-        stack.enter_context(watched_charges(trace))
-        stack.enter_context(_watched_selections(trace))
-        stack.enter_context(_watched_draws(trace))
-        stack.enter_context(watched_scores(lambda kind, event: trace.events.append((kind, event)), records, effort))
-        stack.enter_context(fixed_surroundings())
-        said = stack.enter_context(all_output())
+    with observed_by(_Follower(trace, sampler, effort)), fixed_surroundings(), all_output() as said:
         try:
             trace.release = mechanism(records, budget, privacy)
         except Exception as error:  # whatever it is, the mechanism told it
@@ -312,88 +293,82 @@ def draws_of(line: Charge) -> int:
     return int(line.parameters.get("draws", 1))
 
 
-@contextlib.contextmanager
-def watched_charges(trace: Trace) -> Iterator[None]:
-    """Note every line that is entered in any ledger; an allocation's once, in the allocation."""
-    enter = Ledger._enter
-    within: list[Charge] = []
+class _Charges(Observer):
+    """Notes every line that is entered in any ledger; an allocation's once, in the allocation."""
 
-    def noted(self: Ledger, line: Charge) -> None:
-        if not within:
-            trace.events.append(("charge", line))
-            trace.entries.append((self, line))
-        within.append(line)
-        try:
-            enter(self, line)
-        finally:
-            within.pop()
+    not_private = ""
 
-    with patch.object(Ledger, "_enter", noted):
-        yield
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        outer = the_observer()
+        self.core, self.opendp = outer.core, outer.opendp
+        self.batch_cells, self.kept_cells = outer.batch_cells, outer.kept_cells
+
+    def charged(self, ledger: Any, line: Any) -> None:
+        """Note a line."""
+        self.trace.events.append(("charge", line))
+        self.trace.entries.append((ledger, line))
 
 
-@contextlib.contextmanager
-def _watched_selections(trace: Trace) -> Iterator[None]:
-    """Note what a selection among cliques compares, for as long as it is under way."""
-    make, compare = PrivateTable.l1_selector, L1Selector.compare
-    told: WeakKeyDictionary[L1Selector, tuple[list[Clique], dict[Clique, Any], dict[Clique, Any]]] = WeakKeyDictionary()
+def watched_charges(trace: Trace) -> AbstractContextManager[None]:
+    """Note every line that is entered in any ledger."""
+    return observed_by(_Charges(trace))
 
-    def l1_selector(self: PrivateTable, candidates: Sequence[Clique], estimate: Any, query: Any = None) -> L1Selector:
+
+class _Follower(_Charges):
+    """Notes what selections compare and what they are handed, and draws with the samplers of the trace."""
+
+    def __init__(self, trace: Trace, sampler: _Sampler, effort: Effort | None) -> None:
+        super().__init__(trace)
+        self.core = sampler
+        self.opendp = opendp_stand_in(sampler.noise)
+        self.scores = WatchedScores(lambda kind, event: trace.events.append((kind, event)), trace.records, effort)
+        self._queries: WeakKeyDictionary[L1Selector, dict[Clique, Any]] = WeakKeyDictionary()
+        self._told: WeakKeyDictionary[L1Selector, tuple[list[Clique], dict[Clique, Any]]] = WeakKeyDictionary()
+
+    def queried(self, selector: Any, query: Any) -> Any:
+        """Note each query of a selector."""
         queries: dict[Clique, Any] = {}
+        self._queries[selector] = queries
 
-        def queried(clique: Clique) -> Any:
-            queries[clique] = None if query is None else query(clique)
+        def noted(clique: Clique) -> Any:
+            queries[clique] = query(clique)
             return queries[clique]
 
-        selector = make(self, candidates, estimate, queried)
-        told[selector] = [], queries, {}
-        selector.compare(estimate, candidates)
-        return selector
+        return noted
 
-    def compared(self: L1Selector, by: Any, candidates: Sequence[Clique] | None = None) -> None:
-        if self not in told:  # on its way
-            compare(self, by, candidates)
-            return
-        cliques, queries, _ = told[self]
+    def compared(self, selector: Any, candidates: Any, by: Any) -> Any:
+        """Note each estimate, or what a stated score raises."""
+        if isinstance(selector, StatedSelector):
+            return self.scores.compared(selector, candidates, by)
         estimates: dict[Clique, Any] = {}
+        self._told[selector] = list(candidates), estimates
 
-        def estimated(clique: Clique) -> Any:
+        def noted(clique: Clique) -> Any:
             estimates[clique] = np.array(value := by(clique), dtype=np.float64)
             return value
 
-        told[self] = cliques if candidates is None else list(candidates), queries, estimates
-        compare(self, estimated, candidates)
+        return noted
 
-    def noted(method: Callable[..., Any]) -> Callable[..., Any]:
-        def select(self: L1Selector, among: Sequence[int] | None = None, *given: Any, **named: Any) -> Any:
-            cliques, queries, estimates = told[self]
-            every = range(len(cliques))
-            chosen = [cliques[i] for i in (every if among is None else among) if i in every]
-            asked = Asked(chosen, [], [], named.get("weights"), named.get("offsets"))
-            trace.events.append(("asked", asked))
-            try:
-                return method(self, among, *given, **named)
-            finally:
-                asked.queries.extend(queries.get(c) for c in chosen)
-                asked.estimates.extend(estimates.get(c) for c in chosen)
-                trace.events.append(("asked", None))
+    def asked(self, selector: Any, given: tuple[Any, ...], named: dict[str, Any]) -> AbstractContextManager[object]:
+        """Note what a selection compares, for as long as it is under way, and what draws of counts are handed."""
+        if isinstance(selector, CellSelector):
+            self.trace.events.append(("handed", deepcopy((given, named))))
+            return nullcontext()
+        if isinstance(selector, StatedSelector):
+            return self.scores.asked(selector, given, named)
+        return self._selection(selector, given[0] if given else named.get("among"), named)
 
-        return select
-
-    with contextlib.ExitStack() as stack:
-        stack.enter_context(patch.object(PrivateTable, "l1_selector", l1_selector))
-        stack.enter_context(patch.object(L1Selector, "compare", compared))
-        for name in ("select_top", "permute_and_flip", "screen"):
-            stack.enter_context(patch.object(L1Selector, name, noted(getattr(L1Selector, name))))
-        yield
-
-
-def _watched_draws(trace: Trace) -> AbstractContextManager[Any]:
-    """Note what draws of counts are handed."""
-    method = CellSelector.draw
-
-    def draw(self: CellSelector, *given: Any, **named: Any) -> Any:
-        trace.events.append(("handed", deepcopy((given, named))))
-        return method(self, *given, **named)
-
-    return patch.object(CellSelector, "draw", draw)
+    @contextmanager
+    def _selection(self, selector: L1Selector, among: Sequence[int] | None, named: dict[str, Any]) -> Iterator[None]:
+        cliques, estimates = self._told[selector]
+        every = range(len(cliques))
+        chosen = [cliques[i] for i in (every if among is None else among) if i in every]
+        asked = Asked(chosen, [], [], named.get("weights"), named.get("offsets"))
+        self.trace.events.append(("asked", asked))
+        try:
+            yield
+        finally:
+            asked.queries.extend(self._queries[selector].get(c) for c in chosen)
+            asked.estimates.extend(estimates.get(c) for c in chosen)
+            self.trace.events.append(("asked", None))

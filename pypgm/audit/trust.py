@@ -16,15 +16,18 @@ from pypgm.audit.surroundings import as_told
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.errors import BudgetError
+from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
+from pypgm.mrf.stability import Stability
 from pypgm.privacy import ledger as watched
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
-from pypgm.privacy.frank_wolfe import Feature, Node, Regressions
+from pypgm.privacy.laws import Stated
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.queries import Kronecker, Matrix
 
@@ -84,8 +87,8 @@ def _raises(act: Act) -> bool:
 
 
 def _refused() -> dict[str, Act]:
-    data, budget, line = Dataset(_RECORDS, _DOMAIN), Budget(rho=1), Charge("x", "y", "stated", {"rho": 1})
-    ledger, privacy, table = Ledger(budget), Privacy(records_per_person=5), _opened()
+    data, budget, line = Dataset(_RECORDS, _DOMAIN), Budget(rho=1), Charge("x", "y", Stated(rho=1))
+    ledger, privacy, table, sampler = Ledger(budget), Privacy(records_per_person=5), _opened(), Sampler()
     acts: dict[str, Act] = {
         "a subclass of Ledger": lambda: PrivateTable(data, Privacy(), _FreeLedger(Budget(rho=1))),
         "a subclass of Budget": lambda: Ledger(_OtherBudget(rho=1)),
@@ -93,16 +96,18 @@ def _refused() -> dict[str, Act]:
         "a second beginning of a ledger": lambda: ledger.__init__(Budget(rho=9)),  # type: ignore[misc]
         "a second beginning of a ledger, as a report": lambda: LedgerReport.__init__(ledger, Budget(rho=9)),
         "a second beginning of a relation": lambda: privacy.__init__("replace"),  # type: ignore[misc]
-        "a second beginning of a line": lambda: line.__init__("x", "y", "stated", {"rho": 0}),  # type: ignore[misc]
+        "a second beginning of a line": lambda: line.__init__("x", "y", Stated(rho=0)),  # type: ignore[misc]
+        "a second beginning of a law": lambda: line.law.__init__(rho=0),  # type: ignore[misc]
+        "a second beginning of a sampler": lambda: sampler.__init__(7),  # type: ignore[misc]
         "a second beginning of a table": lambda: table.__init__(data, privacy, Ledger(budget)),  # type: ignore[misc]
     }
     numbers: list[Any] = [-1.0, 0.0, float("inf"), float("nan"), "1", True]
     for radius in numbers:
-        acts[f"a radius of {radius!r}"] = partial(table.frank_wolfe, _asked(radius=radius))
+        acts[f"a radius of {radius!r}"] = partial(FrankWolfe, table, _asked(radius=radius))
     for pairs in ((), ((0, 3),), ((1, 1),)):
-        acts[f"the pairs {pairs}"] = partial(table.frank_wolfe, _asked(pairs))
+        acts[f"the pairs {pairs}"] = partial(FrankWolfe, table, _asked(pairs))
     for n_blocks in (0, *numbers[2:]):
-        acts[f"{n_blocks!r} blocks"] = partial(table.stability, lambda _: (), n_blocks)
+        acts[f"{n_blocks!r} blocks"] = partial(Stability, table, lambda _: (), n_blocks)
     return acts
 
 
@@ -136,7 +141,7 @@ def _regressions() -> Found:
     pairs = ((0, 1), (0, 2), (0, 1))
     for kind in (Node, _OneOfMany):
         table = _opened()
-        table.frank_wolfe(_asked(pairs, kind=kind)).solve([1])
+        FrankWolfe(table, _asked(pairs, kind=kind)).solve([1])
         if table.ledger.lines[0].parameters["composed"] != 6:
             yield "trusted object", f"three regressions of one code are charged as one that {kind.__name__} says"
 
@@ -191,7 +196,7 @@ def check_votes() -> Finding:
     found: list[tuple[str, str]] = []
     for name, (vote, meant) in _VOTES.items():
         try:
-            votes = _opened().stability(vote, 3)._votes()
+            votes = Stability(_opened(), vote, 3).votes()
         except BaseException as error:
             found.append(("exception tells", f"a vote that is {name}: {as_told(error)}"))
             continue
@@ -268,13 +273,13 @@ def check_interrupts() -> Finding:
 
 
 def _spend(ledger: Ledger, parts: list[Ledger]) -> None:
-    ledger.charge_stated("x", "y", rho="1/7")
+    ledger.charge("x", "y", Stated(rho="1/7"))
     with ledger.allocate("outer", amount=1) as outer:
         parts.append(outer)
-        outer.charge_stated("x", "y", rho="1/9")
+        outer.charge("x", "y", Stated(rho="1/9"))
         with outer.allocate("inner", amount="1/2") as inner:
             parts.append(inner)
-            inner.charge_stated("x", "y", rho="1/11")
+            inner.charge("x", "y", Stated(rho="1/11"))
 
 
 @contextlib.contextmanager
@@ -310,6 +315,6 @@ def _unsound(ledger: Ledger, parts: list[Ledger]) -> Iterator[str]:
     if ledger.remaining() != 3 - entered:
         yield f"{ledger.remaining()} is said to be left, {3 - entered} is"
     with contextlib.suppress(BudgetError):
-        ledger.charge_stated("the rest", "all", rho=3 - entered)
+        ledger.charge("the rest", "all", Stated(rho=3 - entered))
     if ledger.spent() != 3:
         yield "what is left cannot be spent"

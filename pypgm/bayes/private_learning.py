@@ -33,11 +33,11 @@ from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import estimate
 from pypgm.privacy.arguments import as_budget, gaussian_budget, one_relation
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import NoiseBackend
 from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.queries import Identity, Neighbours
 from pypgm.reconstruction.consistency import consistent

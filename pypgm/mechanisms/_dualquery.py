@@ -12,6 +12,7 @@ from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, check_option
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.laws import Exponential
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.reconstruction.best_records import Optimiser, RecordSearch
@@ -154,7 +155,7 @@ class _Search:
         ledger, left = self.run.table.ledger, self.run.table.ledger.remaining()
         for number in range(1, most):
             epsilon = rate * number * self.run.table.privacy.cell_score_range
-            left -= self.samples * ledger.cost_of_range(epsilon)
+            left -= Exponential(epsilon, 1, self.samples, self.samples).cost(ledger.budget.unit)
             if left < 0:
                 return number
         return most

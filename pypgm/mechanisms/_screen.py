@@ -19,7 +19,7 @@ from pypgm.mechanisms.one_way import Independent, independent, measure_singles
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.numeric import checked_real
-from pypgm.privacy.l1_selector import batches
+from pypgm.privacy.counts import batches
 from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number

@@ -25,11 +25,11 @@ from pypgm.models._estimate import checked_measurements, estimate, estimated
 from pypgm.numeric import checked_threads
 from pypgm.privacy.arguments import as_budget, gaussian_budget, one_relation
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.charged_noise import NoiseBackend
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import NoiseBackend
 from pypgm.queries import Identity, Neighbours
 from pypgm.release import Release
 from pypgm.workloads import Workload, all_k_way

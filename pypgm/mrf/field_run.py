@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.field_release import FieldRelease
+from pypgm.mrf.frank_wolfe import MOST_STEPS, FrankWolfe, Regressions
 from pypgm.numeric import checked_integer
 from pypgm.privacy.arguments import as_budget, one_relation
-from pypgm.privacy.frank_wolfe import MOST_STEPS, Regressions
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import isqrt_down
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
     from pypgm.mrf.regression_plans import Plan
     from pypgm.privacy.budget import Budget
-    from pypgm.privacy.charged_noise import NoiseBackend
     from pypgm.privacy.rational import Number
     from pypgm.privacy.relation import Privacy
+    from pypgm.privacy.sampler import NoiseBackend
     from pypgm.queries import Neighbours
 
 __all__ = ["FieldRun", "default_steps"]
@@ -83,14 +83,14 @@ class FieldRun:
     def learn(self, plan: Plan, steps: int | None) -> FieldRelease:
         """Spend the budget: a hundredth on the total where that is private, equal parts of the rest on all nodes."""
         wanted = None if steps is None else checked_integer("steps", steps, 1)
-        self.table.frank_wolfe(Regressions(plan.features, plan.nodes, plan.radius, wanted or MOST_STEPS))  # as a check
+        FrankWolfe(self.table, Regressions(plan.features, plan.nodes, plan.radius, wanted or MOST_STEPS))  # as a check
         budget = self.table.ledger.remaining()
         measured = [] if self.table.public_total is not None else [self._measured_total(budget * _TOTAL)]
         total = self.table.public_total if not measured else max(0, int(measured[0].values[0]))
         amounts = [self.table.ledger.remaining() / len(plan.nodes) for _ in plan.nodes]
         n_steps = wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)
         asked = Regressions(plan.features, plan.nodes, plan.radius, n_steps)
-        weights = self.table.frank_wolfe(asked).solve(amounts) if plan.nodes else []
+        weights = FrankWolfe(self.table, asked).solve(amounts) if plan.nodes else []
         self.close()
         model = MarkovRandomField(plan.read(weights), float(total or 0))
         return FieldRelease(model, tuple(measured), self.table.ledger, self.name, schema=self.table.schema)

@@ -11,10 +11,10 @@ from pypgm.numeric import checked_integer, checked_real
 if TYPE_CHECKING:
     from pypgm.mrf.field_release import FieldRelease
     from pypgm.privacy.budget import Budget
-    from pypgm.privacy.charged_noise import NoiseBackend
     from pypgm.privacy.private_table import Counts, PrivateTable
     from pypgm.privacy.rational import Number
     from pypgm.privacy.relation import Privacy
+    from pypgm.privacy.sampler import NoiseBackend
     from pypgm.queries import Neighbours
 
 __all__ = ["learn_ising", "learn_pairwise", "learn_t_wise"]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
 from pypgm.mrf.encoding import centred_field
-from pypgm.privacy.frank_wolfe import Feature, Node
+from pypgm.mrf.frank_wolfe import Feature, Node
 
 __all__ = ["Plan", "ising_plan", "pairwise_plan", "t_wise_plan"]
 

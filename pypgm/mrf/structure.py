@@ -14,6 +14,7 @@ from pypgm.mrf.companions import fit_logistic
 from pypgm.mrf.field_run import FieldRun
 from pypgm.mrf.pictures import draw_edges
 from pypgm.mrf.regression_plans import pairwise_plan
+from pypgm.mrf.stability import Stability
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number, isqrt_down
@@ -25,11 +26,11 @@ if TYPE_CHECKING:
 
     from pypgm.data import Dataset
     from pypgm.mrf.field_release import FieldRelease
-    from pypgm.privacy.charged_noise import NoiseBackend
+    from pypgm.mrf.stability import Edges
     from pypgm.privacy.ledger_report import LedgerReport
     from pypgm.privacy.private_table import Counts, PrivateTable
     from pypgm.privacy.relation import Privacy
-    from pypgm.privacy.stability import Edges
+    from pypgm.privacy.sampler import NoiseBackend
     from pypgm.queries import Neighbours
 
 __all__ = ["Structure", "learn_structure"]
@@ -240,7 +241,7 @@ def _stable(run: FieldRun, vote: Callable[[Dataset], Edges], blocks: int | None)
     k = table.privacy.records_per_person
     needed = k + laplace_threshold(2 * k / epsilon, fail / k)
     n_blocks = _BLOCKS_A_THRESHOLD * needed if blocks is None else checked_integer("blocks", blocks, 1)
-    found = table.stability(vote, n_blocks).release(epsilon=epsilon, delta=fail)
+    found = Stability(table, vote, n_blocks).release(epsilon=epsilon, delta=fail)
     run.close()
     names = table.domain.attributes
     edges = None if found.edges is None else {(names[i], names[j]): 1.0 for i, j in found.edges}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,16 +10,16 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.domain import Clique
 from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.access import TableAccess
 from pypgm.privacy.fixed_errors import fixed_errors
+from pypgm.privacy.laws import Exponential
+from pypgm.privacy.observer import observed
 from pypgm.privacy.rational import Number
-from pypgm.privacy.selection import drawable_rate, select_exponential, selection_epsilon
-from pypgm.privacy.selector import Count
+from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.privacy.trusted_query import own_clique
 
 if TYPE_CHECKING:
     from typing import NoReturn, SupportsIndex
-
-    from pypgm.privacy.private_table import PrivateTable
 
 __all__ = ["CellSelector", "Drawn"]
 
@@ -41,21 +40,21 @@ class CellSelector:
     `PrivateTable.cell_selector`.
     """
 
-    __slots__ = ("__count", "__counts", "__weakref__", "_cliques", "_ends", "_table")
+    __slots__ = ("__counts", "__weakref__", "_access", "_cliques", "_ends")
 
-    def __init__(self, table: PrivateTable, cliques: Sequence[Clique], count: Count) -> None:
-        self._table = table
-        self._cliques = [own_clique(table.domain, c) for c in cliques]
-        self._ends = np.cumsum([table.domain.size(c) for c in self._cliques], dtype=np.int64)
+    def __init__(self, access: TableAccess, cliques: Sequence[Clique]) -> None:
+        self._access = access
+        self._cliques = [own_clique(access.domain, c) for c in cliques]
+        self._ends = np.cumsum([access.domain.size(c) for c in self._cliques], dtype=np.int64)
         if not self._cliques:
             raise ValueError("a selection among counts needs at least one clique")
-        self.__count = count
         self.__counts: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def close(self) -> None:
         """Forget the counts, as the table does its records."""
         self.__counts = None
 
+    @observed
     def draw(
         self,
         weight: int,
@@ -93,27 +92,22 @@ class CellSelector:
         ValueError
             If the weight is 0, offsets do not fit or are not finite, or the table is closed.
         """
-        if self._table.closed:
+        if self._access.is_closed():
             raise ValueError("the private table of this selector is closed: its records are gone")
         if type(weight) is not int or not 0 < abs(weight) <= _WEIGHT_LIMIT:
             raise ValueError(f"weight must be an integer that is not 0, at most {_WEIGHT_LIMIT:,}, got {weight!r}")
         count = checked_integer("draws", draws, 1)
         public = self._public(offsets)
         shift = round(weight * min(checked_real("total", total, zero=True), float(_COUNT_LIMIT)))
-        unit = abs(weight) * self._table.privacy.cell_score_range
+        unit = abs(weight) * self._access.privacy.cell_score_range
         rate = drawable_rate(selection_epsilon(rho, epsilon, 8, count) / unit)
-        self._table.ledger.charge_exponential(
-            "select",
-            f"{2 * public.size} counts",
-            epsilon=rate * unit,
-            score_range=unit,
-            repeated=None if count == 1 else (count, count),
-        )
+        law = Exponential(rate * unit, unit) if count == 1 else Exponential(rate * unit, unit, count, count)
+        self._access.ledger.charge("select", f"{2 * public.size} counts", law)
         with fixed_errors:
-            return self._drawn(self._scores(weight, public, shift), rate, count)
+            return self._drawn(self._scores(weight, public, shift), law, count)
 
-    def _drawn(self, scores: NDArray[np.int64], rate: Fraction, count: int) -> list[Drawn]:
-        return [self._place(select_exponential(scores, rate, self._table._words)) for _ in range(count)]
+    def _drawn(self, scores: NDArray[np.int64], law: Exponential, count: int) -> list[Drawn]:
+        return [self._place(law.draw(scores, self._access.sampler)) for _ in range(count)]
 
     def _public(self, offsets: Sequence[ArrayLike]) -> NDArray[np.int64]:
         given = [np.asarray(o, dtype=np.float64).reshape(-1) for o in offsets]
@@ -127,7 +121,7 @@ class CellSelector:
     def _scores(self, weight: int, public: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
         """Return the scores of all cells, then those of their complements; to be called once paid."""
         if self.__counts is None:
-            pairs = [_with_others(counts) for counts in self.__count(self._cliques)]
+            pairs = [_with_others(counts) for counts in self._access.count(self._cliques)]
             self.__counts = np.concatenate([p[0] for p in pairs]), np.concatenate([p[1] for p in pairs])
         inside, outside = self.__counts
         return np.concatenate([weight * inside + public, weight * outside - shift - public])

@@ -10,8 +10,9 @@ from numpy.typing import NDArray
 
 from pypgm.data import Dataset, Schema
 from pypgm.domain import Clique, Domain
+from pypgm.privacy.observer import the_observer
 
-__all__ = ["Counts", "check_counts", "part_of", "schema_of"]
+__all__ = ["Counts", "batches", "check_counts", "part_of", "schema_of"]
 
 
 class Counts(Protocol):
@@ -83,3 +84,16 @@ def schema_of(data: Counts) -> Schema | None:
         return None
     schema.check_domain(data.domain)
     return schema
+
+
+def batches(sizes: Sequence[int]) -> list[tuple[int, int]]:
+    """Return ranges of tables of given sizes that are small enough to be counted together."""
+    most = the_observer().batch_cells
+    ranges: list[tuple[int, int]] = []
+    first, cells = 0, 0
+    for i, size in enumerate(sizes):
+        if cells and cells + size > most:
+            ranges.append((first, i))
+            first, cells = i, 0
+        cells += size
+    return [*ranges, (first, len(sizes))]

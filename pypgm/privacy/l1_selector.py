@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.domain import Clique
+from pypgm.privacy.access import TableAccess
+from pypgm.privacy.observer import the_observer
 from pypgm.privacy.score_weights import GRID_BITS, SCORE_LIMIT
-from pypgm.privacy.selector import Comparison, Count, Selector
+from pypgm.privacy.selector import Comparison, Selector
 from pypgm.privacy.trusted_query import trusted_query
 from pypgm.queries import LinearQuery
 
-if TYPE_CHECKING:
-    from pypgm.privacy.private_table import PrivateTable
-
-__all__ = ["GRID_BITS", "SCORE_LIMIT", "L1Selector", "batches", "l1_distance", "on_grid"]
+__all__ = ["GRID_BITS", "SCORE_LIMIT", "L1Selector", "l1_distance", "on_grid"]
 
 _COUNT_LIMIT = 1 << 44  # of records, below which a score is far below 2^62
-_BATCH_CELLS = 1 << 22  # cells counted in one pass over the records
 
 
 Estimate = Callable[[Clique], ArrayLike]
@@ -37,15 +34,14 @@ class L1Selector(Selector[Estimate]):
 
     def __init__(
         self,
-        table: PrivateTable,
+        access: TableAccess,
         candidates: Sequence[Clique],
         estimate: Estimate,
         query: Callable[[Clique], LinearQuery | None],
-        count: Count,
     ) -> None:
-        self._query = query
+        self._query: Callable[[Clique], LinearQuery | None] = the_observer().queried(self, query)
         self._queries: dict[Clique, LinearQuery | None] = {}
-        super().__init__(table, candidates, estimate, count)
+        super().__init__(access, candidates, estimate)
 
     def compare(self, by: Estimate, candidates: Sequence[Clique] | None = None) -> None:
         """Score by other estimates from now on, those of a new model; cliques are not counted again.
@@ -61,11 +57,11 @@ class L1Selector(Selector[Estimate]):
 
     @property
     def _sensitivity(self) -> int:
-        return self._table.privacy.l1_score_range // 2
+        return self._access.privacy.l1_score_range // 2
 
     @property
     def _score_range(self) -> int:
-        return self._table.privacy.l1_score_range
+        return self._access.privacy.l1_score_range
 
     def _prepare(self, now: Comparison[Estimate]) -> None:
         """Ask for all that is compared with the records, before they are read: what raises here holds no count."""
@@ -76,7 +72,7 @@ class L1Selector(Selector[Estimate]):
                 self._queries.setdefault(clique, self._checked_query(clique))
         queries = [self._queries[clique] for clique in now.candidates]
         sizes = [
-            self._table.domain.size(c) if q is None else q.shape[0]
+            self._access.domain.size(c) if q is None else q.shape[0]
             for c, q in zip(now.candidates, queries, strict=True)
         ]
         now.public = [on_grid(c, now.by(c), size) for c, size in zip(now.candidates, sizes, strict=True)]
@@ -84,7 +80,7 @@ class L1Selector(Selector[Estimate]):
     def _checked_query(self, clique: Clique) -> LinearQuery | None:
         # The range of the scores is that of queries of which one record changes one answer by 1.
         asked = self._query(clique)
-        own = None if asked is None else trusted_query(asked, self._table.domain.size(clique))
+        own = None if asked is None else trusted_query(asked, self._access.domain.size(clique))
         if own is not None and not own.has_unit_columns:
             needed = f"a selection compares cells or sums over groups of cells; clique {clique}"
             raise ValueError(f"{needed} has {asked!r}")
@@ -96,18 +92,6 @@ class L1Selector(Selector[Estimate]):
 
     def _score(self, now: Comparison[Estimate], number: int, kept: NDArray[np.int64]) -> int:
         return l1_distance(kept, now.public[number])
-
-
-def batches(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return ranges of tables of given sizes that are small enough to be counted together."""
-    ranges: list[tuple[int, int]] = []
-    first, cells = 0, 0
-    for i, size in enumerate(sizes):
-        if cells and cells + size > _BATCH_CELLS:
-            ranges.append((first, i))
-            first, cells = i, 0
-        cells += size
-    return [*ranges, (first, len(sizes))]
 
 
 def on_grid(clique: Clique, estimate: ArrayLike, cells: int) -> NDArray[np.int64]:

@@ -9,12 +9,14 @@ from fractions import Fraction
 
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.charge import Charge, NoiseLaw
-from pypgm.privacy.ledger_report import LedgerReport, check_line, short
+from pypgm.privacy.charge import Charge
+from pypgm.privacy.laws import Law
+from pypgm.privacy.ledger_report import LedgerReport, short
+from pypgm.privacy.observer import Observer, the_observer
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["Charge", "Ledger", "LedgerReport", "NoiseLaw"]
+__all__ = ["Charge", "Ledger", "LedgerReport"]
 
 _FORKS: list[int] = []  # one entry for each fork between the first process and this one
 
@@ -26,7 +28,7 @@ class Ledger(LedgerReport):
     """A budget and what was charged to it, in exact rationals.
 
     A mechanism charges before it reads data. A charge that does not fit raises and changes nothing. What a line costs
-    follows from its law and parameters, see `Charge`. Under a pure budget costs are epsilons, and a Gaussian, which has
+    follows from its law, see `pypgm.privacy.laws`. Under a pure budget costs are epsilons, and a Gaussian, which has
     none, is refused. Probabilities of failure add up beside them, against the budget's `reserved_delta`.
 
     There is one of it: copies and pickles are a `LedgerReport`, and a forked child is refused. It is safe to charge
@@ -39,6 +41,8 @@ class Ledger(LedgerReport):
     ----------
     budget : Budget
         The most that can be charged.
+    observer : Observer, optional
+        Who is told of each line before it is entered; by default whoever observes the process, which is nobody.
 
     References
     ----------
@@ -46,16 +50,18 @@ class Ledger(LedgerReport):
 
     Examples
     --------
+    >>> from pypgm.privacy.laws import DiscreteGaussian
     >>> ledger = Ledger(Budget(rho=1))
-    >>> _ = ledger.charge_gaussian("measure", "age", variance=2, squared_sensitivity=1)
+    >>> _ = ledger.charge("measure", "age", DiscreteGaussian(variance=2, squared_sensitivity=1))
     >>> ledger.remaining()
     Fraction(3, 4)
     """
 
-    __slots__ = ("_journal", "_lock", "_name", "_open", "_parent", "_parts", "_process", "_sums")
+    __slots__ = ("_journal", "_lock", "_name", "_observer", "_open", "_parent", "_parts", "_process", "_sums")
 
-    def __init__(self, budget: Budget) -> None:
+    def __init__(self, budget: Budget, observer: Observer | None = None) -> None:
         super().__init__(budget)
+        self._observer = observer
         self._journal: list[dict[Ledger, Charge]] = []  # of the root and all parts: each line, as each of them tells it
         self._parts: tuple[Ledger, ...] = ()  # those that are open, and some that are closed
         self._sums = (0, Fraction(0), Fraction(0))  # entries of the journal, and what the lines among them sum to
@@ -168,9 +174,10 @@ class Ledger(LedgerReport):
 
         Examples
         --------
+        >>> from pypgm.privacy.laws import DiscreteLaplace
         >>> ledger = Ledger(Budget(rho=1))
         >>> with ledger.allocate("totals", fraction="1/2") as part:
-        ...     _ = part.charge_laplace("measure", "()", scale=2, sensitivity=1)
+        ...     _ = part.charge("measure", "()", DiscreteLaplace(scale=2, sensitivity=1))
         >>> ledger.spent(), ledger.remaining()
         (Fraction(1, 8), Fraction(7, 8))
         """
@@ -184,7 +191,8 @@ class Ledger(LedgerReport):
         delta = as_fraction("reserved_delta", reserved_delta)
         unit = self._budget.unit
         part = Ledger(
-            Budget(rho=wanted, reserved_delta=delta) if unit == "rho" else Budget(epsilon=wanted, reserved_delta=delta)
+            Budget(rho=wanted, reserved_delta=delta) if unit == "rho" else Budget(epsilon=wanted, reserved_delta=delta),
+            self._observer,
         )
         self._check_process(f"allocation {name!r}")
         part._parent, part._name, part._lock, part._journal = self, str(name), self._lock, self._journal
@@ -192,6 +200,7 @@ class Ledger(LedgerReport):
         try:
             with self._lock:
                 self._check(f"allocation {name!r}", wanted, delta)
+                (self._observer or the_observer()).allocated(self, part)
                 self._parts = (*(other for other in self._parts if other._open), part)
             return part  # noqa: TRY300 - not in an else: an interrupt here is caught as well
         except BaseException:
@@ -215,102 +224,49 @@ class Ledger(LedgerReport):
         if self._parent is not None:
             self._open = False  # allocations of its own, that an error may have left open, end with it
 
-    def charge_gaussian(
-        self,
-        what: str,
-        on: str,
-        *,
-        variance: Number,
-        squared_sensitivity: Number,
-        largest_change: Number | None = None,
-    ) -> Charge:
-        """Charge discrete Gaussian noise by the variance parameter that will be drawn with.
+    def charge(self, what: str, on: str, law: Law, *, within: str = "") -> Charge:
+        """Charge a step by the law that it will draw from.
 
-        `largest_change` is the most one answer changes, where it is known: what a numerical accountant needs.
+        Parameters
+        ----------
+        what : str
+            What is done: "measure", "select".
+        on : str
+            What it is done to: the clique, or the candidates.
+        law : Law
+            One of `pypgm.privacy.laws`. What a step of one's own costs, `Stated`, the ledger cannot check: its report
+            names that as the caller's claim.
+        within : str
+            Where the line stood in another ledger, "outer / inner"; that goes into the line.
 
-        Raises
-        ------
-        BudgetError
-            If it does not fit.
-        ValueError
-            If the budget is pure.
-        """
-        parameters = {"variance": variance, "squared_sensitivity": squared_sensitivity}
-        parameters |= {} if largest_change is None else {"largest_change": largest_change}
-        return self.charge(Charge(what, on, "discrete Gaussian", parameters, unit=self._budget.unit))
-
-    def charge_laplace(
-        self, what: str, on: str, *, scale: Number, sensitivity: Number, largest_change: Number | None = None
-    ) -> Charge:
-        """Charge discrete Laplace noise by the scale that will be drawn with; otherwise as `charge_gaussian`."""
-        parameters = {"scale": scale, "sensitivity": sensitivity}
-        parameters |= {} if largest_change is None else {"largest_change": largest_change}
-        return self.charge(Charge(what, on, "discrete Laplace", parameters, unit=self._budget.unit))
-
-    def charge_exponential(
-        self, what: str, on: str, *, epsilon: Number, score_range: Number, repeated: tuple[int, int] | None = None
-    ) -> Charge:
-        """Charge an exponential mechanism by the epsilon it will be drawn with; ``BudgetError`` if it does not fit.
-
-        Or many of that epsilon: `repeated` says how many are drawn, and how many compose.
-        """
-        parameters = {"epsilon": epsilon, "score_range": score_range}
-        parameters |= {} if repeated is None else {"draws": repeated[0], "composed": repeated[1]}
-        return self.charge(Charge(what, on, "exponential mechanism", parameters, unit=self._budget.unit))
-
-    def charge_permute_and_flip(self, what: str, on: str, *, epsilon: Number, score_range: Number) -> Charge:
-        """Charge permute-and-flip, whose loss has no range: epsilon, or epsilon^2 / 2; else as `charge_exponential`."""
-        parameters = {"epsilon": epsilon, "score_range": score_range}
-        return self.charge(Charge(what, on, "permute-and-flip", parameters, unit=self._budget.unit))
-
-    def charge_stated(
-        self, what: str, on: str, *, rho: Number | None = None, epsilon: Number | None = None, delta: Number = 0
-    ) -> Charge:
-        """Charge a step of one's own by what its author says of it: that it is rho-zCDP or epsilon-DP, but for delta.
-
-        The ledger cannot check this, and its report names it as the caller's claim.
-
-        Raises
-        ------
-        BudgetError
-            If it does not fit.
-        ValueError
-            If not exactly one of `rho` and `epsilon` is given, one is out of range, or rho meets a pure budget.
-
-        Examples
-        --------
-        >>> ledger = Ledger(Budget(rho=1))
-        >>> ledger.charge_stated("train", "a tree", epsilon=1).cost
-        Fraction(1, 2)
-        """
-        if (rho is None) == (epsilon is None):
-            raise ValueError("a stated charge takes exactly one of rho and epsilon")
-        parameters = {"rho": rho} if rho is not None else {"epsilon": epsilon if epsilon is not None else 0}
-        return self.charge(Charge(what, on, "stated", parameters, unit=self._budget.unit, delta=delta))
-
-    def cost_of_range(self, epsilon: Fraction) -> Fraction:
-        """Return what a step costs whose loss has range epsilon: epsilon, or epsilon^2 / 8 in rho."""
-        return epsilon if self._budget.unit == "epsilon" else epsilon**2 / 8
-
-    def charge(self, line: Charge) -> Charge:
-        """Enter a line, after its cost was computed once more.
+        Returns
+        -------
+        Charge
+            The line.
 
         Raises
         ------
         BudgetError
             If it costs more than is left, or this is a closed part or another process; then nothing is entered.
         ValueError
-            If the line is in another unit than the budget.
+            If the law has no guarantee in the budget's unit.
         TypeError
-            If it is no `Charge`.
+            If it is no law of `pypgm.privacy.laws`.
+
+        Examples
+        --------
+        >>> from pypgm.privacy.laws import Stated
+        >>> ledger = Ledger(Budget(rho=1))
+        >>> ledger.charge("train", "a tree", Stated(epsilon=1)).cost
+        Fraction(1, 2)
         """
-        own = check_line(line, self._budget)
-        what = f"{own.what} on {own.on}"
-        self._check_process(what)
+        line = Charge(what, on, law, unit=self._budget.unit, within=within)
+        named = f"{line.what} on {line.on}"
+        self._check_process(named)
         with self._lock:
-            self._check(what, own.cost, own.delta)
-            self._enter(own)
-        return own
+            self._check(named, line.cost, line.delta)
+            self._enter(line)
+        return line
 
     def _check_process(self, what: str) -> None:
         # Before the lock: a forked child may have inherited it locked.
@@ -333,6 +289,7 @@ class Ledger(LedgerReport):
             )
 
     def _enter(self, line: Charge) -> None:
+        (self._observer or the_observer()).charged(self, line)
         told, ledger, own = {self: line}, self, line
         while ledger._parent is not None:
             own = replace(own, within=f"{ledger._name} / {own.within}" if own.within else ledger._name)

@@ -50,7 +50,8 @@ class LedgerReport(Shown):
 
     Examples
     --------
-    >>> line = Charge("measure", "(age)", "discrete Gaussian", {"variance": 2, "squared_sensitivity": 1})
+    >>> from pypgm.privacy.laws import DiscreteGaussian
+    >>> line = Charge("measure", "(age)", DiscreteGaussian(variance=2, squared_sensitivity=1))
     >>> LedgerReport(Budget(rho=1), [line]).remaining()
     Fraction(3, 4)
     """

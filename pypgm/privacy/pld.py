@@ -13,40 +13,25 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.privacy.budget import Unit
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.privacy.losses import Losses
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_epsilon
 
 __all__ = ["realised_pld_epsilon"]
 
 _ULP = 2.0**-52
-_REACH = 12  # standard deviations of a Gaussian beyond which its mass, below 2 exp(-72), counts as infinite loss
-_MAX_SIGMA = 1 << 20  # wider Gaussians are taken by their rho: summing their pmf would take too long
 _MAX_GRID = 1 << 22
 _MAX_ORDER = 40  # in standard deviations of the sum: beyond, masses near its mean drown in the error bound
 _FINENESS = 64  # grid points a standard deviation of one step's loss
-
-
-@dataclass(frozen=True, slots=True)
-class _Losses:
-    """Atoms of a privacy loss: values, masses (together with the infinite ones at least 1)."""
-
-    values: NDArray[np.float64]
-    masses: NDArray[np.float64]
-    infinite: float = 0.0
-
-    @property
-    def variance(self) -> float:
-        mean = float(self.masses @ self.values)
-        return float(self.masses @ np.square(self.values - mean))
 
 
 def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> float:
@@ -84,10 +69,10 @@ def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> f
     Examples
     --------
     >>> from pypgm import Budget, Ledger
+    >>> from pypgm.privacy.laws import DiscreteGaussian
     >>> ledger = Ledger(Budget(rho=1))
-    >>> noise = {"variance": Fraction(600), "squared_sensitivity": 1, "largest_change": 1}
     >>> for _ in range(20):
-    ...     _ = ledger.charge_gaussian("measure", "a", **noise)
+    ...     _ = ledger.charge("measure", "a", DiscreteGaussian(600, squared_sensitivity=1, largest_change=1))
     >>> round(ledger.realised_epsilon(1e-9), 2), round(realised_pld_epsilon(ledger, 1e-9), 2)
     (1.06, 1.0)
     """
@@ -98,7 +83,7 @@ def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> f
     if not 0 < left < 1:
         raise ValueError(f"delta must lie in (0, 1) and exceed what was charged in delta, got {wanted}")
     plain = ledger.realised_epsilon(wanted)
-    steps, rest = _steps(ledger.lines, pure=ledger.budget.unit == "epsilon")
+    steps, rest = _steps(ledger.lines, ledger.budget.unit)
     if not steps:
         return plain
     epsilon = 0.0
@@ -109,80 +94,20 @@ def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> f
     return min(plain, math.nextafter(epsilon + composed, math.inf) if composed or rest else 0.0)
 
 
-def _steps(lines: Sequence[Charge], *, pure: bool) -> tuple[list[tuple[_Losses, int]], Fraction]:
+def _steps(lines: Sequence[Charge], unit: Unit) -> tuple[list[tuple[Losses, int]], Fraction]:
     """Return losses with how often each occurs, and the rho of the lines that have none."""
-    counted: Counter[tuple[str, Fraction]] = Counter()
+    counted: Counter[tuple[Callable[[Fraction], Losses], Fraction]] = Counter()
     rest = Fraction(0)
     for line in lines:
-        kind, parameter, times = _law(line, pure=pure)
-        if kind == "rho":
-            rest += parameter
-        elif parameter > 0:
-            counted[kind, parameter] += times
-    make = {"gaussian": _gaussian, "range": _bounded_range, "response": _randomized_response}
-    return [(make[kind](parameter), times) for (kind, parameter), times in counted.items()], rest
+        found = line.law.dominating(unit)
+        if found is None:
+            rest += line.cost
+        elif found.parameter > 0 and found.times > 0:
+            counted[found.losses, found.parameter] += found.times
+    return [(losses(parameter), times) for (losses, parameter), times in counted.items()], rest
 
 
-def _law(line: Charge, *, pure: bool) -> tuple[str, Fraction, int]:
-    """Return a dominating law of a line, its parameter and how many independent copies of it the line is.
-
-    A change of n answers by 1 each is n unit changes; fewer are dominated by more. A unit change of discrete Laplace
-    noise of scale b has losses 1 / b and -1 / b alone: it is randomized response.
-    """
-    given = line.parameters
-    unit = given.get("largest_change") == 1
-    if line.noise == "discrete Gaussian" and unit and given["variance"] <= _MAX_SIGMA**2:
-        return "gaussian", given["variance"], int(given["squared_sensitivity"])
-    if line.noise == "discrete Laplace":
-        rate, changes = 1 / given["scale"], int(given["sensitivity"])
-        return ("response", rate, changes) if unit else ("response", rate * changes, 1)
-    if given.get("composed", 1) < given.get("draws", 1):
-        return ("response" if pure else "rho"), line.cost, 1  # a person may change more of them, each by less
-    if "epsilon" in given:
-        copies = int(given.get("composed", 1))
-        return "range" if line.noise == "exponential mechanism" else "response", given["epsilon"], copies
-    return ("response" if pure else "rho"), line.cost, 1
-
-
-def _gaussian(variance: Fraction) -> _Losses:
-    """P is the law around 0 and Q around 1, so the loss at z is (1 - 2 z) / (2 variance)."""
-    s = float(variance)
-    reach = math.ceil(_REACH * math.sqrt(s)) + 1
-    z = np.arange(-reach, reach + 1, dtype=np.float64)
-    weights = np.exp(-np.square(z) / (2 * s))
-    masses = weights / weights.sum() * (1 + 1e-12)
-    return _Losses((1 - 2 * z) / (2 * s), masses, 4 * math.exp(-(_REACH**2) / 2))
-
-
-def _randomized_response(epsilon: Fraction) -> _Losses:
-    """Any epsilon-DP step is dominated by losses epsilon and -epsilon at odds exp(epsilon) to 1."""
-    e = _up(epsilon)
-    higher = 1 / (1 + math.exp(-e))
-    return _Losses(np.array([-e, e]), np.array([(1 - higher) * (1 + 1e-12), higher * (1 + 1e-12)]))
-
-
-def _bounded_range(epsilon: Fraction) -> _Losses:
-    """Return the hull over all pairs of range epsilon: P(loss <= x) = (exp((epsilon + x)/2) - 1) / (exp(epsilon) - 1).
-
-    A pair has losses t and t - epsilon; its delta at x is largest at t = (epsilon + x) / 2, which gives
-    (exp(epsilon / 2) - exp(x / 2))^2 / (exp(epsilon) - 1), the delta of this law. It is cut into cells, the mass of
-    each split between the cell's ends: r / (1 + r) of it goes up, r = exp(width / 2).
-    """
-    e = _up(epsilon)
-    ends = np.linspace(-e, e, 2049)
-    r = math.exp((ends[1] - ends[0]) / 2)
-    cells = np.exp((ends[:-1] - e) / 2) * math.expm1(math.log(r)) / -math.expm1(-e) * (1 + 1e-12)
-    masses = np.zeros(ends.size)
-    masses[:-1] += cells / (1 + r)
-    masses[1:] += cells * (r / (1 + r))
-    return _Losses(ends, masses)
-
-
-def _up(value: Fraction) -> float:
-    return math.nextafter(float(value), math.inf)
-
-
-def _compose(steps: Sequence[tuple[_Losses, int]], delta: float, guess: float) -> float:
+def _compose(steps: Sequence[tuple[Losses, int]], delta: float, guess: float) -> float:
     """Return the least epsilon, found by bisection, at which the bound of the sum's delta is at most `delta`."""
     count = sum(times for _, times in steps)
     width = _grid(steps, count)
@@ -213,14 +138,14 @@ def _compose(steps: Sequence[tuple[_Losses, int]], delta: float, guess: float) -
     return high
 
 
-def _grid(steps: Sequence[tuple[_Losses, int]], count: int) -> float:
+def _grid(steps: Sequence[tuple[Losses, int]], count: int) -> float:
     """Return a grid width, a power of two: losses are its multiples without rounding."""
     variance = sum(times * law.variance for law, times in steps)
     span = sum(times * float(law.values.max() - law.values.min()) for law, times in steps)
     return 2.0 ** math.ceil(math.log2(max(math.sqrt(variance / count) / _FINENESS, span / _MAX_GRID)))
 
 
-def _on_grid(law: _Losses, width: float) -> tuple[int, NDArray[np.float64]]:
+def _on_grid(law: Losses, width: float) -> tuple[int, NDArray[np.float64]]:
     """Return the first multiple of the width, and the masses on the grid from there."""
     values = law.values + 8 * _ULP * (np.abs(law.values) + width)
     cells = np.floor(values / width)
@@ -238,7 +163,7 @@ def _order(laws: Sequence[tuple[tuple[int, NDArray[np.float64]], int]], width: f
     """Return about the order at which the Chernoff bound of delta at `epsilon` is least; any order is valid."""
     variance = 0.0
     for (_, masses), times in laws:
-        variance += times * _Losses(np.arange(masses.size, dtype=np.float64) * width, masses).variance
+        variance += times * Losses(np.arange(masses.size, dtype=np.float64) * width, masses).variance
     deviation = math.sqrt(variance)
     low, high = math.log(1e-4 / deviation), math.log(_MAX_ORDER / deviation)
     for _ in range(60):

@@ -12,11 +12,12 @@ from itertools import repeat
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.privacy.charged_noise import NoiseBackend
+from pypgm.privacy.access import ColumnAccess
 from pypgm.privacy.fixed_errors import unwarned
 from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import NoiseBackend, Sampler
 
 __all__ = ["PrivateColumn", "TableColumn"]
 
@@ -55,6 +56,8 @@ class PrivateColumn(Guarded):
         Whose samplers draw the noise of counts.
     unsafe_seed : int, optional
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
+    sampler : Sampler, optional
+        What draws, in the place of these two: that of another column or table.
 
     Raises
     ------
@@ -80,21 +83,28 @@ class PrivateColumn(Guarded):
         *,
         noise: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
+        sampler: Sampler | None = None,
     ) -> None:
         if not isinstance(values, TableColumn):
             if isinstance(values, str | bytes) or not hasattr(type(values), "__len__"):
                 raise TypeError(f"a column needs a sequence of values, got {type(values).__name__}")
             if getattr(values, "ndim", 1) != 1:
                 raise ValueError("a column needs values of one dimension")
-        super().__init__(privacy, ledger, noise=noise, unsafe_seed=unsafe_seed)
+        own = Sampler(unsafe_seed, n_threads=0, backend=noise) if sampler is None else sampler
+        super().__init__(privacy, ledger, own)
         self.__values = values
 
-    def _check_open(self) -> None:
+    @property
+    def trusted_access(self) -> ColumnAccess:
+        """The values as they are, for the steps of this package, which charge before they look."""
+        return ColumnAccess(self._privacy, self._ledger, self._sampler, self.__check_open, self.__numbers, self.__keys)
+
+    def __check_open(self) -> None:
         """Raise ``ValueError`` where the column is of a table that is closed; to be called before a charge."""
         if isinstance(self.__values, TableColumn):
             self.__values.check_open()
 
-    def _numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    def __numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
         """Return the numbers in rising order, and how many records each of them stands for; to be called once paid."""
         values = self.__values
         if isinstance(values, TableColumn):
@@ -106,7 +116,7 @@ class PrivateColumn(Guarded):
         order = known[np.argsort(numbers[known], kind="stable")]
         return numbers[order], counts[order]
 
-    def _keys(self) -> dict[str | int, int]:
+    def __keys(self) -> dict[str | int, int]:
         """Return how many records have each key, in the order of the keys, numbers first; to be called once paid."""
         given = self.__values
         values: Iterable[object]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -13,23 +13,21 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.html import Shown
+from pypgm.privacy.access import ChargedNoise, TableAccess
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
-from pypgm.privacy.charge import Charge
-from pypgm.privacy.charged_noise import ChargedNoise, NoiseBackend
-from pypgm.privacy.counts import Counts, check_counts, part_of, schema_of
+from pypgm.privacy.counts import Counts, batches, check_counts, part_of, schema_of
 from pypgm.privacy.fixed_errors import fixed_errors
-from pypgm.privacy.frank_wolfe import FrankWolfe, Regressions
 from pypgm.privacy.guarded import Guarded
-from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, batches, on_grid
+from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, on_grid
+from pypgm.privacy.laws import PoissonSample
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn, TableColumn
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import NoiseBackend, Sampler
 from pypgm.privacy.selector import Selector, StatedSelector
-from pypgm.privacy.stability import Edges, Stability
-from pypgm.privacy.subsampling import amplified_epsilon, poisson_sample
 from pypgm.privacy.trusted_query import Trusted, named, own_clique, trusted_many, trusted_on
 from pypgm.queries import LinearQuery, Neighbours, Products
 
@@ -57,6 +55,8 @@ class PrivateTable(Shown, Guarded):
         Whose samplers draw the noise of measurements; OpenDP's need the extra ``[opendp]`` and take no seed.
     unsafe_seed : int, optional
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
+    sampler : Sampler, optional
+        What draws, in the place of `n_threads`, `noise` and `unsafe_seed`: that of another table.
 
     Raises
     ------
@@ -76,13 +76,15 @@ class PrivateTable(Shown, Guarded):
         n_threads: int = 0,
         noise: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
+        sampler: Sampler | None = None,
     ) -> None:
         check_counts(data)
         if data.weights is not None:
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         schema = schema_of(data)
         relation = relation_of(privacy, schema)
-        super().__init__(relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+        own = Sampler(unsafe_seed, n_threads=n_threads, backend=noise) if sampler is None else sampler
+        super().__init__(relation, ledger, own)
         self.__data: Counts | None = data
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
         self._domain, self.schema = data.domain.project(data.domain), schema  # a copy
@@ -129,10 +131,12 @@ class PrivateTable(Shown, Guarded):
         self.__views.add(selector)
         return selector
 
-    def __counted(self, cliques: Sequence[Clique]) -> Iterator[NDArray[np.int64]]:
-        """Yield exact tables, counted in batches."""
-        for first, last in batches([self.domain.size(c) for c in cliques]):
-            yield from self.__records().count(cliques[first:last], self._n_threads)
+    @property
+    def trusted_access(self) -> TableAccess:
+        """The records as they are, for the steps of this package, which charge before they count."""
+        check_open = self.__records
+        own = self._privacy, self._ledger, self._sampler, check_open, self._domain, self.schema, self.__records
+        return TableAccess(*own)
 
     def measure(
         self,
@@ -171,11 +175,13 @@ class PrivateTable(Shown, Guarded):
         """
         attributes, asked, done = trusted_on(self.domain, clique, query)
         self.__records()  # raises where they are gone
-        noise = self._charge_noise(done, "measure", named(attributes), rho=rho, variance=variance, scale=scale)
+        access = self.trusted_access
+        noise = access.charge_noise(done, "measure", named(attributes), rho=rho, variance=variance, scale=scale)
         with fixed_errors:
-            values = noise.add(_answers(done, self.__records().count([attributes], self._n_threads)[0]))
+            values = noise.add(_answers(done, next(access.count([attributes]))))
+        law = noise.law
         mark = self._ledger.not_private
-        return LinearMeasurement(values, attributes, noise.stddev, asked, noise.law, not_private=mark)
+        return LinearMeasurement(values, attributes, law.stddev, asked, law.measured, not_private=mark)
 
     def measure_many(
         self,
@@ -226,16 +232,17 @@ class PrivateTable(Shown, Guarded):
         total = as_fraction("rho", rho)
         unit = total / sum(shares)
         each = [unit * share for share in shares]
+        access = self.trusted_access
         with self._ledger.allocate(f"{len(asked)} cliques", amount=total) as part:
             noises = [
-                self._charge_noise(done, "measure", named(clique), rho=own, ledger=part)
+                access.charge_noise(done, "measure", named(clique), rho=own, ledger=part)
                 for (clique, _, done), own in zip(asked, each, strict=True)
             ]
         with fixed_errors:
             values = self.__noisy(asked, noises)
         mark = self._ledger.not_private
         return [
-            LinearMeasurement(v, clique, noise.stddev, query, noise.law, not_private=mark)
+            LinearMeasurement(v, clique, noise.law.stddev, query, noise.law.measured, not_private=mark)
             for v, noise, (clique, query, _) in zip(values, noises, asked, strict=True)
         ]
 
@@ -243,7 +250,7 @@ class PrivateTable(Shown, Guarded):
         """Count many cliques in batches, answer and add noise."""
         values = []
         for first, last in batches([done.shape[1] for _, _, done in asked]):
-            counted = self.__records().count([clique for clique, _, _ in asked[first:last]], self._n_threads)
+            counted = self.__records().count([clique for clique, _, _ in asked[first:last]], self._sampler.n_threads)
             for i, counts in enumerate(counted, first):
                 values.append(noises[i].add(_answers(asked[i][2], counts)))
         return values
@@ -273,10 +280,8 @@ class PrivateTable(Shown, Guarded):
         """
         (name,) = clique = own_clique(self.domain, (attribute,))
         levels = self.domain.labels.get(name, range(self.domain.size(clique)))
-        values = TableColumn(levels, lambda: self.__records().count([clique], self._n_threads)[0], self.__records)
-        column = PrivateColumn(values, self._privacy, self._ledger, noise=self._noise)
-        column._words = self._words
-        return column
+        values = TableColumn(levels, lambda: next(self.trusted_access.count([clique])), self.__records)
+        return PrivateColumn(values, self._privacy, self._ledger, sampler=self._sampler)
 
     def l1_selector(
         self,
@@ -297,7 +302,7 @@ class PrivateTable(Shown, Guarded):
             Gives what of a candidate's table is compared, every cell by default. Its columns must be unit vectors,
             as those of `Identity` and `Partition` are.
         """
-        return self.__until_closed(L1Selector(self, candidates, estimate, query, self.__counted))
+        return self.__until_closed(L1Selector(self.trusted_access, candidates, estimate, query))
 
     def selector(
         self,
@@ -325,7 +330,7 @@ class PrivateTable(Shown, Guarded):
             fall, twice that by default.
         """
         stated = (sensitivity, 2 * sensitivity if score_range is None else score_range)
-        return self.__until_closed(StatedSelector(self, candidates, score, self.__counted, stated))
+        return self.__until_closed(StatedSelector(self.trusted_access, candidates, score, stated))
 
     def cell_selector(self, cliques: Sequence[Clique]) -> CellSelector:
         """Return a way to select among the counts of all cells of cliques and their complements; reads nothing yet.
@@ -335,15 +340,7 @@ class PrivateTable(Shown, Guarded):
         cliques : sequence of clique
             Chosen without looking at the data.
         """
-        return self.__until_closed(CellSelector(self, cliques, self.__counted))
-
-    def frank_wolfe(self, asked: Regressions) -> FrankWolfe:
-        """Return sparse logistic regressions between attributes, as yet unsolved; reads nothing."""
-        return FrankWolfe(self, asked, self.__records)
-
-    def stability(self, vote: Callable[[Dataset], Edges], n_blocks: int) -> Stability:
-        """Return the votes of blocks of the records for graphs, as yet uncounted; reads nothing."""
-        return Stability(self, vote, n_blocks, self.__records)
+        return self.__until_closed(CellSelector(self.trusted_access, cliques))
 
     def subsample(self, rate: Number, *, epsilon: Number) -> PrivateTable:
         """Charge, then keep every record independently with one probability, behind a pure ledger of its own.
@@ -383,15 +380,13 @@ class PrivateTable(Shown, Guarded):
             raise TypeError("only a Dataset can be sampled")
         chance = as_fraction("rate", rate)
         inner = Ledger(Budget(epsilon=epsilon))
-        used = amplified_epsilon(chance, inner.budget.limit)
-        parameters = {"rate": chance, "inner_epsilon": inner.budget.limit, "epsilon": used}
-        self._ledger.charge(Charge("sample", "records", "Poisson sample", parameters, unit=self._ledger.budget.unit))
+        law = PoissonSample(chance, inner.budget.limit)
+        self._ledger.charge("sample", "records", law)
         if self._ledger.not_private:
             inner.mark_not_private(self._ledger.not_private)
         with fixed_errors:
-            kept = poisson_sample(self.__records(), chance, self._words)
-        sample = PrivateTable(kept, self._privacy, inner, n_threads=self._n_threads, noise=self._noise)
-        sample._words = self._words
+            kept = self.__sampled(law)
+        sample = PrivateTable(kept, self._privacy, inner, sampler=self._sampler)
         self.__views.add(sample)
         return sample
 
@@ -412,10 +407,18 @@ class PrivateTable(Shown, Guarded):
         (('b',), Fraction(1, 2))
         """
         part = part_of(self.__records(), domain)
-        found = PrivateTable(part, self._privacy, self._ledger, n_threads=self._n_threads, noise=self._noise)
-        found._words, found.schema = self._words, self.schema
+        found = PrivateTable(part, self._privacy, self._ledger, sampler=self._sampler)
+        found.schema = self.schema
         self.__views.add(found)
         return found
+
+    def __sampled(self, law: PoissonSample) -> Dataset:
+        """Return the records that stay, in their order."""
+        data = self.__records()
+        if not isinstance(data, Dataset):
+            raise TypeError("only a Dataset can be sampled")
+        kept = law.kept(data.n_records, self._sampler)
+        return Dataset({name: column[kept] for name, column in data.columns.items()}, data.domain, schema=data.schema)
 
 
 def _answers(query: LinearQuery, counts: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -8,11 +8,13 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm.privacy.access import ColumnAccess
 from pypgm.privacy.fixed_errors import fixed_errors
+from pypgm.privacy.laws import Exponential
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.score_weights import SCORE_LIMIT
-from pypgm.privacy.selection import drawable_rate, select_exponential, selection_epsilon
+from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.queries import Identity
 
 __all__ = ["private_bounds", "private_quantiles", "rank_scores"]
@@ -64,21 +66,21 @@ def private_quantiles(
     >>> private_quantiles(column, [0.5], [0, 250, 500, 750], epsilon=1).tolist()
     [500.0]
     """
-    column._check_open()
+    access = column.trusted_access
+    access.check_open()
     points = _points(grid)
     wanted = [_quantile(q) for q in quantiles]
     if not wanted:
         raise ValueError("at least one quantile is needed")
-    count, ledger = len(wanted), column.ledger
+    count, ledger = len(wanted), access.ledger
     share = selection_epsilon(rho, epsilon, 8, count)
-    ranges = [column.privacy.quantile_score_range(q) for q in wanted]
-    rates = [drawable_rate(share / r) for r in ranges]
-    used = [rate * r for rate, r in zip(rates, ranges, strict=True)]
-    with ledger.allocate("quantiles", amount=sum(ledger.cost_of_range(e) for e in used)) as part:
-        for q, r, e in zip(wanted, ranges, used, strict=True):
-            part.charge_exponential("select", f"quantile {q} on {points.size} points", epsilon=e, score_range=r)
+    ranges = [access.privacy.quantile_score_range(q) for q in wanted]
+    laws = [Exponential(drawable_rate(share / r) * r, r) for r in ranges]
+    with ledger.allocate("quantiles", amount=sum(law.cost(ledger.budget.unit) for law in laws)) as part:
+        for q, law in zip(wanted, laws, strict=True):
+            part.charge("select", f"quantile {q} on {points.size} points", law)
     with fixed_errors:
-        found = _drawn(column, points, wanted, rates)
+        found = _drawn(access, points, wanted, laws)
     in_order = np.empty(count)
     in_order[np.argsort(np.array(wanted, dtype=np.float64), kind="stable")] = np.sort(np.array(found))
     return in_order
@@ -129,34 +131,35 @@ def private_bounds(
     >>> low <= -4, 32 <= high
     (True, True)
     """
-    column._check_open()
+    access = column.trusted_access
+    access.check_open()
     points = _points(grid)
     if points.size < 2:
         raise ValueError("a grid for bounds needs two points or more")
     cells = points.size - 1
     # Nulls are a cell of their own, which is not looked at: a record may move between it and any other.
     charged = Identity(cells + 1)
-    noise = column._charge_noise(charged, "bounds", f"{cells} cells", rho=rho, scale=scale, variance=variance)
+    noise = access.charge_noise(charged, "bounds", f"{cells} cells", rho=rho, scale=scale, variance=variance)
     with fixed_errors:
-        noisy = noise.add(_cell_counts(column, points))
-    filled = np.flatnonzero(noisy >= noise.reach(Fraction(1, 1000 * cells)))
+        noisy = noise.add(_cell_counts(access, points))
+    filled = np.flatnonzero(noisy >= noise.law.reach(Fraction(1, 1000 * cells)))
     if filled.size == 0:
         return float(points[0]), float(points[-1])
     return float(points[filled[0]]), float(points[filled[-1] + 1])
 
 
 def _drawn(
-    column: PrivateColumn, points: NDArray[np.float64], wanted: Sequence[Fraction], rates: Sequence[Fraction]
+    access: ColumnAccess, points: NDArray[np.float64], wanted: Sequence[Fraction], laws: Sequence[Exponential]
 ) -> list[float]:
-    numbers, counts = column._numbers()
+    numbers, counts = access.numbers()
     return [
-        points[select_exponential(rank_scores(numbers, counts, q, points), rate, column._words)]
-        for q, rate in zip(wanted, rates, strict=True)
+        points[law.draw(rank_scores(numbers, counts, q, points), access.sampler)]
+        for q, law in zip(wanted, laws, strict=True)
     ]
 
 
-def _cell_counts(column: PrivateColumn, points: NDArray[np.float64]) -> NDArray[np.int64]:
-    numbers, counts = column._numbers()
+def _cell_counts(access: ColumnAccess, points: NDArray[np.float64]) -> NDArray[np.int64]:
+    numbers, counts = access.numbers()
     cells = points.size - 1
     per_cell = np.zeros(cells, dtype=np.int64)
     np.add.at(per_cell, np.clip(np.searchsorted(points, numbers, side="right") - 1, 0, cells - 1), counts)

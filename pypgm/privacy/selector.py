@@ -4,31 +4,30 @@ from __future__ import annotations
 
 import operator
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import TYPE_CHECKING, Generic, NoReturn, SupportsIndex, TypeVar
+from typing import Generic, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.domain import Clique
+from pypgm.domain import Clique, Domain
 from pypgm.numeric import checked_integer
+from pypgm.privacy.access import TableAccess
 from pypgm.privacy.fixed_errors import fixed_errors, unheard
+from pypgm.privacy.laws import Exponential, PermuteAndFlip
+from pypgm.privacy.observer import observed, the_observer
 from pypgm.privacy.rational import Number
+from pypgm.privacy.relation import Privacy
 from pypgm.privacy.score_weights import GRID_BITS, SCREEN_BITS, Weights, fitted
 from pypgm.privacy.screen import Screen
-from pypgm.privacy.selection import drawable_rate, permute_and_flip, select_exponential, select_top, selection_epsilon
+from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.privacy.trusted_query import own_clique
 
-if TYPE_CHECKING:
-    from pypgm.privacy.private_table import PrivateTable
-
-__all__ = ["Comparison", "Count", "Selector", "StatedSelector"]
+__all__ = ["Comparison", "Selector", "StatedSelector"]
 
 By = TypeVar("By")
-Count = Callable[[Sequence[Clique]], Iterator[NDArray[np.int64]]]
-"""Exact tables of cliques, one after the other."""
 
 
 @dataclass(slots=True, eq=False)
@@ -55,7 +54,7 @@ class Comparison(Generic[By]):
     is_asking: bool = False
 
 
-_KEPT_CELLS = 1 << 25  # of counts that a selector keeps: 256 MiB; what is beyond is counted again each time
+_STEPS = 1 << GRID_BITS  # scores are in units of 1 / this
 
 
 class Selector(ABC, Generic[By]):
@@ -69,16 +68,25 @@ class Selector(ABC, Generic[By]):
     alone: a selection whose estimates call `compare`, or that is made while they are asked for, is refused.
     """
 
-    __slots__ = ("__count", "__kept", "__left", "__weakref__", "_now", "_table")
+    __slots__ = ("__kept", "__left", "__weakref__", "_access", "_now")
 
     _now: Comparison[By]
 
-    def __init__(self, table: PrivateTable, candidates: Sequence[Clique], by: By, count: Count) -> None:
-        self._table = table
-        self.__count = count
+    def __init__(self, access: TableAccess, candidates: Sequence[Clique], by: By) -> None:
+        self._access = access
         self.__kept: dict[Clique, NDArray[np.int64]] = {}
-        self.__left = _KEPT_CELLS
+        self.__left = the_observer().kept_cells
         self.compare(by, candidates)
+
+    @property
+    def domain(self) -> Domain:
+        """Attributes and sizes of the table."""
+        return self._access.domain
+
+    @property
+    def privacy(self) -> Privacy:
+        """The neighbour relation of the table."""
+        return self._access.privacy
 
     def compare(self, by: By, candidates: Sequence[Clique] | None = None) -> None:
         """Score by something else from now on: by another model's estimates, or another function.
@@ -92,8 +100,9 @@ class Selector(ABC, Generic[By]):
         candidates : sequence of clique, optional
             Other candidates, chosen without looking at the data; by default those there are.
         """
-        given, domain = self._now.candidates if candidates is None else candidates, self._table.domain
-        self._now = Comparison(by, tuple(own_clique(domain, c) for c in given))
+        given, domain = self._now.candidates if candidates is None else candidates, self._access.domain
+        own = tuple(own_clique(domain, c) for c in given)
+        self._now = Comparison(the_observer().compared(self, given, by), own)
 
     def close(self) -> None:
         """Forget scores and counts, as the table does its records."""
@@ -136,6 +145,7 @@ class Selector(ABC, Generic[By]):
         """
         return self.select_top(among, 1, rho=rho, epsilon=epsilon, weights=weights, offsets=offsets)[0]
 
+    @observed
     def select_top(
         self,
         among: Sequence[int] | None,
@@ -166,19 +176,21 @@ class Selector(ABC, Generic[By]):
         count = checked_integer("count", count)
         if not 1 <= count <= len(chosen):
             raise ValueError(f"a selection takes 1..{len(chosen)} of {len(chosen)} candidates, got {count}")
-        rate, used = self._rate(selection_epsilon(rho, epsilon, 8, count))
+        law = Exponential(self._drawable(selection_epsilon(rho, epsilon, 8, count)), self._score_range)
         self._ask(now)
-        ledger, words = self._table.ledger, self._table._words
+        ledger, sampler = self._access.ledger, self._access.sampler
         if count == 1:
-            ledger.charge_exponential("select", self._on(len(chosen)), epsilon=used, score_range=self._score_range)
+            ledger.charge("select", self._on(len(chosen)), law)
             with fixed_errors:
-                return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]
-        with ledger.allocate(f"top {count}", amount=count * ledger.cost_of_range(used)) as part:
+                return [chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)]]
+        with ledger.allocate(f"top {count}", amount=count * law.cost(ledger.budget.unit)) as part:
             for left in range(len(chosen), len(chosen) - count, -1):
-                part.charge_exponential("select", self._on(left), epsilon=used, score_range=self._score_range)
+                part.charge("select", self._on(left), law)
         with fixed_errors:
-            return [chosen[i] for i in select_top(fitted(self._weighted(now, chosen, weighing)), rate, count, words)]
+            scores = fitted(self._weighted(now, chosen, weighing))
+            return [chosen[i] for i in law.draw_top(scores, count, sampler, steps=_STEPS)]
 
+    @observed
     def permute_and_flip(
         self,
         among: Sequence[int] | None = None,
@@ -194,13 +206,14 @@ class Selector(ABC, Generic[By]):
         pure budget.
         """
         now, chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
-        rate, used = self._rate(selection_epsilon(rho, epsilon, 2))
+        law = PermuteAndFlip(self._drawable(selection_epsilon(rho, epsilon, 2)), self._score_range)
         self._ask(now)
-        on = self._on(len(chosen))
-        self._table.ledger.charge_permute_and_flip("select", on, epsilon=used, score_range=self._score_range)
+        self._access.ledger.charge("select", self._on(len(chosen)), law)
         with fixed_errors:
-            return chosen[permute_and_flip(fitted(self._weighted(now, chosen, weighing)), rate, self._table._words)]
+            scores = fitted(self._weighted(now, chosen, weighing))
+            return chosen[law.draw(scores, self._access.sampler, steps=_STEPS)]
 
+    @observed
     def screen(
         self, among: Sequence[int] | None = None, *, rho: Number, weights: Sequence[Number] | None = None
     ) -> Screen:
@@ -236,10 +249,10 @@ class Selector(ABC, Generic[By]):
         now, chosen, weighing = self._checked(among, weights, None, SCREEN_BITS)
         self._ask(now)
         changes = [self._sensitivity * w for w in weighing.factors]
-        noise = self._table._charge_screen(changes, "screen", self._on(len(chosen)), rho)
+        noise = self._access.charge_screen(changes, "screen", self._on(len(chosen)), rho)
         with fixed_errors:
             values = noise.add(fitted(self._weighted(now, chosen, weighing), screen=True))
-        return Screen(values, noise.stddev * weighing.unit, weighing.unit, self._table.ledger.not_private)
+        return Screen(values, noise.law.stddev * weighing.unit, weighing.unit, self._access.ledger.not_private)
 
     @property
     @abstractmethod
@@ -285,7 +298,7 @@ class Selector(ABC, Generic[By]):
         bits: int,
     ) -> tuple[Comparison[By], list[int], Weights]:
         """Return what is compared and chosen among, in values of our own: nothing given is looked at again."""
-        if self._table.closed:
+        if self._access.is_closed():
             raise ValueError("the private table of this selector is closed: its records are gone")
         now = self._now
         if now.is_asking:
@@ -296,11 +309,10 @@ class Selector(ABC, Generic[By]):
             raise ValueError(f"among needs positions in 0..{most - 1}, got {chosen}")
         return now, chosen, Weights.of(len(chosen), weights, offsets, bits)
 
-    def _rate(self, epsilon: Fraction) -> tuple[Fraction, Fraction]:
-        """Return the rate of the draw and the epsilon it has: the one asked for, or just below it."""
+    def _drawable(self, epsilon: Fraction) -> Fraction:
+        """Return the epsilon of a draw: the one asked for, or just below it."""
         unit = self._score_range << GRID_BITS
-        rate = drawable_rate(epsilon / unit)
-        return rate, rate * unit
+        return drawable_rate(epsilon / unit) * unit
 
     def _weighted(self, now: Comparison[By], chosen: Sequence[int], weighing: Weights) -> list[int]:
         at: dict[Clique, list[int]] = {}  # candidates that have no score yet
@@ -309,7 +321,7 @@ class Selector(ABC, Generic[By]):
                 at.setdefault(now.candidates[i], []).append(i)
         for clique in [c for c in at if c in self.__kept]:
             self.__fill(now, at.pop(clique), self.__kept[clique])
-        for clique, counts in zip(at, self.__count(list(at)), strict=True) if at else ():
+        for clique, counts in zip(at, self._access.count(list(at)), strict=True) if at else ():
             kept = self._reduced(clique, counts)
             self.__fill(now, at[clique], kept)
             if kept.size <= self.__left:
@@ -337,10 +349,9 @@ class StatedSelector(Selector[Callable[[int, NDArray[np.int64]], int]]):
 
     def __init__(
         self,
-        table: PrivateTable,
+        access: TableAccess,
         candidates: Sequence[Clique],
         score: Callable[[int, NDArray[np.int64]], int],
-        count: Count,
         stated: tuple[int, int],
     ) -> None:
         sensitivity, score_range = (operator.index(number) for number in stated)
@@ -348,15 +359,20 @@ class StatedSelector(Selector[Callable[[int, NDArray[np.int64]], int]]):
             needed = "a score needs a sensitivity of at least 1 and a range of one to two times that"
             raise ValueError(f"{needed}, got {sensitivity} and {score_range}")
         self._stated = sensitivity, score_range
-        super().__init__(table, candidates, score, count)
+        super().__init__(access, candidates, score)
+
+    @property
+    def stated(self) -> tuple[int, int]:
+        """The sensitivity and the range that the author of the score states, for one record a person."""
+        return self._stated
 
     @property
     def _sensitivity(self) -> int:
-        return self._stated[0] * self._table.privacy.records_per_person
+        return self._stated[0] * self._access.privacy.records_per_person
 
     @property
     def _score_range(self) -> int:
-        return self._stated[1] * self._table.privacy.records_per_person
+        return self._stated[1] * self._access.privacy.records_per_person
 
     def _on(self, count: int) -> str:
         return f"{count} cliques by a stated score"

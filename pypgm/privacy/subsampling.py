@@ -1,16 +1,14 @@
-"""Samples of the records in which each is kept by a coin of its own, and what that buys."""
+"""What it buys that each record is kept in a sample by a coin of its own."""
 
 from __future__ import annotations
 
 from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 
-from pypgm import _core
-from pypgm.data import Dataset
 from pypgm.privacy.digits import as_decimal, with_own_digits
 from pypgm.privacy.rational import round_up
 
-__all__ = ["amplified_epsilon", "poisson_sample"]
+__all__ = ["amplified_epsilon"]
 
 _RATE_BITS = 48
 _EPSILON_BITS = 62
@@ -40,11 +38,3 @@ def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
     # An argument near 1 keeps fewer digits; 1e-40 covers what is lost down to epsilons of 1e-15.
     upper = inside.ln() * (1 + Decimal("1e-20")) + Decimal("1e-40")
     return min(epsilon, round_up(Fraction(upper.quantize(Decimal("1e-45"), ROUND_CEILING)), _EPSILON_BITS))
-
-
-def poisson_sample(data: object, rate: Fraction, words: _core.SeededWords | None = None) -> Dataset:
-    """Return the records that an exact coin of probability `rate` keeps, each with its own coin, in their order."""
-    if not isinstance(data, Dataset):
-        raise TypeError("only a Dataset can be sampled")
-    kept = _core.flip_coins(data.n_records, rate.numerator, rate.denominator, words).astype(bool)
-    return Dataset({name: column[kept] for name, column in data.columns.items()}, data.domain, schema=data.schema)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from pypgm.privacy.charged_noise import ChargedNoise
+from pypgm.privacy.access import ChargedNoise, ColumnAccess
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.rational import Number, as_fraction
@@ -68,16 +68,17 @@ def sparse_histogram(
     >>> list(sparse_histogram(drinks, delta=1e-9, scale=9))
     ['tea']
     """
-    column._check_open()
+    access = column.trusted_access
+    access.check_open()
     fail = as_fraction("delta", delta)
     if not 0 < fail < 1:
         raise ValueError(f"delta must lie in (0, 1), got {delta}")
-    noise = column._charge_noise(Identity(2), "histogram", "keys", rho=rho, scale=scale, variance=variance, delta=fail)
+    noise = access.charge_noise(Identity(2), "histogram", "keys", rho=rho, scale=scale, variance=variance, delta=fail)
     with fixed_errors:
-        return _released(column, noise)
+        return _released(access, noise)
 
 
-def _released(column: PrivateColumn, noise: ChargedNoise) -> dict[str | int, int]:
-    found = column._keys()
+def _released(access: ColumnAccess, noise: ChargedNoise) -> dict[str | int, int]:
+    found, threshold = access.keys(), noise.law.threshold or 0
     noisy = noise.add(np.array(list(found.values()), dtype=np.int64))
-    return {key: int(count) for key, count in zip(found, noisy, strict=True) if count >= noise.threshold}
+    return {key: int(count) for key, count in zip(found, noisy, strict=True) if count >= threshold}

@@ -52,13 +52,10 @@ crowded_mst, crowded = shaped("mst", CROWDED), shaped("gaussian measurement", CR
 other_backend = shaped("gaussian measurement", SHAPES[:2], noise="opendp")
 other_laplace = shaped("laplace measurement", SHAPES[:2], noise="opendp")
 
-DRAWN = "values = noise.add(_answers(done, self.__records().count([attributes], self._n_threads)[0]))"
-EXACT = (
-    "values = (lambda e: {} if {} else noise.add(e))"
-    "(_answers(done, self.__records().count([attributes], self._n_threads)[0]))"
-)
+DRAWN = "values = noise.add(_answers(done, next(access.count([attributes]))))"
+EXACT = "values = (lambda e: {} if {} else noise.add(e))(_answers(done, next(access.count([attributes]))))"
 
-SELECTED = " " * 16 + "return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]"
+SELECTED = " " * 16 + "return [chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)]]"
 
 MUTANTS = [
     Mutant(
@@ -87,45 +84,43 @@ MUTANTS = [
     ),
     Mutant(
         "a second equal measurement has fresh noise and no charge",
-        NOISE,
-        "    ledger.charge(Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0))",
-        "    line = Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0)\n"
-        "    line in ledger.lines or ledger.charge(line)",
+        "pypgm.privacy.access",
+        "        payer.charge(what, on, law)",
+        "        any((line.on, line.law) == (on, law) for line in payer.lines) or payer.charge(what, on, law)",
         again,
         "uncharged draw",
     ),
     Mutant(
         "every third equal measurement is free",
-        NOISE,
-        "    ledger.charge(Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0))",
-        "    line = Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0)\n"
-        "    ledger.lines.count(line) == 2 or ledger.charge(line)",
+        "pypgm.privacy.access",
+        "        payer.charge(what, on, law)",
+        "        sum((line.on, line.law) == (on, law) for line in payer.lines) == 2 or payer.charge(what, on, law)",
         again,
         "uncharged draw",
     ),
     Mutant(
         "equal quantiles of one call are charged once",
         QUANTILES,
-        "        for q, r, e in zip(wanted, ranges, used, strict=True):",
-        "        for q, r, e in dict.fromkeys(zip(wanted, ranges, used, strict=True)):",
+        "        for q, law in zip(wanted, laws, strict=True):",
+        "        for q, law in dict.fromkeys(zip(wanted, laws, strict=True)):",
         quantiles,
         "uncharged draw",
     ),
     Mutant(
         "quantiles asked for again are free",
         QUANTILES,
-        '    with ledger.allocate("quantiles", amount=sum(ledger.cost_of_range(e) for e in used)) as part:\n'
-        "        for q, r, e in zip(wanted, ranges, used, strict=True):",
-        '    with ledger.allocate("quantiles", amount=sum(ledger.cost_of_range(e) for e in used)) as part:\n'
-        "        for q, r, e in [] if ledger.lines[:-1] else zip(wanted, ranges, used, strict=True):",
+        '    with ledger.allocate("quantiles", amount=sum(law.cost(ledger.budget.unit) for law in laws)) as part:\n'
+        "        for q, law in zip(wanted, laws, strict=True):",
+        '    with ledger.allocate("quantiles", amount=sum(law.cost(ledger.budget.unit) for law in laws)) as part:\n'
+        "        for q, law in [] if ledger.lines[:-1] else zip(wanted, laws, strict=True):",
         quantiles_again,
         "uncharged draw",
     ),
     Mutant(
         "the second selection of a selector is free",
         SELECTOR,
-        "        if count == 1:\n            ledger.charge_exponential(",
-        "        if count == 1:\n            ledger.lines or ledger.charge_exponential(",
+        "        if count == 1:\n            ledger.charge(",
+        "        if count == 1:\n            ledger.lines or ledger.charge(",
         chosen_again,
         "uncharged draw",
     ),
@@ -140,16 +135,16 @@ MUTANTS = [
     Mutant(
         "scores are computed before the charge",
         SELECTOR,
-        "        self._ask(now)\n        ledger, words",
-        "        self._ask(now)\n        self._weighted(now, chosen, weighing)\n        ledger, words",
+        "        self._ask(now)\n        ledger, sampler",
+        "        self._ask(now)\n        self._weighted(now, chosen, weighing)\n        ledger, sampler",
         selected,
         "read before the charge",
     ),
     Mutant(
         "only tables above 64 cells get half the noise",
-        NOISE,
-        "own.add_discrete_gaussian(counts, s, words, n_threads=n_threads)",
-        "own.add_discrete_gaussian(counts, s / (4 if counts.size > 64 else 1), words, n_threads=n_threads)",
+        "pypgm.privacy.laws",
+        "return sampler.gaussian(self.variance)",
+        "return lambda counts: sampler.gaussian(self.variance / (4 if counts.size > 64 else 1))(counts)",
         wide,
         "scale differs from the charge",
     ),
@@ -163,9 +158,9 @@ MUTANTS = [
     ),
     Mutant(
         "only tables above 4,096 cells get noise of one record a person",
-        NOISE,
-        '"squared_sensitivity": Fraction(privacy.squared_l2_sensitivity(query))}',
-        '"squared_sensitivity": Fraction(privacy.squared_l2_sensitivity(query) if query.shape[0] <= 4096 else 1)}',
+        "pypgm.privacy.access",
+        "law = DiscreteGaussian(s, relation.squared_l2_sensitivity(query),",
+        "law = DiscreteGaussian(s, relation.squared_l2_sensitivity(query) if query.shape[0] <= 4096 else 1,",
         widest,
         "lost user bound",
     ),
@@ -219,10 +214,9 @@ MUTANTS = [
     ),
     Mutant(
         "only from the 1,000th answer there is no charge",
-        NOISE,
-        "    ledger.charge(Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0))",
-        "    if len(ledger.lines) < 999:\n"
-        "        ledger.charge(Charge(what, on, law, parameters, unit=ledger.budget.unit, delta=delta or 0))",
+        "pypgm.privacy.access",
+        "        payer.charge(what, on, law)",
+        "        if len(payer.lines) < 999:\n            payer.charge(what, on, law)",
         long_run,
         "uncharged draw",
     ),
@@ -236,9 +230,9 @@ MUTANTS = [
     ),
     Mutant(
         "only above epsilon 4 Laplace noise is halved",
-        NOISE,
-        "own.add_discrete_laplace(counts, b, words, n_threads=n_threads)",
-        "own.add_discrete_laplace(counts, b / (1 + (b < 1)), words, n_threads=n_threads)",
+        "pypgm.privacy.laws",
+        "return sampler.laplace(self.scale)",
+        "return sampler.laplace(self.scale / (1 + (self.scale < 1)))",
         shaped("laplace measurement", WIDEST),
         "scale differs from the charge",
     ),
@@ -298,24 +292,28 @@ MUTANTS = [
     Mutant(
         "permute-and-flip is charged as an exponential mechanism",
         SELECTOR,
-        "        self._table.ledger.charge_permute_and_flip(",
-        "        self._table.ledger.charge_exponential(",
+        'self._access.ledger.charge("select", self._on(len(chosen)), law)\n'
+        "        with fixed_errors:\n"
+        "            scores",
+        'self._access.ledger.charge("select", self._on(len(chosen)), Exponential(law.epsilon, law.score_range))\n'
+        "        with fixed_errors:\n"
+        "            scores",
         flipped,
         "uncharged draw",
     ),
     Mutant(
         "permute-and-flip draws twice as sharply",
         SELECTOR,
-        "return chosen[permute_and_flip(fitted(self._weighted(now, chosen, weighing)), rate, self._table._words)]",
-        "return chosen[permute_and_flip(fitted(self._weighted(now, chosen, weighing)), 2 * rate, self._table._words)]",
+        "return chosen[law.draw(scores, self._access.sampler, steps=_STEPS)]",
+        "return chosen[law.draw(scores, self._access.sampler, steps=_STEPS // 2)]",
         flipped,
         "score sensitivity",
     ),
     Mutant(
         "ranks are of one table for all",
         QUANTILES,
-        "    numbers, counts = column._numbers()\n    return [",
-        "    numbers, counts = private_quantiles.__dict__.setdefault('kept', column._numbers())\n    return [",
+        "    numbers, counts = access.numbers()\n    return [",
+        "    numbers, counts = private_quantiles.__dict__.setdefault('kept', access.numbers())\n    return [",
         quantiles,
         "answer of another table",
     ),
@@ -330,8 +328,8 @@ MUTANTS = [
     Mutant(
         "bounds are of exact counts",
         QUANTILES,
-        "    noisy = noise.add(_cell_counts(column, points))",
-        "    noisy = _cell_counts(column, points)",
+        "    noisy = noise.add(_cell_counts(access, points))",
+        "    noisy = _cell_counts(access, points)",
         bounds,
         "noise from elsewhere",
     ),
@@ -362,8 +360,8 @@ MUTANTS = [
     Mutant(
         "a measurement is released with half its standard deviation",
         TABLE,
-        "        return LinearMeasurement(values, attributes, noise.stddev, asked, noise.law, not_private=mark)",
-        "        return LinearMeasurement(values, attributes, noise.stddev / 2, asked, noise.law, not_private=mark)",
+        "        return LinearMeasurement(values, attributes, law.stddev, asked, law.measured, not_private=mark)",
+        "        return LinearMeasurement(values, attributes, law.stddev / 2, asked, law.measured, not_private=mark)",
         measured,
         "scale differs from the charge",
     ),
@@ -412,9 +410,9 @@ MUTANTS = [
     ),
     Mutant(
         "all noise is drawn from a seed",
-        GUARDED,
-        "        words = unsafe_words(unsafe_seed)\n",
-        "        words = unsafe_words(7 if unsafe_seed is None else unsafe_seed)\n",
+        "pypgm.privacy.sampler",
+        "        words = _unsafe_words(unsafe_seed)\n",
+        "        words = _unsafe_words(7 if unsafe_seed is None else unsafe_seed)\n",
         measured,
         "seeded by default",
     ),
@@ -429,10 +427,13 @@ MUTANTS = [
     Mutant(
         "equal cliques measured together are charged once",
         TABLE,
-        '                self._charge_noise(done, "measure", named(clique), rho=own, ledger=part)\n                for',
+        '                access.charge_noise(done, "measure", named(clique), rho=own, ledger=part)\n'
+        "                for",
         "                kept.get(clique)\n"
-        '                or kept.setdefault(clique, self._charge_noise(done, "measure", "()", rho=own, ledger=part))\n'
-        "                for kept in [{}]\n                for",
+        '                or kept.setdefault(clique, access.charge_noise(done, "measure", "()", rho=own, '
+        "ledger=part))\n"
+        "                for kept in [{}]\n"
+        "                for",
         several,
         "uncharged draw",
     ),
@@ -450,16 +451,16 @@ MUTANTS = [
         "only above epsilon 4 a selection is drawn twice as sharply",
         SELECTOR,
         SELECTED,
-        SELECTED.replace("rate", "rate * (1 + (used > 4))"),
+        SELECTED.replace("_STEPS", "_STEPS // (1 + (law.epsilon > 4))"),
         shaped("pure selection", WIDEST),
         "score sensitivity",
     ),
     Mutant(
         "records are counted before the charge",
         TABLE,
-        '        noise = self._charge_noise(done, "measure", named(attributes), ',
+        '        noise = access.charge_noise(done, "measure", named(attributes), ',
         "        self.__records().count([attributes])\n"
-        '        noise = self._charge_noise(done, "measure", named(attributes), ',
+        '        noise = access.charge_noise(done, "measure", named(attributes), ',
         measured,
         "read before the charge",
     ),

@@ -90,8 +90,10 @@ _PLACES = [
     ),
     (
         "scores are means over the records",
-        "drawn = select_exponential(np.concatenate([own, -own]), rate, self._table._words)",
-        "drawn = select_exponential(np.concatenate([own, -own]), rate * max(1, codes.shape[1]), self._table._words)",
+        "drawn = law.draw(np.concatenate([own, -own]), self._access.sampler)",
+        "drawn = Exponential(law.epsilon * max(1, codes.shape[1]), law.score_range).draw(\n"
+        "                    np.concatenate([own, -own]), self._access.sampler\n"
+        "                )",
         _spins,
         "scale differs from the charge",
     ),
@@ -104,8 +106,8 @@ _PLACES = [
     ),
     (
         "scores are floats",
-        "drawn = select_exponential(np.concatenate([own, -own]), rate",
-        "drawn = select_exponential(np.concatenate([own, -own]) / 1.0, rate",
+        "drawn = law.draw(np.concatenate([own, -own]),",
+        "drawn = law.draw(np.concatenate([own, -own]) / 1.0,",
         _spins,
         "no release",
     ),
@@ -118,15 +120,17 @@ _PLACES = [
     ),
     (
         "a regression is drawn with twice the rate charged",
-        "rates.append(rate)",
-        "rates.append(2 * rate)",
+        "drawn = law.draw(np.concatenate([own, -own]), self._access.sampler)",
+        "drawn = Exponential(2 * law.epsilon, law.score_range).draw(\n"
+        "                    np.concatenate([own, -own]), self._access.sampler\n"
+        "                )",
         _spins,
         "scale differs from the charge",
     ),
     (
         "records are read before the regressions are charged",
-        "        rates = self._charged(",
-        "        self._codes()\n        rates = self._charged(",
+        "        laws = self._charged(",
+        "        self._codes()\n        laws = self._charged(",
         _spins,
         "read before the charge",
     ),
@@ -159,8 +163,8 @@ _RUN = [
 _STABILITY = [
     (
         "the threshold of a stable graph is for twice the delta",
-        "if noisy[best] >= noise.threshold else",
-        "if noisy[best] >= 1 + noise.reach(2 * self._table.ledger.lines[-1].delta) else",
+        "if noisy[best] >= threshold else",
+        "if noisy[best] >= 1 + noise.law.reach(2 * self._access.ledger.lines[-1].delta) else",
         check_stability,
         "threshold",
     ),
@@ -173,15 +177,15 @@ _STABILITY = [
     ),
     (
         "a person is in one block",
-        'votes_of = Privacy("replace", table.privacy.records_per_person)',
+        'votes_of = Privacy("replace", access.privacy.records_per_person)',
         'votes_of = Privacy("replace")',
         check_stability,
         "lost user bound",
     ),
     (
         "votes have the noise of one block more or less",
-        "scale=Fraction(votes_of.l1_sensitivity(Identity(2))) / loss",
-        "scale=Fraction(votes_of.records_per_person) / loss",
+        "scale = Fraction(votes_of.l1_sensitivity(Identity(2))) / loss",
+        "scale = Fraction(votes_of.records_per_person) / loss",
         check_stability,
         "overspent",
     ),
@@ -190,16 +194,16 @@ _STABILITY = [
 _CHARGE = [
     (
         "many draws of a line cost as much as one",
-        'times = parameters.get("composed", Fraction(1))',
-        "times = Fraction(1)",
+        "times = self.composed or 1\n        return times * (",
+        "times = 1\n        return times * (",
         _spins,
         "wrong charge",
     ),
 ]
 
 MUTANTS = [
-    *(Mutant(name, "pypgm.privacy.frank_wolfe", old, new, check, d) for name, old, new, check, d in _PLACES),
-    *(Mutant(name, "pypgm.privacy.stability", old, new, check, d) for name, old, new, check, d in _STABILITY),
-    *(Mutant(name, "pypgm.privacy.charge", old, new, check, d) for name, old, new, check, d in _CHARGE),
+    *(Mutant(name, "pypgm.mrf.frank_wolfe", old, new, check, d) for name, old, new, check, d in _PLACES),
+    *(Mutant(name, "pypgm.mrf.stability", old, new, check, d) for name, old, new, check, d in _STABILITY),
+    *(Mutant(name, "pypgm.privacy.laws", old, new, check, d) for name, old, new, check, d in _CHARGE),
     *(Mutant(name, "pypgm.mrf.field_run", old, new, check, d) for name, old, new, check, d in _RUN),
 ]

@@ -19,7 +19,7 @@ MUTANTS = [
     Mutant(
         "a resumed ledger opens empty",
         RELEASE,
-        "            ledger.charge(replace(line, within=within))",
+        "            ledger.charge(line.what, line.on, line.law, within=within)",
         "            pass",
         kept,
         "ledger sums",

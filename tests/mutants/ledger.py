@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from ledger_races import check_ledger_races
 from mutate import Mutant
 
 from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
@@ -36,7 +37,7 @@ MUTANTS = [
         LEDGER,
         "        self._sums = seen, cost, fails",
         "        self._sums = len(self._journal), cost, fails",
-        check_ledger_threads,
+        check_ledger_races,
         "ledger race",
     ),
     Mutant(
@@ -66,8 +67,8 @@ MUTANTS = [
     Mutant(
         "an equal line is free",
         LEDGER,
-        "            self._check(what, own.cost, own.delta)\n            self._enter(own)",
-        "            self._check(what, own.cost, own.delta)\n            own in self.lines or self._enter(own)",
+        "            self._check(named, line.cost, line.delta)\n            self._enter(line)",
+        "            self._check(named, line.cost, line.delta)\n            line in self.lines or self._enter(line)",
         model,
         "ledger sums",
     ),
@@ -178,8 +179,8 @@ MUTANTS = [
     Mutant(
         "charges are not locked",
         LEDGER,
-        "        with self._lock:\n            self._check(what, own.cost, own.delta)",
-        "        if self._lock:\n            self._check(what, own.cost, own.delta)",
+        "        with self._lock:\n            self._check(named, line.cost",
+        "        if self._lock:\n            self._check(named, line.cost",
         check_ledger_threads,
         "ledger race",
     ),

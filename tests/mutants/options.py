@@ -96,7 +96,7 @@ MUTANTS = [
     ),
     Mutant(
         "scores of regressions change under replace as under add-remove, and forget the records of a person",
-        "pypgm.privacy.frank_wolfe",
+        "pypgm.mrf.frank_wolfe",
         '(2 if privacy.neighbours == "replace" else 1) * privacy.records_per_person',
         "1",
         few["learn_ising"],

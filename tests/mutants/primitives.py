@@ -21,25 +21,26 @@ _PLACES = [
     # name, module of pypgm.privacy, old, new, check, defect
     (
         "rates of denominators above 1000 are doubled",
-        "selection",
-        "return _core.select_exponential(_scores(scores, rate), rate.numerator,",
-        "return _core.select_exponential(_scores(scores, rate), rate.numerator * (1 + (rate.denominator > 1000)),",
+        "sampler",
+        "core.select_exponential(\n            _scores(scores, rate), rate.numerator,",
+        "core.select_exponential(\n"
+        "            _scores(scores, rate), rate.numerator * (1 + (rate.denominator > 1000)),",
         check_parameters,
         "wrong law",
     ),
     (
         "permute-and-flip of more than 100 candidates at twice the rate",
-        "selection",
-        "return _core.permute_and_flip(_scores(scores, rate), rate.numerator,",
-        "return _core.permute_and_flip(_scores(scores, rate), rate.numerator * (1 + (len(scores) > 100)),",
+        "sampler",
+        "core.permute_and_flip(\n            _scores(scores, rate), rate.numerator,",
+        "core.permute_and_flip(\n            _scores(scores, rate), rate.numerator * (1 + (len(scores) > 100)),",
         check_parameters,
         "wrong law",
     ),
     (
         "the best two at the rate of one",
-        "selection",
-        "return _core.select_top(given, rate.numerator,",
-        "return _core.select_top(given, rate.numerator * count,",
+        "sampler",
+        "core.select_top(given, rate.numerator,",
+        "core.select_top(given, rate.numerator * count,",
         check_parameters,
         "wrong law",
     ),
@@ -69,7 +70,7 @@ _PLACES = [
     ),
     (
         "scores are drawn without the last",
-        "selection",
+        "sampler",
         "return np.ascontiguousarray(scores)",
         "return np.ascontiguousarray(scores[:-1])",
         check_parameters,
@@ -77,23 +78,23 @@ _PLACES = [
     ),
     (
         "a variance is halved above 64 counts",
-        "noise",
-        "return _core.add_discrete_gaussian(_counts(counts), variance.numerator,",
-        "return _core.add_discrete_gaussian(_counts(counts), variance.numerator // (1 + (len(counts) > 64)),",
+        "sampler",
+        "_counts(counts), variance.numerator,",
+        "_counts(counts), variance.numerator // (1 + (len(counts) > 64)),",
         check_parameters,
         "wrong law",
     ),
     (
         "a scale above 1000 is a thousand",
-        "noise",
-        "return _core.add_discrete_laplace(_counts(counts), scale.numerator,",
-        "return _core.add_discrete_laplace(_counts(counts), min(scale.numerator, 1000 * scale.denominator),",
+        "sampler",
+        "_counts(counts), scale.numerator,",
+        "_counts(counts), min(scale.numerator, 1000 * scale.denominator),",
         check_parameters,
         "wrong law",
     ),
     (
         "noise falls on counts that are cut off below 0",
-        "noise",
+        "sampler",
         "return np.ascontiguousarray(counts)",
         "return np.ascontiguousarray(counts.clip(0))",
         check_parameters,
@@ -270,8 +271,12 @@ _PLACES = [
     (
         "permute-and-flip is charged by its range",
         "selector",
-        "self._table.ledger.charge_permute_and_flip(",
-        "self._table.ledger.charge_exponential(",
+        'self._access.ledger.charge("select", self._on(len(chosen)), law)\n'
+        "        with fixed_errors:\n"
+        "            scores",
+        'self._access.ledger.charge("select", self._on(len(chosen)), Exponential(law.epsilon, law.score_range))\n'
+        "        with fixed_errors:\n"
+        "            scores",
         asked("permute-and-flip"),
         "uncharged draw",
     ),

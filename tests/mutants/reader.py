@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from ledger_races import check_ledger_races
 from mutate import Mutant
 
 from mutants.answers import TAKEN, follow, several
@@ -13,7 +14,6 @@ from pypgm.audit.columns import check_samples, check_unknown_keys
 from pypgm.audit.command import check_table_errors
 from pypgm.audit.composition import check_composed_loss
 from pypgm.audit.extremes import check_large_entries, check_large_stated
-from pypgm.audit.ledger import check_ledger_threads
 from pypgm.audit.marks import check_marks
 from pypgm.audit.operators import check_sensitivities
 from pypgm.audit.refusals import check_refusals
@@ -52,23 +52,23 @@ _PLACES = [
         "a measurement is marked for a seed alone",
         "private_table",
         MARK,
-        MARK.replace("self._ledger.not_private", '"" if self._words is None else self._ledger.not_private'),
+        MARK.replace("self._ledger.not_private", '"" if not self._sampler.not_private else self._ledger.not_private'),
         check_marks,
         "mark lost",
     ),
     (
         "a screen is not marked",
         "selector",
-        "weighing.unit, self._table.ledger.not_private)",
+        "weighing.unit, self._access.ledger.not_private)",
         "weighing.unit)",
         check_marks,
         "mark lost",
     ),
     (
         "seed 0 is not declared",
-        "guarded",
-        "        if words is not None:\n            ledger.mark",
-        "        if unsafe_seed:\n            ledger.mark",
+        "sampler",
+        'if words is not None else ""',
+        'if unsafe_seed else ""',
         check_marks,
         "seed not declared",
     ),
@@ -114,25 +114,25 @@ _PLACES = [
     ),
     (
         "the largest change of a screen is that of its first score",
-        "charged_noise",
-        "largest_change=max(changes))",
-        "largest_change=changes[0])",
+        "access",
+        "squared, max(changes))",
+        "squared, changes[0])",
         screen,
         "sensitivity",
     ),
     (
         "a screen by a stated score forgets the records of a person",
         "selector",
-        "return self._stated[0] * self._table.privacy.records_per_person",
+        "return self._stated[0] * self._access.privacy.records_per_person",
         "return self._stated[0]",
         stated,
         "lost user bound",
     ),
     (
         "a squared sensitivity of a screen wraps around",
-        "charged_noise",
-        "squared = Fraction(sum(c * c for c in changes))",
-        "squared = Fraction(int(np.square(np.array(changes, dtype=np.int64)).sum()))",
+        "access",
+        "squared = sum(c * c for c in changes)",
+        "squared = int(np.square(np.array(changes, dtype=np.int64)).sum())",
         check_large_stated,
         "sensitivity",
     ),
@@ -166,22 +166,22 @@ _PLACES = [
         "ledger",
         "part._parent, part._name, part._lock, part._journal = self, str(name), self._lock, self._journal",
         "part._parent, part._name, part._journal = self, str(name), self._journal",
-        check_ledger_threads,
+        check_ledger_races,
         "ledger race",
     ),
     (
         "the threshold of a stored line is for one record a person",
-        "charge",
-        'if parameters["threshold"] < k + needed:',
-        'if parameters["threshold"] < needed:',
+        "laws",
+        "elif threshold < k + self.reach(fails / k):",
+        "elif threshold < self.reach(fails / k):",
         check_unknown_keys,
         "unchecked import",
     ),
     (
         "a change that is not known is taken for 1",
-        "pld",
-        'unit = given.get("largest_change") == 1',
-        'unit = given.get("largest_change", 1) == 1',
+        "laws",
+        "if self.largest_change != 1:\n",
+        "if (self.largest_change or 1) != 1:\n",
         composed,
         "accounting",
     ),
@@ -204,17 +204,15 @@ _PLACES = [
     (
         "noise of many measurements is kept by clique",
         "private_table",
-        """            noises = [
-                self._charge_noise(done, "measure", named(clique), rho=own, ledger=part)
-                for (clique, _, done), own in zip(asked, each, strict=True)
-            ]
-""",
-        """            by_clique = {
-                clique: self._charge_noise(done, "measure", named(clique), rho=own, ledger=part)
-                for (clique, _, done), own in zip(asked, each, strict=True)
-            }
-            noises = [by_clique[clique] for clique, _, _ in asked]
-""",
+        "            noises = [\n"
+        '                access.charge_noise(done, "measure", named(clique), rho=own, ledger=part)\n'
+        "                for (clique, _, done), own in zip(asked, each, strict=True)\n"
+        "            ]\n",
+        "            by_clique = {\n"
+        '                clique: access.charge_noise(done, "measure", named(clique), rho=own, ledger=part)\n'
+        "                for (clique, _, done), own in zip(asked, each, strict=True)\n"
+        "            }\n"
+        "            noises = [by_clique[clique] for clique, _, _ in asked]\n",
         several,
         "scale differs from the charge",
     ),
@@ -223,7 +221,7 @@ _PLACES = [
         "private_table",
         MARK,
         "        if not attributes and values[0] < 0:\n"
-        "            own = self.__records().count([attributes], self._n_threads)[0]\n"
+        "            own = next(access.count([attributes]))\n"
         "            values = noise.add(_answers(done, own))\n" + MARK,
         total,
         "uncharged draw",
@@ -250,17 +248,17 @@ _PLACES = [
     (
         "two samples of a table are of the same records",
         "private_table",
-        "poisson_sample(self.__records(), chance, self._words)",
-        'vars(poisson_sample).setdefault("kept", {}).setdefault(\n'
-        "                (self._ledger, chance), poisson_sample(self.__records(), chance, self._words)\n            )",
+        "            kept = self.__sampled(law)",
+        '            kept = vars(_answers).setdefault("kept", {}).setdefault((self._ledger, chance), '
+        "self.__sampled(law))",
         check_samples,
         "answer of another table",
     ),
     (
         "the coin of a sample has 16 bits",
-        "subsampling",
-        "data.n_records, rate.numerator, rate.denominator, words",
-        "data.n_records, -(-rate.numerator * 65536 // rate.denominator), 65536, words",
+        "sampler",
+        "count, probability.numerator, probability.denominator, self.__words",
+        "count, -(-probability.numerator * 65536 // probability.denominator), 65536, self.__words",
         check_samples,
         "scale differs from the charge",
     ),

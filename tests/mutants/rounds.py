@@ -206,8 +206,8 @@ MUTANTS = [
     Mutant(
         "draws among counts are charged as if records counted once, whatever their weight",
         CELLS,
-        "unit = abs(weight) * self._table.privacy.cell_score_range",
-        "unit = self._table.privacy.cell_score_range",
+        "unit = abs(weight) * self._access.privacy.cell_score_range",
+        "unit = self._access.privacy.cell_score_range",
         drawn_queries,
         "score sensitivity",
     ),
@@ -222,8 +222,8 @@ MUTANTS = [
     Mutant(
         "many draws among counts are charged as one",
         CELLS,
-        "repeated=None if count == 1 else (count, count),",
-        "repeated=None,",
+        "law = Exponential(rate * unit, unit) if count == 1 else Exponential(rate * unit, unit, count, count)",
+        "law = Exponential(rate * unit, unit)",
         drawn_queries,
         "uncharged draw",
     ),

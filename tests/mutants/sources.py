@@ -7,7 +7,7 @@ from mutate import Mutant
 from pypgm.audit.randomness import check_open_table, check_seeds, check_source
 from pypgm.audit.subjects import MECHANISMS
 
-TABLE, NOISE, MST = "pypgm.privacy.private_table", "pypgm.privacy.noise", "pypgm.mechanisms._mst"
+TABLE, NOISE, MST = "pypgm.privacy.private_table", "pypgm.privacy.sampler", "pypgm.mechanisms._mst"
 GUARDED, SELECTION, RELEASE = "pypgm.privacy.guarded", "pypgm.privacy.selection", "pypgm.release"
 
 
@@ -39,18 +39,19 @@ MUTANTS = [
     source("a generator is made of one that was passed", "np.__dict__['random'].default_rng(seed)"),
     source("a release draws", "from numpy.random import default_rng", RELEASE, "    return _of_archive(read_file("),
     source("a mechanism draws", "import secrets", MST, "    run.close()\n"),
+    source("a mechanism draws with the core", "None and _core.flip_coins(1, 1, 2)", MST, "    run.close()\n"),
     Mutant(
         "noise is drawn from a fixed seed",
-        GUARDED,
-        "        words = unsafe_words(unsafe_seed)\n",
-        "        words = unsafe_words(1)\n        unsafe_seed = None\n",
+        "pypgm.privacy.sampler",
+        "        words = _unsafe_words(unsafe_seed)\n",
+        "        words = _unsafe_words(1)\n        unsafe_seed = None\n",
         seeds,
         "seeded by default",
     ),
     Mutant(
         "a seeded run is not marked",
         GUARDED,
-        '            ledger.mark_not_private("noise drawn from a seed")',
+        "            ledger.mark_not_private(sampler.not_private)",
         "            pass",
         seeds,
         "seed not declared",
@@ -65,7 +66,7 @@ MUTANTS = [
     ),
     Mutant(
         "a generator is taken for a seed",
-        NOISE,
+        "pypgm.privacy.sampler",
         "    if isinstance(seed, bool | np.timedelta64) or not isinstance(seed, int | np.integer):\n",
         "    seed = seed.integers(9) if isinstance(seed, np.random.Generator) else seed\n"
         "    if isinstance(seed, bool):\n",

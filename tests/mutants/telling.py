@@ -35,7 +35,7 @@ def follow(name):
 
 whole, measured, selected = follow("mst"), follow("gaussian measurement"), follow("selection")
 
-SELECTED = " " * 16 + "return [chosen[select_exponential(fitted(self._weighted(now, chosen, weighing)), rate, words)]]"
+SELECTED = " " * 16 + "return [chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)]]"
 ROWS = "(sum(1 for _ in open(arguments.table)) - 1)"
 READ_ALL = "    mechanism_run = _prepared(arguments, schema)\n"
 
@@ -209,10 +209,10 @@ MUTANTS = [
     Mutant(
         "an overdraw says how many records there are",
         TABLE,
-        '        noise = self._charge_noise(done, "measure", named(attributes), '
-        "rho=rho, variance=variance, scale=scale)\n",
+        '        noise = access.charge_noise(done, "measure", named(attributes), rho=rho, variance=variance, '
+        "scale=scale)\n",
         "        try:\n"
-        '            noise = self._charge_noise(done, "measure", "", rho=rho, variance=variance, scale=scale)\n'
+        '            noise = access.charge_noise(done, "measure", "", rho=rho, variance=variance, scale=scale)\n'
         "        except ValueError as error:\n"
         "            raise type(error)(f'{error}: {self.__records().count([()])[0]}') from None\n",
         check_refusals,
@@ -230,10 +230,12 @@ MUTANTS = [
     Mutant(
         "wrong estimates are found after the charge",
         SELECTOR,
-        "        self._ask(now)\n        ledger, words = self._table.ledger, self._table._words\n"
+        "        self._ask(now)\n"
+        "        ledger, sampler = self._access.ledger, self._access.sampler\n"
         "        if count == 1:\n",
-        "        ledger, words = self._table.ledger, self._table._words\n"
-        "        if count == 1:\n            ledger.charge_exponential('', '', epsilon=used, score_range=1)\n"
+        "        ledger, sampler = self._access.ledger, self._access.sampler\n"
+        "        if count == 1:\n"
+        "            ledger.charge('', '', Exponential(law.epsilon, 1))\n"
         "            self._ask(now)\n",
         check_refusals,
         "charged for nothing",
@@ -249,15 +251,15 @@ MUTANTS = [
     Mutant(
         "a selector survives its table",
         SELECTOR,
-        "        if self._table.closed:\n",
-        "        if self._table is None:\n",
+        "        if self._access.is_closed():\n",
+        "        if self._access is None:\n",
         check_refusals,
         "charged for nothing",
     ),
     Mutant(
         "a quantile of a closed table is charged",
         QUANTILES,
-        "    column._check_open()\n    points = _points(grid)\n    wanted",
+        "    access.check_open()\n    points = _points(grid)\n    wanted",
         "    points = _points(grid)\n    wanted",
         check_refusals,
         "charged for nothing",
@@ -280,9 +282,9 @@ MUTANTS = [
     ),
     Mutant(
         "a seed is dropped where OpenDP draws",
-        "pypgm.privacy.charged_noise",
-        "        if words is not None:\n            raise",
-        "        if words is None and backend is None:\n            raise",
+        "pypgm.privacy.sampler",
+        '        if backend == "opendp" and words is not None:\n',
+        "        if False:\n",
         check_refusals,
         "not refused",
     ),

@@ -50,7 +50,7 @@ _PLACES = [
     ),
     (
         "a radius may be anything",
-        "frank_wolfe",
+        "mrf.frank_wolfe",
         'checked_real("radius", asked.radius)',
         "float(asked.radius)",
         check_trust,
@@ -58,7 +58,7 @@ _PLACES = [
     ),
     (
         "codes of a pair may be anything",
-        "frank_wolfe",
+        "mrf.frank_wolfe",
         "    if own >= most:",
         "    if False:",
         check_trust,
@@ -66,7 +66,7 @@ _PLACES = [
     ),
     (
         "a node says how many of its regressions compose",
-        "frank_wolfe",
+        "mrf.frank_wolfe",
         "return Node(attribute, pairs, candidates)",
         "return given",
         check_trust,
@@ -90,7 +90,7 @@ _PLACES = [
     ),
     (
         "votes are counted as they come",
-        "stability",
+        "mrf.stability",
         "unheard(lambda: _as_graph(self._vote(block)), ())",
         "unheard(lambda: self._vote(block), ())",
         check_votes,
@@ -98,7 +98,7 @@ _PLACES = [
     ),
     (
         "equal votes are of whoever came first",
-        "stability",
+        "mrf.stability",
         "((int(operator.index(i)), int(operator.index(j))) for i, j in vote)",
         "((i, j) for i, j in vote)",
         check_votes,
@@ -186,4 +186,7 @@ _PLACES = [
     ),
 ]
 
-MUTANTS = [Mutant(name, f"pypgm.privacy.{module}", old, new, check, d) for name, module, old, new, check, d in _PLACES]
+MUTANTS = [
+    Mutant(name, f"pypgm.{home if '.' in home else f'privacy.{home}'}", old, new, check, d)
+    for name, home, old, new, check, d in _PLACES
+]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
@@ -16,11 +16,11 @@ from pypgm import _core
 from pypgm.data import Dataset
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.fixed_errors import fixed_errors
+from pypgm.privacy.laws import Exponential
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down
-from pypgm.privacy.selection import drawable_rate, select_exponential
+from pypgm.privacy.selection import drawable_rate
 
 if TYPE_CHECKING:
-    from pypgm.privacy.counts import Counts
     from pypgm.privacy.private_table import PrivateTable
 
 __all__ = ["Feature", "FrankWolfe", "Node", "Regressions"]
@@ -94,7 +94,7 @@ class Regressions:
 
 
 class FrankWolfe:
-    r"""Private Frank-Wolfe over an L1 ball for sums of logistic losses; made by `PrivateTable.frank_wolfe`.
+    r"""Private Frank-Wolfe over an L1 ball for sums of logistic losses; on the records of a private table.
 
     Weights start at 0; step t = 1, 2, … moves them by 2 / (t + 2) of the way to a vertex of the ball, one of the
     directions :math:`\pm` feature, so that after t steps they are :math:`2 \lambda v / ((t + 1)(t + 2))` with
@@ -115,15 +115,15 @@ class FrankWolfe:
     Learning Markov Random Fields".
     """
 
-    def __init__(self, table: PrivateTable, asked: Regressions, records: Callable[[], Counts]) -> None:
-        own = _copied(asked, table.domain.shape)
-        if max(table.domain.shape, default=0) > MOST_CODES:
-            raise ValueError(f"Frank-Wolfe takes up to {MOST_CODES} values an attribute, got {table.domain!r}")
-        if not isinstance(records(), Dataset):
+    def __init__(self, table: PrivateTable, asked: Regressions) -> None:
+        access = table.trusted_access
+        own = _copied(asked, access.domain.shape)
+        if max(access.domain.shape, default=0) > MOST_CODES:
+            raise ValueError(f"Frank-Wolfe takes up to {MOST_CODES} values an attribute, got {access.domain!r}")
+        if not isinstance(access.records(), Dataset):
             raise TypeError("Frank-Wolfe steps need the records of a Dataset, a table of counts is not enough")
-        self._table = table
+        self._access = access
         self._asked = own
-        self._records = records
         positions = np.arange(-_core.LOGISTIC_BINS, _core.LOGISTIC_BINS + 1) / _core.LOGISTIC_BINS
         with np.errstate(over="ignore"):  # of a radius beyond 709: a response of 0
             self._responses = np.rint(_RESPONSE / (1 + np.exp(-own.radius * positions))).astype(np.int16)
@@ -132,7 +132,7 @@ class FrankWolfe:
     @property
     def score_range(self) -> int:
         """Length of an interval that holds the changes of all scores of a regression between neighbours."""
-        privacy = self._table.privacy
+        privacy = self._access.privacy
         records = (2 if privacy.neighbours == "replace" else 1) * privacy.records_per_person
         return 2 * int(self._responses.max()) * records
 
@@ -156,52 +156,45 @@ class FrankWolfe:
         ValueError
             If the amounts are not one of each node, or one is too small to draw with.
         """
-        self._records()  # raises where they are gone
-        rates = self._charged([as_fraction("an amount", amount) for amount in amounts])
+        self._access.check_open()
+        laws = self._charged([as_fraction("an amount", amount) for amount in amounts])
         with fixed_errors:
-            return self._solved(rates)
+            return self._solved(laws)
 
-    def _solved(self, rates: Sequence[Fraction]) -> list[NDArray[np.float64]]:
+    def _solved(self, laws: Sequence[Exponential]) -> list[NDArray[np.float64]]:
         codes = self._codes()
-        tasks = [(node, pair, rate) for node, rate in zip(self._asked.nodes, rates, strict=True) for pair in node.pairs]
+        tasks = [(node, pair, law) for node, law in zip(self._asked.nodes, laws, strict=True) for pair in node.pairs]
         at_once = max(1, 2 * len(codes))  # margins of so many regressions take no more than eight times the records
         found = [self._learned(codes, tasks[i : i + at_once]) for i in range(0, len(tasks), at_once)]
         ends = np.cumsum([len(node.pairs) for node in self._asked.nodes])
         return np.split(np.concatenate(found), ends[:-1]) if found else []
 
-    def _charged(self, amounts: Sequence[Fraction]) -> list[Fraction]:
-        """Charge each node's steps in one line; return the rates to draw with."""
-        ledger, nodes, steps, unit = self._table.ledger, self._asked.nodes, self._asked.steps, self.score_range
+    def _charged(self, amounts: Sequence[Fraction]) -> list[Exponential]:
+        """Charge each node's steps in one line; return the laws to draw from."""
+        ledger, nodes, steps, unit = self._access.ledger, self._asked.nodes, self._asked.steps, self.score_range
         if len(amounts) != len(nodes) or min(amounts, default=1) <= 0:
             raise ValueError(f"{len(nodes)} nodes need an amount above 0 each, got {len(amounts)}")
         if not nodes:
             return []
-        names, drawn, rates = self._table.domain.attributes, [], []
+        names, laws = self._access.domain.attributes, []
         for node, amount in zip(nodes, amounts, strict=True):
             composed = node.composed * steps
             pure = ledger.budget.unit == "epsilon"
             epsilon = amount / composed if pure else isqrt_down(8 * amount / composed, _EPSILON_BITS)
-            drawn.append((drawable_rate(epsilon / unit), composed))
+            laws.append(Exponential(drawable_rate(epsilon / unit) * unit, unit, len(node.pairs) * steps, composed))
         with ledger.allocate("Frank-Wolfe", amount=sum(amounts, Fraction(0))) as part:
-            for node, (rate, composed) in zip(nodes, drawn, strict=True):
-                part.charge_exponential(
-                    "regress",
-                    f"({names[node.attribute]})",
-                    epsilon=rate * unit,
-                    score_range=unit,
-                    repeated=(len(node.pairs) * steps, composed),
-                )
-                rates.append(rate)
-        return rates
+            for node, law in zip(nodes, laws, strict=True):
+                part.charge("regress", f"({names[node.attribute]})", law)
+        return laws
 
     def _codes(self) -> NDArray[np.uint8]:
         """Return the records, a row an attribute."""
-        records = self._records()
+        records = self._access.records()
         columns = records.columns if isinstance(records, Dataset) else {}
-        return np.stack([np.asarray(columns[name], dtype=np.uint8) for name in self._table.domain])
+        return np.stack([np.asarray(columns[name], dtype=np.uint8) for name in self._access.domain])
 
     def _learned(
-        self, codes: NDArray[np.uint8], tasks: Sequence[tuple[Node, tuple[int, int], Fraction]]
+        self, codes: NDArray[np.uint8], tasks: Sequence[tuple[Node, tuple[int, int], Exponential]]
     ) -> NDArray[np.float64]:
         """Take all steps of some regressions side by side; return their weights."""
         asked, n = self._asked, len(tasks)
@@ -214,10 +207,10 @@ class FrankWolfe:
         for t in range(1, asked.steps + 1):
             # Margins z of step t stand for radius * 2 z / (t (t + 1)); none has been made before the first.
             scale = 0 if t == 1 else (2 * _core.LOGISTIC_BINS << 32) // (t * (t + 1))
-            scores = sums.step(chosen, amounts, scale, self._table._n_threads)
-            for i, (_, _, rate) in enumerate(tasks):
+            scores = sums.step(chosen, amounts, scale, self._access.sampler.n_threads)
+            for i, (_, _, law) in enumerate(tasks):
                 own = scores[i, candidates[i]]
-                drawn = select_exponential(np.concatenate([own, -own]), rate, self._table._words)
+                drawn = law.draw(np.concatenate([own, -own]), self._access.sampler)
                 chosen[i] = candidates[i][drawn % len(own)]
                 amounts[i] = t + 1 if drawn < len(own) else -(t + 1)
             weights[np.arange(n), chosen] += amounts

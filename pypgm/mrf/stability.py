@@ -13,20 +13,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm import _core
 from pypgm.data import Dataset
 from pypgm.numeric import checked_integer
-from pypgm.privacy.charged_noise import ChargedNoise, charge_noise
+from pypgm.privacy.access import ChargedNoise
 from pypgm.privacy.fixed_errors import fixed_errors, unheard
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity
 
 if TYPE_CHECKING:
-    from pypgm.privacy.counts import Counts
     from pypgm.privacy.private_table import PrivateTable
+    from pypgm.privacy.sampler import Sampler
 
-__all__ = ["Agreement", "Edges", "Stability"]
+__all__ = ["Agreement", "Edges", "Stability", "blocks_of"]
 
 Edges = tuple[tuple[int, int], ...]
 """A graph: pairs of positions, ascending, each once and in order."""
@@ -54,7 +53,7 @@ class Agreement:
 
 
 class Stability:
-    r"""Votes of blocks of the records for graphs; made by `PrivateTable.stability`.
+    r"""Votes of blocks of the records for graphs; on the records of a private table.
 
     Every record gets a block by itself, uniformly, from the secure source. Given all assignments, a person with k
     records, added, removed or replaced, changes at most k blocks, and each of them moves one vote from a graph to
@@ -72,18 +71,16 @@ class Stability:
     Smith 2013, "Differentially Private Feature Selection via Stability Arguments".
     """
 
-    def __init__(
-        self, table: PrivateTable, vote: Callable[[Dataset], Edges], n_blocks: int, records: Callable[[], Counts]
-    ) -> None:
-        if not isinstance(records(), Dataset):
+    def __init__(self, table: PrivateTable, vote: Callable[[Dataset], Edges], n_blocks: int) -> None:
+        access = table.trusted_access
+        if not isinstance(access.records(), Dataset):
             raise TypeError("blocks need the records of a Dataset, a table of counts is not enough")
         own = checked_integer("the number of blocks", n_blocks)
         if not 1 <= own <= MOST_BLOCKS:
             raise ValueError(f"stability needs at least one block and at most {MOST_BLOCKS}, got {own}")
-        self._table = table
+        self._access = access
         self._vote = vote
         self._n_blocks = own
-        self._records = records
 
     def release(self, *, epsilon: Number, delta: Number) -> Agreement:
         """Charge, let every block vote, add noise.
@@ -100,38 +97,30 @@ class Stability:
         ValueError
             If epsilon is not above 0, or delta not between 0 and 1.
         """
-        table, loss, fails = self._table, as_fraction("epsilon", epsilon), as_fraction("delta", delta)
+        access, loss, fails = self._access, as_fraction("epsilon", epsilon), as_fraction("delta", delta)
         if loss <= 0 or not 0 < fails < 1:
             raise ValueError(f"stability needs an epsilon above 0 and a delta between 0 and 1, got {loss} and {fails}")
-        votes_of = Privacy("replace", table.privacy.records_per_person)
-        self._records()  # raises where they are gone
-        noise = charge_noise(
-            table.ledger,
-            votes_of,
-            Identity(2),
-            "stability",
-            f"graphs of {self._n_blocks} blocks",
-            scale=Fraction(votes_of.l1_sensitivity(Identity(2))) / loss,
-            variance=None,
-            delta=fails,
-            words=table._words,
-            backend=table._noise,
-        )
+        votes_of = Privacy("replace", access.privacy.records_per_person)
+        access.check_open()
+        scale = Fraction(votes_of.l1_sensitivity(Identity(2))) / loss
+        on = f"graphs of {self._n_blocks} blocks"
+        noise = access.charge_noise(Identity(2), "stability", on, scale=scale, delta=fails, privacy=votes_of)
         with fixed_errors:
             return self._agreement(noise)
 
     def _agreement(self, noise: ChargedNoise) -> Agreement:
-        votes = Counter(self._votes())
+        votes = Counter(self.votes())
         graphs = sorted(votes)
         noisy = noise.add(np.array([votes[graph] for graph in graphs], dtype=np.int64))
-        best = int(np.argmax(noisy))
-        return Agreement(graphs[best] if noisy[best] >= noise.threshold else None, noise.threshold, noise.parameter)
+        best, threshold, scale = int(np.argmax(noisy)), noise.law.threshold or 0, noise.law.parameters["scale"]
+        return Agreement(graphs[best] if noisy[best] >= threshold else None, threshold, scale)
 
-    def _votes(self) -> list[Edges]:
-        records = self._records()
+    def votes(self) -> list[Edges]:
+        """Return the exact vote of each block; to be called once paid."""
+        records = self._access.records()
         columns = records.columns if isinstance(records, Dataset) else {}
-        blocks = _blocks(records.n_records, self._n_blocks, self._table._words)
-        of_block = partial(Dataset, domain=records.domain, schema=self._table.schema)
+        blocks = blocks_of(records.n_records, self._n_blocks, self._access.sampler)
+        of_block = partial(Dataset, domain=records.domain, schema=self._access.schema)
         return [
             self._voted(of_block({name: column[blocks == b] for name, column in columns.items()}))
             for b in range(self._n_blocks)
@@ -148,7 +137,7 @@ def _as_graph(vote: Iterable[tuple[int, int]]) -> Edges:
     return tuple(sorted({(min(pair), max(pair)) for pair in pairs if min(pair) >= 0}))
 
 
-def _blocks(n_records: int, n_blocks: int, words: _core.SeededWords | None) -> NDArray[np.int64]:
+def blocks_of(n_records: int, n_blocks: int, sampler: Sampler) -> NDArray[np.int64]:
     """Return a block for each record, independent and uniform: exact coins split blocks in halves."""
     found = np.zeros(n_records, dtype=np.int64)
 
@@ -157,7 +146,7 @@ def _blocks(n_records: int, n_blocks: int, words: _core.SeededWords | None) -> N
             found[of] = first
             return
         left = count // 2
-        coins = _core.flip_coins(of.size, left, count, words).astype(bool)
+        coins = sampler.coins(of.size, Fraction(left, count))
         split(of[coins], first, left)
         split(of[~coins], first + left, count - left)
 

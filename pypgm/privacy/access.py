@@ -1,0 +1,187 @@
+"""How selectors and learners reach records, ledger and randomness: each of them charges before it counts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data import Schema
+from pypgm.domain import Clique, Domain
+from pypgm.privacy.counts import Counts, batches
+from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Noise
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import Adder, Sampler
+from pypgm.queries import LinearQuery
+
+__all__ = ["Access", "ChargedNoise", "ColumnAccess", "TableAccess"]
+
+
+@dataclass(frozen=True, slots=True)
+class ChargedNoise:
+    """Noise whose cost stands in a ledger.
+
+    Attributes
+    ----------
+    law : DiscreteGaussian or DiscreteLaplace
+        What was charged.
+    add : callable
+        Draws of exactly that: takes int64 counts and returns new ones with noise.
+    """
+
+    law: Noise
+    add: Adder
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Access:
+    """What a step needs to charge and to draw; for the code of this package alone, which is trusted to charge first.
+
+    Attributes
+    ----------
+    privacy : Privacy
+        The neighbour relation.
+    ledger : Ledger
+        Where steps are charged.
+    sampler : Sampler
+        What they draw with.
+    check_open : callable
+        Raises ``ValueError`` where the records are gone; to be called before a charge.
+    """
+
+    privacy: Privacy
+    ledger: Ledger
+    sampler: Sampler
+    check_open: Callable[[], object]
+
+    def charge_noise(
+        self,
+        query: LinearQuery,
+        what: str,
+        on: str,
+        *,
+        rho: Number | None = None,
+        variance: Number | None = None,
+        scale: Number | None = None,
+        delta: Number | None = None,
+        ledger: Ledger | None = None,
+        privacy: Privacy | None = None,
+    ) -> ChargedNoise:
+        """Charge noise on the answers to a query by exactly one of its cost in rho, its variance and its Laplace scale.
+
+        With a `delta`, the noise is for a histogram of unknown keys and comes with its threshold. It is charged to a
+        part of the ledger, and for another relation, where these are given.
+
+        Raises
+        ------
+        BudgetError
+            If the charge does not fit.
+        ValueError
+            If not exactly one parameter is given, it is out of range, or the noise is too small for its standard
+            deviation to be a float above 0.
+        ImportError
+            If what draws the noise is not installed.
+        """
+        if sum(given is not None for given in (rho, variance, scale)) != 1:
+            raise ValueError(f"noise on {on} takes exactly one of rho, variance and scale")
+        relation = self.privacy if privacy is None else privacy
+        if rho is not None:
+            variance = _variance_of(rho, relation.squared_l2_sensitivity(query))
+        law: Noise
+        if scale is not None:
+            b = self.sampler.drawable_scale(as_fraction("scale", scale))
+            law = DiscreteLaplace(b, relation.l1_sensitivity(query), relation.largest_change(query))
+        else:
+            s = self.sampler.drawable_variance(as_fraction("variance", 0 if variance is None else variance))
+            law = DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))
+        if not law.stddev > 0:
+            raise ValueError(f"noise on {on} of stddev {law.stddev:.3g} is none in floating point; use more")
+        if delta is not None:
+            fails, k = as_fraction("delta", delta), relation.records_per_person
+            law = replace(law, threshold=k + law.reach(fails / k), records_per_person=k, delta=fails)
+        noise, payer = ChargedNoise(law, law.adder(self.sampler)), self.ledger if ledger is None else ledger
+        payer.charge(what, on, law)
+        return noise
+
+    def charge_screen(self, changes: Sequence[int], what: str, on: str, rho: Number) -> ChargedNoise:
+        """Charge discrete Gaussian noise on integers, of which neighbours change each by at most what `changes` says.
+
+        All of them may change at once: the squared L2 sensitivity is the sum of squares.
+
+        Raises
+        ------
+        BudgetError
+            If the charge does not fit.
+        ValueError
+            If rho is not above 0, the noise is beyond what can be drawn, or the budget is pure.
+        ImportError
+            If what draws the noise is not installed.
+        """
+        squared = sum(c * c for c in changes)
+        law = DiscreteGaussian(self.sampler.drawable_variance(_variance_of(rho, squared)), squared, max(changes))
+        noise = ChargedNoise(law, law.adder(self.sampler))
+        self.ledger.charge(what, on, law)
+        return noise
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class TableAccess(Access):
+    """What a step needs of a private table, its exact counts included.
+
+    Attributes
+    ----------
+    domain : Domain
+        Attributes and sizes.
+    schema : Schema, optional
+        That of the records.
+    records : callable
+        Gives the records; raises ``ValueError`` where they are gone.
+    """
+
+    domain: Domain
+    schema: Schema | None
+    records: Callable[[], Counts]
+
+    def is_closed(self) -> bool:
+        """Return whether the records are gone."""
+        try:
+            self.check_open()
+        except ValueError:
+            return True
+        return False
+
+    def count(self, cliques: Sequence[Clique]) -> Iterator[NDArray[np.int64]]:
+        """Yield exact tables of cliques, counted in batches; to be called once paid."""
+        for first, last in batches([self.domain.size(c) for c in cliques]):
+            yield from self.records().count(cliques[first:last], self.sampler.n_threads)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnAccess(Access):
+    """What a step needs of a private column, its exact values included.
+
+    Attributes
+    ----------
+    numbers : callable
+        Gives the numbers in rising order, and how many records each of them stands for; to be called once paid.
+    keys : callable
+        Gives how many records have each key, in the order of the keys, numbers first; to be called once paid.
+    """
+
+    numbers: Callable[[], tuple[NDArray[np.float64], NDArray[np.int64]]]
+    keys: Callable[[], dict[str | int, int]]
+
+
+def _variance_of(rho: Number, squared_sensitivity: int) -> Fraction:
+    """Return the variance that costs so much."""
+    exact = as_fraction("rho", rho)
+    if exact <= 0:
+        raise ValueError(f"rho must be more than 0, got {rho}")
+    if squared_sensitivity == 0:
+        raise ValueError("no record changes this answer, so rho gives no variance; pass variance")
+    return squared_sensitivity / (2 * exact)

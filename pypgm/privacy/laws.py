@@ -1,0 +1,618 @@
+"""The laws that releases are drawn from: what each costs and loses, how far it reaches, and where that is proven.
+
+A law is a value: its parameters, exactly as drawn with, and all that follows from them. A line of a ledger holds one.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import MISSING, dataclass, fields
+from fractions import Fraction
+from typing import ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.privacy.budget import Unit, check_new
+from pypgm.privacy.losses import MAX_SIGMA, Dominating, gaussian_losses, range_losses, response_losses
+from pypgm.privacy.noise import laplace_stddev
+from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.sampler import Adder, Sampler
+from pypgm.privacy.subsampling import amplified_epsilon
+from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
+
+__all__ = [
+    "LAWS",
+    "DiscreteGaussian",
+    "DiscreteLaplace",
+    "Exponential",
+    "Law",
+    "Noise",
+    "PermuteAndFlip",
+    "PoissonSample",
+    "Stated",
+    "law_of",
+    "own_law",
+]
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Law(ABC):
+    """What a step draws from, with its parameters: the base of all laws.
+
+    Attributes
+    ----------
+    name : str
+        In reports and files.
+    guarantee : str
+        What holds of a step that draws so.
+    proof : str
+        The heading of docs/privacy.md under which that is proven, as an anchor.
+    """
+
+    name: ClassVar[str]
+    guarantee: ClassVar[str]
+    proof: ClassVar[str]
+
+    @abstractmethod
+    def cost(self, unit: Unit) -> Fraction:
+        """Return what a step costs in the unit of a budget; ``ValueError`` where it has no guarantee in that."""
+
+    def dominating(self, unit: Unit) -> Dominating | None:
+        """Return what dominates the losses of a step, for numerical composition; None where its rho alone is known."""
+        return _pure_losses(self.cost(unit)) if unit == "epsilon" else None
+
+    @property
+    def parameters(self) -> dict[str, Fraction]:
+        """What a file keeps of the law beside its name and delta."""
+        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "delta"}
+        return {name: Fraction(value) for name, value in given.items() if value is not None}
+
+    @property
+    def delta(self) -> Fraction:
+        """The probability that a step fails to protect, charged beside its cost."""
+        return Fraction(0)
+
+    def _set(self, **values: object) -> None:
+        check_new(self, next(iter(values)))
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return law_of, (self.name, self.parameters, self.delta)
+
+
+class Noise(Law):
+    """Integer noise on counts."""
+
+    __slots__ = ()
+
+    measured: ClassVar[Literal["gaussian", "laplace"]]  # what measurements call it
+
+    largest_change: int | None
+    threshold: int | None
+    records_per_person: int | None
+    delta: Fraction
+
+    @property
+    @abstractmethod
+    def stddev(self) -> float:
+        """Standard deviation, in counts."""
+
+    @abstractmethod
+    def adder(self, sampler: Sampler) -> Adder:
+        """Return what adds the noise to int64 counts; ``ImportError`` if what draws it is not installed."""
+
+    @abstractmethod
+    def reach(self, probability: Fraction) -> int:
+        """Return a count that the noise alone reaches with at most this probability."""
+
+    def _with_threshold(self, given: tuple[Number | None, ...], delta: Number) -> None:
+        """Set what only some charges have, and check that a threshold keeps its delta."""
+        names = "largest_change", "threshold", "records_per_person"
+        least = True, False, False
+        values = [None if v is None else _whole(n, v, zero=z) for n, v, z in zip(names, given, least, strict=True)]
+        change, threshold, k = values
+        fails = _failure(delta)
+        if (threshold is None) != (k is None) or (threshold is not None and change is None):
+            raise ValueError(f"{self.name} with a threshold needs the parameters {sorted(names)}")
+        self._set(**dict(zip(names, values, strict=True)), delta=fails)
+        if threshold is None or k is None:
+            if fails:
+                raise ValueError(f"{self.name} does not fail; a delta is charged with a threshold or a stated step")
+        elif fails == 0:
+            raise ValueError("a threshold fails with a probability: its delta must be more than 0")
+        # Of k records that one person brings to keys of their own, at most k keys reach it, each with delta / k.
+        elif threshold < k + self.reach(fails / k):
+            raise ValueError(f"a threshold of {threshold} fails with more than delta {fails}")
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteGaussian(Noise):
+    """Integer noise with P(z) proportional to exp(-z^2 / (2 variance)).
+
+    Parameters
+    ----------
+    variance : number
+        The parameter sigma^2 that is drawn with, more than 0.
+    squared_sensitivity : number
+        The square of the most that the answers change in the L2 norm; an integer.
+    largest_change : number, optional
+        The most that one answer changes, where it is known: what numerical composition needs.
+    threshold, records_per_person, delta : number, optional
+        Of a histogram of unknown keys: a key that one person alone has is released from the threshold on, which happens
+        with probability `delta` at most.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range or not finite, or the threshold does not keep its delta.
+    TypeError
+        If one is no number.
+
+    References
+    ----------
+    Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy".
+
+    Examples
+    --------
+    >>> DiscreteGaussian(variance=2, squared_sensitivity=1).cost("rho")
+    Fraction(1, 4)
+    """
+
+    name: ClassVar[str] = "discrete Gaussian"
+    measured: ClassVar[Literal["gaussian", "laplace"]] = "gaussian"
+    guarantee: ClassVar[str] = (
+        "integer answers whose squared L2 change is at most D are (D / (2 variance))-zCDP with this noise on each"
+    )
+    proof: ClassVar[str] = "discrete-gaussian"
+
+    variance: Fraction
+    squared_sensitivity: int
+    largest_change: int | None = None
+    threshold: int | None = None
+    records_per_person: int | None = None
+    delta: Fraction = Fraction(0)
+
+    def __init__(
+        self,
+        variance: Number,
+        squared_sensitivity: Number,
+        largest_change: Number | None = None,
+        *,
+        threshold: Number | None = None,
+        records_per_person: Number | None = None,
+        delta: Number = 0,
+    ) -> None:
+        squared = _whole("squared_sensitivity", squared_sensitivity, zero=True)
+        self._set(variance=_amount("variance", variance), squared_sensitivity=squared)
+        self._with_threshold((largest_change, threshold, records_per_person), delta)
+
+    @property
+    def stddev(self) -> float:
+        """Standard deviation, in counts; at most this."""
+        return math.sqrt(self.variance)
+
+    def adder(self, sampler: Sampler) -> Adder:
+        """Return what adds the noise to int64 counts."""
+        return sampler.gaussian(self.variance)
+
+    def reach(self, probability: Fraction) -> int:
+        """Return a count that the noise alone reaches with at most this probability."""
+        return gaussian_threshold(self.variance, probability)
+
+    def cost(self, unit: Unit) -> Fraction:
+        """Return D / (2 variance); ``ValueError`` in epsilon."""
+        if unit == "epsilon":
+            raise _no_pure_guarantee("Gaussian noise")
+        return self.squared_sensitivity / (2 * self.variance)
+
+    def dominating(self, unit: Unit) -> Dominating | None:
+        """Return the law itself, as often as answers change, if each changes by 1 and its atoms are few enough."""
+        del unit
+        if self.largest_change != 1 or self.variance > MAX_SIGMA**2:
+            return None
+        return Dominating(gaussian_losses, self.variance, self.squared_sensitivity)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class DiscreteLaplace(Noise):
+    """Integer noise with P(z) proportional to exp(-abs(z) / scale).
+
+    Parameters
+    ----------
+    scale : number
+        More than 0.
+    sensitivity : number
+        The most that the answers change in the L1 norm; an integer.
+    largest_change, threshold, records_per_person, delta : number, optional
+        As for `DiscreteGaussian`.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range or not finite, or the threshold does not keep its delta.
+    TypeError
+        If one is no number.
+
+    Examples
+    --------
+    >>> DiscreteLaplace(scale=2, sensitivity=1).cost("epsilon"), DiscreteLaplace(scale=2, sensitivity=1).cost("rho")
+    (Fraction(1, 2), Fraction(1, 8))
+    """
+
+    name: ClassVar[str] = "discrete Laplace"
+    measured: ClassVar[Literal["gaussian", "laplace"]] = "laplace"
+    guarantee: ClassVar[str] = "integer answers whose L1 change is at most D are (D / scale)-DP with this noise on each"
+    proof: ClassVar[str] = "discrete-laplace"
+
+    scale: Fraction
+    sensitivity: int
+    largest_change: int | None = None
+    threshold: int | None = None
+    records_per_person: int | None = None
+    delta: Fraction = Fraction(0)
+
+    def __init__(
+        self,
+        scale: Number,
+        sensitivity: Number,
+        largest_change: Number | None = None,
+        *,
+        threshold: Number | None = None,
+        records_per_person: Number | None = None,
+        delta: Number = 0,
+    ) -> None:
+        self._set(scale=_amount("scale", scale), sensitivity=_whole("sensitivity", sensitivity, zero=True))
+        self._with_threshold((largest_change, threshold, records_per_person), delta)
+
+    @property
+    def stddev(self) -> float:
+        """Standard deviation, in counts."""
+        return laplace_stddev(self.scale)
+
+    def adder(self, sampler: Sampler) -> Adder:
+        """Return what adds the noise to int64 counts."""
+        return sampler.laplace(self.scale)
+
+    def reach(self, probability: Fraction) -> int:
+        """Return a count that the noise alone reaches with at most this probability."""
+        return laplace_threshold(self.scale, probability)
+
+    def cost(self, unit: Unit) -> Fraction:
+        """Return D / scale, in rho half its square."""
+        return _pure_cost(self.sensitivity / self.scale, unit)
+
+    def dominating(self, unit: Unit) -> Dominating | None:
+        """Return randomized response: a unit change has losses 1 / scale and -1 / scale alone, n of them n of these."""
+        del unit
+        if self.largest_change != 1:
+            return _pure_losses(self.sensitivity / self.scale)
+        return Dominating(response_losses, 1 / self.scale, self.sensitivity)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Exponential(Law):
+    """One of some candidates with P(r) proportional to exp(epsilon score_r / score_range), once or many times.
+
+    Parameters
+    ----------
+    epsilon : number
+        More than 0.
+    score_range : number
+        Length of an interval that holds the changes of all scores; an integer above 0.
+    draws, composed : number, optional
+        Of a line for many draws: how many there are, and how many of them a person changes by the full range at most.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range or not finite, or one of `draws` and `composed` is missing.
+    TypeError
+        If one is no number.
+
+    References
+    ----------
+    McSherry and Talwar 2007; Cesar and Rogers 2021, "Bounding, Concentrating, and Truncating" (range).
+
+    Examples
+    --------
+    >>> Exponential(epsilon="1/2", score_range=2).cost("rho")
+    Fraction(1, 32)
+    """
+
+    name: ClassVar[str] = "exponential mechanism"
+    guarantee: ClassVar[str] = (
+        "a draw among scores whose changes lie in an interval of length score_range is epsilon-DP and, as its loss has "
+        "range epsilon, (epsilon^2 / 8)-zCDP"
+    )
+    proof: ClassVar[str] = "exponential-mechanism"
+
+    epsilon: Fraction
+    score_range: int
+    draws: int | None = None
+    composed: int | None = None
+
+    def __init__(
+        self, epsilon: Number, score_range: Number, draws: Number | None = None, composed: Number | None = None
+    ) -> None:
+        given = {"draws": draws, "composed": composed}
+        own = {name: None if value is None else _whole(name, value) for name, value in given.items()}
+        if (own["draws"] is None) != (own["composed"] is None):
+            raise ValueError(f"{self.name} of many draws needs the parameters {sorted(own)}")
+        if (own["composed"] or 0) > (own["draws"] or 0):
+            raise ValueError(f"{composed} draws of a charge cannot compose, there are {draws}")
+        self._set(epsilon=_amount("epsilon", epsilon), score_range=_whole("score_range", score_range), **own)
+
+    def draw(self, scores: NDArray[np.int64], sampler: Sampler, *, steps: int = 1) -> int:
+        """Return the index of one of the candidates, whose scores are in units of 1 / steps."""
+        return sampler.select(scores, self.epsilon / (self.score_range * steps))
+
+    def draw_top(self, scores: NDArray[np.int64], count: int, sampler: Sampler, *, steps: int = 1) -> list[int]:
+        """Return the indices of so many different candidates, one draw after the other."""
+        return sampler.select_top(scores, self.epsilon / (self.score_range * steps), count)
+
+    def cost(self, unit: Unit) -> Fraction:
+        """Return epsilon, in rho an eighth of its square, as often as draws compose."""
+        times = self.composed or 1
+        return times * (self.epsilon if unit == "epsilon" else self.epsilon**2 / 8)
+
+    def dominating(self, unit: Unit) -> Dominating | None:
+        """Return the hull of all losses of range epsilon; None of draws that a person may change more of, each less."""
+        times = self.composed or 1
+        if times < (self.draws or 1):
+            return Law.dominating(self, unit)
+        return Dominating(range_losses, self.epsilon, times)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class PermuteAndFlip(Law):
+    """The first candidate, in uniformly random order, that passes a coin of exp(-epsilon gap / score_range).
+
+    Parameters
+    ----------
+    epsilon, score_range : number
+        As for `Exponential`.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range or not finite.
+    TypeError
+        If one is no number.
+
+    References
+    ----------
+    McKenna and Sheldon 2020, "Permute-and-Flip: A new mechanism for differentially private selection".
+
+    Examples
+    --------
+    >>> PermuteAndFlip(epsilon="1/2", score_range=2).cost("rho")
+    Fraction(1, 8)
+    """
+
+    name: ClassVar[str] = "permute-and-flip"
+    guarantee: ClassVar[str] = (
+        "a draw among scores whose changes lie in an interval of length score_range is epsilon-DP; its loss has no "
+        "bounded range, so that it is (epsilon^2 / 2)-zCDP"
+    )
+    proof: ClassVar[str] = "permute-and-flip"
+
+    epsilon: Fraction
+    score_range: int
+
+    def __init__(self, epsilon: Number, score_range: Number) -> None:
+        self._set(epsilon=_amount("epsilon", epsilon), score_range=_whole("score_range", score_range))
+
+    def draw(self, scores: NDArray[np.int64], sampler: Sampler, *, steps: int = 1) -> int:
+        """Return the index of one of the candidates, whose scores are in units of 1 / steps."""
+        return sampler.permute_and_flip(scores, self.epsilon / (self.score_range * steps))
+
+    def cost(self, unit: Unit) -> Fraction:
+        """Return epsilon, in rho half its square."""
+        return _pure_cost(self.epsilon, unit)
+
+    def dominating(self, unit: Unit) -> Dominating | None:
+        """Return randomized response."""
+        del unit
+        return _pure_losses(self.epsilon)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class PoissonSample(Law):
+    """Each record independently with one probability, and a pure budget for what is done with them.
+
+    Parameters
+    ----------
+    rate : number
+        The probability, in (0, 1].
+    inner_epsilon : number
+        What may be spent on the sample.
+    epsilon : number, optional
+        What that costs the records, `amplified_epsilon`; no other is taken.
+
+    Raises
+    ------
+    ValueError
+        If a number is out of its range or not finite, or epsilon is another one.
+    TypeError
+        If one is no number.
+
+    References
+    ----------
+    Balle, Barthe and Gaboardi 2018, "Privacy Amplification by Subsampling".
+
+    Examples
+    --------
+    >>> round(float(PoissonSample(rate="1/100", inner_epsilon=1).cost("epsilon")), 4)
+    0.017
+    """
+
+    name: ClassVar[str] = "Poisson sample"
+    guarantee: ClassVar[str] = (
+        "what is inner_epsilon-DP on the sample is log(1 + rate (exp(inner_epsilon) - 1))-DP on records that come or go"
+    )
+    proof: ClassVar[str] = "poisson-samples"
+
+    rate: Fraction
+    inner_epsilon: Fraction
+    epsilon: Fraction
+
+    def __init__(self, rate: Number, inner_epsilon: Number, epsilon: Number | None = None) -> None:
+        chance, inner = _amount("rate", rate), _amount("inner_epsilon", inner_epsilon)
+        amplified = amplified_epsilon(chance, inner)
+        if epsilon is not None and as_fraction("epsilon", epsilon) != amplified:
+            raise ValueError("epsilon of a Poisson sample must be that of its rate and inner epsilon, amplified")
+        self._set(rate=chance, inner_epsilon=inner, epsilon=amplified)
+
+    def kept(self, n_records: int, sampler: Sampler) -> NDArray[np.bool_]:
+        """Return which of so many records stay."""
+        return sampler.coins(n_records, self.rate)
+
+    def cost(self, unit: Unit) -> Fraction:
+        """Return the amplified epsilon, in rho half its square."""
+        return _pure_cost(self.epsilon, unit)
+
+    def dominating(self, unit: Unit) -> Dominating | None:
+        """Return randomized response."""
+        del unit
+        return _pure_losses(self.epsilon)
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Stated(Law):
+    """A step of one's own, of which its author says that it is rho-zCDP or epsilon-DP, but for delta.
+
+    Parameters
+    ----------
+    rho, epsilon : number
+        Exactly one, at least 0.
+    delta : number
+        The probability that it fails to protect, in [0, 1).
+
+    Raises
+    ------
+    ValueError
+        If not exactly one is given, or a number is out of its range or not finite.
+    TypeError
+        If one is no number.
+
+    Examples
+    --------
+    >>> Stated(epsilon=1, delta=1e-9).cost("rho")
+    Fraction(1, 2)
+    """
+
+    name: ClassVar[str] = "stated"
+    guarantee: ClassVar[str] = "the step is rho-zCDP, or epsilon-DP, but for delta, if its author is right"
+    proof: ClassVar[str] = "steps-of-your-own"
+
+    rho: Fraction | None = None
+    epsilon: Fraction | None = None
+    delta: Fraction = Fraction(0)
+
+    def __init__(self, *, rho: Number | None = None, epsilon: Number | None = None, delta: Number = 0) -> None:
+        if (rho is None) == (epsilon is None):
+            raise ValueError("a stated charge takes exactly one of rho and epsilon")
+        given = {"rho": rho, "epsilon": epsilon}
+        own = {name: None if value is None else _amount(name, value, zero=True) for name, value in given.items()}
+        self._set(**own, delta=_failure(delta))
+
+    def cost(self, unit: Unit) -> Fraction:
+        """Return what is stated; ``ValueError`` of a rho in epsilon."""
+        if self.epsilon is not None:
+            return _pure_cost(self.epsilon, unit)
+        if unit == "epsilon" or self.rho is None:
+            raise _no_pure_guarantee("rho")
+        return self.rho
+
+    def dominating(self, unit: Unit) -> Dominating | None:
+        """Return randomized response of an epsilon; None of a rho."""
+        del unit
+        return None if self.epsilon is None else _pure_losses(self.epsilon)
+
+
+LAWS: Mapping[str, type[Law]] = {
+    law.name: law for law in (DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, PoissonSample, Stated)
+}
+"""All laws by their names: those that a ledger takes."""
+
+
+def own_law(law: Law) -> Law:
+    """Return a copy of a law; ``TypeError`` for anything else, a subclass included."""
+    if type(law) not in LAWS.values():
+        raise TypeError(f"a charge needs a law of pypgm.privacy.laws, got {type(law).__name__}: no subclass is one")
+    return law_of(law.name, law.parameters, law.delta)
+
+
+def law_of(name: str, parameters: Mapping[str, Number], delta: Number = 0) -> Law:
+    """Return a law by what a file keeps of it.
+
+    Parameters
+    ----------
+    name : str
+    parameters : mapping of str to number
+        As `Law.parameters`.
+    delta : number
+        As `Law.delta`.
+
+    Raises
+    ------
+    ValueError
+        If there is no such law, it has other parameters, one is out of its range, or it does not fail.
+    TypeError
+        If a parameter is no number.
+
+    Examples
+    --------
+    >>> law_of("discrete Laplace", {"scale": "1/2", "sensitivity": 1}).cost("epsilon")
+    Fraction(2, 1)
+    """
+    law = LAWS.get(name)
+    if law is None:
+        raise ValueError(f"a charge needs one of the laws {', '.join(LAWS)}, got {name!r}")
+    known = {field.name: field for field in fields(law)}
+    fails = {"delta": delta} if as_fraction("delta", delta) else {}
+    if fails and "delta" not in known:
+        raise ValueError(f"{name} does not fail; a delta is charged with a threshold or a stated step")
+    needed = [own for own, field in known.items() if field.default is MISSING]
+    if set(needed) - set(parameters) or set(parameters) - (set(known) - {"delta"}):
+        raise ValueError(f"a charge of {name!r} needs the parameters {sorted(needed)}, got {sorted(parameters)}")
+    return law(**parameters, **fails)
+
+
+def _pure_cost(epsilon: Fraction, unit: Unit) -> Fraction:
+    """Return what an epsilon-DP step costs: it is (epsilon^2 / 2)-zCDP."""
+    return epsilon if unit == "epsilon" else epsilon**2 / 2
+
+
+def _pure_losses(epsilon: Fraction) -> Dominating:
+    """Return what dominates any epsilon-DP step: randomized response."""
+    return Dominating(response_losses, epsilon)
+
+
+def _no_pure_guarantee(what: str) -> ValueError:
+    return ValueError(f"{what} has no pure guarantee; a budget with delta > 0 or rho is needed")
+
+
+def _amount(name: str, value: Number, *, zero: bool = False) -> Fraction:
+    exact = as_fraction(name, value)
+    if exact < 0 or (exact == 0 and not zero):
+        raise ValueError(f"{name} of a charge must be {'at least 0' if zero else 'more than 0'}, got {exact}")
+    return exact
+
+
+def _whole(name: str, value: Number, *, zero: bool = False) -> int:
+    exact = _amount(name, value, zero=zero)
+    if exact.denominator != 1:
+        raise ValueError(f"{name} of a charge must be an integer, got {exact}")
+    return exact.numerator
+
+
+def _failure(delta: Number) -> Fraction:
+    exact = as_fraction("delta", delta)
+    if not 0 <= exact < 1:
+        raise ValueError(f"delta of a charge must lie in [0, 1), got {exact}")
+    return exact
