@@ -30,6 +30,7 @@ ORDER = [
     {"mechanisms", "planning"},
     {"io"},
     {"audit"},
+    {"compat"},
 ]
 
 

@@ -15,6 +15,8 @@ from pypgm.numeric import as_generator, checked_flag, checked_integer, checked_r
 if TYPE_CHECKING:
     import numpy as np
 
+    from pypgm.clique_vector import CliqueVector
+
 __all__ = ["ITERATIONS", "Fit", "FitState", "SolverOptions", "Status", "Stop", "warn_if_interrupted"]
 
 ITERATIONS = 5000  # the default limit on the oracle calls of an estimate
@@ -37,12 +39,21 @@ class FitState:
         The last computed bound of loss - optimum, in the loss's unit; None before the first.
     seconds : float
         Wall time since the start.
+    marginals : CliqueVector
+        Where the search is: counts over the model's cliques, on a region graph over its regions. They are copied when
+        they are read, which is as long as the callback runs.
     """
 
     iteration: int
     loss: float
     gap: float | None
     seconds: float
+    look: Callable[[], CliqueVector] = field(repr=False, compare=False)
+
+    @property
+    def marginals(self) -> CliqueVector:
+        """See the attribute."""
+        return self.look()
 
 
 @dataclass(frozen=True, slots=True)

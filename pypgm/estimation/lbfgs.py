@@ -54,7 +54,7 @@ class _QuasiNewton(Solver):
         self._oracle = problem.oracle(options.n_threads)
         self._start = problem.start.values
         self._free = ~np.isneginf(self._start)
-        self._best = self._oracle.at(self._start)
+        self._best = self._here = self._oracle.at(self._start)
         self._ended: Status | None = None
         super().__init__(problem, options, self._best.loss)
 
@@ -70,8 +70,9 @@ class _QuasiNewton(Solver):
                 here = self._oracle.at(potentials)
                 self.calls += 1
                 self.history.append(here.loss)
+                self._here = here
                 self._best = min(self._best, here, key=lambda point: point.loss)
-                self._ended = watch.ended(self.calls, here.loss, self.gap)
+                self._ended = watch.ended(self.calls, here.loss, self.gap, self.seen)
             self._ended = self._ended or self.due(limit)
             self.taken += 1
             if self._ended is not None:
@@ -82,6 +83,10 @@ class _QuasiNewton(Solver):
         with suppress(StopIteration):
             minimize(value_and_gradient, self._start[self._free], jac=True, method="L-BFGS-B", options=settings)
         return self._ended or "converged"
+
+    def marginals(self) -> NDArray[np.float64]:
+        """Return those of the last point; see `Solver`."""
+        return np.array(self._here.marginals)
 
     def best(self) -> float:
         """Return the least loss so far; see `Solver`."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from pypgm.estimation.fit import SolverOptions, Status
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.problem import Point, Solution
@@ -13,7 +15,6 @@ from pypgm.estimation.subgradient import subgradient_descent
 from pypgm.estimation.tree_problem import MAX_GROWTH, TreeProblem, permitted_step
 
 if TYPE_CHECKING:
-    import numpy as np
     from numpy.typing import NDArray
 
 __all__ = ["mirror_descent"]
@@ -78,6 +79,10 @@ class _Descent(StepwiseSolver):
             return None
         # That rounding hides any descent left certifies nothing: the gap does.
         return "converged" if self.is_optimal() else "iterations"
+
+    def marginals(self) -> NDArray[np.float64]:
+        """Return those of the current point; see `Solver`."""
+        return np.array(self._core.marginals)
 
     def best(self) -> float:
         """Return the least loss so far; see `Solver`."""

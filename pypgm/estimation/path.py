@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, ClassVar
 
+import numpy as np
+
 from pypgm.estimation.fit import SolverOptions, Status
 from pypgm.estimation.solver import StepwiseSolver
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pypgm.estimation.loss import Loss
     from pypgm.estimation.problem import Point, Problem
     from pypgm.estimation.steps import Steps
@@ -68,6 +72,10 @@ class Path(StepwiseSolver):
             self.steps = self.steps.restarted()
             self._since = taken
         return None if self._rule is None else self._rule(taken, step.loss, step.held_out)
+
+    def marginals(self) -> NDArray[np.float64]:
+        """Return the average; see `Solver`."""
+        return np.array(self.engine.average)
 
     def lower_bound(self) -> float:
         """Return a lower bound of the least loss from the iterates so far; see `Solver`."""

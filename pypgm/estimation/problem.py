@@ -105,6 +105,10 @@ class Engine(Protocol):
     calls: int
     """Oracle calls that the first point took."""
 
+    @property
+    def average(self) -> NDArray[np.float64]:
+        """The average of the points, flat, counts."""
+
     def advance(self, s: float, a: float) -> Step:
         """Step by s along the gradient at (1 - a) average + a last; move the average by a share a to the end."""
 

@@ -125,6 +125,11 @@ class RegionEngine:
         self._bound = -math.inf
         self._bounded = 0  # iterations when it was last raised
 
+    @property
+    def average(self) -> NDArray[np.float64]:
+        """See `Engine`."""
+        return self._core.mean(0.0)
+
     def advance(self, s: float, a: float) -> Step:
         """Take one step; see `Engine`."""
         stretch = s / self._last if self._last > 0 else 0.0

@@ -13,6 +13,10 @@ from pypgm.estimation.fit import Fit, FitState, SolverOptions, Status
 from pypgm.estimation.problem import Solution
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from pypgm.clique_vector import CliqueVector
     from pypgm.estimation.problem import Point, Problem
 
 __all__ = ["Solver", "StepwiseSolver", "Watch", "solved", "watched"]
@@ -33,13 +37,22 @@ class Watch:
         self.clock = Clock("estimate", options.time_limit, options.progress, options.started)
         self._options = options
 
-    def ended(self, iteration: int, loss: float, gap: float | None) -> Status | None:
-        """Show an iteration; return why the estimate has to end, None if it does not."""
+    def ended(self, iteration: int, loss: float, gap: float | None, look: Callable[[], CliqueVector]) -> Status | None:
+        """Show an iteration; return why the estimate has to end, None if it does not.
+
+        Parameters
+        ----------
+        iteration : int
+        loss : float
+        gap : float or None
+        look : callable
+            Returns the marginals, for a callback that reads them.
+        """
         self.begun = True
         callback, most = self._options.callback, self._options.iterations
         bound = "" if gap is None else f", gap {gap:.3g}"
         over = self.clock.tick(lambda: f"{iteration}/{most} iterations, loss {loss:.6g}{bound}")
-        if callback is not None and callback(FitState(iteration, loss, gap, self.clock.seconds)):
+        if callback is not None and callback(FitState(iteration, loss, gap, self.clock.seconds, look)):
             return "callback"
         return "time" if over else None
 
@@ -91,6 +104,14 @@ class Solver(ABC):
     @abstractmethod
     def point(self) -> Point:
         """Return the best point found, as a model; no step may follow."""
+
+    @abstractmethod
+    def marginals(self) -> NDArray[np.float64]:
+        """Return a copy of the flat marginals whose loss is the last of the history, counts."""
+
+    def seen(self) -> CliqueVector:
+        """Return `marginals` over the cliques of the problem."""
+        return self.problem.tables.like(self.marginals())
 
     def best(self) -> float:
         """Return the loss of the point that would be the answer now."""
@@ -147,7 +168,7 @@ class StepwiseSolver(Solver):
                 return ended
             last = self.advance()
             self.taken += 1
-            ended = watch.ended(self.calls, self.history[-1], self.gap) or last
+            ended = watch.ended(self.calls, self.history[-1], self.gap, self.seen) or last
             if ended is not None:
                 return ended
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -11,6 +12,9 @@ from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.tree_problem import TreeProblem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["subgradient_descent"]
 
@@ -66,6 +70,10 @@ class _Subgradients(StepwiseSolver):
         self.calls += 1
         self.history.append(self._point.loss)
         self._best = min(self._best, self._point, key=lambda point: point.loss)
+
+    def marginals(self) -> NDArray[np.float64]:
+        """Return those of the last iterate; see `Solver`."""
+        return np.array(self._point.marginals)
 
     def best(self) -> float:
         """Return the least loss so far, or that of the average; see `Solver`."""

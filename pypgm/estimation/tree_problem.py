@@ -96,6 +96,11 @@ class TreeEngine:
         else:
             self._core = _core.Acceleration(tree, problem.arrays(), problem.total, start, n_threads)
 
+    @property
+    def average(self) -> NDArray[np.float64]:
+        """See `Engine`."""
+        return self._core.average
+
     def advance(self, s: float, a: float) -> Step:
         """Take one step; see `Engine`."""
         loss, held_out, slope, curvature = self._core.advance(s, a)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
 from pypgm.estimation.fit import SolverOptions
@@ -11,6 +13,9 @@ from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.steps import averaged_step
 from pypgm.estimation.tree_problem import TreeProblem
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["universal"]
 
@@ -72,6 +77,10 @@ class _Universal(StepwiseSolver):
             self._step /= 2
         self.calls += trial
         self.history.append(core.loss())
+
+    def marginals(self) -> NDArray[np.float64]:
+        """Return the average; see `Solver`."""
+        return np.array(self._core.average)
 
     def lower_bound(self) -> float:
         """Return a lower bound from the gradient at the average; see `Solver`."""

@@ -20,6 +20,7 @@ from pypgm.estimation.total import estimate_total
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding
+from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.graphical_model import GraphicalModel, solved_on_tree
 from pypgm.models.model import Model
 from pypgm.models.recipe import PriorRecipe, Recipe
@@ -49,8 +50,8 @@ class EstimateOptions(TypedDict, total=False):
     iterations: int
     tolerance: float | None
     stepsize: float | Callable[[int], float] | None
-    prior: GraphicalModel | RegionGraphModel | None
-    warm_start: GraphicalModel | RegionGraphModel | None
+    prior: GraphicalModel | RegionGraphModel | CliqueVector | None
+    warm_start: GraphicalModel | RegionGraphModel | CliqueVector | None
     constraints: Sequence[Constraint] | None
     max_bytes: float | None
     time_limit: float | None
@@ -90,8 +91,8 @@ def estimate(
     iterations: int = ITERATIONS,
     tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
-    prior: GraphicalModel | RegionGraphModel | None = None,
-    warm_start: GraphicalModel | RegionGraphModel | None = None,
+    prior: GraphicalModel | RegionGraphModel | CliqueVector | None = None,
+    warm_start: GraphicalModel | RegionGraphModel | CliqueVector | None = None,
     constraints: Sequence[Constraint] | None = None,
     max_bytes: float | None = None,
     time_limit: float | None = None,
@@ -147,16 +148,17 @@ def estimate(
     stepsize : float or callable, optional
         None searches; a number is a constant step in count space, a callable gives the step of iteration 1, 2, ….
         The best point is returned where the loss did not fall steadily.
-    prior : GraphicalModel, optional
-        A model on the same attributes from which the estimate starts and near which it stays, instead of the
-        independent one: fitted to public records, say, or to other measurements. Its potentials stay in the answer,
-        those of cliques never measured too. Validation trusts it not to have seen these measurements.
-    warm_start : GraphicalModel, optional
-        An earlier model on the same attributes, whatever its cliques, to start from: it saves time on the path to the
-        optimum, where the estimate then ends. Potentials of a clique that no measured one holds are replaced by those
-        that give the measured cliques the earlier model's marginals; where the independent model has the smaller loss,
-        the estimate starts from that. On a junction tree cells that it rules out stay ruled out, and the optimum is
-        that of the others.
+    prior : GraphicalModel or CliqueVector, optional
+        A model on the same attributes, or log-potentials over any of their cliques, from which the estimate starts and
+        near which it stays, instead of the independent one: fitted to public records, say, or to other measurements.
+        Its potentials stay in the answer, those of cliques never measured too. Validation trusts it not to have seen
+        these measurements.
+    warm_start : GraphicalModel or CliqueVector, optional
+        An earlier model on the same attributes, or its log-potentials, whatever the cliques, to start from: it saves
+        time on the path to the optimum, where the estimate then ends. Potentials of a clique that no measured one holds
+        are replaced by those that give the measured cliques the earlier model's marginals; where the independent model
+        has the smaller loss, the estimate starts from that. On a junction tree cells that it rules out stay ruled out,
+        and the optimum is that of the others.
     constraints : sequence of Constraint, optional
         Structural zeros and attributes that are functions of others; public knowledge.
     max_bytes : float, optional
@@ -249,8 +251,7 @@ def estimated(
     measurements = checked_measurements(domain, measurements)
     loss, stepsize, constraints = how.get("loss", "l2"), how.get("stepsize"), how.get("constraints")
     stop, tolerance = how.get("stop"), how.get("tolerance")
-    prior, warm_start = how.get("prior"), how.get("warm_start")
-    _check_starts(prior, warm_start)
+    first, earlier = _starts(how.get("prior"), how.get("warm_start"))
     _check_oracle(oracle)
     default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
     limits: Any = {name: value for name, value in how.items() if name in _LIMITS}
@@ -266,16 +267,16 @@ def estimated(
     fitting = [folded_measurement(folding, m).ordered(folding.inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(how.get("method", "auto"), options, objective)
-    options = replace(options, stop=_end(stop, chosen, objective, warm_start))
+    options = replace(options, stop=_end(stop, chosen, objective, earlier))
     zero = oracle == "exact"
     records = estimate_total(folding.inner, fitting)[0] if total is None else checked_real("total", total, zero=zero)
     check_range(fitting, records)
-    request = Request(objective, fitting, records, options, chosen, folding, masks, prior, warm_start)
+    request = Request(objective, fitting, records, options, chosen, folding, masks, first, earlier)
     model: GraphicalModel | RegionGraphModel
     model, start = solved_on_tree(request) if oracle == "exact" else solved_on_regions(request, oracle)
     if isinstance(loss, str) and not callable(stepsize):
         model.recipe = _recipe(request, loss, start, total_is_known=total is not None)
-    model.not_private = joined_marks([*measurements, *objective.measurements, prior, warm_start])
+    model.not_private = joined_marks([*measurements, *objective.measurements, first, earlier])
     if model.fit is not None:
         warn_if_interrupted(model.fit)
     return model
@@ -291,13 +292,18 @@ def _recipe(request: Request, loss: str, start: CliqueVector, *, total_is_known:
     return Recipe(measurements, total_is_known, how, kept, before)
 
 
-def _check_starts(prior: object, warm_start: object) -> None:
-    """Raise ``TypeError`` unless what to start from are models, ``ValueError`` if there are two."""
+def _starts(
+    prior: EstimatedModel | CliqueVector | None, warm_start: EstimatedModel | CliqueVector | None
+) -> tuple[EstimatedModel | None, EstimatedModel | None]:
+    """Return what to start from as models; ``TypeError`` unless it can be one, ``ValueError`` if there are two."""
     if prior is not None and warm_start is not None:
         raise ValueError("prior and warm_start are two starts; an estimate takes one")
+    found = []
     for role, earlier in (("prior", prior), ("warm_start", warm_start)):
-        if not isinstance(earlier, Model | None):
-            raise TypeError(f"{role} needs a GraphicalModel, got {type(earlier).__name__}")
+        if not isinstance(earlier, Model | CliqueVector | None):
+            raise TypeError(f"{role} needs a GraphicalModel or a CliqueVector, got {type(earlier).__name__}")
+        found.append(GraphicalModel(earlier, 1.0) if isinstance(earlier, CliqueVector) else earlier)
+    return found[0], found[1]
 
 
 def _check_oracle(oracle: object) -> None:

@@ -25,6 +25,7 @@ from pypgm.inference.region_index import RegionIndex
 from pypgm.models.error_bars import standard_errors
 from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, basis, expected_errors
+from pypgm.models.independent_records import independent_records
 from pypgm.models.marginal import Marginal
 from pypgm.models.refinement import refined_records, stages
 from pypgm.models.sampling import draw_records
@@ -663,13 +664,15 @@ class Model(Shown, Stored, Generic[Table]):
         rows: int | None = None,
         rng: np.random.Generator | int | None = None,
         *,
+        method: Literal["rounding", "independent"] = "rounding",
         evidence: Evidence | None = None,
         time_limit: float | None = None,
         progress: bool = False,
     ) -> Dataset:
-        """Draw synthetic records by randomised rounding along a junction tree.
+        """Draw synthetic records by randomised rounding along a junction tree, or independently of each other.
 
-        In a tree of pairs every 1- and 2-way count of a clique is within 2 of the model's: far closer than by chance.
+        By rounding, in a tree of pairs every 1- and 2-way count of a clique is within 2 of the model's: far closer than
+        by chance.
         On a region graph the tree is `RegionGraphModel.bounded_tree`, and records are refined towards all marginals;
         in a tree they are refined towards those of the model's cliques where a larger one has more cells than records.
         Before that they are refined towards what the model says of other pairs as well, of as many as it has cliques.
@@ -679,7 +682,10 @@ class Model(Shown, Stored, Generic[Table]):
         rows : int, optional
             Number of records; the rounded total by default.
         rng : Generator or int, optional
-            Source of the rounding; the operating system's entropy by default.
+            Source of the rounding or the draws; the operating system's entropy by default.
+        method : {"rounding", "independent"}
+            Counts as close to the model's as integers can be; or independent draws, whose counts miss the model's as
+            those of a sample of so many records do.
         evidence : mapping, optional
             As for `project`: all records agree with it.
         time_limit : float, optional
@@ -697,11 +703,26 @@ class Model(Shown, Stored, Generic[Table]):
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ValueError
-            If `rows` is negative.
+            If `rows` is negative, or there is no such method.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> domain = pypgm.Domain({"a": 2, "b": 2})
+        >>> model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, [("a", "b")]), total=8.0)
+        >>> model.synthetic_data(rng=0).project("a").values
+        array([4., 4.])
+        >>> model.synthetic_data(rng=0, method="independent").project("a").values
+        array([3., 5.])
         """
+        if method not in {"rounding", "independent"}:
+            raise ValueError(f"method must be 'rounding' or 'independent', got {method!r}")
         n_rows, source = round(self.total) if rows is None else rows, as_generator(rng)
         with Clock("synthetic_data", time_limit, progress) as clock:
             tree, tables, own = self._drawn_from(checked_integer("rows", n_rows), evidence, clock)
+            if method == "independent":
+                drawn = independent_records(tree, tables, n_rows, source, clock)
+                return Dataset(self.folding.records(drawn), self.domain)
             columns = draw_records(tree, tables, n_rows, source, clock=clock)
             for cliques in stages(tree.domain, own, alone=bool(evidence)):
                 clock.ends = "the refinement of the records"

@@ -1,0 +1,66 @@
+"""What is shown while an estimate runs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from pypgm.compat.mbi.clique_vector import CliqueVector
+from pypgm.compat.mbi.domain import Domain
+from pypgm.compat.mbi.estimation import CALLBACK_EVERY
+from pypgm.compat.mbi.marginal_loss import LinearMeasurement, from_linear_measurements, primal_feasibility
+
+__all__ = ["Callback", "default", "set_log_fn"]
+
+Loss = Callable[[Any], Any]
+_log: list[Callable[..., Any]] = [print]
+
+
+def set_log_fn(function: Callable[..., Any]) -> None:
+    """Set what lines are given to, `print` by default."""
+    _log[0] = function
+
+
+class Callback:
+    """Writes a line of losses at each call."""
+
+    def __init__(self, loss_fns: Mapping[str, Loss], frequency: int | None = None) -> None:
+        self.loss_fns = dict(loss_fns)
+        self.frequency = CALLBACK_EVERY if frequency is None else frequency
+        self._rows: list[list[Any]] = []
+
+    @property
+    def summary(self) -> dict[str, Any]:
+        """All that was written."""
+        return {"columns": ["step", *self.loss_fns], "data": self._rows}
+
+    def __call__(self, marginals: Any) -> None:
+        if not self._rows:
+            _log[0]("step", *self.loss_fns, sep="\t|\t")
+        row = [self.frequency * len(self._rows), *(float(loss(marginals)) for loss in self.loss_fns.values())]
+        self._rows.append(row)
+        _log[0](*(value if isinstance(value, int) else f"{value:.3f}" for value in row), sep="\t|\t")
+
+
+def default(
+    measurements: Iterable[LinearMeasurement], domain: Any = None, data: Any = None, frequency: int | None = None
+) -> Callback:
+    """Return a callback of the losses of measurements, and of the distance from data where there are any.
+
+    The second argument may be a domain or the data: releases differ.
+    """
+    own = list(measurements)
+    if domain is not None and not isinstance(domain, Domain):
+        domain, data = domain.domain, domain
+    losses = {"L2 Loss": (own, "l2"), "L1 Loss": (own, "l1")}
+    if data is not None:
+        true = [LinearMeasurement(data.project(m.clique).datavector(), m.clique, 1.0) for m in own]
+        losses |= {"L2 Error": (true, "l2"), "L1 Error": (true, "l1")}
+    columns: dict[str, Loss] = {
+        name: from_linear_measurements(told, norm=norm, normalize=True) for name, (told, norm) in losses.items()
+    }
+
+    def feasibility(marginals: Any) -> float:
+        return primal_feasibility(marginals) if isinstance(marginals, CliqueVector) else 0.0
+
+    return Callback(columns | {"Primal Feas": feasibility}, frequency)

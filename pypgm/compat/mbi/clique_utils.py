@@ -1,0 +1,81 @@
+"""Sets of cliques."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+
+from pypgm.compat.mbi.domain import Attribute, Clique, Domain, as_clique
+
+__all__ = [
+    "Clique",
+    "clique_mapping",
+    "downward_closure",
+    "maximal_subset",
+    "powerset",
+    "reverse_clique_mapping",
+]
+
+
+class Cliques(tuple[Clique, ...]):
+    """A tuple of cliques; with a list behind it, it is a list, as the older releases had it."""
+
+    __slots__ = ()
+
+    def __add__(self, other: object) -> object:  # type: ignore[override]
+        return [*self, *other] if isinstance(other, list) else Cliques((*self, *other))  # type: ignore[misc]
+
+    def __radd__(self, other: list[Clique]) -> list[Clique]:
+        return [*other, *self]
+
+
+def powerset(attributes: Iterable[Attribute]) -> Iterator[Clique]:
+    """Yield all subsets, small ones first."""
+    own = tuple(attributes)
+    return itertools.chain.from_iterable(itertools.combinations(own, k) for k in range(len(own) + 1))
+
+
+def downward_closure(cliques: Iterable[Iterable[Attribute]], include_empty: bool = False) -> list[Clique]:
+    """Return all subsets of cliques, sorted by length and then by name."""
+    found = {part for clique in cliques for part in powerset(as_clique(clique))}
+    return sorted((part for part in found if part or include_empty), key=lambda part: (len(part), part))
+
+
+def maximal_subset(cliques: Iterable[Iterable[Attribute]]) -> list[Clique]:
+    """Return the cliques that no other holds, long ones first; of several over the same attributes the first."""
+    found: list[Clique] = []
+    holding: dict[Attribute, list[set[Attribute]]] = {}
+    for clique in sorted(map(as_clique, cliques), key=len, reverse=True):
+        own = set(clique)
+        near = holding.get(clique[0], []) if clique else [set[Attribute]()] * bool(found)
+        if not any(own <= held for held in near):
+            found.append(clique)
+            for attribute in own:
+                holding.setdefault(attribute, []).append(own)
+    return found
+
+
+def clique_mapping(
+    maximal_cliques: Sequence[Clique], all_cliques: Iterable[Clique], domain: Domain | None = None
+) -> dict[Clique, Clique]:
+    """Return for each clique the smallest of the maximal ones that holds it; cliques that none holds are left out."""
+
+    def size(clique: Clique) -> int:
+        return len(clique) if domain is None else domain.size(clique)
+
+    homes = {}
+    for clique in all_cliques:
+        holding = [held for held in maximal_cliques if set(clique) <= set(held)]
+        if holding:
+            homes[clique] = min(holding, key=size)
+    return homes
+
+
+def reverse_clique_mapping(
+    maximal_cliques: Sequence[Clique], all_cliques: Iterable[Clique], domain: Domain | None = None
+) -> dict[Clique, list[Clique]]:
+    """Return for each maximal clique those that `clique_mapping` sends there."""
+    found: dict[Clique, list[Clique]] = {held: [] for held in maximal_cliques}
+    for clique, home in clique_mapping(maximal_cliques, all_cliques, domain).items():
+        found[home].append(clique)
+    return found

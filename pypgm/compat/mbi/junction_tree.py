@@ -1,0 +1,118 @@
+"""Junction trees as networkx graphs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+import pypgm
+from pypgm.compat.mbi._engine import Bridge
+from pypgm.compat.mbi.domain import Attribute, Clique, Domain, as_clique
+
+if TYPE_CHECKING:
+    import networkx
+
+__all__ = [
+    "greedy_order",
+    "hypothetical_model_size",
+    "make_junction_tree",
+    "maximal_cliques",
+    "message_passing_order",
+]
+
+
+def make_junction_tree(
+    domain: Domain,
+    cliques: Iterable[object],
+    elimination_order: Sequence[Attribute] | int | None = None,
+) -> tuple[networkx.Graph[Clique], list[Attribute]]:
+    """Return a tree over cliques in the domain's order, edges between those that share attributes, and its order.
+
+    Every attribute is in some clique. The engine finds the order; a number of trials, as mbi takes it, is not needed.
+    """
+    import networkx
+
+    graph: networkx.Graph[Clique] = networkx.Graph()
+    if not len(domain):
+        return graph, []
+    tree = _tree(domain, cliques, None if isinstance(elimination_order, int) else elimination_order)
+    back = {name: a for a, name in Bridge.of(domain).names.items()}
+    nodes = [domain.canonical(back[name] for name in node.clique) for node in tree.nodes]
+    graph.add_nodes_from(nodes)
+    graph.add_edges_from((nodes[n.parent], own) for n, own in zip(tree.nodes, nodes, strict=True) if n.separator)
+    return graph, [back[name] for name in tree.order]
+
+
+def _tree(domain: Domain, cliques: Iterable[object], order: Sequence[Attribute] | None = None) -> pypgm.JunctionTree:
+    bridge = Bridge.of(domain)
+    scopes = [bridge.clique(c) for c in map(as_clique, cliques) if c]
+    names = None if order is None else [bridge.names[a] for a in order]
+    return pypgm.JunctionTree(bridge.engine, scopes, order=names, max_bytes=np.inf)
+
+
+def maximal_cliques(junction_tree: networkx.Graph[Clique]) -> list[Clique]:
+    """Return the nodes, depth first."""
+    import networkx
+
+    return (
+        list(networkx.dfs_preorder_nodes(junction_tree))
+        if _is_connected(junction_tree)
+        else [
+            c
+            for part in networkx.connected_components(junction_tree)
+            for c in networkx.dfs_preorder_nodes(junction_tree, next(iter(part)))
+        ]
+    )
+
+
+def _is_connected(graph: Any) -> bool:
+    import networkx
+
+    return len(graph) > 0 and networkx.is_connected(graph)
+
+
+def message_passing_order(junction_tree: networkx.Graph[Clique]) -> list[tuple[Clique, Clique]]:
+    """Return all messages, each after those that it depends on."""
+    import networkx
+
+    downward: list[tuple[Clique, Clique]] = []
+    for part in networkx.connected_components(junction_tree):
+        root = next(c for c in junction_tree if c in part)
+        downward += networkx.dfs_edges(junction_tree, root)
+    return [(b, a) for a, b in reversed(downward)] + downward
+
+
+def greedy_order(
+    domain: Domain,
+    cliques: Iterable[object],
+    stochastic: bool = False,
+    elim: Iterable[Attribute] | None = None,
+) -> tuple[list[Attribute], int]:
+    """Return an order in which to eliminate attributes, cheapest next, and the cells that makes."""
+    scopes = {frozenset(as_clique(c)) for c in cliques}
+    left, order, cells = list(domain.attributes if elim is None else elim), [], 0
+    while left:
+        merged = {a: frozenset({a}).union(*(s for s in scopes if a in s)) for a in left}
+        costs = np.array([float(domain.size(tuple(merged[a]))) for a in left])
+        if stochastic:
+            chances = costs.max() - costs + 1
+            chosen = left[int(np.random.choice(len(left), p=chances / chances.sum()))]  # noqa: NPY002
+        else:
+            chosen = left[int(costs.argmin())]
+        scopes = {s for s in scopes if chosen not in s} | {merged[chosen] - {chosen}}
+        cells += domain.size(tuple(merged[chosen]))
+        order.append(chosen)
+        left.remove(chosen)
+    return order, cells
+
+
+def hypothetical_model_size(domain: Domain, cliques: Iterable[object]) -> float:
+    """Return the MB of the tables of a tree for cliques; also of one that no machine could hold."""
+    own = [as_clique(c) for c in cliques]
+    try:
+        cells = _tree(domain, own).cost.cells if len(domain) else 0.0
+    except pypgm.ModelTooLargeError:
+        cells = float(greedy_order(domain, own)[1])
+    return cells * 8 / 2**20
