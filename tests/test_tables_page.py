@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 import re
 import shlex
 from pathlib import Path
@@ -13,10 +14,24 @@ from pypgm import cli
 PAGE = Path(__file__).parent.parent / "docs" / "tables.md"
 
 
+def check_members(found):
+    """Check what the page says of members of a society, all of whose codes are 0."""
+    assert found["number"].tolist() == [f"M-{i:06}" for i in range(1, 51)]
+    assert set(found["age"]) == {18}
+    assert (found["paid"] == found["fee"] + found["gift"]).all()
+    assert set(found["region"]) == {"unknown"}
+    assert set(found["class"]) == {"B", "C"}
+
+
 def test_the_page_runs(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```(\w+)\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert [kind for kind, _ in blocks] == ["python", "sh", "sh", "json", "sh", "sh", "sh", "python", "python"]
+    kinds = ["python", "sh", "sh", "json", "json", "sh", "sh", "sh", "python", "python"]
+    assert [kind for kind, _ in blocks] == kinds
+    told = json.loads(blocks.pop(4)[1])
+    assert told["columns"].pop("name")["kind"] == "fake"  # which needs a package
+    members = pypgm.Schema.from_dict(told).made_up(4)
+    check_members(members.decode(pypgm.Dataset({a: [0] * 50 for a in members.domain}, members.domain), rng=0))
     Path("staff.py").write_text(blocks[0][1].replace("30_000", "8_000"))
     drafted = []
     for kind, block in blocks[1:]:

@@ -32,6 +32,7 @@ from pypgm.audit.budgets import check_budgets
 from pypgm.audit.columns import check_closed, check_samples, check_unknown_keys
 from pypgm.audit.command import check_command, check_table_errors
 from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
+from pypgm.audit.dependent import check_dependent
 from pypgm.audit.engines import ENGINES, check_engine
 from pypgm.audit.extremes import (
     check_contexts,
@@ -131,7 +132,7 @@ def _deterministic() -> list[Check]:
     checks += [partial(check_engine, name) for name in ENGINES]
     checks += [check_large_entries, check_large_scores, check_large_stated, check_contexts, check_odd_laws]
     checks += [check_strange_values, check_strange_scores, check_record_order, check_callers, check_marks]
-    checks += [check_unknown_keys, check_open_sets, check_samples, check_stability, check_closed]
+    checks += [check_unknown_keys, check_open_sets, check_dependent, check_samples, check_stability, check_closed]
     checks += [check_scores, check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
