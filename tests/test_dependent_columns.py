@@ -205,6 +205,51 @@ def test_the_command_line_keeps_what_is_known(tmp_path):
     assert list(written(tmp_path / "m.csv")[0]) == ORDER
 
 
+def test_given_values_of_a_mapped_column_stand_for_those_it_is_mapped_from(tmp_path, capsys):
+    schema = Schema.from_dict(TOLD)
+    how = {"budget": pypgm.Budget(epsilon=5, delta=1e-9), "unsafe_seed": 1}
+    pypgm.mechanisms.mst(schema.encode(in_columns(messy())), **how).save(tmp_path / "r.pgm")
+    told = [
+        "sample",
+        str(tmp_path / "r.pgm"),
+        "--rows",
+        "100",
+        "--seed",
+        "1",
+        "--quiet",
+        "--out",
+        str(tmp_path / "m.csv"),
+    ]
+    assert cli.main([*told, "--given", "region=North"]) == 0
+    check(written(tmp_path / "m.csv"))
+    assert {row["city"] for row in written(tmp_path / "m.csv")} == {"Ash", "Elm"}
+    (tmp_path / "m.csv").unlink()
+    assert cli.main([*told, "--given", "region=North", "--given", "city=Elm,Fox"]) == 0
+    assert {row["city"] for row in written(tmp_path / "m.csv")} == {"Elm"}
+    (tmp_path / "m.csv").unlink()
+    for wrong, why in (
+        (["region=East"], "column 'region' needs one of 'North', 'South', 'West'"),
+        (["left=3"], "column 'left' is made when records are decoded, of 'paid', 'due'"),
+        (["region=North", "city=Fox"], "no value of 'city' agrees with all that is given"),
+    ):
+        assert cli.main([*told, *(word for text in wrong for word in ("--given", text))]) != 0
+        assert why in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("learner", "own"),
+    [
+        (pypgm.bayes.learn_private, {"structure": pypgm.bayes.PrivateStructure(max_parents=1)}),
+        (pypgm.mrf.learn_pairwise, {"radius": 0.5, "steps": 7}),
+    ],
+)
+def test_learners_keep_what_is_known(learner, own, tmp_path):
+    data = Schema.from_dict(TOLD).encode(in_columns(messy()))
+    release = learner(data, budget=pypgm.Budget(epsilon=20, delta=1e-9), unsafe_seed=1, **own)
+    release.write(tmp_path / "s.csv", 200, rng=0)
+    check(written(tmp_path / "s.csv"))
+
+
 def test_spans_are_those_of_the_calendar():
     rng = np.random.default_rng(0)
     first = rng.integers(-200_000, 200_000, 3000)

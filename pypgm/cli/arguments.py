@@ -21,6 +21,7 @@ from pypgm.data.columns import Column
 from pypgm.data.files import as_path, open_stream
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import check_parquet
+from pypgm.data.relations import codes_giving
 from pypgm.data.schema import Schema, read_schema
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
 from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
@@ -283,12 +284,15 @@ def model_in(path: str) -> tuple[ReleasedModel, Schema | None]:
 def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None = None) -> dict[str, list[Label]]:
     """Return the values each attribute may have, as labels where it has them, else as codes.
 
-    With a schema a value stands for the label of its bin.
+    With a schema a value stands for the label of its bin, and one of a column that is mapped from an attribute for all
+    of that attribute's values which it is mapped from.
     """
-    evidence: dict[str, list[Label]] = {}
+    found: dict[str, set[int]] = {}
+    mapped: list[tuple[str, set[int]]] = []
     for text in given:
         # An attribute's own name may hold "=".
-        name = max((a for a in domain if text.startswith(f"{a}=")), key=len, default=None)
+        made = () if schema is None else schema.made
+        name = max((a for a in (*domain, *made) if text.startswith(f"{a}=")), key=len, default=None)
         if name is None:
             near = (
                 ""
@@ -296,13 +300,20 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
                 else nearest(text.partition("=")[0], domain) or f"; it has {listed([*map(repr, domain)])}"
             )
             raise ValueError(f"--given needs NAME=VALUE with an attribute of the model, got {text!r}{near}")
-        labels = domain.labels.get(name)
         try:
-            codes = _codes_of(domain, name, text[len(name) + 1 :], schema)
+            if schema is not None and name in made:
+                source, codes = codes_giving(schema, name, text[len(name) + 1 :])
+                mapped.append((source, set(codes)))
+            else:
+                found.setdefault(name, set()).update(_codes_of(domain, name, text[len(name) + 1 :], schema))
         except ValueError as error:
             raise ValueError(f"--given {text!r}: {error}") from None
-        evidence.setdefault(name, []).extend(codes if labels is None else [labels[code] for code in codes])
-    return evidence
+    for source, known in mapped:
+        found[source] = found.get(source, known) & known
+        if not found[source]:
+            raise ValueError(f"--given: no value of {source!r} agrees with all that is given")
+    labels = domain.labels
+    return {a: [labels[a][code] if a in labels else code for code in sorted(codes)] for a, codes in found.items()}
 
 
 def _codes_of(domain: Domain, name: str, text: str, schema: Schema | None) -> list[int]:

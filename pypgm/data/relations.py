@@ -14,12 +14,14 @@ from pypgm.data.difference import Difference, Steps
 from pypgm.data.encoding import problems_error
 from pypgm.data.made import Cells, Fake, Made, made_in_order
 from pypgm.data.within import values_within
-from pypgm.domain import nearest
+from pypgm.domain import listed, nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Relations"]
+    from pypgm.data.schema import Schema
+
+__all__ = ["Relations", "codes_giving"]
 
 
 class Relations:
@@ -138,3 +140,37 @@ class Relations:
             return column.second(first)
         except ValueError as error:
             raise ValueError(f"column {name!r}: {error}") from None
+
+
+def codes_giving(schema: Schema, name: str, text: str) -> tuple[str, list[int]]:
+    """Return the column that one is mapped from, and which of its codes give a value.
+
+    Raises
+    ------
+    ValueError
+        If the column is not mapped from one of listed values, or none of them gives the value.
+
+    Examples
+    --------
+    >>> from pypgm import Schema
+    >>> mapping = {"Ash": "North", "Elm": "North", "Fox": "South"}
+    >>> schema = Schema({"city": ["Ash", "Elm", "Fox"], "region": Derived("city", mapping)})
+    >>> codes_giving(schema, "region", "North")
+    ('city', [0, 1])
+    """
+    chain = [name]
+    while isinstance(column := schema.made.get(chain[-1]), Derived) and column.source:
+        chain.append(column.source)
+    source = chain.pop()
+    if source in schema.made or isinstance(schema.columns[source], Binned | Difference):
+        made_of = listed([*map(repr, schema.made[name].sources)]) or "no other column"
+        raise ValueError(f"column {name!r} is made when records are decoded, of {made_of}")
+    rows = range(schema.columns[source].size)
+    cells = {source: Cells(schema.columns[source], np.array(rows))}
+    for made in reversed(chain):
+        cells[made] = schema.made[made].made(cells, rows, np.random.default_rng(0))
+    texts = cells[name].texts().tolist()
+    found = [code for code, own in enumerate(texts) if own == text]
+    if not found:
+        raise ValueError(f"column {name!r} needs one of {listed([*map(repr, dict.fromkeys(texts))])}")
+    return source, found
