@@ -10,15 +10,18 @@ from pypgm.data.frames import Frame
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.schema import Schema
 from pypgm.mechanisms.registry import BEST
+from pypgm.mechanisms.run import DEFAULTS, Options
+from pypgm.mechanisms.signatures import with_options
 from pypgm.mechanisms.tables import prepared
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
 from pypgm.queries import Neighbours
-from pypgm.release import Release
+from pypgm.release import ModelRelease
 
 __all__ = ["synthesize"]
 
 
+@with_options(Options, DEFAULTS, apart=("privacy",), more=True)
 def synthesize(
     source: Frame,
     schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
@@ -35,7 +38,7 @@ def synthesize(
     decimal: DecimalMark = ".",
     thousands: str = "",
     **options: Any,  # noqa: ANN401 - those of the mechanism
-) -> Release:
+) -> ModelRelease:
     """Spend a privacy budget once on a table, and return the release: records that look like it, and any answer.
 
     What the schema leaves open, values that nobody can list and bins by quantiles, is found privately first, for the

@@ -114,6 +114,10 @@ class CliqueVector(Shown):
         """Return the cells of the clique at a position: a flat view in C order."""
         return self.values[self._offsets[index] : self._offsets[index + 1]]
 
+    def _ipython_key_completions_(self) -> list[str | Clique]:
+        """Return the cliques, for the completion of ``vector["``."""
+        return [clique[0] if len(clique) == 1 else clique for clique in dict.fromkeys(self.cliques)]
+
     def __getitem__(self, clique: str | Iterable[str]) -> Factor:
         """Return the (first) table of a clique, axes as asked: a view if they come in the domain's order."""
         asked = as_clique(clique)

@@ -271,6 +271,9 @@ class Domain(Shown):
             raise KeyError(f"unknown attribute {attribute!r}{nearest(str(attribute), self.attributes)}")
         return self.labels[attribute] if attribute in self._labels else self.shape[self._index[attribute]]
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.attributes)
+
     def __contains__(self, attribute: object) -> bool:
         return attribute in self._index
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
@@ -28,6 +29,7 @@ Frame: TypeAlias = Any
 
 _FLOAT64 = np.dtype(np.float64)
 _LEAST_MASS = 1e-300  # below it, a quotient may leave the doubles
+_KEYS = 1000  # of cells that completion offers
 _SHOWN = 12  # cells that a printed table shows with their labels
 
 
@@ -226,6 +228,12 @@ class Factor(Shown):
     def __arrow_c_stream__(self, requested_schema: object = None) -> object:
         """Return the frame of `to_frame` as a stream of Arrow: ``polars.DataFrame(factor)`` and others take it."""
         return self.to_frame("pyarrow").__arrow_c_stream__(requested_schema)
+
+    def _ipython_key_completions_(self) -> list[Label | tuple[Label, ...]]:
+        """Return the keys of the first cells, for the completion of ``factor["``."""
+        own = [self.domain.labels.get(a, range(self.domain.size(a))) for a in self.domain]
+        keys = itertools.islice(itertools.product(*own), _KEYS)
+        return [key[0] if len(key) == 1 else key for key in keys]
 
     def to_frame(self, library: str = "pandas", *, value: str = "value") -> Frame:
         """Return a data frame with a row for each cell: a column of labels or codes an attribute, and the numbers.

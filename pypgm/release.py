@@ -6,7 +6,7 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, overload
 
 import numpy as np
 
@@ -38,21 +38,29 @@ from pypgm.terminal import escaped
 if TYPE_CHECKING:
     import os
 
-    from typing_extensions import Self
+    from typing_extensions import Self, TypeVar
 
     from pypgm.data import Dataset
     from pypgm.data.frames import Frame, Library
     from pypgm.graphs.evidence import Evidence
+    from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.models.marginal import Marginal
     from pypgm.models.stored_model import ReleasedModel
 
-__all__ = ["RELEASES", "Release", "load"]
+    # Of a release of any model, where nothing else is said.
+    Model_co = TypeVar("Model_co", bound=ReleasedModel, covariant=True, default=ReleasedModel)
+else:
+    from typing import TypeVar
+
+    Model_co = TypeVar("Model_co", covariant=True)
+
+__all__ = ["RELEASES", "ModelRelease", "Release", "load"]
 
 _NAME = re.compile(r"\w+([ .-]\w+)*")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Release(Shown, Stored):
+class Release(Shown, Stored, Generic[Model_co]):
     """A private release: what was measured, what it cost, and the model that explains it.
 
     Nothing here holds records. Asking the model, drawing records and saving cost no privacy and leave the ledger
@@ -82,7 +90,7 @@ class Release(Shown, Stored):
         How the table of the records looks, whose frame it is or how its file is written; `pypgm.synthesize` keeps it.
     """
 
-    model: ReleasedModel
+    model: Model_co
     measurements: tuple[LinearMeasurement, ...]
     ledger: LedgerReport
     mechanism: str
@@ -481,6 +489,9 @@ class Release(Shown, Stored):
     def __repr__(self) -> str:
         return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"
 
+
+ModelRelease: TypeAlias = "Release[GraphicalModel | RegionGraphModel]"
+"""What a mechanism returns."""
 
 RELEASES = {  # module and name of the class of a mechanism's releases, where it is one of their own
     "bayes.learn_private": ("pypgm.bayes.network_release", "NetworkRelease"),

@@ -24,7 +24,7 @@ __all__ = ["NAME", "NetworkRelease", "pooled"]
 NAME = "bayes.learn_private"
 
 
-class NetworkRelease(Release):
+class NetworkRelease(Release[CountedNetwork]):
     """A private release of the conditional tables of a network.
 
     Attributes

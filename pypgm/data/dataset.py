@@ -256,6 +256,9 @@ class Dataset(Shown):
             table = tabulate.add_weights(self.columns, self.domain, names, self.weights)
         return Factor(self.domain.project(names), table)
 
+    def _ipython_key_completions_(self) -> list[str]:
+        return list(self.domain)
+
     def __len__(self) -> int:
         return self.n_records
 

@@ -22,7 +22,7 @@ from pypgm.numeric import checked_real
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import Identity, Partition
-from pypgm.release import Release
+from pypgm.release import ModelRelease
 from pypgm.workloads import check_listable
 
 if TYPE_CHECKING:
@@ -45,7 +45,7 @@ def adaptive_grid(
     split: Sequence[Number] = (0.1, 0.1, 0.8),
     threshold: float = 3.0,
     **options: Unpack[Options],
-) -> Release:
+) -> ModelRelease:
     r"""Release a model of the records in three steps, each on the cells that the step before left plausible.
 
     The first step measures every attribute; values whose noisy count is low are implausible. The second measures all

@@ -19,7 +19,7 @@ from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.l1_selector import on_grid
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.release import Release
+from pypgm.release import ModelRelease
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -51,7 +51,7 @@ def aim(
     score: Score = "noise",
     tree_bytes: float = TREE_BYTES,
     **options: Unpack[Options],
-) -> Release:
+) -> ModelRelease:
     r"""Release a model that learns, round by round, the marginals a workload needs most.
 
     All single attributes are measured first, larger ones with less noise. Each round selects, by an exact exponential

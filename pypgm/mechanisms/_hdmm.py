@@ -12,7 +12,7 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Contrasts, LinearQuery
-from pypgm.release import Release
+from pypgm.release import ModelRelease
 from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ def hdmm(
     workload: Workload | None = None,
     strategy: Kind = "marginals",
     **options: Unpack[Options],
-) -> Release:
+) -> ModelRelease:
     """Release a model of the records from the measurements that answer a workload with least error.
 
     What is measured depends on the workload alone, and the whole budget goes into one pass over the records with exact

@@ -19,7 +19,7 @@ from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.release import Release
+from pypgm.release import ModelRelease
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -50,7 +50,7 @@ def jam(
     rounds: int = 30,
     tree_bytes: float = TREE_BYTES,
     **options: Unpack[Options],
-) -> Release:
+) -> ModelRelease:
     r"""Release a model that learns from public records what these tell, and the rest from private measurements.
 
     Each round selects one marginal and its source by an exact exponential mechanism. A private measurement promises

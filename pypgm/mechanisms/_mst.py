@@ -22,7 +22,7 @@ from pypgm.numeric import checked_flag
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.queries import Identity, LinearQuery, Partition
-from pypgm.release import Release
+from pypgm.release import ModelRelease
 from pypgm.workloads import check_listable
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def mst(
     *,
     compress: bool = True,
     **options: Unpack[Options],
-) -> Release:
+) -> ModelRelease:
     """Release a model of the records that rests on a spanning tree of attribute pairs.
 
     A third of the budget measures every attribute, a third selects, pair by pair, the spanning tree whose pairs

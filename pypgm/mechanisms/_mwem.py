@@ -19,7 +19,7 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.trusted_query import trusted_on
 from pypgm.queries import Identity, LinearQuery, Subset
 from pypgm.reconstruction.weights import joined, multiplicative_weights
-from pypgm.release import Release
+from pypgm.release import ModelRelease
 
 if TYPE_CHECKING:
     import numpy as np
@@ -56,7 +56,7 @@ def mwem(
     estimator: Estimator = "model",
     tree_bytes: float = TREE_BYTES,
     **options: Unpack[Options],
-) -> Release:
+) -> ModelRelease:
     r"""Release a model that learns, in rounds of equal cost, what of a workload it answers worst.
 
     Where the number of records is private it is measured first. Each round selects, by an exact exponential mechanism,

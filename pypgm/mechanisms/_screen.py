@@ -24,7 +24,7 @@ from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.score_weights import SCREEN_BITS
-from pypgm.release import Release
+from pypgm.release import ModelRelease
 from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ def screen(
     workload: Workload | None = None,
     tree_cells: float = 1e7,
     **options: Unpack[Options],
-) -> Release:
+) -> ModelRelease:
     r"""Release a model of the records from those pairs that repay their cost, on one junction tree, in three steps.
 
     The first step measures single attributes. The second screens all pairs of the workload at once: how far each is

@@ -22,7 +22,7 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Contrasts, Identity, LinearQuery
-from pypgm.release import Release
+from pypgm.release import ModelRelease
 from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ def wide(
     workload: Workload | None = None,
     ordered: Collection[str] | None = None,
     **options: Unpack[Options],
-) -> Release:
+) -> ModelRelease:
     """Release a model of the records from all pairs of attributes, each measured as finely as it is worth.
 
     A part of the budget measures single attributes. For each pair one exponential mechanism then chooses what to ask:

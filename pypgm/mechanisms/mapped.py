@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar, cast
 
 from pypgm.data import Dataset
 from pypgm.domain import Clique
@@ -23,7 +23,9 @@ if TYPE_CHECKING:
     from pypgm.models.stored_model import ReleasedModel
     from pypgm.privacy.private_table import PrivateTable
 
-__all__ = ["Mapped"]
+__all__ = ["Mapped", "Released"]
+
+Released = TypeVar("Released", bound="ReleasedModel")
 
 
 class Mapped:
@@ -99,18 +101,18 @@ class Mapped:
         cliques, queries = [*whole, *(c for c, _, _ in others)], [*[None] * len(whole), *(q for _, q, _ in others)]
         return Workload(self._folding.inner, cliques, queries, [*whole.values(), *(w for _, _, w in others)])
 
-    def model(self, model: ReleasedModel) -> ReleasedModel:
+    def model(self, model: Released) -> Released:
         """Return a model of the attributes that are left as one of all."""
         if not self:
             return model
         if isinstance(model, WeightedRecords):
             whole = WeightedRecords(self._whole(model.data))
             whole.fit, whole.not_private = model.fit, model.not_private
-            return whole
+            return cast("Released", whole)
         assert isinstance(model, Model)  # of which there are no others where there are mappings
         found = copy.copy(model)
         found.folding, found.domain = self._folding, self.domain
-        return found
+        return cast("Released", found)
 
     def _whole(self, records: Dataset) -> Dataset:
         return Dataset(self._folding.records(records.columns), self.domain, records.weights)

@@ -15,7 +15,8 @@ from pypgm.domain import Clique, Domain
 from pypgm.mechanisms.keys import parent_rows
 from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
-from pypgm.mechanisms.run import Options, check_noise
+from pypgm.mechanisms.run import DEFAULTS, Options, check_noise
+from pypgm.mechanisms.signatures import with_options
 from pypgm.numeric import checked_integer
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
@@ -30,6 +31,7 @@ __all__ = ["joined", "parent_rows", "synthesize_related"]
 _OF_THE_PAIR = {"budget", "neighbours", "privacy", "measurements", "constraints"}
 
 
+@with_options(Options, DEFAULTS, apart=[*sorted(_OF_THE_PAIR - {"budget"}), "schema"])
 def synthesize_related(
     parents: Dataset,
     children: Dataset,

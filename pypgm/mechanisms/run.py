@@ -19,7 +19,7 @@ from pypgm.estimation.constraint import as_constraints
 from pypgm.estimation.losses import L2, Loss
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
-from pypgm.mechanisms.mapped import Mapped
+from pypgm.mechanisms.mapped import Mapped, Released
 from pypgm.memory import short
 from pypgm.models._estimate import checked_measurements, estimate, estimated
 from pypgm.numeric import checked_threads
@@ -41,11 +41,10 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.estimation import FitState, LinearMeasurement
     from pypgm.models import GraphicalModel, RegionGraphModel
-    from pypgm.models.stored_model import ReleasedModel
 
     _Model: TypeAlias = GraphicalModel | RegionGraphModel
 
-__all__ = ["Options", "Oracle", "Run", "check_noise"]
+__all__ = ["DEFAULTS", "Options", "Oracle", "Run", "check_noise"]
 
 Oracle = Literal["auto", "exact", "region_graph"]
 
@@ -115,6 +114,21 @@ class Options(_How, total=False):
     unsafe_seed: int | None
 
 
+DEFAULTS: Mapping[str, object] = {"measurements": (), "oracle": "auto", "progress": False} | {
+    "n_threads": 0,
+    "noise": "pypgm",
+}
+"""Of `Options`, where it is not None."""
+
+# What a user may mean by a name that is none of the options.
+_MEANT = {"seed": "unsafe_seed", "rng": "unsafe_seed", "random_state": "unsafe_seed"} | {
+    "n_iters": "iterations",
+    "n_iter": "iterations",
+    "max_iter": "iterations",
+    "verbose": "progress",
+}
+
+
 def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
     """Return those that are given, checked before anything is spent."""
     if oracle not in get_args(Oracle):
@@ -122,7 +136,9 @@ def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
     unknown = how.keys() - _How.__annotations__.keys()
     if unknown:
         names = sorted(Options.__annotations__)
-        meant = nearest(min(unknown), names) or f"; all mechanisms take {', '.join(names)}"
+        other = _MEANT.get(min(unknown))
+        near = nearest(min(unknown), names) or f"; all mechanisms take {', '.join(names)}"
+        meant = near if other is None else f"; did you mean {other!r}?"
         raise TypeError(f"a mechanism got an unexpected keyword argument {min(unknown)!r}{meant}")
     given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
     options = fit.SolverOptions(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
@@ -388,11 +404,11 @@ class Run:
 
     def release(
         self,
-        model: ReleasedModel,
+        model: Released,
         measurements: Sequence[LinearMeasurement],
         log: Sequence[Mapping[str, Any]] = (),
         **own: object,
-    ) -> Release:
+    ) -> Release[Released]:
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
         options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
         known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema}

@@ -18,6 +18,8 @@ from pypgm.data.unsettled import OpenSet
 from pypgm.domain import listed
 from pypgm.mechanisms.dry_run import check_call
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
+from pypgm.mechanisms.run import DEFAULTS, Options
+from pypgm.mechanisms.signatures import with_options
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -69,7 +71,7 @@ def of_tables(mechanism: M) -> M:
         asked: dict[str, Any] = {"mechanism": name, "budget": budget, "neighbours": relation}
         return prepared(data, schema, epsilon, delta, **asked, reading={}, options=options)()
 
-    return cast("M", called)
+    return with_options(Options, DEFAULTS)(cast("M", called))
 
 
 def prepared(
@@ -83,7 +85,7 @@ def prepared(
     neighbours: Neighbours | Privacy | None,
     reading: Mapping[str, Any],
     options: Mapping[str, Any],
-) -> Callable[[], Release]:
+) -> Callable[[], Release[Any]]:
     """Check all, read the table, and return what spends the budget: the arguments are those of `pypgm.synthesize`."""
     declared = _declared(source, schema, reading)
     declared.check_there()
@@ -93,13 +95,13 @@ def prepared(
         check_call(run, declared, neighbours, asked, own)
     held = opened(source, declared, **reading)
 
-    def closed() -> Release:
+    def closed() -> Release[Any]:
         own = _options(mechanism, declared, options)
         relation = {"privacy" if isinstance(neighbours, Privacy) else "neighbours": neighbours}
         release = run(held.records(declared), budget=asked, **relation, **own)
         return replace(release, layout=held.layout)
 
-    def settled() -> Release:
+    def settled() -> Release[Any]:
         ledger = Ledger(asked)
         found = settle(declared, held.values, neighbours, ledger)
         with PrivateTable(held.records(found), neighbours, ledger) as table:

@@ -43,7 +43,7 @@ class Marginal(Shown):
     errors: Factor
     basis: Basis
 
-    def to_frame(self, *, library: str = "pandas") -> Frame:
+    def to_frame(self, library: str = "pandas") -> Frame:
         """Return a data frame with a row for each cell: its labels or codes, ``count`` and ``error``.
 
         Parameters

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["FieldRelease"]
 
 
-class FieldRelease(Release):
+class FieldRelease(Release[MarkovRandomField]):
     """A private release of a Markov random field.
 
     Attributes

@@ -1,0 +1,67 @@
+"""What completion, ``help`` and ``dir`` offer who sees the package first."""
+
+from __future__ import annotations
+
+import inspect
+import pydoc
+
+import pytest
+
+import pypgm
+from pypgm import CliqueVector, Dataset, Domain, Factor
+from pypgm.mechanisms.registry import mechanism_named, mechanism_names
+from pypgm.mechanisms.run import DEFAULTS, Options, Run
+
+
+@pytest.mark.parametrize("name", mechanism_names())
+def test_a_mechanism_lists_every_option(name):
+    parameters = inspect.signature(mechanism_named(name)).parameters
+    assert Options.__annotations__.keys() <= parameters.keys()
+    assert not [p for p in parameters.values() if p.kind is p.VAR_KEYWORD]
+    for option in Options.__annotations__:
+        assert option in pydoc.render_doc(mechanism_named(name), renderer=pydoc.plaintext).split("Release\n")[0]
+
+
+def test_defaults_are_those_of_a_run():
+    of_run = inspect.signature(Run.__init__).parameters
+    for option in Options.__annotations__.keys() & of_run.keys():
+        assert of_run[option].default == DEFAULTS.get(option), option
+    assert inspect.signature(pypgm.mechanisms.wide).parameters["noise"].default == "pypgm"
+
+
+def test_what_passes_options_on_lists_them():
+    both = inspect.signature(pypgm.mechanisms.synthesize_related).parameters
+    assert {"time_limit", "budget", "unsafe_seed"} <= both.keys()
+    assert not {"neighbours", "privacy", "measurements", "constraints", "schema"} & both.keys()
+    whole = inspect.signature(pypgm.synthesize).parameters
+    assert {"time_limit", "progress", "options"} <= whole.keys()  # and those of the mechanism
+    assert "privacy" not in whole
+
+
+def test_completion_of_notebooks_knows_the_options():
+    jedi = pytest.importorskip("jedi")
+    asked = jedi.Interpreter("wide(data, epsilon=1, pro", [{"wide": pypgm.mechanisms.wide, "data": None}])
+    assert "progress=" in [c.name for c in asked.complete()]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"), [("seed", "unsafe_seed"), ("n_iters", "iterations"), ("verbose", "progress"), ("epsilom", "")]
+)
+def test_an_option_that_is_none_names_the_one_that_is_meant(wrong, meant):
+    data = Dataset({"a": [0]}, Domain({"a": 2}))
+    with pytest.raises(TypeError, match=f"did you mean '{meant}'" if meant else "all mechanisms take"):
+        pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9, **{wrong: 1})
+
+
+def test_keys_are_offered():
+    domain = Domain({"sex": ["F", "M"], "n": 2})
+    assert domain._ipython_key_completions_() == ["sex", "n"]
+    assert Dataset({"sex": [0], "n": [1]}, domain)._ipython_key_completions_() == ["sex", "n"]
+    factor = Factor(domain, [[1, 2], [3, 4]])
+    keys = factor._ipython_key_completions_()
+    assert keys == [("F", 0), ("F", 1), ("M", 0), ("M", 1)]
+    assert [factor[k] for k in keys] == [1, 2, 3, 4]
+    assert factor.project("sex")._ipython_key_completions_() == ["F", "M"]
+    assert len(Factor(Domain({"a": 3000}), [0.0] * 3000)._ipython_key_completions_()) == 1000
+    vector = CliqueVector(domain, [("sex",), ("sex", "n")])
+    assert [vector[k].domain.attributes for k in vector._ipython_key_completions_()] == [("sex",), ("sex", "n")]
