@@ -1,4 +1,21 @@
-"""pypgm: graphical models from differentially private marginals."""
+"""pypgm: graphical models from differentially private marginals.
+
+Three ways in:
+
+- **A table that must not be shown.** ``release = pypgm.synthesize(table, schema, epsilon=1, delta=1e-9)`` spends a
+  privacy budget once; ``release.to_frame()`` gives synthetic records as the table has them, ``release.marginal("age")``
+  counts with their errors, ``release.report_html(path)`` a page to show. ``pypgm.Schema.from_types(table)`` begins the
+  schema. ``pypgm.mechanisms`` has each method by name, ``pypgm.mechanisms.plan`` says beforehand what one would do, and
+  ``pypgm.privacy`` what a mechanism of one's own needs.
+- **Noisy answers of one's own.** ``pypgm.estimate(pypgm.Domain({"age": 85, "sex": ["F", "M"]}), measurements)`` with
+  `LinearMeasurement` gives the one model that explains them best: ``model.project(...)``, ``model.query(...)``,
+  ``model.synthetic_data()``.
+- **A graphical model.** ``pypgm.bayes`` for Bayesian networks, ``pypgm.mrf`` for Markov random fields,
+  ``pypgm.JunctionTree``, ``pypgm.marginals``, ``pypgm.read_uai`` for inference alone.
+
+Pictures are in ``pypgm.plot``; objects show themselves at the end of a notebook's cell. ``python -m pypgm.audit``
+checks the privacy of a mechanism. The command ``pypgm`` does the same as the first way without a line of Python.
+"""
 
 from __future__ import annotations
 
@@ -36,6 +53,8 @@ _NAMES = {  # by the module they are in
     "pypgm._synthesize": ("synthesize",),
 }
 _HOMES = {name: home for home, names in _NAMES.items() for name in names}
+# Modules that have a name here too, and that ``import *`` leaves alone.
+_MODULES = ("audit", "errors", "estimation", "graphs", "inference", "models", "planning", "plot", "privacy")
 _ONE_AT_A_TIME = RLock()  # packages import each other: of two threads one would see what the other has half made
 
 
@@ -61,10 +80,19 @@ def _later(package: str, homes: Mapping[str, str]) -> Callable[[str], object]:
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from pypgm import audit as audit
     from pypgm import bayes as bayes
     from pypgm import data as data
+    from pypgm import errors as errors
+    from pypgm import estimation as estimation
+    from pypgm import graphs as graphs
+    from pypgm import inference as inference
     from pypgm import mechanisms as mechanisms
+    from pypgm import models as models
     from pypgm import mrf as mrf
+    from pypgm import planning as planning
+    from pypgm import plot as plot
+    from pypgm import privacy as privacy
     from pypgm import queries as queries
     from pypgm import reconstruction as reconstruction
     from pypgm import workloads as workloads
@@ -118,4 +146,4 @@ else:
 
 
 def __dir__() -> list[str]:
-    return list(_HOMES)
+    return [*_HOMES, *_MODULES]

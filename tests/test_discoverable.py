@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import pydoc
+import re
 
 import pytest
 
@@ -65,3 +66,28 @@ def test_keys_are_offered():
     assert len(Factor(Domain({"a": 3000}), [0.0] * 3000)._ipython_key_completions_()) == 1000
     vector = CliqueVector(domain, [("sex",), ("sex", "n")])
     assert [vector[k].domain.attributes for k in vector._ipython_key_completions_()] == [("sex",), ("sex", "n")]
+
+
+def test_the_package_says_how_to_begin():
+    told = pypgm.__doc__
+    for way in ("pypgm.synthesize", "pypgm.estimate", "pypgm.bayes", "pypgm.plot", "pypgm.audit"):
+        assert way in told
+    for name in re.findall(r"pypgm\.(\w+)", told):
+        assert name in dir(pypgm), name
+    assert {"privacy", "models", "plot", "audit", "planning", "errors"} <= set(dir(pypgm))
+
+
+def test_a_table_that_was_asked_before_says_that_its_budget_is_spent():
+    data = Dataset({"a": [0, 1], "b": [0, 1]}, Domain({"a": 2, "b": 2}))
+    ledger = pypgm.Ledger(pypgm.Budget(epsilon=1, delta=1e-9))
+    with pypgm.PrivateTable(data, pypgm.Privacy(), ledger) as table:
+        pypgm.mechanisms.wide(table)
+        with pytest.raises(pypgm.BudgetError, match=r"all of Budget\(epsilon=1, delta=1e-09\) was spent"):
+            pypgm.mechanisms.wide(table)
+
+
+def test_texts_where_codes_are_needed_name_what_takes_texts():
+    domain = Domain({"sex": ["F", "M"]})
+    with pytest.raises(TypeError, match=r"pypgm\.Dataset\.from_frame\(columns, domain\) takes labels"):
+        Dataset({"sex": ["F", "M"]}, domain)
+    assert Dataset.from_frame({"sex": ["F", "M"]}, domain)["sex"].tolist() == [0, 1]

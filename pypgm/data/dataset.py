@@ -301,7 +301,8 @@ def _way_out(kind: str) -> str:
         "b": "; pass column.astype('uint8')",
         "f": "; give missing values a code of their own, and pass integers",
     }
-    return ways.get(kind, "; number the labels from 0, in the order of the domain")
+    texts = "; pypgm.Dataset.from_frame(columns, domain) takes labels, codes are numbers from 0 in the domain's order"
+    return ways.get(kind, texts)
 
 
 def _check_lengths(columns: Mapping[str, NDArray[Any]]) -> None:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
 
 from pypgm.clock import Clock
 from pypgm.domain import Clique, nearest
-from pypgm.errors import ModelTooLargeError
+from pypgm.errors import BudgetError, ModelTooLargeError
 from pypgm.estimation import Constraint, fit
 from pypgm.estimation.constraint import as_constraints
 from pypgm.estimation.losses import L2, Loss
@@ -49,6 +49,7 @@ __all__ = ["DEFAULTS", "Options", "Oracle", "Run", "check_noise"]
 Oracle = Literal["auto", "exact", "region_graph"]
 
 _MOST_NOISE = 2**22  # records: standard deviation of a count that has the whole budget
+_ALL = 10**6  # a part of a budget below one in so many is what dividing it left over
 _LEAST_SECONDS = 1e-9  # an estimate takes no limit of zero; from a nanosecond it takes one step
 _TREE_BYTES = 2**25  # of the tables of a tree that "auto" takes: hundreds of passes over them take seconds
 
@@ -147,6 +148,15 @@ def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
 
 def _of_rules(schema: Schema | None) -> tuple[Constraint, ...]:
     return () if schema is None else Constraint.of_rules(schema)
+
+
+def _check_left(ledger: Ledger) -> None:
+    """Raise `BudgetError` where a table was asked before, and that took all of its budget."""
+    left, budget = ledger.remaining(), ledger.budget
+    if ledger.lines and left * _ALL < budget.limit:
+        part = "nothing" if left == 0 else f"less than a millionth ({float(left):.3g})"
+        whole = f"all of {budget!r} was spent: {part} of its {budget.unit} {float(budget.limit):.6g} is left"
+        raise BudgetError(f"the ledger of this table: {whole}; a mechanism takes what is left of one")
 
 
 def check_noise(name: str, privacy: Privacy, unit: str, amount: Fraction) -> None:
@@ -250,6 +260,8 @@ class Run:
             relation = one_relation(neighbours, privacy)
             self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.rho: Fraction = self.table.ledger.remaining()
+        if not self._is_own:
+            _check_left(self.table.ledger)
         check_noise(name, self.table.privacy, self.table.ledger.budget.unit, self.rho)
         self.total = self.table.public_total
         self.mapped = Mapped(self.table.domain, [*_of_rules(self.table.schema), *as_constraints(constraints)])
