@@ -423,6 +423,25 @@ def test_sums_products_and_differences_are_those_of_decimals():
     assert seen == {True, False}
 
 
+def test_numbers_of_dependent_columns_are_written_as_those_of_the_table(tmp_path):
+    whole = {"kind": "integer", "low": 0, "high": 90_000, "width": 30_000}
+    for marks, how in (({"thousands": ","}, {}), ({}, {"thousands": ",", "decimal": "."})):
+        told = {"a": whole | marks, "b": {"kind": "difference", "from": "a", "low": 1, "high": 9_000, "width": 3_000}}
+        told |= {"c": {"kind": "derived", "sum": ["a", "b"]}}
+        draw = random.Random(0)
+        rows = [[f"{a:,}", f"{a + draw.randrange(1, 9000):,}"] for a in draw.choices(range(90_000), k=300)]
+        with open(tmp_path / "t.csv", "w", newline="", encoding="utf-8") as file:
+            csv.writer(file).writerows([["a", "b"], *rows])
+        release = pypgm.synthesize(tmp_path / "t.csv", told, epsilon=5, delta=1e-9, unsafe_seed=0, **how)
+        release.write(tmp_path / "s.csv", 100, rng=0)
+        for row in written(tmp_path / "s.csv"):
+            a, b, c = (int(row[name].replace(",", "")) for name in "abc")
+            assert [f"{a:,}", f"{b:,}", f"{c:,}"] == [row[name] for name in "abc"]
+            assert 1 <= b - a <= 9000
+            assert c == a + b
+        (tmp_path / "s.csv").unlink()
+
+
 def test_mappings_of_numbers_dates_and_codes():
     found = exact(
         {

@@ -109,6 +109,11 @@ class Column(ABC):
             return (*range(self.n_values), *extra) if extra else None
         return (*values, *extra)
 
+    @cached_property
+    def codes_by_label(self) -> Mapping[str, int]:
+        """The code of each label, by its text."""
+        return {str(label): code for code, label in reversed([*enumerate(self.labels or ())])}
+
     @property
     def null_code(self) -> int | None:
         """The code of nulls, the last one; None where they are refused."""

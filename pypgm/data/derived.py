@@ -14,7 +14,7 @@ from pypgm.data.categorical import Categorical
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.made import Cells, Made
-from pypgm.data.numbers import Integer, Real
+from pypgm.data.numbers import Integer, Numeric, Real
 from pypgm.data.rules import codes_named
 from pypgm.data.spans import Unit, span_between, units_of
 from pypgm.domain import Label, listed
@@ -173,11 +173,11 @@ class Derived(Made):
             yield "decimals needs a whole number from 0 to 9"
 
 
-def one_bin(low: float, high: float, decimals: int | None = 0, nulls: Sequence[str] = ()) -> Integer | Real:
+def one_bin(low: float, high: float, decimals: int | None = 0, **own: Any) -> Integer | Real:  # noqa: ANN401
     """Return a column of all numbers between two bounds, of so many decimals."""
     if decimals == 0:
-        return Integer(int(low), int(high), width=max(1, int(high - low)), null=nulls)
-    return Real(float(low), float(high) if high > low else float(low) + 1, bins=1, decimals=decimals, null=nulls)
+        return Integer(int(low), int(high), width=max(1, int(high - low)), **own)
+    return Real(float(low), float(high) if high > low else float(low) + 1, bins=1, decimals=decimals, **own)
 
 
 class _Mapped:
@@ -306,7 +306,9 @@ class _Computed:
         has_nulls = any(source.size > source.n_values for source in sources)
         nulls = (derived.nulls(sources) or ("",)) if has_nulls else ()
         low, high = self._bounds([[self._operand(line, end) for end in line.ends()] for line in lines])
-        self.column = one_bin(low, high, self._decimals, nulls)
+        marks = {line.marks for line in lines if isinstance(line, Numeric)}
+        own: dict[str, Any] = dict(zip(("decimal", "thousands"), marks.pop(), strict=True)) if len(marks) == 1 else {}
+        self.column = one_bin(low, high, self._decimals, null=nulls, **own)
 
     def cells(self, given: Sequence[Cells]) -> Cells:
         """Return the results for what the columns hold; missing where one holds no value."""

@@ -146,6 +146,8 @@ class Difference(Column):
         if not (first.per_unit and self.span.per_unit):
             raise ValueError(f"a difference of numbers needs decimals, its own and those of {self.first!r}")
         own |= {"decimal": first.decimal, "thousands": first.thousands} if isinstance(first, Numeric) else {}
+        if isinstance(first, Numeric):
+            own |= {"decimal": first.decimal, "thousands": first.thousands}
         unit = max(first.per_unit, self.span.per_unit)
         low, high = least / first.per_unit + self.low, most / first.per_unit + self.high
         if unit == 1:

@@ -287,9 +287,8 @@ def codes_named(name: str, column: Column, entry: Entry) -> list[int]:
 
 def _code(name: str, column: Column, value: Label) -> int:
     """Return the code of a label, or of a value."""
-    labels = [str(label) for label in column.labels or ()]
-    if str(value) in labels:
-        return labels.index(str(value))
+    if str(value) in column.codes_by_label:
+        return column.codes_by_label[str(value)]
     codes, problem = column.encode([value])
     if problem is not None:
         raise ValueError(f"a rule on {name!r} needs {column.allowed}, or one of its labels")
