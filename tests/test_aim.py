@@ -101,9 +101,9 @@ def fits(monkeypatch):
     """Record the oracle of each estimate of a run, and how many measurements it explains."""
     own, found = Run.fit, []
 
-    def fit(run, measurements, prior=None, part=1.0, *, oracle=None):
-        found.append((oracle, len(measurements)))
-        return own(run, measurements, prior, part, oracle=oracle)
+    def fit(run, measurements, prior=None, part=1.0, **how):
+        found.append((how.get("oracle"), len(measurements)))
+        return own(run, measurements, prior, part, **how)
 
     monkeypatch.setattr(Run, "fit", fit)
     return found

@@ -148,6 +148,7 @@ class _Search:
         self.measured: list[LinearMeasurement] = []
         self.log: list[dict[str, object]] = []
         self.is_last = not self.candidates
+        self._bytes: dict[Clique, float] = {}  # see `that_fit`
         self.model: GraphicalModel | RegionGraphModel
 
     def begin(self, rate: Fraction) -> None:
@@ -177,7 +178,7 @@ class _Search:
         rate = self.left if self.is_last else self.rate
         noise = self._noise(rate)
         spent = 1 - float(self.left / self.run.rho)
-        among = that_fit(self.run, self._known(), self.candidates, spent * self.tree_bytes)
+        among = that_fit(self.run, self._known(), self.candidates, spent * self.tree_bytes, self._bytes)
         if not among:
             self.run.end_where_nothing_fits()
             return
@@ -211,12 +212,14 @@ class _Search:
     def _selected(self, among: Sequence[int], rho: Fraction, noise: float) -> int:
         """Return the position of a marginal, drawn by how much there is to learn from it at this noise."""
         weights = [self.weights[self.candidates[i]] for i in among]
+        asked = self.candidates if self.score == "noise" else [self.candidates[i] for i in among]
+        told = {c: table.datavector() for c, table in zip(asked, self.model.project_many(asked), strict=True)}
         if self.score == "noise":
-            self.selector.compare(self._answer)
+            self.selector.compare(told.__getitem__)
             sizes = [self.run.domain.size(self.candidates[i]) for i in among]
             offsets = [-float(w) * noise * size for w, size in zip(weights, sizes, strict=True)]
             return self.selector.select(among, rho=rho, weights=weights, offsets=offsets)
-        expected = {i: self._answer(self.candidates[i]) for i in among}
+        expected = {i: told[self.candidates[i]] for i in among}
         goals = {i: on_grid(self.candidates[i], answer, answer.size) for i, answer in expected.items()}
         hiding = {i: round(GRID * hidden(answer, noise)) for i, answer in expected.items()}
         self.savings.compare(lambda i, counts: saving(counts, goals[i], hiding[i]))

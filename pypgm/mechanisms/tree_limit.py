@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import sys
 import warnings
@@ -9,7 +10,8 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from pypgm.errors import ModelTooLargeError
-from pypgm.memory import check_fits, short
+from pypgm.estimation.methods import estimate_bytes
+from pypgm.memory import check_fits, memory_limit, short
 
 if TYPE_CHECKING:
     from pypgm.domain import Clique
@@ -22,6 +24,7 @@ __all__ = ["TREE_BYTES", "check_any_fits", "check_compared", "estimate_that_fits
 TREE_BYTES = 2.0**23
 """Of the tables of the trees that mechanisms grow round by round."""
 _CELL_BYTES = 8
+_FURTHER_BYTES = 400  # of a cell of a further table, that an estimate takes: see `estimate_bytes`
 _COMPARED_BYTES = 16  # of a cell of a candidate: its count and what the model says of it
 
 
@@ -48,19 +51,50 @@ def check_compared(run: Run, candidates: Sequence[Clique]) -> None:
     check_fits(_COMPARED_BYTES * cells, None, what, "make bins wider, or pass a smaller workload")
 
 
-def that_fit(run: Run, known: Iterable[Clique], candidates: Sequence[Clique], limit: float) -> Sequence[int]:
+def that_fit(
+    run: Run,
+    known: Iterable[Clique],
+    candidates: Sequence[Clique],
+    limit: float,
+    least: dict[Clique, float] | None = None,
+) -> Sequence[int]:
     """Return the positions of the candidates with which the tree of the known cliques takes at most so many bytes.
 
-    Those that the tree holds already are among them, where their answers fit in memory. A region graph has no limit:
-    there all are.
+    Those that known cliques hold are among them, where their answers fit in memory. A region graph has no limit: there
+    all are.
+
+    Parameters
+    ----------
+    run : Run
+    known : iterable of cliques
+    candidates : sequence of cliques
+    limit : float
+        Bytes.
+    least : dict, optional
+        What trees with a candidate took where fewer cliques were known, which is brought up to date: trees grow, and
+        what was too large is not planned again. A candidate inside a clique of the tree is not planned at all.
     """
     if run.oracle == "region_graph":
         return range(len(candidates))
     held = list({run.domain.canonical(c) for c in (*known, *(ruled.clique for ruled in run.constraints))})
+    scopes = [set(clique) for clique in held]
+    nodes: list[set[str]] = []
+    own, room = math.inf, 0.0
+    with contextlib.suppress(ModelTooLargeError):
+        tree = run.tree(held)
+        nodes, own = [set(node.clique) for node in tree.nodes], tree.cost.table_bytes
+        taken = estimate_bytes(tree, (), "accelerated", 2 * sum(map(run.domain.size, held)))
+        room = memory_limit(run.max_bytes) - taken
+    least = {} if least is None else least
     found = []
     for i, clique in enumerate(candidates):
-        is_held = any(set(clique) <= set(c) for c in held)
-        if _bytes(run, [*held, clique]) <= (sys.float_info.max if is_held else limit):
+        attributes = set(clique)
+        most = sys.float_info.max if any(map(attributes.issubset, scopes)) else limit
+        if own <= most and any(map(attributes.issubset, nodes)):
+            takes = own if _FURTHER_BYTES * run.domain.size(clique) <= room else math.inf
+        elif (takes := least.get(clique, 0.0)) <= most:
+            takes = least[clique] = _bytes(run, [*held, clique])
+        if takes <= most:
             found.append(i)
     return found
 
