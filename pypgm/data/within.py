@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-import networkx as nx
 import numpy as np
 
 from pypgm.data.bins import Binned
@@ -70,8 +69,10 @@ def can_hold(rules: Sequence[object], columns: Mapping[str, Column], codes: Code
 
 def _groups(rules: Sequence[object]) -> Iterator[list[Comparison]]:
     """Yield the comparisons that have columns in common."""
+    from networkx import Graph, connected_components
+
     comparisons = [rule for rule in rules if isinstance(rule, Comparison)]
-    for names in nx.connected_components(nx.Graph([rule.columns for rule in comparisons])):
+    for names in connected_components(Graph([rule.columns for rule in comparisons])):
         yield [rule for rule in comparisons if rule.columns[0] in names]
 
 

@@ -217,14 +217,19 @@ def _gain(index: RegionIndex, pair: Clique) -> float:
 
 def _joining(kept: Sequence[Clique], pairs: Sequence[Clique]) -> list[Clique]:
     """Return the pairs that join two parts of the graph so far, taken in order."""
-    from networkx.utils import UnionFind
+    above: dict[str, str] = {}
 
-    parts: UnionFind[str] = UnionFind()
+    def part(attribute: str) -> str:
+        while above.setdefault(attribute, attribute) != attribute:
+            above[attribute] = above[above[attribute]]
+            attribute = above[attribute]
+        return attribute
+
     joining: list[Clique] = []
     for i, (a, b) in enumerate([*kept, *pairs]):
-        if i >= len(kept) and parts[a] != parts[b]:
+        if i >= len(kept) and part(a) != part(b):
             joining.append((a, b))
-        parts.union(a, b)
+        above[part(a)] = part(b)
     return joining
 
 
