@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-import functools
 import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 __all__ = ["Edge", "Indices", "minimal_edges", "saturate"]
 
@@ -14,6 +19,7 @@ Indices = tuple[int, ...]
 Edge = tuple[int, int]
 
 _NARROW = 8  # attributes of a region whose subsets are listed; wider ones are compared with all others
+_WORD = 64
 
 
 def saturate(cliques: Iterable[Indices], max_regions: int) -> tuple[list[Indices], list[Edge]]:
@@ -44,28 +50,60 @@ def _closure(cliques: set[Indices], max_regions: int) -> set[Indices]:
     closed = around.keys() - {
         p for part, n in around.items() for p in itertools.combinations(part, len(part) - 1) if around[p] == n
     }
-    for clique in wide:
-        if len(closed) <= max_regions:
-            inside = set(clique).__contains__
-            closed |= {clique, *(tuple(filter(inside, region)) for region in closed)} - {()}
-    return closed
+    if not wide:
+        return closed
+    masks = set(map(_mask, closed))
+    for clique in map(_mask, wide):
+        if len(masks) <= max_regions:
+            masks |= {clique, *map(clique.__and__, masks)}
+    return {_members(mask) for mask in masks if mask}
+
+
+def _mask(region: Indices) -> int:
+    """Return attributes as bits."""
+    return sum(1 << i for i in region)
+
+
+def _members(mask: int) -> Indices:
+    found = []
+    while mask:
+        last = mask & -mask
+        found.append(last.bit_length() - 1)
+        mask ^= last
+    return tuple(found)
 
 
 def _covering_edges(regions: Sequence[Indices]) -> list[Edge]:
     position = {r: i for i, r in enumerate(regions)}
-    children: list[list[int]] = [[] for _ in regions]
-    below = functools.cache(lambda p: frozenset(children[p]).union(*map(below, children[p])))
-    for parent in range(len(regions) - 1, -1, -1):
-        region = regions[parent]
+    bits = _as_bits(regions) if any(len(r) > _NARROW for r in regions) else np.empty((0, 0), np.uint64)
+    edges: list[Edge] = []
+    for parent, region in enumerate(regions):
         if len(region) <= _NARROW:
-            children[parent] = sorted([position[r] for r in _maximal_parts(region, position.keys())])
-            continue
-        covered: set[int] = set()
-        for child in map(position.__getitem__, filter(set(region).issuperset, regions[parent + 1 :])):
-            if child not in covered:  # larger ones come first
-                children[parent].append(child)
-                covered |= below(child)
-    return [(parent, child) for parent, own in enumerate(children) for child in own]
+            children = sorted([position[r] for r in _maximal_parts(region, position.keys())])
+        else:
+            children = _largest_inside(bits, parent)
+        edges += [(parent, child) for child in children]
+    return edges
+
+
+def _as_bits(regions: Sequence[Indices]) -> NDArray[np.uint64]:
+    """Return regions as bits, shape (words, regions)."""
+    bits = np.zeros((max(r[-1] for r in regions) // _WORD + 1, len(regions)), dtype=np.uint64)
+    for i, region in enumerate(regions):
+        for a in region:
+            bits[a // _WORD, i] |= np.uint64(1 << a % _WORD)
+    return bits
+
+
+def _largest_inside(bits: NDArray[np.uint64], region: int) -> list[int]:
+    """Return the regions after one that lie inside it, each in no other that does; larger ones come first."""
+    left = region + 1 + np.flatnonzero(~(bits[:, region + 1 :] & ~bits[:, region, None]).any(axis=0))
+    found = []
+    while left.size:
+        largest = int(left[0])
+        found.append(largest)
+        left = left[(bits[:, left] & ~bits[:, largest, None]).any(axis=0)]
+    return found
 
 
 def _maximal_parts(region: Indices, regions: Set[Indices]) -> list[Indices]:
