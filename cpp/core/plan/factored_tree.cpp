@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <bit>
 #include <cassert>
+#include <unordered_map>
 
 #include "core/base/numbers.hpp"
 #include "core/base/watch.hpp"
@@ -12,7 +13,8 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kLong = 8;  // values that fill the lanes of a loop
+constexpr std::size_t kLong = 8;   // values that fill the lanes of a loop
+constexpr std::size_t kMany = 32;  // tables of which not all pairs are compared
 
 /// The order of a table's axes: attributes of many values last, so that the innermost loops are long ones.
 /// Those of few values stay neighbours, and what neighbours share is one loop.
@@ -24,6 +26,11 @@ void put_in_order(const JunctionTree& tree, Scope& scope) {
 /// The tables that meet in one clique, as bits over the attributes that have a choice there.
 class Meeting {
  public:
+  struct Table {
+    int value;
+    std::uint64_t bits;
+  };
+
   Meeting(const JunctionTree& tree, const FactoredTree& factored, const TreeNode& node) {
     attributes_.reserve(node.attributes.size());
     for (const std::int32_t a : node.attributes) {
@@ -46,6 +53,24 @@ class Meeting {
     return false;
   }
 
+  /// Of many tables, makes one of all over the same attributes: make(first, second, out) is their product.
+  template <class Make>
+  void multiply_equals(const Make& make) {
+    if (present_.size() <= kMany) return;
+    std::unordered_map<std::uint64_t, std::size_t> place;
+    std::vector<Table> distinct;
+    for (const Table& table : present_) {
+      const auto [found, is_new] = place.emplace(table.bits, distinct.size());
+      if (is_new) {
+        distinct.push_back(table);
+      } else {
+        Table& before = distinct[found->second];
+        before.value = make(before, table, table.bits);
+      }
+    }
+    present_ = std::move(distinct);
+  }
+
   std::size_t present() const { return present_.size(); }
   int only() const { return present_.front().value; }
   bool finished() const { return present_.size() == 1 && (present_[0].bits & ~kept_) == 0; }
@@ -59,7 +84,6 @@ class Meeting {
   /// The two tables whose product, summed as far as it may be, adds the fewest cells to what they have: of
   /// all pairs, or where they are many, of those with the smallest table.
   Pair cheapest() const {
-    constexpr std::size_t kMany = 32;
     const std::size_t n = present_.size();
     std::size_t smallest = 0;
     for (std::size_t i = 1; i < n; ++i) {
@@ -104,18 +128,23 @@ class Meeting {
   FactoredStep take(const Pair& pair, int out) {
     const Table a = present_[pair.first];
     const Table b = pair.second != pair.first ? present_[pair.second] : Table{-1, 0};
-    FactoredStep step{a.value,
-                      b.value,
-                      out,
-                      make_loops(sizes_, a.bits, b.bits, pair.out),
-                      make_loops(sizes_, pair.out, b.bits, a.bits),
-                      make_loops(sizes_, pair.out, a.bits, b.bits)};
+    FactoredStep step = step_of(a, b, pair.out, out);
     present_[pair.first] = {out, pair.out};
     if (b.value >= 0) present_.erase(present_.begin() + static_cast<std::ptrdiff_t>(pair.second));
     return step;
   }
 
   Pair alone() const { return {0, 0, present_[0].bits & kept_}; }
+
+  /// The step from two tables, or one (the second value is negative), to a value over some attributes.
+  FactoredStep step_of(const Table& a, const Table& b, std::uint64_t bits, int out) const {
+    return {a.value,
+            b.value,
+            out,
+            make_loops(sizes_, a.bits, b.bits, bits),
+            make_loops(sizes_, bits, b.bits, a.bits),
+            make_loops(sizes_, bits, a.bits, b.bits)};
+  }
 
   Scope scope_of(std::uint64_t bits) const {
     Scope scope;
@@ -126,11 +155,6 @@ class Meeting {
   }
 
  private:
-  struct Table {
-    int value;
-    std::uint64_t bits;
-  };
-
   std::uint64_t bits_of(const Scope& scope) const {
     std::uint64_t bits = 0;
     for (std::size_t i = 0; i < attributes_.size(); ++i) {
@@ -258,9 +282,7 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
     leave_if_abandoned();
     const TreeNode& node = tree.nodes[i];
     Meeting meeting(tree, factored, node);
-    const auto combine = [&](const Meeting::Pair& pair) {
-      const int out = add_value(tree, factored, meeting.scope_of(pair.out));
-      FactoredStep step = meeting.take(pair, out);
+    const auto add_step = [&](FactoredStep step) {
       // The larger table comes first: the other one's derivative waits in the spare buffer.
       if (step.b >= 0 && factored.values[at(step.b)].cells > factored.values[at(step.a)].cells) {
         std::swap(step.a, step.b);
@@ -269,11 +291,20 @@ FactoredTree make_factored_tree(const JunctionTree& tree, std::span<const std::u
       }
       factored.steps.push_back(std::move(step));
     };
+    const auto combine = [&](const Meeting::Pair& pair) {
+      const int out = add_value(tree, factored, meeting.scope_of(pair.out));
+      add_step(meeting.take(pair, out));
+    };
     for (const int value : own[i]) {
       meeting.join(value, factored.values[at(value)].attributes);
       // Tables of one cell, of which there may be very many, are multiplied as they come.
       if (meeting.single_cells()) combine({0, meeting.present() - 1, 0});
     }
+    meeting.multiply_equals([&](const auto& first, const auto& second, std::uint64_t bits) {
+      const int out = add_value(tree, factored, meeting.scope_of(bits));
+      add_step(meeting.step_of(first, second, bits, out));
+      return out;
+    });
     while (meeting.present() > 0 && !meeting.finished()) {
       combine(meeting.present() > 1 ? meeting.cheapest() : meeting.alone());
     }

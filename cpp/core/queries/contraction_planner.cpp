@@ -100,7 +100,8 @@ class EliminationPlanner {
       : sizes_(sizes),
         rank_(sizes.size(), std::numeric_limits<std::size_t>::max()),
         kept_from_(order.size() - n_keep),
-        holders_(sizes.size()) {
+        holders_(sizes.size()),
+        n_holders_(sizes.size(), 0) {
     for (std::size_t i = 0; i < order.size(); ++i) rank_[at(order[i])] = i;
     for (const Leaf& leaf : leaves) add(leaf.axes);
   }
@@ -112,6 +113,7 @@ class EliminationPlanner {
     leave_if_abandoned();
     std::vector<int> own = live(holders_[at(attribute)]);
     if (own.size() == 1) take(own[0], -1, what_stays(own[0], -1));
+    join_many(own);
     while (own.size() > 1) join_two(own);  // the last product sums the attribute out
   }
 
@@ -121,6 +123,7 @@ class EliminationPlanner {
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       if (alive_[t] != 0) rest.push_back(static_cast<int>(t));
     }
+    join_many(rest);
     while (rest.size() > 2) join_two(rest);
     if (rest.size() == 1 && !steps.empty() && tables_[at(rest[0])] == keep) return;
     take(rest[0], rest.size() > 1 ? rest[1] : -1, keep);
@@ -131,13 +134,22 @@ class EliminationPlanner {
   std::vector<std::size_t> rank_;
   std::size_t kept_from_;
   std::vector<std::vector<int>> holders_;
+  std::vector<std::size_t> n_holders_;  ///< of those alive
   std::vector<Axes> tables_;
   std::vector<std::uint8_t> alive_;
 
   void add(const Axes& axes) {
-    for (const std::int32_t a : axes) holders_[at(a)].push_back(static_cast<int>(tables_.size()));
+    for (const std::int32_t a : axes) {
+      holders_[at(a)].push_back(static_cast<int>(tables_.size()));
+      ++n_holders_[at(a)];
+    }
     tables_.push_back(axes);
     alive_.push_back(1);
+  }
+
+  void retire(int table) {
+    for (const std::int32_t a : tables_[at(table)]) --n_holders_[at(a)];
+    alive_[at(table)] = 0;
   }
 
   std::vector<int> live(std::vector<int>& tables) {
@@ -155,12 +167,13 @@ class EliminationPlanner {
   }
 
   /// The axes of a product without those that no other table has and that are not to be kept.
-  Axes what_stays(int left, int right) {
+  Axes what_stays(int left, int right) const {
+    const auto holds = [&](int table, std::int32_t a) -> std::size_t {
+      return table >= 0 && std::ranges::find(tables_[at(table)], a) != tables_[at(table)].end() ? 1 : 0;
+    };
     Axes axes = joined(left, right);
     std::erase_if(axes, [&](std::int32_t a) {
-      const std::vector<int> own = live(holders_[at(a)]);
-      return rank_[at(a)] < kept_from_ &&
-             std::all_of(own.begin(), own.end(), [&](int t) { return t == left || t == right; });
+      return rank_[at(a)] < kept_from_ && n_holders_[at(a)] == holds(left, a) + holds(right, a);
     });
     return axes;
   }
@@ -175,26 +188,47 @@ class EliminationPlanner {
       throw HopelessElimination(clique);
     }
     steps.push_back({left, right, axes});
-    alive_[at(left)] = 0;
-    if (right >= 0) alive_[at(right)] = 0;
+    retire(left);
+    if (right >= 0) retire(right);
     add(axes);
     return static_cast<int>(tables_.size()) - 1;
   }
 
-  /// Joins the two tables with the smallest product; of many, the two smallest tables.
+  /// Joins the two smallest of many tables, the older ones of equals, until there are few.
+  void join_many(std::vector<int>& own) {
+    if (own.size() <= kFew) return;
+    using Entry = std::tuple<double, std::size_t, int>;  // cells, age, table
+    std::priority_queue<Entry, std::vector<Entry>, std::greater<>> queue;
+    std::size_t age = 0;
+    const auto enter = [&](int table) { queue.emplace(cells(tables_[at(table)]), age++, table); };
+    const auto smallest = [&] {
+      const int table = std::get<int>(queue.top());
+      queue.pop();
+      return table;
+    };
+    for (const int table : own) enter(table);
+    own.clear();
+    int product = -1;
+    while (queue.size() + (product < 0 ? 0 : 1) > kFew) {
+      leave_if_abandoned();
+      if (product >= 0) enter(product);
+      const int left = smallest();
+      const int right = smallest();
+      product = take(left, right, what_stays(left, right));
+    }
+    while (!queue.empty()) own.push_back(smallest());
+    own.push_back(product);
+  }
+
+  /// Joins the two tables with the smallest product.
   void join_two(std::vector<int>& own) {
     std::size_t first = 0;
     std::size_t second = 1;
-    if (own.size() > kFew) {
-      std::stable_sort(own.begin(), own.end(),
-                       [&](int a, int b) { return cells(tables_[at(a)]) < cells(tables_[at(b)]); });
-    } else {
-      double best = kInfinity;
-      for (std::size_t i = 0; i < own.size(); ++i) {
-        for (std::size_t j = i + 1; j < own.size(); ++j) {
-          const double size = cells(joined(own[i], own[j]));
-          if (size < best) std::tie(best, first, second) = std::tuple(size, i, j);
-        }
+    double best = kInfinity;
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      for (std::size_t j = i + 1; j < own.size(); ++j) {
+        const double size = cells(joined(own[i], own[j]));
+        if (size < best) std::tie(best, first, second) = std::tuple(size, i, j);
       }
     }
     leave_if_abandoned();
