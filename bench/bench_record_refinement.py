@@ -21,7 +21,7 @@ from bench_table_c4_regions import PAIRS, noise_scale
 
 import pypgm
 from pypgm.data import read_domain
-from pypgm.models import base
+from pypgm.models import model
 from pypgm.models.refinement import refined_records
 
 
@@ -47,7 +47,7 @@ def main() -> None:
         refining.append(time.perf_counter() - begin)
         return found
 
-    base.refined_records = timed
+    model.refined_records = timed
     print("epsilon     own  records   bound  tree cells  seconds: tree, drawing, refining")
     for epsilon in options.epsilons:
         rows = [_draw(data, cliques, epsilon, d, options.stop) for d in range(options.draws)]

@@ -1,6 +1,8 @@
 """How work grows: counted in calls, plans and passes, never in seconds."""
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -10,6 +12,7 @@ from pypgm import queries
 from pypgm.estimation import estimate_total, problem
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeEngine
+from pypgm.mechanisms import aim
 from pypgm.mechanisms.run import Run
 
 DOMAIN = pypgm.Domain({f"x{i}": 2 + i % 2 for i in range(8)})
@@ -127,3 +130,64 @@ def test_potentials_are_fitted_roughly_to_the_end_of_a_path_that_another_estimat
     assert fitted.taken[1][-1] == 10
     distance = np.abs(start.marginals.values - whole.marginals.values).sum() / whole.marginals.values.sum()
     assert distance < 0.02
+
+
+def test_aim_plans_no_tree_for_what_fits_and_asks_the_model_at_once(monkeypatch):
+    rng = np.random.default_rng(6)
+    hidden = rng.integers(0, 2, 400)
+    columns = {
+        a: np.where(rng.random(400) < 0.7, hidden, rng.integers(0, n, 400))
+        for a, n in zip(DOMAIN, DOMAIN.shape, strict=True)
+    }
+    data = pypgm.Dataset(columns, DOMAIN)
+    planned, answered = (Calls(monkeypatch, Run, "tree"), Calls(monkeypatch, pypgm.GraphicalModel, "project_many"))
+    single = Calls(monkeypatch, pypgm.GraphicalModel, "project")
+    release = aim(data, 10, 1e-9, rounds=16, unsafe_seed=2, tree_bytes=2.0**11)
+    rounds = len(release.log)
+    assert rounds >= 6
+    # What it learnt of a marginal takes two answers of a round, the selection one call.
+    assert len(single) == 2 * rounds
+    assert len(answered) <= rounds + 2
+    # Of all candidates in each round most are inside the tree, or known to be too large.
+    assert len(planned) < 0.4 * rounds * len(PAIRS)
+    fits = [entry["candidates"] for entry in release.log]
+    assert max(fits) > min(fits)
+
+
+def test_records_are_refined_once(monkeypatch):
+    model = pypgm.estimate(DOMAIN, measured(PAIRS[:14]), 900, oracle="region_graph")
+    refined = Calls(monkeypatch, pypgm.models.model, "refined_records")
+    model.synthetic_data(rng=0)
+    assert len(refined) == 1
+
+
+def test_many_tables_over_one_attribute_are_multiplied_one_by_one():
+    """A star of more pairs than are compared with each other: messages over its centre are of one scope."""
+    n = 200
+    domain = pypgm.Domain({"c": 3} | {f"x{i}": 2 for i in range(n)})
+    rng = np.random.default_rng(8)
+    tables = rng.normal(0, 0.3, (n, 3, 2))
+    potentials = pypgm.CliqueVector(domain, [("c", f"x{i}") for i in range(n)], tables.ravel())
+    messages = np.exp(tables).sum(axis=2)
+    centre = messages.prod(axis=0)
+    model = pypgm.GraphicalModel(potentials, 1.0)
+    assert model.log_partition() == pytest.approx(np.log(centre.sum()))
+    np.testing.assert_allclose(model.query("c").values, centre / centre.sum())
+    given = centre * np.exp(tables[7, :, 1]) / messages[7]
+    np.testing.assert_allclose(model.query("c", {"x7": 1}).values, given / given.sum())
+    assert model.log_partition({"x7": 1}) == pytest.approx(np.log(given.sum()))
+    joint = np.exp(tables[3]) * (given / messages[3])[:, None]
+    np.testing.assert_allclose(model.query(("c", "x3"), {"x7": 1}).values, joint / joint.sum())
+
+
+def test_a_first_estimate_and_its_records_load_no_package_they_do_not_need():
+    source = """
+import itertools, sys, numpy, pypgm
+domain = pypgm.Domain({"a": 3, "b": 4, "c": 2})
+pairs = [pypgm.LinearMeasurement(numpy.ones(domain.size(p)), p) for p in itertools.combinations(domain, 2)]
+pypgm.estimate(domain, pairs).project("a")
+pypgm.estimate(domain, pairs, oracle="region_graph").synthetic_data(9)
+print(*{"networkx", "scipy", "pandas", "numpy.f2py", "matplotlib"}.intersection(sys.modules))
+"""
+    ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == []
