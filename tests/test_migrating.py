@@ -1,0 +1,19 @@
+"""The Python of docs/migrating.md runs, as one script."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+PAGE = Path(__file__).parents[1] / "docs" / "migrating.md"
+
+
+def test_the_page_runs(capsys):
+    pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    assert len(blocks) == 4
+    exec("\n".join(blocks), {})
+    assert capsys.readouterr().out == "[43. 60. 22.]\n[43. 60. 22.]\n2\n"
