@@ -263,9 +263,25 @@ def test_booleans_of_an_open_set_are_found_and_encoded(values):
         (Integer(0, 9), [3, 4, 5], (3, 4, 5)),
         (Integer(0, 9), [9, 9], (9,)),
         (Real(0, 9, bins=1, decimals=1), [0.5, 0.5], (0.5, 0.6)),
-        (Real(0, 9, bins=1), [4.0, 4.0], (4.0,)),  # numbers lie between any two points of the grid
-        (Integer(0, 10**6, width=10), [999, 999], (999,)),
+        (Real(0, 9, bins=1), [4.0, 4.0], (4.0, 4.000000000000001)),
+        (Integer(0, 10**6, width=10), [999, 999], (999, 1000)),
+        (Real(0, 1000, bins=1, decimals=2), [40.0, 40.0, 41.0], (40.0, 40.01, 41.0)),
     ],
 )
 def test_a_number_that_is_several_quantiles_is_a_bin_of_its_own(column, found, edges):
     assert QuantileBins(column, 4, 0.1).closed(found).edges == edges
+
+
+@pytest.mark.parametrize("form", ["{:.0f}", "{:.2f}"])
+def test_a_heap_comes_back_as_one(form):
+    """Of numbers that are too many for each to be a point of the grid: 60 % at 40 exactly."""
+    draw = np.random.default_rng(0)
+    values = np.where(draw.random(20_000) < 0.6, 40, draw.lognormal(6, 1.5, 20_000))
+    table = {"fee": [form.format(min(value, 9e5)) for value in values], "k": ["x", "y"] * 10_000}
+    told = Schema.draft(table).to_dict()["columns"]["fee"]
+    assert told["bins"]["quantiles"] == 20
+    schema = {"fee": told | {"low": 0, "high": 999_999}, "k": ["x", "y"]}
+    release = pypgm.synthesize(table, schema, epsilon=5, delta=1e-9, mechanism="mst")
+    found = release.schema.decode(release.synthetic_data(rng=0), rng=0)["fee"]
+    assert abs((found == 40).mean() - 0.6) < 0.02
+    assert abs(np.log(np.median(found[found != 40])) - 6) < 0.2

@@ -10,6 +10,7 @@ from typing import Any
 
 from pypgm.data.draft_readers import DIGITS, FORMATS, DateReader, NumberReader
 from pypgm.data.number_text import PLAIN, WRITTEN, DecimalMark
+from pypgm.data.round_numbers import nice
 from pypgm.domain import listed
 
 __all__ = ["NULLS", "SHARE", "Seen"]
@@ -179,7 +180,7 @@ def _other_marks(read: NumberReader, values: Iterable[str]) -> str:
 
 def _whole(read: NumberReader) -> tuple[dict[str, Any], float]:
     low, high = int(read.low), int(read.high)
-    width = max(1, math.ceil(_nice((high - low) / _BINS))) if high - low > 2 * _BINS else 1
+    width = max(1, math.ceil(nice((high - low) / _BINS))) if high - low > 2 * _BINS else 1
     low, high = math.floor(low / width) * width, math.ceil((high + 1) / width) * width - 1
     return {"kind": "integer", "low": low, "high": high, "width": width}, width
 
@@ -188,7 +189,7 @@ def _real(read: NumberReader) -> tuple[dict[str, Any], float]:
     low, high = read.low, read.high
     is_exact = read.decimals <= 6 and max(abs(low), abs(high)) * 10**read.decimals < _LARGE
     least = 10.0**-read.decimals if is_exact else 0.0  # a bin holds a number of so many decimals
-    width = max(_nice((high - low) / _BINS), least) if high > low else 1.0
+    width = max(nice((high - low) / _BINS), least) if high > low else 1.0
     first, last = math.floor(low / width), max(math.floor(low / width) + 1, math.ceil(high / width))
     ends = {"low": _rounded(first * width), "high": _rounded(last * width), "bins": last - first}
     if not ends["low"] < ends["high"] or math.isinf(ends["high"] - ends["low"]):
@@ -248,13 +249,6 @@ def _date_ends(dates: DateReader) -> dict[str, Any]:
     if resolution not in {"hour", "day"}:
         first, last = first.replace(month=1, day=1), last.replace(month=12, day=31)
     return {"low": first.isoformat(), "high": last.isoformat(), "resolution": resolution}
-
-
-def _nice(width: float) -> int | float:
-    """Return the next of 1, 2, 5, 10, 20, ... and of their tenths."""
-    unit = 10.0 ** math.floor(math.log10(width)) if width > 0 else 1.0
-    found = next(unit * step for step in (1, 2, 5, 10) if unit * step >= width * (1 - 1e-9))
-    return int(found) if found >= 1 else found
 
 
 def _rounded(number: float) -> int | float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -12,6 +11,7 @@ import numpy as np
 
 from pypgm.data.categorical import Categorical
 from pypgm.data.numbers import Integer, Real
+from pypgm.data.round_numbers import round_points
 from pypgm.numeric import fraction_of
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["OpenSet", "QuantileBins", "Unsettled"]
 
 Share = int | float | str | Fraction
-_CANDIDATES = 1000  # points among which a quantile is chosen
+_MOST_QUANTILES = 1000
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,7 @@ class QuantileBins:
         spreads the largest numbers as those beside them, not evenly up to the bound.
     quantiles : int
         Number of bins, about: fewer where many records have one number, which is a bin of its own where it is several
-        quantiles at once and the grid has each number.
+        quantiles at once, and the grid has it: each number where they are few, else round ones.
     share : number
         Of the budget, more than 0: what it costs to find them.
 
@@ -91,7 +91,7 @@ class QuantileBins:
     --------
     >>> wage = QuantileBins(Real(0, 1000, bins=1, decimals=2), quantiles=4, share="0.05")
     >>> wage.closed([200, 350.5, 350.5]).labels
-    ('[0, 200)', '[200, 350.5)', '[350.5, 1000]')
+    ('[0, 200)', '[200, 350.5)', '[350.5, 350.51)', '[350.51, 1000]')
     """
 
     column: Integer | Real
@@ -102,8 +102,8 @@ class QuantileBins:
         _check_share(self.share)
         if not isinstance(self.column, Integer | Real):
             raise TypeError(f"quantiles are of an Integer or a Real, got {type(self.column).__name__}")
-        if type(self.quantiles) is not int or not 2 <= self.quantiles <= _CANDIDATES:
-            raise ValueError(f"quantiles needs a whole number from 2 to {_CANDIDATES:,}")
+        if type(self.quantiles) is not int or not 2 <= self.quantiles <= _MOST_QUANTILES:
+            raise ValueError(f"quantiles needs a whole number from 2 to {_MOST_QUANTILES:,}")
         object.__setattr__(self, "column", self.provisional)
 
     @property
@@ -115,31 +115,36 @@ class QuantileBins:
 
     @property
     def grid(self) -> NDArray[np.float64]:
-        """Where bins may begin: public points between the bounds, evenly spaced."""
+        """Where bins may begin: public points between the bounds, all numbers if they are few, else round ones."""
         column = self.column
-        points = np.linspace(float(column.low), float(column.high), _CANDIDATES + 2)[1:-1]
         if isinstance(column, Integer):
-            return np.unique(np.clip(np.rint(points), column.low + (column.high > column.low), column.high))
-        least = column.low if column.decimals is None else column.low + 10.0**-column.decimals
-        rounded = np.unique(points if column.decimals is None else np.round(points, column.decimals))
-        within = rounded[(rounded > column.low) & (rounded >= least) & (rounded < column.high)]
-        return within if within.size else np.array([(column.low + column.high) / 2])
+            points = self._within(round_points(column.low, column.high + 1, 0))
+            return points if points.size else np.array([float(column.high)])
+        points = self._within(round_points(column.low, column.high, column.decimals))
+        return points if points.size else np.array([(column.low + column.high) / 2])
 
-    def _numbers(self) -> list[float]:
-        """Return the lowest value and the points of the grid, if no number lies between any two; else none."""
-        decimals = 0 if isinstance(self.column, Integer) else self.column.decimals
-        points = [float(self.column.low), *self.grid.tolist()]
-        if decimals is None or round((points[-1] - points[0]) * 10**decimals) != len(points) - 1:
-            return []
-        return points
+    def _within(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the points at which a bin may begin, such that there is a number in each."""
+        column = self.column
+        if isinstance(column, Integer):
+            return points[(points > column.low) & (points <= column.high)]
+        if column.decimals is not None:
+            first, last = (ends[0] / column.per_unit for ends in column.ends())
+            points = points[(points > first) & (points <= last) & (np.round(points, column.decimals) == points)]
+        return points[(points > column.low) & (points < column.high)]
+
+    def _after(self, point: float) -> float:
+        """Return the next number after one."""
+        if isinstance(self.column, Integer):
+            return point + 1
+        decimals = self.column.decimals
+        return float(np.nextafter(point, np.inf) if decimals is None else round(point + 10.0**-decimals, decimals))
 
     def closed(self, found: ArrayLike) -> Integer | Real:
-        """Return the column with bins that begin at points of the grid."""
+        """Return the column with bins that begin at points of the grid; what is several quantiles is one."""
         values, times = np.unique(np.asarray(found, dtype=np.float64), return_counts=True)
-        heaps = set(values[times > 1].tolist())
-        # The next number, after one that many records have.
-        after = {n for p, n in itertools.pairwise(self._numbers()) if p in heaps}
-        points = [p for p in sorted({*values.tolist(), *after}) if p > self.column.low]
+        after = [self._after(value) for value in values[times > 1].tolist()]
+        points = self._within(np.unique([*values.tolist(), *after])).tolist()
         if not points:
             return self.provisional
         if isinstance(self.column, Integer):
