@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import re
+import runpy
 from pathlib import Path
 from typing import get_args
 
@@ -126,3 +127,16 @@ def test_schemas_of_the_documentation_are_valid():
             found += 1
             assert validator.is_valid(json.loads(block)), page
     assert found
+
+
+def test_the_page_of_the_schema_has_every_field():
+    script = Path(__file__).parents[1] / ".ci" / "schema_page"
+    if not script.exists():
+        pytest.skip("the scripts of the repository are not here")
+    made = runpy.run_path(str(script))["page"]()
+    assert (Path(__file__).parents[1] / "docs" / "schema.md").read_text(encoding="utf-8") == made
+    for kind in KINDS:
+        part = made.partition(f"### {kind}\n")[2].partition("\n##")[0]
+        for name in DEFINED[kind]["properties"]:
+            assert name in {"kind", "comment", "warning"} or f"| `{name}`" in part
+    assert not re.search(r"\|  \|$", made, re.MULTILINE)

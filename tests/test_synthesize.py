@@ -253,7 +253,7 @@ def test_a_schema_from_types():
     frame = polars.DataFrame(schema=kinds)
     bounds = {"n": (0, 199), "x": (0.0, 1.0), "d": ("2024-01-01", "2024-12-31"), "s": ["u", "v"]}
     schema = pypgm.Schema.from_types(frame, bounds)
-    assert schema.domain.shape == (51, 51, 3, 3, 3, 367)
+    assert schema.domain.shape == (51, 51, 3, 3, 3, 13)
     assert schema.columns["e"].values == ("lo", "hi")
     with pytest.raises(ValueError, match="needs bounds of 'x'"):
         pypgm.Schema.from_types(frame, {"n": (0, 9), "d": ("2024-01-01", "2024-12-31")})

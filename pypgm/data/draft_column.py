@@ -8,12 +8,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pypgm.data.dates import Resolution
 from pypgm.data.draft_readers import DIGITS, FORMATS, DateReader, NumberReader
 from pypgm.data.number_text import PLAIN, WRITTEN, DecimalMark
 from pypgm.data.round_numbers import nice
 from pypgm.domain import listed
 
-__all__ = ["NULLS", "SHARE", "Seen"]
+__all__ = ["NULLS", "SHARE", "Seen", "resolution_of"]
 
 NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
 """Texts that are taken for no value."""
@@ -240,11 +241,16 @@ def _apart(values: Sequence[float], shown: Any) -> str:  # noqa: ANN401 - a func
     return f"; {is_far}: if it means no value, write it under null and bound the others"
 
 
+def resolution_of(days: int, *, has_times: bool = False) -> Resolution:
+    """Return the resolution by which so many days are some dozens of bins."""
+    steps: tuple[tuple[int, Resolution], ...]
+    steps = ((2 if has_times else -1, "hour"), (92, "day"), (366 * 6, "month"), (366 * 20, "quarter"))
+    return next((name for most, name in steps if days <= most), "year")
+
+
 def _date_ends(dates: DateReader) -> dict[str, Any]:
     """Return bounds that are about those of dates, and a resolution of some dozens of bins."""
-    days = (dates.high - dates.low).days
-    steps = ((2 if dates.has_times else -1, "hour"), (92, "day"), (366 * 6, "month"), (366 * 20, "quarter"))
-    resolution = next((name for most, name in steps if days <= most), "year")
+    resolution = resolution_of((dates.high - dates.low).days, has_times=dates.has_times)
     first, last = dates.low.date(), dates.high.date()
     if resolution not in {"hour", "day"}:
         first, last = first.replace(month=1, day=1), last.replace(month=12, day=31)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,7 +53,7 @@ def round_points(low: float, high: float, decimals: int | None) -> NDArray[np.fl
     return _between(np.concatenate([even, fine]), low, high, decimals)
 
 
-def _between(points: NDArray[np.float64], low: float, high: float, decimals: int | None) -> NDArray[np.float64]:
+def _between(points: NDArray[np.floating[Any]], low: float, high: float, decimals: int | None) -> NDArray[np.float64]:
     short = [float(f"{point:.12g}") for point in points.tolist()]
     rounded = np.unique(short if decimals is None else np.round(short, decimals)) + 0.0
     return rounded[(rounded > low) & (rounded < high)]

@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from pypgm.data.dates import Resolution
+from pypgm.data.draft_column import resolution_of
 from pypgm.data.frames import Frame
 from pypgm.data.layout import Family, family_of
 from pypgm.data.raw_table import raw_table
@@ -74,11 +76,21 @@ def _column(
     low, high = (_UNKNOWN, _UNKNOWN) if known is None else known
     told: dict[str, Any] = {"kind": {"int": "integer", "date": "date", "time": "date"}.get(family, "real")}
     told |= {"low": str(low), "high": str(high)} if told["kind"] == "date" else {"low": low, "high": high}
+    if told["kind"] == "date" and known is not None:
+        told["resolution"] = _resolution(told["low"], told["high"], has_times=family == "time")
     if told["kind"] == "real":
         told["bins"] = _BINS
     elif told["kind"] == "integer" and known is not None and high - low >= 2 * _BINS:
         told["width"] = math.ceil((high - low + 1) / _BINS)
     return told, known is not None
+
+
+def _resolution(low: str, high: str, *, has_times: bool) -> Resolution:
+    try:
+        first, last = (datetime.date.fromisoformat(text[:10]) for text in (low, high))
+    except ValueError:  # which the column has words for
+        return "day"
+    return resolution_of((last - first).days, has_times=has_times)
 
 
 def _family_of_bounds(known: Sequence[Any] | None) -> Family | Literal[""]:
