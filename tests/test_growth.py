@@ -12,8 +12,9 @@ from pypgm import queries
 from pypgm.estimation import estimate_total, problem
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeEngine
-from pypgm.mechanisms import aim
+from pypgm.mechanisms import aim, mst
 from pypgm.mechanisms.run import Run
+from pypgm.privacy import score_weights
 
 DOMAIN = pypgm.Domain({f"x{i}": 2 + i % 2 for i in range(8)})
 PAIRS = list(itertools.combinations(DOMAIN, 2))
@@ -191,3 +192,20 @@ print(*{"networkx", "scipy", "pandas", "numpy.f2py", "matplotlib"}.intersection(
 """
     ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
+
+
+def test_a_draw_among_equal_candidates_makes_no_fraction_of_each(monkeypatch):
+    monkeypatch.setattr(score_weights, "Fraction", None)
+    monkeypatch.setattr(score_weights, "as_fraction", None)
+    data = pypgm.Dataset(dict(zip(DOMAIN, np.random.default_rng(1).integers(0, 2, (8, 500)), strict=True)), DOMAIN)
+    assert len(mst(data, 1, 1e-9, unsafe_seed=1).measurements) == 15
+
+
+def test_scores_that_fit_are_moved_as_those_beyond_are():
+    rng = np.random.default_rng(3)
+    for size in (1 << 20, 1 << 61, (1 << 62) - 1, 1 << 62, 1 << 80):
+        scores = [int(rng.integers(-(2**40), 2**40)) * size // 2**40 for _ in range(50)]
+        best = max(scores)
+        found = score_weights.fitted(scores)
+        assert [int(x) - int(found.max()) for x in found] == [max(s - best, -score_weights.SCORE_LIMIT) for s in scores]
+        assert found.max() == (best if max(map(abs, scores)) < score_weights.SCORE_LIMIT else 0)

@@ -207,12 +207,12 @@ def select_tree(
     pairs = list(itertools.combinations(domain.attributes, 2))
     cliques = [table.domain.canonical((*pair, *targets)) for pair in pairs]
     selector = table.l1_selector(cliques, estimate, lambda clique: query_of_groups(groups, clique))
-    component = {a: i for i, a in enumerate(domain)}
+    first, second = np.triu_indices(len(domain), 1)  # of each pair
+    component = np.arange(len(domain))
     tree: list[Clique] = []
     for _ in range(len(domain) - 1):
-        among = [i for i, (a, b) in enumerate(pairs) if component[a] != component[b]]
-        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]
-        kept, merged = component[chosen[0]], component[chosen[1]]
-        component = {a: kept if c == merged else c for a, c in component.items()}
-        tree.append(chosen)
+        among = np.flatnonzero(component[first] != component[second]).tolist()
+        chosen = selector.select(among, rho=rho / (len(domain) - 1))
+        component[component == component[second[chosen]]] = component[first[chosen]]
+        tree.append(pairs[chosen])
     return tree

@@ -38,6 +38,8 @@ class Weights(NamedTuple):
     @classmethod
     def of(cls, count: int, weights: Sequence[Number] | None, offsets: Sequence[Number] | None, bits: int) -> Weights:
         """Return weights relative to the largest one, on a grid of 2^-bits; ``ValueError`` if they do not fit."""
+        if weights is None and offsets is None:
+            return cls([1 << bits] * count, [0] * count, 2.0**-bits)
         given = [Fraction(1)] * count if weights is None else [as_fraction("a weight", w) for w in weights]
         added = [Fraction(0)] * count if offsets is None else [as_fraction("an offset", o) for o in offsets]
         if len(given) != count or len(added) != count:
@@ -67,5 +69,6 @@ def fitted(scores: Sequence[int], *, screen: bool = False) -> NDArray[np.int64]:
     if screen:
         return np.array([max(-SCORE_LIMIT, min(SCORE_LIMIT, s)) for s in scores], dtype=np.int64)
     best = max(scores)
-    moved = best if max(best, -min(scores)) >= SCORE_LIMIT else 0
-    return np.array([max(s - best, -SCORE_LIMIT) + best - moved for s in scores], dtype=np.int64)
+    if max(best, -min(scores)) < SCORE_LIMIT:
+        return np.maximum(np.array(scores, dtype=np.int64) - best, -SCORE_LIMIT) + best
+    return np.array([max(s - best, -SCORE_LIMIT) for s in scores], dtype=np.int64)

@@ -304,7 +304,8 @@ class Selector(ABC, Generic[By]):
         if now.is_asking:
             raise ValueError("a selection's estimates must leave its selector alone: they are being asked for")
         most = len(now.candidates)
-        chosen = [checked_integer("a position", i) for i in (range(most) if among is None else among)]
+        given = range(most) if among is None else among
+        chosen = [i if type(i) is int and i >= 0 else checked_integer("a position", i) for i in given]
         if not chosen or max(chosen) >= most:
             raise ValueError(f"among needs positions in 0..{most - 1}, got {chosen}")
         return now, chosen, Weights.of(len(chosen), weights, offsets, bits)
@@ -316,7 +317,7 @@ class Selector(ABC, Generic[By]):
 
     def _weighted(self, now: Comparison[By], chosen: Sequence[int], weighing: Weights) -> list[int]:
         at: dict[Clique, list[int]] = {}  # candidates that have no score yet
-        for i in dict.fromkeys(chosen):
+        for i in dict.fromkeys(chosen) if len(now.scores) < len(now.candidates) else ():
             if i not in now.scores:
                 at.setdefault(now.candidates[i], []).append(i)
         for clique in [c for c in at if c in self.__kept]:
