@@ -1,19 +1,16 @@
-"""What a long call takes: threads, time, and a line on standard error that says how far it is."""
+"""What a long call takes: threads, time, and a bar on standard error that says how far it is."""
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from collections.abc import Callable
 
 from pypgm.errors import TimeLimitWarning
-from pypgm.numeric import checked_flag, checked_real, checked_threads
-from pypgm.terminal import escaped
+from pypgm.numeric import checked_real, checked_threads
+from pypgm.progress import Bar, checked_progress
 
 __all__ = ["Clock", "now"]
-
-_BETWEEN = 0.1  # seconds between two lines
 
 
 def now() -> float:
@@ -30,8 +27,8 @@ class Clock:
         The head of the line.
     time_limit : float, optional
         Seconds from `started` after which the call ends with the best it has.
-    progress : bool
-        Whether to write a line over and over on standard error, at most ten times a second.
+    progress : bool or Bar
+        Whether to show its steps on standard error; on a bar of another call, they are a part of that one.
     started : float, optional
         ``time.perf_counter()`` when the work began; now by default.
     n_threads : int
@@ -49,7 +46,7 @@ class Clock:
         self,
         what: str = "",
         time_limit: float | None = None,
-        progress: bool = False,
+        progress: bool | Bar = False,
         started: float | None = None,
         *,
         n_threads: int = 0,
@@ -59,17 +56,18 @@ class Clock:
             time_limit = checked_real("time_limit", time_limit, infinite=True)
         self.what = what
         self.time_limit = time_limit
-        self.progress = checked_flag("progress", progress)
+        shown = checked_progress(progress)
+        self._is_part = isinstance(shown, Bar)
+        self._bar = shown if isinstance(shown, Bar) else Bar(what) if shown else None
         self.n_threads = checked_threads(n_threads)
         self.started = now() if started is None else started
         self.ends = ends
         self.over = False
-        self._shown = -1.0
 
     @property
     def is_watched(self) -> bool:
         """Whether steps are shown, or may end the call."""
-        return self.progress or self.time_limit is not None
+        return self._bar is not None or self.time_limit is not None
 
     @property
     def seconds(self) -> float:
@@ -83,12 +81,9 @@ class Clock:
 
     def tick(self, text: Callable[[], str]) -> bool:
         """Show how far the call is; return whether its time is over."""
-        over, seconds = self.is_past_limit, self.seconds
-        if self.progress and seconds - self._shown >= _BETWEEN:
-            self._shown = seconds
-            sys.stderr.write(f"\r{self.what}: {escaped(text())}   ")
-            sys.stderr.flush()
-        self.over = self.over or over
+        if self._bar is not None:
+            self._bar.show((lambda: f"{self.what}, {text()}") if self._is_part else text)
+        self.over = self.over or self.is_past_limit
         return self.over
 
     def check(self, text: Callable[[], str]) -> None:
@@ -97,10 +92,9 @@ class Clock:
             raise TimeoutError(f"the exact answer takes longer than time_limit={self.time_limit:g}")
 
     def close(self) -> None:
-        """End the line."""
-        if self._shown >= 0:
-            sys.stderr.write("\n")
-            sys.stderr.flush()
+        """Show where it ended, and end the line."""
+        if self._bar is not None and not self._is_part:
+            self._bar.close()
 
     def __enter__(self) -> Clock:
         return self

@@ -172,6 +172,8 @@ class Release(Shown, Stored, Generic[Model_co]):
         rng: np.random.Generator | int | None = None,
         *,
         evidence: Evidence | None = None,
+        time_limit: float | None = None,
+        progress: bool = False,
         as_frame: Literal[False] = False,
     ) -> Dataset: ...
 
@@ -182,6 +184,8 @@ class Release(Shown, Stored, Generic[Model_co]):
         rng: np.random.Generator | int | None = None,
         *,
         evidence: Evidence | None = None,
+        time_limit: float | None = None,
+        progress: bool = False,
         as_frame: Literal[True],
     ) -> Frame: ...
 
@@ -191,6 +195,8 @@ class Release(Shown, Stored, Generic[Model_co]):
         rng: np.random.Generator | int | None = None,
         *,
         evidence: Evidence | None = None,
+        time_limit: float | None = None,
+        progress: bool = False,
         as_frame: bool = False,
     ) -> Dataset | Frame:
         """Return synthetic records drawn from the model; none breaks a rule of the schema.
@@ -207,6 +213,10 @@ class Release(Shown, Stored, Generic[Model_co]):
         evidence : mapping, optional
             As for `GraphicalModel.query`: all records agree with it, and are distributed as the model's records that
             do.
+        time_limit : float, optional
+            Seconds after which records of a graphical model are no longer refined; those of other models are quick.
+        progress : bool
+            Whether to show how far it is, on standard error.
         as_frame : bool
             Return a data frame of pandas instead: with a schema of values as its tables have them, else of labels and
             codes. `Dataset.to_frame` makes one of other libraries.
@@ -230,7 +240,10 @@ class Release(Shown, Stored, Generic[Model_co]):
         [30.0, 0.0]
         """
         draws = as_generator(rng)
-        given = {} if evidence is None else {"evidence": evidence}  # any model draws records, not all take evidence
+        limits: dict[str, Any] = {"time_limit": time_limit, "progress": progress}
+        # Any model draws records, not all take evidence.
+        given: dict[str, Any] = {} if evidence is None else {"evidence": evidence}
+        given |= limits if isinstance(self.model, Model) else {}
         records = self._by_rules(lambda n: self.model.synthetic_data(rows if n is None else n, draws, **given))
         if not as_frame:
             return records

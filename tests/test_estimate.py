@@ -362,10 +362,10 @@ def test_progress_is_a_line_on_standard_error(capsys):
     pypgm.estimate(SMALL, measured(), iterations=20, progress=True, tolerance=0)
     shown = capsys.readouterr()
     assert shown.out == ""
-    assert shown.err.startswith("\restimate: ")
-    assert "/20 iterations, loss " in shown.err
+    assert shown.err.startswith("estimate: ")
+    assert "20 iterations of at most 20, loss " in shown.err.splitlines()[-1]
     assert shown.err.endswith("\n")
-    assert shown.err.count("\n") == 1
+    assert shown.err.count("\n") == 2  # where it begins and where it ends, in a log
     pypgm.estimate(SMALL, measured(), iterations=20)
     assert capsys.readouterr().err == ""
 

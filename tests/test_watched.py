@@ -138,7 +138,7 @@ def test_a_time_limit_ends_answers_with_the_best_so_far(capsys):
     assert [f.domain.attributes for f in found] == cliques
     assert all(f.datavector().sum() == pytest.approx(1e6) and f.violation > 0 for f in found)
     shown = capsys.readouterr().err
-    assert shown.startswith("\rproject: ")
+    assert shown.startswith("project: ")
     assert "sweeps over" in shown
     assert shown.endswith("\n")
     with pytest.warns(TimeLimitWarning, match="the answers to 1 cliques"):

@@ -31,14 +31,16 @@ from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import estimate
+from pypgm.numeric import checked_flag
 from pypgm.privacy.arguments import as_budget, gaussian_budget, one_relation
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import NoiseBackend
+from pypgm.privacy.shown_charges import shown_ledger
 from pypgm.privacy.subsampling import amplified_epsilon
+from pypgm.progress import Bar
 from pypgm.queries import Identity, Neighbours
 from pypgm.reconstruction.consistency import consistent
 
@@ -218,7 +220,8 @@ def learn_private(
         scheme = _PAPER
     gaussian = scheme.noise_law == "gaussian"
     limit = gaussian_budget(NAME, epsilon, delta, budget) if gaussian else as_budget(epsilon, delta, budget)
-    ledger, relation = Ledger(limit), one_relation(neighbours, privacy)
+    bar = Bar(NAME, shares=True) if checked_flag("progress", progress) else None
+    ledger, relation = shown_ledger(limit, bar), one_relation(neighbours, privacy)
     table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
     del data  # tracebacks from here on do not hold the records
     if scheme.sampling < 1 and scheme.allocation == "data-dependent" and table.privacy != Privacy():
@@ -229,7 +232,9 @@ def learn_private(
     table.close()
     options: dict[str, Any] = {"time_limit": time_limit, "max_bytes": max_bytes, "callback": callback}
     options = {name: value for name, value in options.items() if value is not None}
-    model = learner.estimate(measurements, total, {**options, "progress": progress, "n_threads": n_threads})
+    model = learner.estimate(measurements, total, {**options, "progress": bar or False, "n_threads": n_threads})
+    if bar is not None:
+        bar.close()
     return NetworkRelease(model, tuple(measurements), table.ledger, NAME, schema=table.schema)
 
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Literal
 from pypgm.clock import now
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.html import Shown
-from pypgm.numeric import as_generator, checked_flag, checked_integer, checked_real, checked_threads
+from pypgm.numeric import as_generator, checked_integer, checked_real, checked_threads
+from pypgm.progress import Bar, checked_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -111,7 +112,7 @@ class SolverOptions:
     stepsize: float | Callable[[int], float] | None = None
     time_limit: float | None = None
     callback: Callable[[FitState], object] | None = None
-    progress: bool = False
+    progress: bool | Bar = False
     n_threads: int = 0
     stop: Stop = "optimum"
     rng: np.random.Generator | int | None = None
@@ -126,7 +127,7 @@ class SolverOptions:
         # What is kept is what was checked: what was given may be read as another number the next time.
         own: dict[str, object] = {"iterations": checked_integer("iterations", self.iterations, 1)}
         own |= {"tolerance": checked_real("tolerance", self.tolerance, zero=True)}
-        own |= {"n_threads": checked_threads(self.n_threads), "progress": checked_flag("progress", self.progress)}
+        own |= {"n_threads": checked_threads(self.n_threads), "progress": checked_progress(self.progress)}
         if not (self.stepsize is None or callable(self.stepsize)):
             own["stepsize"] = checked_real("stepsize", self.stepsize)
         if not (self.callback is None or callable(self.callback)):

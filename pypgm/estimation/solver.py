@@ -51,7 +51,7 @@ class Watch:
         self.begun = True
         callback, most = self._options.callback, self._options.iterations
         bound = "" if gap is None else f", gap {gap:.3g}"
-        over = self.clock.tick(lambda: f"{iteration}/{most} iterations, loss {loss:.6g}{bound}")
+        over = self.clock.tick(lambda: f"{iteration} iterations of at most {most}, loss {loss:.6g}{bound}")
         if callback is not None and callback(FitState(iteration, loss, gap, self.clock.seconds, look)):
             return "callback"
         return "time" if over else None

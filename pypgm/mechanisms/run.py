@@ -30,6 +30,8 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import NoiseBackend
+from pypgm.privacy.shown_charges import shown_ledger
+from pypgm.progress import Bar
 from pypgm.queries import Identity, Neighbours
 from pypgm.release import Release
 from pypgm.workloads import Workload, all_k_way
@@ -91,7 +93,8 @@ class Options(_How, total=False):
     oracle : {"auto", "exact", "region_graph"}
         As in `pypgm.estimate`; "auto" is exact where the tables of the junction tree take at most 32 MiB.
     iterations, tolerance, max_bytes, callback, progress, n_threads
-        As in `pypgm.estimate`; None is its default. A callback sees released quantities only.
+        As in `pypgm.estimate`; None is its default. A callback sees released quantities only. Progress is one bar of
+        what is charged, the share of the budget that is spent, and the estimates.
     time_limit : float, optional
         Seconds for the whole run, after which its estimate ends with the best so far. What comes before it, choosing
         what to measure and measuring it, takes the time it takes, and so does the start of an estimate.
@@ -248,6 +251,8 @@ class Run:
         self._is_full = False
         self.oracle, self._n_threads, self._how = oracle, n_threads, _checked(oracle, n_threads, how)
         self._is_own = not isinstance(data, PrivateTable)
+        self._bar = Bar(name, shares=self._is_own) if self._how.get("progress") else None
+        self._how |= {} if self._bar is None else {"progress": self._bar}
         checked = as_budget if pure else partial(gaussian_budget, name)
         if isinstance(data, PrivateTable):
             asked = (epsilon, delta, budget, neighbours, privacy, unsafe_seed)
@@ -256,7 +261,7 @@ class Run:
             checked(None, None, data.ledger.budget)
             self.table = data
         else:
-            ledger = Ledger(checked(epsilon, delta, budget))
+            ledger = shown_ledger(checked(epsilon, delta, budget), self._bar)
             relation = one_relation(neighbours, privacy)
             self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
         self.rho: Fraction = self.table.ledger.remaining()
@@ -422,6 +427,8 @@ class Run:
         **own: object,
     ) -> Release[Released]:
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
+        if self._bar is not None:
+            self._bar.close()
         options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
         known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema}
         return Release(

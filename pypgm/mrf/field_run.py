@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.field_release import FieldRelease
 from pypgm.mrf.frank_wolfe import MOST_STEPS, FrankWolfe, Regressions
-from pypgm.numeric import checked_integer
+from pypgm.numeric import checked_flag, checked_integer
 from pypgm.privacy.arguments import as_budget, one_relation
-from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import isqrt_down
+from pypgm.privacy.shown_charges import shown_ledger
+from pypgm.progress import Bar
 
 if TYPE_CHECKING:
     from pypgm.domain import Domain
@@ -63,16 +64,19 @@ class FieldRun:
         n_threads: int = 0,
         noise: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
+        progress: bool = False,
     ) -> None:
         self.name = name
         self._is_own = not isinstance(data, PrivateTable)
+        self._bar = Bar(name, shares=self._is_own) if checked_flag("progress", progress) else None
         if isinstance(data, PrivateTable):
             asked = (epsilon, delta, budget, neighbours, privacy, unsafe_seed)
             if any(a is not None for a in asked) or noise != "pypgm":
                 raise TypeError("an open table has its budget, relation, noise and seed already")
             self.table = data
         else:
-            ledger, relation = Ledger(as_budget(epsilon, delta, budget)), one_relation(neighbours, privacy)
+            ledger = shown_ledger(as_budget(epsilon, delta, budget), self._bar)
+            relation = one_relation(neighbours, privacy)
             self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
 
     @property
@@ -97,6 +101,8 @@ class FieldRun:
 
     def close(self) -> None:
         """Let go of the records: what follows needs released numbers alone. A table that came open stays so."""
+        if self._bar is not None:
+            self._bar.close()
         if self._is_own:
             self.table.close()
 

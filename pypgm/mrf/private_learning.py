@@ -33,6 +33,7 @@ def learn_ising(
     n_threads: int = 0,
     noise: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
+    progress: bool = False,
 ) -> FieldRelease:
     r"""Release an Ising model: the couplings and fields of binary attributes.
 
@@ -69,6 +70,8 @@ def learn_ising(
     unsafe_seed : int, optional
         For tests and demonstrations: draw all noise from this number. The release is then the same every time and
         private for nobody, and its ledger and its model say so.
+    progress : bool
+        Whether to show what is charged and the share of the budget that is spent, on standard error.
 
     Returns
     -------
@@ -109,6 +112,7 @@ def learn_ising(
         n_threads=n_threads,
         noise=noise,
         unsafe_seed=unsafe_seed,
+        progress=progress,
     )
     del data  # tracebacks from here on do not hold the records
     return run.learn(ising_plan(run.domain, width), steps)
@@ -127,6 +131,7 @@ def learn_pairwise(
     n_threads: int = 0,
     noise: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
+    progress: bool = False,
 ) -> FieldRelease:
     r"""Release a pairwise Markov random field of attributes with any number of values.
 
@@ -138,7 +143,7 @@ def learn_pairwise(
 
     Parameters
     ----------
-    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed
+    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed, progress
         As for `learn_ising`; attributes have up to 256 values.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum over a node's pairs of their largest
@@ -181,6 +186,7 @@ def learn_pairwise(
         n_threads=n_threads,
         noise=noise,
         unsafe_seed=unsafe_seed,
+        progress=progress,
     )
     del data  # tracebacks from here on do not hold the records
     return run.learn(pairwise_plan(run.domain, width), steps)
@@ -200,6 +206,7 @@ def learn_t_wise(
     n_threads: int = 0,
     noise: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
+    progress: bool = False,
 ) -> FieldRelease:
     r"""Release a binary Markov random field with interactions of up to `order` attributes.
 
@@ -209,7 +216,7 @@ def learn_t_wise(
 
     Parameters
     ----------
-    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed
+    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed, progress
         As for `learn_ising`.
     radius : float
         :math:`\lambda`, public: at least the largest sum of the absolute coefficients of h that share an attribute.
@@ -255,6 +262,7 @@ def learn_t_wise(
         n_threads=n_threads,
         noise=noise,
         unsafe_seed=unsafe_seed,
+        progress=progress,
     )
     del data  # tracebacks from here on do not hold the records
     return run.learn(t_wise_plan(run.domain, width, most), steps)

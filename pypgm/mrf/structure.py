@@ -142,6 +142,7 @@ def learn_structure(
     n_threads: int = 0,
     noise: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
+    progress: bool = False,
 ) -> Structure:
     r"""Release the graph of a pairwise Markov random field: which attributes interact, given all others.
 
@@ -154,7 +155,7 @@ def learn_structure(
 
     Parameters
     ----------
-    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed
+    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed, progress
         As for `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure noise
         and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget or an open table needs
         a `reserved_delta`.
@@ -214,6 +215,7 @@ def learn_structure(
         n_threads=n_threads,
         noise=noise,
         unsafe_seed=unsafe_seed,
+        progress=progress,
     )
     del data  # tracebacks from here on do not hold the records
     if stable:

@@ -1,0 +1,55 @@
+"""A bar that moves with a ledger: what is charged, and the share of the budget that is spent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.observer import Observer, the_observer
+
+if TYPE_CHECKING:
+    from pypgm.privacy.budget import Budget
+    from pypgm.privacy.charge import Charge
+    from pypgm.progress import Bar
+
+__all__ = ["shown_ledger"]
+
+
+def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:
+    """Return a ledger whose charges move a bar, if there is one.
+
+    Parameters
+    ----------
+    budget : Budget
+    bar : Bar or None
+
+    Examples
+    --------
+    >>> from pypgm import Budget
+    >>> shown_ledger(Budget(rho=1), None).remaining()
+    Fraction(1, 1)
+    """
+    if bar is None:
+        return Ledger(budget)
+    shown = _ShownCharges(bar)
+    shown.ledger = Ledger(budget, shown)
+    return shown.ledger
+
+
+class _ShownCharges(Observer):
+    """Shows each line before it is entered, which is before data is read: nothing of it is private."""
+
+    ledger: Ledger
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def charged(self, ledger: object, line: Charge) -> None:  # type: ignore[override]
+        """Show a line, and the share of the whole budget that is spent with it."""
+        the_observer().charged(ledger, line)
+        share = float((self.ledger.spent() + line.cost) / self.ledger.budget.limit)
+        self._bar.show(lambda: f"{line.what} {line.on}", share)
+
+    def allocated(self, ledger: object, part: object) -> None:
+        """Hand on to who observes the process."""
+        the_observer().allocated(ledger, part)
