@@ -14,6 +14,6 @@ def test_the_page_runs(capsys):
     pytest.importorskip("pandas")
     pytest.importorskip("narwhals")
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     exec("\n".join(blocks), {})
-    assert capsys.readouterr().out == "[43. 60. 22.]\n[43. 60. 22.]\n2\n"
+    assert capsys.readouterr().out == "[43. 60. 22.]\n[43. 60. 22.]\n[60. 62.]\n2\n"

@@ -117,7 +117,7 @@ class Domain:
         if self.labels_config is not None and other.labels_config is not None:
             both = other.labels_config | self.labels_config
             labels = [both[a] for a in sizes | theirs]
-        return Domain(sizes | theirs, (sizes | theirs).values(), labels)
+        return type(self)(sizes | theirs, (sizes | theirs).values(), labels)
 
     def contains(self, other: Domain) -> bool:
         """Return whether all attributes of another domain are among these."""

@@ -72,7 +72,7 @@ class Factor:
         order = as_clique(attributes)
         if len(order) != len(self.domain) or not self.domain.supports(order):
             raise ValueError(f"attrs must be same as domain attributes, {self.domain.attributes}; got {order}")
-        return Factor(self.domain.project(order), self.values.transpose(self.domain.axes(order)))
+        return type(self)(self.domain.project(order), self.values.transpose(self.domain.axes(order)))
 
     def expand(self, domain: Domain) -> Factor:
         """Return the table over a larger domain, repeated along the further axes."""
@@ -80,11 +80,11 @@ class Factor:
             raise ValueError(f"Expanded domain must contain domain. Got {domain} for {self.domain}.")
         own = self.transpose(domain.canonical(self.domain.attributes))
         shape = tuple(n if a in self.domain else 1 for a, n in domain.config.items())
-        return Factor(domain, np.broadcast_to(own.values.reshape(shape), domain.shape))
+        return type(self)(domain, np.broadcast_to(own.values.reshape(shape), domain.shape))
 
     def _reduced(self, how: Callable[..., Any], attributes: object) -> Factor:
         over = self.domain.attributes if attributes is None else as_clique(attributes)
-        return Factor(self.domain.marginalize(over), how(self.values, self.domain.axes(over)))
+        return type(self)(self.domain.marginalize(over), how(self.values, self.domain.axes(over)))
 
     def sum(self, attributes: object = None) -> Factor:
         return self._reduced(np.sum, attributes)
@@ -112,21 +112,21 @@ class Factor:
         if any(v.ndim for v in known.values()):
             raise ValueError(f"evidence needs one value for each attribute, got several for {[*known]}")
         where = tuple(int(known[a]) if a in known else slice(None) for a in self.domain)
-        return Factor(self.domain.marginalize(tuple(known)), self.values[where])
+        return type(self)(self.domain.marginalize(tuple(known)), self.values[where])
 
     def exp(self) -> Factor:
-        return Factor(self.domain, np.exp(self.values))
+        return type(self)(self.domain, np.exp(self.values))
 
     def log(self) -> Factor:
         with np.errstate(divide="ignore"):
-            return Factor(self.domain, np.log(self.values))
+            return type(self)(self.domain, np.log(self.values))
 
     def normalize(self, total: float = 1.0, log: bool = False) -> Factor:
         """Return the table scaled to a sum; nan where it sums to 0."""
         if log:
-            return Factor(self.domain, self.values + (np.log(total) - self.logsumexp().values))
+            return type(self)(self.domain, self.values + (np.log(total) - self.logsumexp().values))
         with np.errstate(all="ignore"):
-            return Factor(self.domain, self.values * (total / self.values.sum()))
+            return type(self)(self.domain, self.values * (total / self.values.sum()))
 
     def copy(self) -> Factor:
         return self
@@ -162,7 +162,7 @@ class Factor:
         else:
             raise TypeError(f"a Factor goes with a Factor or a number, got {type(other).__name__}: make it a Factor")
         with np.errstate(all="ignore"):
-            return Factor(domain, how(b, a) if reflected else how(a, b))
+            return type(self)(domain, how(b, a) if reflected else how(a, b))
 
     __array_ufunc__ = None  # NumPy's operators leave it to ours
 
@@ -187,7 +187,7 @@ class Factor:
     __radd__, __rmul__ = __add__, __mul__
 
     def __neg__(self) -> Factor:
-        return Factor(self.domain, -self.values)
+        return type(self)(self.domain, -self.values)
 
     def __float__(self) -> float:
         if len(self.domain):

@@ -1,0 +1,116 @@
+"""The surface of mbi's generation of 2021, against NumPy on the joint table."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.sparse.linalg import aslinearoperator
+
+from pypgm.compat import install_as_mbi, uninstall
+from pypgm.compat import mbi2021 as mbi
+
+DOMAIN = mbi.Domain(["a", "b", "c"], [2, 3, 4])
+
+
+def table():
+    return np.random.default_rng(0).random(DOMAIN.shape) * 20
+
+
+def measured(q=np.eye):
+    t = table()
+    pairs = {("a", "b"): t.sum(2), ("b", "c"): t.sum(0)}
+    return t, [
+        (q(x.size), q(x.size) @ x.ravel() if q(x.size) is not None else x.ravel(), 1.0, c) for c, x in pairs.items()
+    ]
+
+
+@pytest.mark.parametrize("engine", ["MD", "RDA", "IG"])
+def test_estimates(engine):
+    t, told = measured(lambda n: aslinearoperator(sparse.eye(n)) if engine == "MD" else np.eye(n))
+    seen = []
+    model = mbi.FactoredInference(DOMAIN, iters=500).estimate(told, engine=engine, callback=seen.append)
+    assert model.total == pytest.approx(t.sum())
+    np.testing.assert_allclose(model.project(("a", "b")).values, t.sum(2), atol=0.02)
+    independent = t.sum(2)[:, :, None] * t.sum(0) / t.sum((0, 2))[:, None]
+    np.testing.assert_allclose(model.datavector(flatten=False), independent, atol=0.02)
+    sums = model.krondot([np.ones((1, 2)), np.eye(3), np.ones((1, 4))])
+    np.testing.assert_allclose(sums[0, :, 0], t.sum((0, 2)), atol=0.02)
+    assert seen[-1]["a", "b"].values.sum() == pytest.approx(model.total)
+    assert sorted(model.potentials) == sorted(model.cliques) == [("a", "b"), ("b", "c")]
+    again = model.belief_propagation(model.potentials)
+    np.testing.assert_allclose(again["b", "c"].values, model.marginals["b", "c"].values)
+    assert model.synthetic_data(50).project("a").datavector().sum() == 50
+
+
+def test_zeros_metrics_and_refusals():
+    t, told = measured()
+    model = mbi.FactoredInference(DOMAIN, structural_zeros={("a", "c"): [(0, 1), (1, 3)]}).estimate(told)
+    assert model.project(("a", "c")).values[[0, 1], [1, 3]].max() == 0
+    with pytest.raises(ValueError, match="stepsize"):
+        mbi.FactoredInference(DOMAIN, metric="L1").estimate(told)
+
+    def metric(mu):
+        gap = mu["a", "b"].values - t.sum(2)
+        slopes = mu * 0.0
+        slopes["a", "b"] = mbi.Factor(DOMAIN.project(("a", "b")), gap)
+        return 0.5 * (gap**2).sum(), slopes
+
+    own = mbi.FactoredInference(DOMAIN, metric=metric).estimate(told)
+    np.testing.assert_allclose(own.project(("a", "b")).values, t.sum(2), atol=0.02)
+    for bad in ((told[0],), [told[0][:3]], [(np.eye(5), *told[0][1:])]):
+        with pytest.raises(ValueError, match=r"measurement|query"):
+            mbi.FactoredInference(DOMAIN).estimate(bad)
+    with pytest.raises(ValueError, match="pickle"):
+        mbi.GraphicalModel.load("model")
+
+
+def test_models_of_records():
+    rng = np.random.default_rng(1)
+    data = mbi.Dataset({a: rng.integers(n, size=400) for a, n in DOMAIN.config.items()}, DOMAIN)
+    assert data.project("b").domain.attributes == ("b",)
+    model = mbi.GraphicalModel(DOMAIN, [("a", "b"), ("c",)])
+    model.fit(data)
+    counts = data.project(("a", "b")).datavector(flatten=False)
+    np.testing.assert_allclose(model.project(("a", "b")).values, counts, atol=0.05)
+
+
+def test_tables_and_vectors():
+    f = mbi.Factor(DOMAIN.project("a"), np.array([0.0, 2.0]))
+    assert (f / f).values.tolist() == [0, 1]
+    f += 1.0
+    assert f.values.tolist() == [1, 3]
+    assert DOMAIN.sort().attributes == ("a", "b", "c")
+    vector = mbi.CliqueVector.zeros(DOMAIN, [("a", "b")])
+    vector.combine({("a",): f})
+    assert (vector - vector * 2).dot(vector) == -3 * (1 + 9)
+
+
+@pytest.mark.parametrize("oracle", ["convex", "pairwise-convex"])
+def test_local_answers(oracle):
+    t, told = measured()
+    model = mbi.LocalInference(DOMAIN, marginal_oracle=oracle).estimate(told)
+    np.testing.assert_allclose(model.project(("a", "b")).values, t.sum(2), atol=0.2)
+    with pytest.warns(UserWarning, match="not convex"):
+        mbi.LocalInference(DOMAIN, marginal_oracle="approx")
+
+
+def test_public_records_and_mixtures():
+    t, told = measured()
+    rng = np.random.default_rng(2)
+    public = mbi.Dataset({a: rng.integers(n, size=2000) for a, n in DOMAIN.config.items()}, DOMAIN)
+    weighted = mbi.PublicInference(public).estimate(told)
+    mixture = mbi.MixtureInference(DOMAIN, components=10, iters=400).estimate(told)
+    for found in (weighted.project(("a", "b")).datavector(), mixture.project(("a", "b")).datavector()):
+        assert np.abs(found - t.sum(2).ravel()).sum() < 0.05 * t.sum()
+
+
+def test_under_the_name_of_mbi():
+    install_as_mbi("2021")
+    try:
+        from mbi import Dataset, FactoredInference
+
+        assert FactoredInference is mbi.FactoredInference
+        assert Dataset is mbi.Dataset
+    finally:
+        uninstall()
