@@ -196,7 +196,7 @@ _ASKED = [
         "bounds are those of the counts",
         "quantiles",
         "filled = np.flatnonzero(noisy >= ",
-        "filled = np.flatnonzero(_cell_counts(column, points) >= ",
+        "filled = np.flatnonzero(_cell_counts(access, points) >= ",
         "bounds",
         "private state kept",
     ),

@@ -68,9 +68,9 @@ _PLACES = [
     (
         "each table of a first stage has a sample of its own",
         "return [sample.measure(f, scale=scale) for f in self._families]",
-        "fresh = __import__('pypgm.privacy.subsampling', fromlist=['subsampling']).poisson_sample; return ["
-        f"PrivateTable(fresh(table.{_RECORDS}, rate), table.privacy, sample.ledger).measure(f, scale=scale) "
-        "for f in self._families]",
+        "data, own = table.trusted_access.records(), sample.trusted_access; make = type(own.records()); return ["
+        "PrivateTable(make({n: c[kept] for n, c in data.columns.items()}, data.domain), table.privacy, sample.ledger)"
+        ".measure(f, scale=scale) for f in self._families for kept in [own.sampler.coins(data.n_records, rate)]]",
         _sampled,
         "uncharged draw",
     ),

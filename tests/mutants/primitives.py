@@ -255,8 +255,8 @@ _PLACES = [
     (
         "the grid of scores is finer than the rate",
         "selector",
-        "unit = self._score_range << GRID_BITS",
-        "unit = self._score_range << (GRID_BITS - 1)",
+        "_STEPS = 1 << GRID_BITS",
+        "_STEPS = 1 << (GRID_BITS - 1)",
         asked("selection"),
         "score sensitivity",
     ),

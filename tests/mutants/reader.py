@@ -46,7 +46,7 @@ _PLACES = [
         "        if self._ledger.not_private:\n            inner.mark_not_private(self._ledger.not_private)\n",
         "",
         check_marks,
-        "seed not declared",
+        "mark lost",
     ),
     (
         "a measurement is marked for a seed alone",

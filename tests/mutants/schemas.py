@@ -12,7 +12,7 @@ _OPEN = [
     (
         "an open set lists all values that occur",
         "return column.closed(sparse_histogram(values, delta=delta, rho=amount))",
-        "return column.closed({*sparse_histogram(values, delta=delta, rho=amount), *values._keys()})",
+        "return column.closed({*sparse_histogram(values, delta=delta, rho=amount), *values.trusted_access.keys()})",
         "threshold",
     ),
     (
@@ -31,14 +31,14 @@ _OPEN = [
         "values that a thousand have are listed without noise",
         "return column.closed(sparse_histogram(values, delta=delta, rho=amount))",
         "return column.closed({*sparse_histogram(values, delta=delta, rho=amount), "
-        "*(k for k, n in values._keys().items() if n >= 1000)})",
+        "*(k for k, n in values.trusted_access.keys().items() if n >= 1000)})",
         "unnoised answer",
     ),
     (
         "quantiles on long grids are exact",
         "return column.closed(private_quantiles(values, steps, column.grid, **cost))",
         "found = private_quantiles(values, steps, column.grid, **cost); "
-        "from numpy import quantile; exact = quantile(values._numbers()[0], [float(s) for s in steps]); "
+        "from numpy import quantile; exact = quantile(values.trusted_access.numbers()[0], [float(s) for s in steps]); "
         "return column.closed(exact if len(column.grid) >= 500 else found)",
         "unnoised answer",
     ),

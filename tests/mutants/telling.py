@@ -151,8 +151,8 @@ MUTANTS = [
     Mutant(
         "an error counts the values that do not fit",
         BINS,
-        'and {why}")',
-        'and {why}, {int(bad.sum())} times")',
+        'and {why}{hint}")',
+        'and {why}{hint}, {int(bad.sum())} times")',
         check_table_errors,
         "exception tells",
     ),
