@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -67,13 +67,14 @@ def can_hold(rules: Sequence[object], columns: Mapping[str, Column], codes: Code
     return found
 
 
-def _groups(rules: Sequence[object]) -> Iterator[list[Comparison]]:
-    """Yield the comparisons that have columns in common."""
-    from networkx import Graph, connected_components
-
-    comparisons = [rule for rule in rules if isinstance(rule, Comparison)]
-    for names in connected_components(Graph([rule.columns for rule in comparisons])):
-        yield [rule for rule in comparisons if rule.columns[0] in names]
+def _groups(rules: Sequence[object]) -> list[list[Comparison]]:
+    """Return comparisons, those together that have columns in common."""
+    found: list[list[Comparison]] = []
+    for rule in rules:
+        if isinstance(rule, Comparison):
+            near = [group for group in found if any(set(rule.columns) & set(other.columns) for other in group)]
+            found = [group for group in found if group not in near] + [[*(r for group in near for r in group), rule]]
+    return found
 
 
 class _Group:
