@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -343,3 +344,40 @@ def test_numbers_and_dates_as_evidence_say_what_they_are(folder, capsys):
         assert said in capsys.readouterr().err
     with pytest.raises(ValueError, match=r"0 to 4, got 35: pass .* '\[20, 30\)'; a number is a code here, not a value"):
         release.model.query("sex", {"age": 35})
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "tcsh"])
+def test_completion(shell, capsys):
+    pytest.importorskip("shtab")
+    assert cli.main(["completion", shell]) == 0
+    script = capsys.readouterr().out
+    for word in ("synth", "report", "epsilon", "neighbours", "add-remove"):
+        assert word in script
+
+
+def test_bash_completes(tmp_path):
+    pytest.importorskip("shtab")
+    bash = shutil.which("bash")
+    if bash is None:
+        pytest.skip("needs bash")
+    made = subprocess.run(
+        [sys.executable, "-c", f"{HERE}main(['completion', 'bash'])"], capture_output=True, check=True
+    )
+    (tmp_path / "pypgm.bash").write_bytes(made.stdout)
+    (tmp_path / "people.csv").touch()
+
+    def completed(*words):
+        given = " ".join(f'"{word}"' for word in ("pypgm", *words))
+        ask = f"source pypgm.bash; COMP_WORDS=({given}); COMP_CWORD={len(words)}; _shtab_pypgm; echo ${{COMPREPLY[@]}}"
+        done = subprocess.run([bash, "-c", ask], cwd=tmp_path, capture_output=True, text=True, check=False)
+        return done.stdout.split()
+
+    assert completed("syn") == ["synth"]
+    assert "--epsilon" in completed("synth", "--eps")
+    assert completed("synth", "--neighbours", "r") == ["replace"]
+
+
+def test_completion_without_shtab_names_the_extra(monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "shtab", None)
+    assert cli.main(["completion", "bash"]) == 2
+    assert "pypgm[completion]" in capsys.readouterr().err

@@ -189,6 +189,7 @@ def test_pages_of_other_releases(made, tmp_path):
     if made is related_release:
         assert "whether any one parent, with all their children (at most 3 kept), is in the tables" in page.text
         assert "How good it is: children" in page.text
+        assert "children: counting" in page.text
 
 
 def test_a_release_for_nobody_says_so(tmp_path):

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pypgm import __version__
-from pypgm.cli import compare, demo, info, plan, query, report, sample, schema, synth
+from pypgm.cli import compare, completion, demo, info, plan, query, report, sample, schema, synth
 from pypgm.cli.arguments import Parser
 from pypgm.cli.printing import tell
 from pypgm.cli.stopping import STOPPING
@@ -19,7 +19,7 @@ from pypgm.cli.streams import open_streams
 from pypgm.cli.synth import PaidError
 from pypgm.errors import EstimateInterruptedWarning, ImpossibleEvidenceError
 
-__all__ = ["main"]
+__all__ = ["main", "parser_of_all"]
 
 _ABOUT = """\
 Private synthetic records, and answers from the model behind them.
@@ -49,7 +49,7 @@ examples:
 exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted, 143 terminated, 129 hung up
 """
 _EXPONENT = re.compile(r"-[\d.]+[eE][+-]?\d+")  # a negative number with one
-_VERBS = (schema, plan, synth, sample, query, info, report, compare, demo)
+_VERBS = (schema, plan, synth, sample, query, info, report, compare, demo, completion)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,7 +92,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     """Return what the arguments say; ``SystemExit`` where that is help or the version, which is out then."""
     try:
-        return _parser().parse_args(_joined(argv))
+        return parser_of_all().parse_args(_joined(argv))
     except SystemExit:
         sys.stdout.flush()
         raise
@@ -138,7 +138,8 @@ def _verdict(error: BaseException) -> tuple[int, str]:
     return 1, f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}, a defect of pypgm"
 
 
-def _parser() -> argparse.ArgumentParser:
+def parser_of_all() -> argparse.ArgumentParser:
+    """Return the parser of the command with all its verbs."""
     parser = Parser(prog="pypgm", description=_ABOUT, epilog=_EXAMPLES, allow_abbrev=False)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--version", action="version", version=f"pypgm {__version__}")

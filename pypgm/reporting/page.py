@@ -16,7 +16,7 @@ from pypgm.report import budget_text
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.quality import rounded
-from pypgm.reporting.shares import budget_shares, ledger_lines, share_text
+from pypgm.reporting.shares import Share, ledger_lines, share_text
 from pypgm.reporting.words import labels_of, odds_text
 from pypgm.terminal import escaped
 
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.privacy.ledger_report import LedgerReport
     from pypgm.release import Release
-    from pypgm.reporting.shares import Share
 
 __all__ = ["PAGE_PAIRS", "Part", "page_of", "write_page"]
 
@@ -121,8 +120,7 @@ def page_of(
     )
     environment.filters |= {"points": rounded, "share": share_text, "plain": escaped}
     source = importlib.resources.files("pypgm.reporting").joinpath("page.html").read_text(encoding="utf-8")
-    measured = [m for part in parts for m in part.facts.release.measurements]
-    shares = parts[0].facts.shares if len(parts) == 1 else budget_shares(ledger, measured)
+    shares = _shares(parts, ledger)
     return environment.from_string(source).render(
         title=title,
         not_private=not_private,
@@ -136,6 +134,17 @@ def page_of(
         parts=[_part(part) for part in parts],
         today=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
     )
+
+
+def _shares(parts: Sequence[Part], ledger: LedgerReport) -> list[Share]:
+    """Return what the budget of all tables was spent on; of several each purpose has the name of its table."""
+    if len(parts) == 1:
+        return parts[0].facts.shares
+    found = []
+    for part in parts:
+        own = part.facts.release.ledger.budget.limit / ledger.budget.limit
+        found += [Share(f"{part.name}: {s.purpose}", s.share * own, s.lines) for s in part.facts.shares]
+    return sorted(found, key=lambda share: -share.share)
 
 
 def _ledger(ledger: LedgerReport, shares: Sequence[Share]) -> list[tuple[str, list[str], int]]:
