@@ -240,7 +240,8 @@ class Release(Shown, Stored, Generic[Model_co]):
         [30.0, 0.0]
         """
         draws = as_generator(rng)
-        limits: dict[str, Any] = {"time_limit": time_limit, "progress": progress}
+        asked = {"time_limit": time_limit, "progress": progress or None}
+        limits: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         # Any model draws records, not all take evidence.
         given: dict[str, Any] = {} if evidence is None else {"evidence": evidence}
         given |= limits if isinstance(self.model, Model) else {}

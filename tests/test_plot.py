@@ -15,6 +15,7 @@ from pypgm.bayes import BayesianNetwork, learn_private
 from pypgm.estimation import Fit
 from pypgm.graphs.layout import laid_out
 from pypgm.graphs.pictures import draw_graph
+from pypgm.privacy.laws import Stated
 
 pytest.importorskip("matplotlib")
 
@@ -107,7 +108,7 @@ def test_the_bar_of_a_budget_is_whole(release):
     assert sum(widths) == pytest.approx(1)
     many = pypgm.Ledger(Budget(rho=1))
     for i in range(12):
-        many.charge_stated(f"step {i}", "x", rho="1/20")
+        many.charge(f"step {i}", "x", Stated(rho="1/20"))
     texts = [t.get_text() for t in plot.budget(many).get_legend().get_texts()]
     assert texts[-2:] == ["30.0%  6 more", "40.0%  not spent"]
     with pytest.raises(TypeError, match="needs a release or a ledger"):
