@@ -39,7 +39,8 @@ _PLACES = [
     (
         "the first stage of a network is not charged",
         "seen = [measure_family(table, f, first / n, law) for f in self._families]",
-        f"seen = [measure_family(PrivateTable(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget)), "
+        f"seen = [measure_family(PrivateTable(table.{_RECORDS}, table.privacy, type(table.ledger)("
+        "table.ledger.budget)), "
         "f, first / n, law) for f in self._families]",
         _two_stages,
         "overspent",
