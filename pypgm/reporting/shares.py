@@ -123,7 +123,8 @@ def law_text(line: Charge) -> str:
     Examples
     --------
     >>> from pypgm.privacy import Charge
-    >>> law_text(Charge("measure", "(age)", "discrete Gaussian", {"variance": 2, "squared_sensitivity": 1}))
+    >>> from pypgm.privacy.laws import DiscreteGaussian
+    >>> law_text(Charge("measure", "(age)", DiscreteGaussian(variance=2, squared_sensitivity=1)))
     'discrete Gaussian, variance 2, squared sensitivity 1'
     """
     law = "stated by the caller" if line.noise == "stated" else line.noise
