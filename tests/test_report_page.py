@@ -303,7 +303,7 @@ def test_in_a_browser(made, tmp_path):
     address = (tmp_path / "report.html").as_uri()
     heard = []
     with sync.sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox", "--disable-dev-shm-usage"])
         for width in (380, 1200):
             for scheme in ("light", "dark"):
                 context = browser.new_context(viewport={"width": width, "height": 800}, color_scheme=scheme)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm import Budget, Domain, LinearMeasurement, Schema, cli, mechanisms
+from pypgm import Budget, Domain, LinearMeasurement, Schema, cli, demo, mechanisms
 from pypgm.data import Boolean, Categorical, Integer
 from pypgm.reporting.compared import compare_tables
 from pypgm.reporting.facts import Facts
@@ -274,6 +274,18 @@ def test_compare_needs_unsafe_and_tells_rows_of_bad_tables(folder, capsys):
     assert "--unsafe" in capsys.readouterr().err
     assert cli.main(["compare", "bad.csv", "people.csv", "--unsafe"]) == 2
     assert "bad.csv needs 2 fields in row 1 (the header is row 0), got 1" in capsys.readouterr().err
+
+
+def test_the_demo_marks_pairs_that_were_not_counted_together():
+    release = mechanisms.mst(demo.titanic(), epsilon=1, delta=1e-9, unsafe_seed=0)
+    marked = ["not counted together" in title for title in demo.titles(release)]
+    assert marked == [release.model.basis(pair) == "unmeasured" for pair in demo.CLIQUES]
+    assert any(marked)  # a tree of four attributes has three of the four pairs at most
+    synthetic = release.synthetic_data(rng=0)
+    lines = demo.table_lines(
+        synthetic, demo.errors(release, synthetic), demo.titles(release), unsafe_data=demo.titanic()
+    )
+    assert sum("±" in line for line in lines) == 1 + 8 + 8 + 4 + 4
 
 
 def test_layout_of_wide_characters():
