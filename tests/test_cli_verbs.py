@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import subprocess
 import sys
@@ -381,3 +382,35 @@ def test_completion_without_shtab_names_the_extra(monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "shtab", None)
     assert cli.main(["completion", "bash"]) == 2
     assert "pypgm[completion]" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "duckdb"])
+def test_every_verb_takes_every_kind_of_file(kind, tmp_path, monkeypatch, capsys):
+    """With open columns and quantiles, which the draft itself proposes."""
+    arrow = pytest.importorskip("pyarrow")
+    parquet, duckdb = pytest.importorskip("pyarrow.parquet"), pytest.importorskip("duckdb")
+    monkeypatch.chdir(tmp_path)
+    draw = random.Random(1)
+    table = {
+        "town": [f"town {min(draw.randrange(90), draw.randrange(90))}" for _ in range(2000)],
+        "wage": [round(draw.lognormvariate(8, 1.2), 2) for _ in range(2000)],
+        "sex": [draw.choice("FM") for _ in range(2000)],
+    }
+    rows = [",".join(map(str, row)) for row in zip(*table.values(), strict=True)]
+    Path("t.csv").write_text("\n".join([",".join(table), *rows]))
+    parquet.write_table(arrow.table(table), "t.parquet")
+    with duckdb.connect("t.duckdb") as connection:
+        connection.execute("create table people as select * from 't.parquet'")
+    source = [f"t.{kind}", *(["--table", "people"] if kind == "duckdb" else [])]
+    budget, out = ["--epsilon", "5", "--delta", "1e-9"], f"o.{'csv' if kind == 'csv' else 'parquet'}"
+    for arguments in (
+        ["schema", "init", *source, "--out", "s.json"],
+        ["plan", "s.json", "--records", "2000", "--open-values", "9", *budget, "--mechanism", "mst"],
+        ["synth", *source, "--schema", "s.json", *budget, "--out", out, "--mechanism", "mst", "--release", "r.pgm"],
+        ["sample", "r.pgm", "--rows", "9", "--out", "more.csv"],
+        ["query", "r.pgm", "sex", "--given", "wage=1000..2000"],
+        ["info", "r.pgm"],
+        ["compare", "r.pgm", *source, "--unsafe"],
+    ):
+        assert cli.main(arguments) == 0, capsys.readouterr().err
+    assert list(pypgm.read_schema("s.json").open) == ["town", "wage"]

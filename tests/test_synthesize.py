@@ -368,3 +368,58 @@ def test_a_mechanism_says_how_it_takes_a_table():
     private = pypgm.PrivateTable(data, pypgm.Privacy(), pypgm.Ledger(pypgm.Budget(rho=1)))
     with private, pytest.raises(TypeError, match="has its schema already"):
         pypgm.mechanisms.mst(private, schema={"a": 2})
+
+
+def test_a_missing_schema_is_refused_with_a_draft_that_reads_no_record_and_how_to_complete_it(tmp_path):
+    table = {"city": ["Bonn", "Ulm"] * 50, "age": np.arange(100), "day": np.array(["2024-01-01"] * 100, "M8[D]")}
+    with pytest.raises(TypeError, match="a schema is needed") as caught:
+        pypgm.synthesize(table, **BUDGET)
+    said = str(caught.value)
+    assert '"age": {"kind": "integer", "low": "? what is publicly known"' in said
+    assert '"city": {"kind": "? what is publicly known"' in said  # a list has no type
+    assert "Complete it with what is publicly known, never from the records: city, age, day" in said
+    assert "pypgm.Schema.from_types" in said
+    assert "pypgm.Schema.draft" in said
+    assert not any(value in said for value in ("Bonn", "99", "2024"))
+    (tmp_path / "t.csv").write_text("city;age\nBonn;99\n")
+    with pytest.raises(TypeError, match="never from the records: city, age") as caught:
+        pypgm.synthesize(tmp_path / "t.csv", delimiter=";", **BUDGET)
+    assert "Bonn" not in str(caught.value)
+
+
+def test_bounds_complete_a_schema_where_there_are_names_alone(tmp_path):
+    (tmp_path / "t.csv").write_text("city,age,wage,day\nBonn,7,1.5,2024-02-01\n")
+    bounds = {"city": ["Bonn", "Ulm"], "age": (0, 120), "wage": (0.0, 9.5), "day": ("2024-01-01", "2024-12-31")}
+    schema = pypgm.Schema.from_types(tmp_path / "t.csv", bounds)
+    assert {name: column.kind for name, column in schema.columns.items()} == {
+        "city": "categorical",
+        "age": "integer",
+        "wage": "real",
+        "day": "date",
+    }
+    assert schema.columns["day"].resolution == "month"
+    with pytest.raises(ValueError, match="needs bounds of 'wage', 'day'"):
+        pypgm.Schema.from_types(tmp_path / "t.csv", {name: bounds[name] for name in ("city", "age")})
+
+
+def test_a_draft_of_any_kind_of_table_is_one(tmp_path):
+    drafts = []
+    for table in tables(tmp_path):
+        draft = pypgm.Schema.draft(table)
+        assert draft.notes["wage"].startswith("low and high are about those of the records")
+        drafts.append(
+            {name: column.kind if hasattr(column, "kind") else "open" for name, column in draft.declared.items()}
+        )
+    assert len({tuple(sorted(draft.items())) for draft in drafts}) == 1
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(str(tmp_path / "t.duckdb")) as connection:
+        connection.execute(f"create table people as select * from '{tmp_path / 't.parquet'}'")
+    assert pypgm.Schema.draft(tmp_path / "t.duckdb", table="people") == draft
+    with pytest.raises(ValueError, match="a DuckDB file needs table="):
+        pypgm.Schema.draft(tmp_path / "t.duckdb")
+
+
+def test_a_dataset_needs_no_schema():
+    data = pypgm.Schema({"a": Codes(2)}).encode({"a": [0, 1, 1] * 50})
+    assert pypgm.synthesize(data, **BUDGET).schema == data.schema
+    assert pypgm.synthesize(pypgm.Dataset(data.columns, data.domain), **BUDGET).model.domain == data.domain
