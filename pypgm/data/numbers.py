@@ -19,14 +19,13 @@ from numpy.typing import NDArray
 from pypgm.data.bins import MOST_BINS, Binned, OtherMarksError, UnreadableError, drawn, parts_of_bins
 from pypgm.data.columns import as_tuple
 from pypgm.data.number_text import PLAIN, DecimalMark, is_mark, marked_number, plain_number, written_as
+from pypgm.data.round_numbers import even_starts
 from pypgm.data.values import EXACT, read_number
 from pypgm.domain import Label
 
 __all__ = ["Integer", "Numeric", "Real"]
 
 _LARGEST = sys.float_info.max
-_DIGITS = 15  # that a double tells apart
-_MOST_DIGITS = 22  # powers of ten beyond are rounded
 _MOST_DECIMALS = 9
 
 
@@ -256,7 +255,7 @@ class Real(Numeric):
     @cached_property
     def _starts(self) -> NDArray[np.float64]:
         if self.bins is not None:
-            return _even_starts(float(self.low), float(self.high), self.bins)
+            return even_starts(float(self.low), float(self.high), self.bins)
         return np.array([self.low, *self.edges], dtype=np.float64)
 
     @cached_property
@@ -340,21 +339,6 @@ class Real(Numeric):
             yield "the bounds with so many decimals have more digits than a double"
         elif (self._grid[0] > self._grid[1]).any():
             yield "a bin holds no number of so many decimals"
-
-
-def _even_starts(low: float, high: float, bins: int) -> NDArray[np.float64]:
-    """Return where bins of equal width begin: at 0.3, not at 0.30000000000000004, which 0.3 is below.
-
-    Examples
-    --------
-    >>> _even_starts(0.0, 1.0, 10)[3].item()
-    0.3
-    """
-    starts = np.linspace(low, high, bins + 1)[:-1]
-    digits = _DIGITS - math.ceil(math.log10(max(abs(low), abs(high), sys.float_info.min)))
-    short = np.round(starts, min(digits, _MOST_DIGITS)) if digits >= 0 else starts
-    short[0] = low
-    return short if (np.diff(short, append=high) > 0).all() else starts
 
 
 def as_number(value: object) -> float:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import math
+import sys
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["nice", "round_points"]
+__all__ = ["even_starts", "nice", "round_points"]
 
+_DIGITS = 15  # that a double tells apart
+_MOST_DIGITS = 22  # powers of ten beyond are rounded
 _EVEN = 500  # points that are evenly spaced, at most
 _DECADES = 6  # below the largest bound, in which there are points of two digits
 
@@ -51,6 +54,21 @@ def round_points(low: float, high: float, decimals: int | None) -> NDArray[np.fl
     digits = [10.0**k * np.arange(1, 10, 0.1) for k in range(top - _DECADES + 1, top + 1)]
     fine = np.concatenate([*digits, *(-d for d in digits)])
     return _between(np.concatenate([even, fine]), low, high, decimals)
+
+
+def even_starts(low: float, high: float, bins: int) -> NDArray[np.float64]:
+    """Return where bins of equal width begin: at 0.3, not at 0.30000000000000004, which 0.3 is below.
+
+    Examples
+    --------
+    >>> even_starts(0.0, 1.0, 10)[3].item()
+    0.3
+    """
+    starts = np.linspace(low, high, bins + 1)[:-1]
+    digits = _DIGITS - math.ceil(math.log10(max(abs(low), abs(high), sys.float_info.min)))
+    short = np.round(starts, min(digits, _MOST_DIGITS)) if digits >= 0 else starts
+    short[0] = low
+    return short if (np.diff(short, append=high) > 0).all() else starts
 
 
 def _between(points: NDArray[np.floating[Any]], low: float, high: float, decimals: int | None) -> NDArray[np.float64]:
