@@ -1,5 +1,5 @@
 """Contractions that JAX compiles: not without it."""
 
-raise ImportError(
-    "mbi.einsum tunes how JAX compiles contractions; pypgm's engine needs none of it: it needs mbi and JAX"
+raise ModuleNotFoundError(
+    "mbi.einsum tunes how JAX compiles contractions; pypgm's engine needs none of it: it needs mbi and JAX", name="jax"
 )
