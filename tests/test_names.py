@@ -12,12 +12,10 @@ import pypgm
 def modules():
     yield pypgm
     for module in pkgutil.walk_packages(pypgm.__path__, "pypgm."):
+        if module.name.startswith("pypgm.compat.mbi"):  # whose names are those of another package
+            continue
         if not module.name.endswith("__main__"):
-            try:
-                yield importlib.import_module(module.name)
-            except ModuleNotFoundError as error:
-                assert error.name is not None  # a package that is an extra
-                assert not error.name.startswith("pypgm")
+            yield importlib.import_module(module.name)
 
 
 def test_no_function_hides_a_module_of_its_name():
