@@ -14,7 +14,7 @@ import pyarrow.parquet
 from mutating import mutated_bytes
 
 import pypgm
-from pypgm.data.parquet import text_rows
+from pypgm.data.raw_table import raw_table, value_texts
 
 SUFFIX = ".parquet"
 
@@ -50,7 +50,9 @@ def use(path: str) -> str:
     except ValueError as error:
         if type(error) is not ValueError:
             raise
-        list(text_rows(path))
+        for piece in raw_table(path).pieces():
+            for name, values in piece.items():
+                value_texts(path, name, values)
         return fuzz_csv.wrong_draft(path)
     whole = fuzz_csv.schema().encode(pyarrow.parquet.read_table(path, columns=list(data.columns)))
     same = all(np.array_equal(whole.columns[a], data.columns[a]) for a in data.columns)

@@ -87,7 +87,7 @@ def test_repr():
         ({"a": [0.0], "b": [0]}, TypeError, "'a' needs integer codes, got dtype float64; give missing values"),
         ({"a": [np.nan], "b": [0]}, TypeError, "'a' needs integer codes"),
         ({"a": [True], "b": [0]}, TypeError, "uint8"),
-        ({"a": ["x"], "b": [0]}, TypeError, "number the labels"),
+        ({"a": ["x"], "b": [0]}, TypeError, "from_frame.* takes labels"),
         ({"a": np.ma.array([0], mask=[1]), "b": [0]}, TypeError, "masked array"),
         ({"a": [0, 977], "b": [0, 0]}, ValueError, "'a' needs codes from 0 to 2; row 1 "),
         ({"a": [0, 1], "b": [0, -977]}, ValueError, "'b' needs codes from 0 to 1; row 1 "),

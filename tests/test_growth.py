@@ -155,13 +155,6 @@ def test_aim_plans_no_tree_for_what_fits_and_asks_the_model_at_once(monkeypatch)
     assert max(fits) > min(fits)
 
 
-def test_records_are_refined_once(monkeypatch):
-    model = pypgm.estimate(DOMAIN, measured(PAIRS[:14]), 900, oracle="region_graph")
-    refined = Calls(monkeypatch, pypgm.models.model, "refined_records")
-    model.synthetic_data(rng=0)
-    assert len(refined) == 1
-
-
 def test_many_tables_over_one_attribute_are_multiplied_one_by_one():
     """A star of more pairs than are compared with each other: messages over its centre are of one scope."""
     n = 200

@@ -208,7 +208,7 @@ def test_refusals(name):
     with pytest.raises(ValueError, match=f"{name} needs a model over"):
         pypgm.estimate(DOMAIN, ms, **{name: other})
     with pytest.raises(TypeError, match=f"{name} needs a GraphicalModel"):
-        pypgm.estimate(DOMAIN, ms, **{name: other.potentials})
+        pypgm.estimate(DOMAIN, ms, **{name: other.potentials.values})
     own = pypgm.estimate(DOMAIN, ms)
     with pytest.raises(ValueError, match="one"):
         pypgm.estimate(DOMAIN, ms, prior=own, warm_start=own)

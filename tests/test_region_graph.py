@@ -163,7 +163,7 @@ def test_print_draw_and_networkx():
     assert set(drawn.edges) == {(graph.regions[p], graph.regions[c]) for p, c in graph.edges}
     pytest.importorskip("matplotlib")
     axes = graph.plot()
-    assert {t.get_text() for t in axes.texts} == {"\n".join(r) for r in graph.regions}
+    assert {t.get_text() for t in axes.texts} == {"\n".join((*r, str(ABCD.size(r)))) for r in graph.regions}
     assert graph.plot(axes) is axes
 
 

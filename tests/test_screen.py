@@ -130,7 +130,7 @@ def test_where_nothing_repays_its_cost_attributes_are_measured_again(monkeypatch
 
 
 def test_many_pairs_are_screened_in_batches_of_the_same_noise(monkeypatch):
-    monkeypatch.setattr("pypgm.privacy.l1_selector._BATCH_CELLS", 50)
+    monkeypatch.setattr("pypgm.privacy.observer.Observer.batch_cells", 50)
     release = screen(DATA, budget=Budget(rho=1), iterations=5)
     screens = [line for line in release.ledger.lines if line.what == "screen"]
     assert len(screens) == 5

@@ -96,9 +96,9 @@ class GeneralAcceleration:
     def accept(self) -> None:
         """Take the last step tried."""
         self._at_average, self._last, s, a, at = self._tried
-        finite = np.isfinite(self.potentials)
+        finite = np.isfinite(self.potentials) & np.isfinite(self.average_potentials)
         mean = np.where(finite, self.average_potentials, 0.0)
-        self.average_potentials = np.where(finite, (1 - a) * mean + a * self.potentials, -np.inf)
+        self.average_potentials = np.where(finite, (1 - a) * mean + a * self.potentials, self.potentials)
         if self._window.size:
             self._window += s * at
             self._window_steps += s

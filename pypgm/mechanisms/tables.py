@@ -64,12 +64,14 @@ def of_tables(mechanism: M) -> M:
         schema: object = None,
         **options: Any,  # noqa: ANN401 - those of the mechanism
     ) -> Release:
-        if schema is None or isinstance(data, PrivateTable):
-            return mechanism(data, epsilon, delta, **options, **({} if schema is None else {"schema": schema}))
+        held = [data]  # until a mechanism has it: a traceback shows no records
+        del data
+        if schema is None or isinstance(held[0], PrivateTable):
+            return mechanism(held.pop(), epsilon, delta, **options, **({} if schema is None else {"schema": schema}))
         relation = one_relation(options.pop("neighbours", None), options.pop("privacy", None))
         name, budget = mechanism.__name__, options.pop("budget", None)
         asked: dict[str, Any] = {"mechanism": name, "budget": budget, "neighbours": relation}
-        return prepared(data, schema, epsilon, delta, **asked, reading={}, options=options)()
+        return prepared(held.pop(), schema, epsilon, delta, **asked, reading={}, options=options)()
 
     return with_options(Options, DEFAULTS)(cast("M", called))
 

@@ -55,6 +55,8 @@ def region_model(fields: dict[str, Any]) -> RegionGraphModel:
     regions = [domain.indices(r) for r in fields["regions"]]
     if any(len(edge) != 2 for edge in fields["edges"]):
         raise ValueError("field edges needs pairs of regions")
+    if any(not 0 <= number < len(regions) for edge in fields["edges"] for number in edge):
+        raise ValueError(f"field edges needs numbers of the {len(regions)} regions")
     edges = [(int(parent), int(child)) for parent, child in fields["edges"]]
     graph = RegionGraph(domain, map(domain.indices, fields["cliques"]), regions, edges)
     marginals, potentials = (CliqueVector(domain, graph.regions, fields[name]) for name in ("marginals", "potentials"))

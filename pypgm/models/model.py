@@ -27,7 +27,7 @@ from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, basis, expected_errors
 from pypgm.models.independent_records import independent_records
 from pypgm.models.marginal import Marginal
-from pypgm.models.refinement import guides, refined_records
+from pypgm.models.refinement import refined_records, stages
 from pypgm.models.sampling import draw_records
 from pypgm.models.stored_measurements import QueryTooLargeError
 from pypgm.models.stored_model import Stored, fields_of
@@ -724,7 +724,7 @@ class Model(Shown, Stored, Generic[Table]):
                 drawn = independent_records(tree, tables, n_rows, source, clock)
                 return Dataset(self.folding.records(drawn), self.domain)
             columns = draw_records(tree, tables, n_rows, source, clock=clock)
-            if cliques := guides(tree.domain, own, alone=bool(evidence)):
+            for cliques in stages(tree.domain, own, alone=bool(evidence)):
                 clock.ends = "the refinement of the records"
                 answers = CliqueVector.from_factors(tree.domain, self._projected(cliques, evidence, None, clock))
                 columns = refined_records(columns, RegionIndex(answers, self.total), n_rows, source, clock)

@@ -19,24 +19,25 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique, Domain
 
-__all__ = ["guides", "refined_records"]
+__all__ = ["refined_records", "stages"]
 
 _SWEEPS = 20
 _CODE_BYTES = 16  # of a code: as it was drawn, as the core takes it and returns it, and as it is returned
 _CELL_BYTES = 48  # of a count that records are refined towards: as it was asked for, its target, and what there is
 
 
-def guides(domain: Domain, cliques: Sequence[Clique], *, alone: bool) -> list[Clique]:
-    """Return the cliques that records are refined towards, unless `alone` with pairs that none of them holds.
+def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool) -> list[list[Clique]]:
+    """Return the cliques that records are refined towards, unless `alone` first with pairs that none of them holds.
 
     Records that are refined towards the cliques alone lose what else the model says of pairs. Those of the fewest cells
     are taken, at most as many as there are cliques.
     """
     if alone or not cliques:
-        return [*cliques]
+        return [[*cliques]] if cliques else []
     held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
     outside = [pair for pair in itertools.combinations(domain, 2) if pair not in held]
-    return [*cliques, *sorted(outside, key=domain.size)[: len(cliques)]]
+    first = [*cliques, *sorted(outside, key=domain.size)[: len(cliques)]]
+    return [first, [*cliques]] if outside else [[*cliques]]
 
 
 def refined_records(

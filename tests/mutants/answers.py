@@ -239,20 +239,20 @@ MUTANTS = [
     Mutant(
         "later edges of the tree are chosen exactly",
         MST,
-        "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]",
+        "        chosen = selector.select(among, rho=rho / (len(domain) - 1))",
         "        scores = getattr(selector, '_now').scores\n"
         "        best = lambda: max(among, key=lambda i: scores[i])\n"
-        "        chosen = pairs[best() if len(tree) > 2 else selector.select(among, rho=rho / (len(domain) - 1))]",
+        "        chosen = best() if len(tree) > 2 else selector.select(among, rho=rho / (len(domain) - 1))",
         crowded_mst,
         "path depends on the data",
     ),
     Mutant(
         "the last edge of the tree is charged and chosen exactly",
         MST,
-        "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]",
-        "        chosen = pairs[selector.select(among, rho=rho / (len(domain) - 1))]\n"
+        "        chosen = selector.select(among, rho=rho / (len(domain) - 1))",
+        "        chosen = selector.select(among, rho=rho / (len(domain) - 1))\n"
         "        if len(tree) == len(domain) - 2 > 1:\n"
-        "            chosen = pairs[max(among, key=lambda i: getattr(selector, '_now').scores[i])]",
+        "            chosen = max(among, key=lambda i: getattr(selector, '_now').scores[i])",
         crowded_mst,
         "path depends on the data",
     ),

@@ -108,8 +108,8 @@ MUTANTS = [
     Mutant(
         "what noise hides is told from the exact counts",
         AIM,
-        "expected = {i: self._answer(self.candidates[i]) for i in among}",
-        "expected = {i: self._answer(self.candidates[i]) + "
+        "expected = {i: told[self.candidates[i]] for i in among}",
+        "expected = {i: told[self.candidates[i]] + "
         f"1e-9 * self.run.table.{_RECORDS}.project(self.candidates[i]).datavector() for i in among}}",
         rounds_by_risk,
         "read before the charge",

@@ -2,6 +2,7 @@
 // tables are in cache.
 #include "core/fit/acceleration.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/base/numbers.hpp"
@@ -12,10 +13,11 @@ namespace pypgm {
 
 namespace {
 
-/// mean += a (theta - mean); zeros of theta are zeros of the mean.
+/// mean += a (theta - mean). Zeros of theta are zeros of the mean, and no others: where levelling has moved a
+/// zero to another clique, the mean goes on from theta.
 void move_mean(std::span<double> mean, std::span<const double> theta, double a) {
   for (std::size_t i = 0; i < mean.size(); ++i) {
-    mean[i] = theta[i] > -kInfinity ? mean[i] + a * (theta[i] - mean[i]) : -kInfinity;
+    mean[i] = std::min(theta[i], mean[i]) > -kInfinity ? mean[i] + a * (theta[i] - mean[i]) : theta[i];
   }
 }
 
