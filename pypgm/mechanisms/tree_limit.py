@@ -72,7 +72,8 @@ def that_fit(
         Bytes.
     least : dict, optional
         What trees with a candidate took where fewer cliques were known, which is brought up to date: trees grow, and
-        what was too large is not planned again. A candidate inside a clique of the tree is not planned at all.
+        what was too large is not planned again, and a candidate inside a clique of the tree not at all. Without it each
+        candidate is planned.
     """
     if run.oracle == "region_graph":
         return range(len(candidates))
@@ -85,15 +86,15 @@ def that_fit(
         nodes, own = [set(node.clique) for node in tree.nodes], tree.cost.table_bytes
         taken = estimate_bytes(tree, (), "accelerated", 2 * sum(map(run.domain.size, held)))
         room = memory_limit(run.max_bytes) - taken
-    least = {} if least is None else least
+    planned = {} if least is None else least
     found = []
     for i, clique in enumerate(candidates):
         attributes = set(clique)
         most = sys.float_info.max if any(map(attributes.issubset, scopes)) else limit
-        if own <= most and any(map(attributes.issubset, nodes)):
+        if least is not None and own <= most and any(map(attributes.issubset, nodes)):
             takes = own if _FURTHER_BYTES * run.domain.size(clique) <= room else math.inf
-        elif (takes := least.get(clique, 0.0)) <= most:
-            takes = least[clique] = _bytes(run, [*held, clique])
+        elif (takes := planned.get(clique, 0.0)) <= most:
+            takes = planned[clique] = _bytes(run, [*held, clique])
         if takes <= most:
             found.append(i)
     return found
