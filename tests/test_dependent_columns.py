@@ -115,6 +115,8 @@ def test_tables_of_every_kind_come_back_whole(kind, tmp_path):
     release.write(tmp_path / "s.csv", 200, rng=0)
     check(written(tmp_path / "s.csv"))
     assert list(written(tmp_path / "s.csv")[0]) == ORDER
+    if kind == "csv":
+        pytest.importorskip("pandas")
     if kind != "mapping":
         frame = release.to_frame(200, rng=0)
         names = frame.column_names if hasattr(frame, "column_names") else list(frame.columns)

@@ -145,6 +145,7 @@ def test_what_is_drafted_is_taken(seed, tmp_path):
 
 
 def test_what_is_drafted_is_taken_of_a_few(tmp_path):
+    pytest.importorskip("pandas")
     for number in range(25):
         check(random.Random(number), tmp_path)
 

@@ -176,7 +176,7 @@ def test_long_texts_are_wrapped_and_cut():
     assert len(lines) <= 8
 
 
-def test_figures_are_of_pyplot_where_that_shows_them_and_of_nobody_elsewhere():
+def test_figures_are_of_pyplot_where_that_shows_them_and_of_nobody_elsewhere(tmp_path):
     code = """
 import pypgm, matplotlib
 tree = pypgm.JunctionTree(pypgm.Domain({"a": 2}), [("a",)])
@@ -189,5 +189,7 @@ tree.plot(); print(pyplot.get_fignums())
 tree._repr_html_(); print(pyplot.get_fignums())
 """
     environment = {"MPLBACKEND": "agg", "PATH": ""}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    # Not where the tests are started: the source tree must not shadow the installed package.
+    how = {"capture_output": True, "text": True, "check": True, "env": environment, "cwd": tmp_path}
+    done = subprocess.run([sys.executable, "-c", code], **how)
     assert done.stdout.split("\n")[:4] == ["False", "[]", "[1]", "[1]"]

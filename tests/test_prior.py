@@ -114,7 +114,7 @@ def test_a_start_without_its_largest_clique_leads_to_the_same_optimum():
         DOMAIN, measured(truth, [("a", "b", "c"), ("c", "d")], 3.0), 2000.0, stop="optimum", tolerance=1e-3
     )
     ms = measured(truth, PAIRS, 3.0)
-    tighter = TIGHT | {"tolerance": 1e-7}
+    tighter = TIGHT | {"tolerance": 1e-5}  # what rounding leaves of a gap is below it
     cold, warm = (pypgm.estimate(DOMAIN, ms, 2000.0, warm_start=w, **tighter) for w in (None, earlier))
     assert warm.fit.loss == pytest.approx(cold.fit.loss, rel=1e-5)
     assert warm.fit.iterations < 1.5 * cold.fit.iterations
