@@ -190,6 +190,7 @@ tree._repr_html_(); print(pyplot.get_fignums())
 """
     environment = {"MPLBACKEND": "agg", "PATH": ""}
     # Not where the tests are started: the source tree must not shadow the installed package.
-    how = {"capture_output": True, "text": True, "check": True, "env": environment, "cwd": tmp_path}
-    done = subprocess.run([sys.executable, "-c", code], **how)
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment, cwd=tmp_path
+    )
     assert done.stdout.split("\n")[:4] == ["False", "[]", "[1]", "[1]"]
