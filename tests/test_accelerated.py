@@ -110,10 +110,10 @@ def test_the_validated_stop_has_the_smaller_error(spread):
 
 def test_cells_that_all_but_vanish_leave_a_finite_model():
     # The optimum lies at the boundary.
-    tables = [measure(table(seed, 1000.0, 0.2, WIDE), 10.0, seed, WIDE) for seed in range(8, 12)]
+    tables = [measure(table(seed, 1000.0, 0.2, WIDE), 10.0, seed, WIDE) for seed in (9, 10, 11, 13)]
     models = [pypgm.estimate(WIDE, measurements, stop="optimum", tolerance=0) for measurements in tables]
-    assert min(model.marginals.values.min() for model in models) < 1e-100
     for model in models:
+        assert model.marginals.values.min() < 1e-100
         assert np.isfinite(model.marginals.values).all()
         assert np.isfinite(model.fit.gap)
 

@@ -85,13 +85,13 @@ def test_a_warm_start_saves_iterations_when_cliques_come_and_go(before, method, 
     # The gap of an accelerated path is looked at every 50 steps: to a looser tolerance it ends at the first look.
     cold, warm = 0, 0
     options = {"method": method, "stop": "optimum", "tolerance": tolerance}
-    for seed in range(4):
+    for seed in range(12):
         truth = table(seed)
         earlier = pypgm.estimate(DOMAIN, measured(truth, before, 3.0, seed), 2000.0, stop="optimum", tolerance=1e-3)
         ms = measured(truth, PAIRS, 3.0, seed)
         cold += pypgm.estimate(DOMAIN, ms, 2000.0, **options).fit.iterations
         warm += pypgm.estimate(DOMAIN, ms, 2000.0, warm_start=earlier, **options).fit.iterations
-    assert warm < 0.9 * cold
+    assert warm < 0.85 * cold
 
 
 def test_an_earlier_model_that_lost_cliques_never_starts_worse_than_independence():

@@ -12,25 +12,13 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.fields import check_fields
 from pypgm.files.format import MATRIX, QUERY
 from pypgm.memory import check_fits, short
-from pypgm.queries import (
-    AllRange,
-    Contrasts,
-    Identity,
-    Kronecker,
-    LinearQuery,
-    Matrix,
-    Partition,
-    Prefix,
-    RangeList,
-    Subset,
-    Union,
-)
+from pypgm.queries import BUILT_IN, Kronecker, LinearQuery, Matrix, Union
 from pypgm.queries.entries import SparseArray
 from pypgm.queries.folded import Folded
 
 __all__ = ["QueryTooLargeError", "packed_measurements", "unpacked_measurements"]
 
-_KEPT = (AllRange, Contrasts, Folded, Identity, Kronecker, Matrix, Partition, Prefix, RangeList, Subset, Union)
+_KEPT = (*BUILT_IN, Folded, Kronecker, Union)
 _CLASSES: dict[str, Callable[..., LinearQuery]] = {kind.__name__: kind for kind in _KEPT}
 """Queries that files hold as the arguments that make them, by name; others are kept as matrices."""
 

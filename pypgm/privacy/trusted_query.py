@@ -9,27 +9,13 @@ import numpy as np
 
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.privacy.rational import Number, as_fraction
-from pypgm.queries import (
-    AllRange,
-    Contrasts,
-    Identity,
-    Kronecker,
-    LinearQuery,
-    Matrix,
-    Partition,
-    Prefix,
-    Products,
-    RangeList,
-    Subset,
-    Union,
-)
+from pypgm.queries import BUILT_IN, Identity, Kronecker, LinearQuery, Matrix, Products, Union
 
 __all__ = ["Trusted", "named", "own_clique", "trusted_many", "trusted_on", "trusted_query"]
 
 Trusted = tuple[Clique, LinearQuery | None, LinearQuery]
 """A clique, the query on it as a measurement has it, and the one to apply."""
 
-_OWN = (AllRange, Contrasts, Identity, Matrix, Partition, Prefix, RangeList, Subset)
 _MAX_CELLS = 4096
 
 
@@ -109,4 +95,4 @@ def _copied(query: LinearQuery) -> LinearQuery | None:
         parts = [_copied(part) for part in arguments[0]]
         whole = [part for part in parts if part is not None]
         return make(whole) if len(whole) == len(parts) else None
-    return make(*arguments) if any(make is own for own in _OWN) else None
+    return make(*arguments) if any(make is own for own in BUILT_IN) else None

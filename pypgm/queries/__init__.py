@@ -16,6 +16,7 @@ from pypgm.queries.union import Union
 from pypgm.queries.user_operator import Products, UserOperator
 
 __all__ = [
+    "BUILT_IN",
     "AllRange",
     "Contrasts",
     "Identity",
@@ -39,3 +40,6 @@ __all__ = [
     "total",
     "weighted",
 ]
+
+BUILT_IN = (AllRange, Contrasts, Identity, Matrix, Partition, Prefix, RangeList, Subset)
+"""The classes of queries on a clique whose answers and sensitivities are this package's own; parts of products too."""

@@ -331,8 +331,8 @@ _PLACES = [
     (
         "subclasses are believed",
         "trusted_query",
-        "if any(make is own for own in _OWN)",
-        "if issubclass(make, _OWN)",
+        "if any(make is own for own in BUILT_IN)",
+        "if issubclass(make, BUILT_IN)",
         asked("a query that lies"),
         "sensitivity",
     ),

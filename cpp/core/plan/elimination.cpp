@@ -268,12 +268,10 @@ Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope>
   Scope hopeless;
   double least = kInfinity;
   int improved = 0;
+  const double work = sizes.size() <= kSmallGraph ? kSmallGraphWork : kLargeGraphWork;
   const auto enough = [&](int round) {
     if (best.order.empty()) return false;
-    if (exhaustive)
-      return core.work >= kMaxWork ||
-             (round >= kMinRestarts &&
-              core.work >= (sizes.size() <= kSmallGraph ? kSmallGraphWork : kLargeGraphWork));
+    if (exhaustive) return core.work >= kMaxWork || (round >= kMinRestarts && core.work >= work);
     // One propagation: passes over the cells, and what each table takes beside them.
     const double propagation =
         3 * std::min(least, kMaxSearchedCells) + kTableWork * static_cast<double>(cliques.size());
