@@ -45,7 +45,7 @@ def test_a_file_says_what_it_said(version, name, tmp_path):
     found = pypgm.load(HERE / version / f"{name}.pgm")
     stored = FOLDERS[version][name]
     told = json.loads(json.dumps(SCRIPT.answers(found)))
-    # Errors to expect are means over tables that are drawn: of three when they were stored, so one in 400 is 8 times off.
+    # Errors to expect are means over tables that are drawn: of three when they were stored, one in 400 is 8 times off.
     if "expected_error" in stored:
         model = getattr(found, "model", found)
         errors = model.expected_error(model.domain.attributes[0], draws=100).values
