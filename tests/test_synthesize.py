@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
+import gc
 import json
 import random
 
@@ -423,3 +425,24 @@ def test_a_dataset_needs_no_schema():
     data = pypgm.Schema({"a": Codes(2)}).encode({"a": [0, 1, 1] * 50})
     assert pypgm.synthesize(data, **BUDGET).schema == data.schema
     assert pypgm.synthesize(pypgm.Dataset(data.columns, data.domain), **BUDGET).model.domain == data.domain
+
+
+def test_a_database_is_closed_when_it_was_read(tmp_path, monkeypatch):
+    """Also where values are found first, a draft is made, or what was asked is refused: without garbage collection."""
+    duckdb = pytest.importorskip("duckdb")
+    pytest.importorskip("pyarrow")
+    monkeypatch.chdir(tmp_path)
+    with duckdb.connect("people.duckdb") as connection:
+        connection.execute("create table people as select (i % 50)::int as age, 'x' as sex from range(500) t(i)")
+    bins = {"kind": "integer", "low": 0, "high": 49, "bins": {"quantiles": 3, "share": 0.1}}
+    closed = {"kind": "integer", "low": 0, "high": 49, "width": 10}
+    gc.disable()
+    try:
+        for age in (closed, bins, closed | {"high": 40}):
+            with contextlib.suppress(ValueError):
+                pypgm.synthesize("people.duckdb", {"age": age, "sex": ["x", "y"]}, 1, 1e-9, table="people")
+            duckdb.connect("people.duckdb").close()
+        pypgm.Schema.draft("people.duckdb", table="people")
+        duckdb.connect("people.duckdb").close()
+    finally:
+        gc.enable()

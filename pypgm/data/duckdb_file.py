@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from pypgm.data.file_kind import DATABASE, START, file_kind
@@ -11,7 +13,7 @@ from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
 from pypgm.domain import listed
 
-__all__ = ["check_table", "duckdb_table", "is_database"]
+__all__ = ["check_table", "duckdb_table", "is_database", "opened_table"]
 
 
 def is_database(path: str | os.PathLike[str]) -> bool:
@@ -25,8 +27,18 @@ def check_table(source: object, table: str | None) -> None:
         raise ValueError("a DuckDB file needs table=, the name of one of its tables, and nothing else has it")
 
 
-def duckdb_table(path: str | os.PathLike[str], table: str | None) -> Any:  # noqa: ANN401 - of a package that may be missing
-    """Return a table of a DuckDB file."""
+@contextmanager
+def duckdb_table(path: str | os.PathLike[str], table: str | None) -> Iterator[Any]:
+    """Open a table of a DuckDB file, for as long as it is read."""
+    relation, close = opened_table(path, table)
+    try:
+        yield relation
+    finally:
+        close()
+
+
+def opened_table(path: str | os.PathLike[str], table: str | None) -> tuple[Any, Callable[[], object]]:
+    """Return a table of a DuckDB file, and what closes the file."""
     imported("pyarrow", "a DuckDB file", "duckdb")
     connect = imported("duckdb", "a DuckDB file", "duckdb").connect
     name = os.fspath(path)
@@ -37,6 +49,14 @@ def duckdb_table(path: str | os.PathLike[str], table: str | None) -> Any:  # noq
         raise ValueError(f"{name} is no DuckDB file{told and f': {told}'}")
     alone = {"enable_external_access": "false"}
     connection = guarded(name, lambda: connect(name, read_only=True, config=alone))
+    try:
+        return _table_of(connection, name, table), connection.close
+    except BaseException:
+        connection.close()
+        raise
+
+
+def _table_of(connection: Any, name: str, table: str | None) -> Any:  # noqa: ANN401 - of a package that may be missing
     listing = "select schema_name, table_name from duckdb_tables() where not internal order by schema_name != 'main'"
     tables = guarded(name, lambda: connection.execute(listing).fetchall())
     found = [own for own in tables if table in {own[1], ".".join(own)}]

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
 from pypgm.data.dataset import Dataset
-from pypgm.data.duckdb_file import check_table, duckdb_table, is_database
+from pypgm.data.duckdb_file import check_table, is_database, opened_table
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
 from pypgm.data.foreign import guarded
@@ -43,11 +43,14 @@ class Opened:
         The raw values of each open column, which `pypgm.privacy.settle` takes.
     layout : Layout
         How records that come back are to look.
+    close : callable
+        Ends the reading of a file that was opened for this table; no records can be had after it.
     """
 
     records: Callable[[Schema], Records]
     values: Mapping[str, Values] = field(default_factory=dict)
     layout: Layout = field(default_factory=Layout)
+    close: Callable[[], object] = lambda: None
 
 
 def opened(
@@ -98,7 +101,7 @@ def opened(
     if is_path and is_parquet(source):
         return _parquet(source, schema, ignore_extra)
     if is_path:
-        return _relation(duckdb_table(source, table), schema, ignore_extra)
+        return _database(source, table, schema, ignore_extra)
     if isinstance(source, Dataset):
         records = _with_schema(source, schema)
         return Opened(lambda _: records)
@@ -149,6 +152,15 @@ def _parquet(path: str | os.PathLike[str], schema: Schema, ignore_extra: bool) -
     schema.check_rules(held, os.fspath(path))
     values, types = raw_columns(path, tuple(schema.open))
     return _held(held.columns, as_columns(values) if schema.open else {}, Layout.of_arrow(types))
+
+
+def _database(path: str | os.PathLike[str], table: str | None, schema: Schema, ignore_extra: bool) -> Opened:
+    relation, close = opened_table(path, table)
+    try:
+        return replace(_relation(relation, schema, ignore_extra), close=close)
+    except BaseException:
+        close()
+        raise
 
 
 def _relation(source: Any, schema: Schema, ignore_extra: bool) -> Opened:  # noqa: ANN401

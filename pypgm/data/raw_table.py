@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from decimal import Decimal
 from itertools import islice
 from typing import Any
@@ -75,7 +75,7 @@ def raw_table(source: Frame, *, table: str | None = None, delimiter: str = ",", 
         _check_names(name, list(layout.types))
         return RawTable(name, layout, lambda: map(as_columns, batches(source, list(layout.types), _ROWS)))
     if is_database(source):
-        return _of_frame(duckdb_table(source, table), name)
+        return _of_database(source, name, table)
     with open_text(source, encoding) as file:
         header = [name.strip() for name in next(csv_rows(source, file, delimiter), [])]
     _check_header(name, header, delimiter)
@@ -137,6 +137,17 @@ def _of_frame(source: Frame, name: str = "the table") -> RawTable:
             yield as_columns(piece)
 
     return RawTable(name, layout, pieces, categories)
+
+
+def _of_database(path: str | os.PathLike[str], name: str, table: str | None) -> RawTable:
+    with duckdb_table(path, table) as relation:
+        found = _of_frame(relation, name)
+
+    def pieces() -> Iterator[Mapping[str, Values]]:
+        with duckdb_table(path, table) as relation:
+            yield from _of_frame(relation, name).pieces()
+
+    return replace(found, pieces=pieces)
 
 
 def _csv_pieces(name: str, header: Sequence[str], rows: Iterator[list[str]]) -> Iterator[dict[str, Values]]:

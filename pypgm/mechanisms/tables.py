@@ -110,7 +110,13 @@ def prepared(
             release = run(table, **_options(mechanism, found, options))
         return replace(release, layout=held.layout)
 
-    return settled if declared.open else closed
+    def read_to_the_end() -> Release[Any]:
+        try:
+            return settled() if declared.open else closed()
+        finally:
+            held.close()
+
+    return read_to_the_end
 
 
 def _declared(source: Frame, schema: object, reading: Mapping[str, Any]) -> Schema:

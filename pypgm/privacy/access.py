@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -157,8 +158,12 @@ class TableAccess(Access):
 
     def count(self, cliques: Sequence[Clique]) -> Iterator[NDArray[np.int64]]:
         """Yield exact tables of cliques, counted in batches; to be called once paid."""
-        for first, last in batches([self.domain.size(c) for c in cliques]):
-            yield from self.records().count(cliques[first:last], self.sampler.n_threads)
+
+        def counted(batch: tuple[int, int]) -> Sequence[NDArray[np.int64]]:
+            return self.records().count(cliques[slice(*batch)], self.sampler.n_threads)
+
+        # No generator of ours: closing one that Ctrl-C left would run code of it.
+        return itertools.chain.from_iterable(map(counted, batches([self.domain.size(c) for c in cliques])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
