@@ -73,7 +73,7 @@ def _synth(data: Any, budget: Budget, privacy: Privacy, *, options: Sequence[str
             data.schema = schema
             return data if held.records(schema).domain == data.domain else None
 
-        return SimpleNamespace(records=records, values=held.values, layout=held.layout)
+        return SimpleNamespace(records=records, values=held.values, layout=held.layout, close=held.close)
 
     with _folder() as folder, patch("pypgm.mechanisms.tables.opened", noted):
         _write(folder, data.domain, [data.unnoted(a) for a in data.domain])
