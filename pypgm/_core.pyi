@@ -957,4 +957,4 @@ LOGISTIC_BINS: int = 8192
 RATE_BITS: int = 62
 SCALE_BITS: int = 48
 VARIANCE_BITS: int = 62
-__version__: str = "0.1.0"
+__version__: str = "0.2.0"

@@ -28,6 +28,17 @@ def test_version_is_the_one_of_the_metadata():
     assert pypgm.build_info()["version"] == pypgm.__version__
 
 
+def test_one_version_and_one_licence_are_stated():
+    about = importlib.metadata.metadata("pypgm")
+    assert about["License-Expression"] == "Apache-2.0"
+    assert {"LICENSE", "LICENSES_bundled.txt"} <= set(about.get_all("License-File"))
+    root = Path(__file__).parent.parent
+    citation = (root / "CITATION.cff").read_text(encoding="utf-8").splitlines()
+    assert {f"version: {pypgm.__version__}", "license: Apache-2.0"} <= set(citation)
+    newest = (root / "CHANGELOG.md").read_text(encoding="utf-8").split("\n## ", 1)[1]
+    assert newest.startswith(pypgm.__version__)
+
+
 def test_build_info_tells_compiler_instruction_set_openmp_and_threads():
     info = pypgm.build_info()
     assert info["instruction_set"] in {"baseline", "avx2", "avx512"}
