@@ -31,6 +31,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import NoiseBackend
 from pypgm.release_fields import check_release, release_arguments, release_fields
 from pypgm.report import budget_text, error_lines, model_lines, summary_lines, weakness_lines
+from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import PAGE_PAIRS, Part, write_page
 from pypgm.terminal import escaped
@@ -465,7 +466,13 @@ class Release(Shown, Stored, Generic[Model_co]):
         owner += [*weakness_lines(self.ledger.budget), *error_lines(self.model)]
         return "\n".join([*owner, self.summary(), *model_lines(self.model)])
 
-    def report_html(self, path: str | os.PathLike[str], *, unsafe_data: Dataset | None = None) -> None:
+    def report_html(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        unsafe_data: Dataset | None = None,
+        audit: str | os.PathLike[str] | None = None,
+    ) -> None:
         """Write a page to show: the promise in words, how good each column and pair is, what was lost, the ledger.
 
         It is one file of HTML that loads nothing and runs nothing, and is as public as the release.
@@ -476,15 +483,17 @@ class Release(Shown, Stored, Generic[Model_co]):
             Of an .html file, written whole or not at all.
         unsafe_data : Dataset, optional
             The real records: their counts are drawn beside. The page is then not private, and says so in red.
+        audit : str or path-like, optional
+            What ``python -m pypgm.audit MECHANISM --out audit.json`` wrote: folded in.
 
         Raises
         ------
         ImportError
             If jinja2, the extra ``report``, is not there.
         ValueError
-            If the records are over another domain.
+            If the records are over another domain, or the audit's file is none.
         OSError
-            If the file cannot be written.
+            If a file cannot be read or written.
 
         Examples
         --------
@@ -493,7 +502,8 @@ class Release(Shown, Stored, Generic[Model_co]):
         if unsafe_data is not None and unsafe_data.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {unsafe_data.domain!r}")
         part = Part("", Facts(self, PAGE_PAIRS), unsafe_data)
-        write_page(path, [part], self.ledger, self.privacy.sentence, self.not_private)
+        found = None if audit is None else read_audit(audit)
+        write_page(path, [part], self.ledger, self.privacy.sentence, self.not_private, audit=found)
 
     @property
     def guarantee(self) -> str:

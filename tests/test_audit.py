@@ -28,12 +28,13 @@ from pypgm.audit.attacks import (
 from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.engines import check_engine
 from pypgm.audit.finding import Finding, finding, skipped
-from pypgm.audit.report import failures, row, write_report
+from pypgm.audit.report import failures, row
 from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.sensitivity import check_conservation
 from pypgm.audit.subjects import FEWER, LEARNERS
 from pypgm.audit.tiers import MEASUREMENTS
 from pypgm.mechanisms.registry import mechanism_names
+from pypgm.reporting.audited import AuditReport, write_audit
 
 
 @pytest.mark.slow
@@ -137,11 +138,11 @@ def test_findings():
 @pytest.mark.parametrize("name", ["report.md", "report.json"])
 def test_reports(tmp_path, name):
     found = [Finding("one", "this | that", "ok", "3 draws", (), 0.5), skipped("two", "other", "not installed")]
-    write_report(tmp_path / name, 1, found)
+    write_audit(tmp_path / name, AuditReport(tuple(found), tier=1))
     text = (tmp_path / name).read_text()
     if name.endswith("json"):
         stored = json.loads(text)
-        assert (stored["tier"], stored["failed"], stored["skipped"]) == (1, 0, 1)
+        assert (stored["tier"], stored["mechanisms"]) == (1, [])
         assert [f["check"] for f in stored["findings"]] == ["one", "two"]
     else:
         assert "| one | this \\| that | ok | 0.50 | 3 draws |" in text
@@ -150,8 +151,8 @@ def test_reports(tmp_path, name):
 
 def test_the_command(monkeypatch, capsys, tmp_path):
     good, bad = Finding("good", "x", "ok", "fine"), Finding("bad", "y", "failed", "broken", ("overspent",))
-    monkeypatch.setattr("pypgm.audit.__main__.suite", lambda tier: [lambda: good] + [lambda: bad] * tier)
-    assert main(["--report", str(tmp_path / "r.md")]) == 0
+    monkeypatch.setattr("pypgm.audit.__main__.suite", lambda tier, _: [lambda: good] + [lambda: bad] * tier)
+    assert main(["--out", str(tmp_path / "r.md")]) == 0
     assert "1 checks, 0 failed, 0 not exercised, 0 skipped" in capsys.readouterr().out
     assert main(["--tier", "1"]) == 1
     assert row(bad).split()[0] in capsys.readouterr().out

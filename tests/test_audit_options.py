@@ -90,8 +90,8 @@ def test_what_was_found_is_told_though_little_was_exercised():
 
 def test_the_command_does_not_pass_what_was_not_exercised(monkeypatch, capsys, tmp_path):
     idle = Finding("idle", "x", "not exercised", "nothing")
-    monkeypatch.setattr("pypgm.audit.__main__.suite", lambda _: [lambda: idle])
-    assert main(["--report", str(tmp_path / "report.md")]) == 1
+    monkeypatch.setattr("pypgm.audit.__main__.suite", lambda *_: [lambda: idle])
+    assert main(["--out", str(tmp_path / "report.md")]) == 1
     assert "0 failed, 1 not exercised, 0 skipped" in capsys.readouterr().out
     assert "- not exercised: 1" in (tmp_path / "report.md").read_text()
 

@@ -1,24 +1,36 @@
-"""``python -m pypgm.audit [--tier 0|1|2] [--report FILE]``, or ``--fuzz MINUTES``: exits with 1 if a check fails.
+"""``python -m pypgm.audit [MECHANISM ...] [--tier 0|1|2] [--out FILE]``, or ``--fuzz MINUTES``.
 
-A check that met nothing it could have failed on is no pass either.
+It exits with 1 if a check fails. A check that met nothing it could have failed on is no pass either.
 """
 
 from __future__ import annotations
 
 import argparse
+import pkgutil
 import sys
 from collections.abc import Sequence
 
 from pypgm.audit.cases import Case
 from pypgm.audit.finding import Finding
 from pypgm.audit.fuzz import fuzz
-from pypgm.audit.report import failures, row, run, write_report
-from pypgm.audit.tiers import suite
+from pypgm.audit.own_mechanism import check
+from pypgm.audit.report import failures, row, run
+from pypgm.audit.tiers import NAMES, suite
+from pypgm.privacy.budget import Budget
+from pypgm.reporting.audited import AuditReport, audit_text, write_audit
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run the audit of a tier, print a table, write the report if one is wanted; or fuzz; return the exit code."""
+    """Run an audit, print a table and publish it if that is wanted; or fuzz; return the exit code."""
     parser = argparse.ArgumentParser(prog="python -m pypgm.audit", description="Check that releases are what they say.")
+    parser.add_argument(
+        "mechanisms",
+        nargs="*",
+        metavar="MECHANISM",
+        help=f"of whose own checks it consists: {', '.join(NAMES)}; MODULE:FUNCTION for one of yours, which takes a "
+        "PrivateTable; none for all and what they rest on",
+    )
+    parser.add_argument("--rho", default="2", help="budget of a mechanism of yours (2)")
     parser.add_argument(
         "--tier",
         type=int,
@@ -27,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         help="0: deterministic, under a minute; 1: and statistics, under five minutes; 2: and statistics for a night",
     )
     parser.add_argument(
-        "--report", metavar="FILE", help="also write the findings, as JSON if FILE ends in .json, else as Markdown"
+        "--out", metavar="FILE", help="publish what was found: .json for programs and `pypgm report`, .html, or .md"
     )
     of_fuzz = parser.add_argument_group("random cases of mechanisms, instead of a tier")
     of_fuzz.add_argument("--fuzz", metavar="MINUTES", type=float, help="how long; a failure is told with its seed")
@@ -38,16 +50,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.fuzz is not None:
         return _fuzzed(options.seed, options.cases, options.fuzz, [n for n in options.only.split(",") if n])
 
+    names = [name for name in options.mechanisms if ":" not in name]
+    try:
+        checks = suite(options.tier, names) if names or not options.mechanisms else []
+        own = [pkgutil.resolve_name(name) for name in options.mechanisms if ":" in name]
+        if options.out:
+            audit_text(options.out, AuditReport(()))  # refused before minutes are spent
+    except (AttributeError, ImportError, ValueError) as error:
+        parser.error(str(error))
+
     def tell(found: Finding) -> None:
         print(row(found), flush=True)
 
-    found = run(suite(options.tier), tell)
+    found = run(checks, tell)
+    for each in own:
+        found += check(each, Budget(rho=options.rho))
+        print(*map(row, found[-4:]), sep="\n", flush=True)
     failed = failures(found)
     idle, skipped = (sum(f.result == how for f in found) for how in ("not exercised", "skipped"))
     seconds = sum(f.seconds for f in found)
     print(f"{len(found)} checks, {len(failed)} failed, {idle} not exercised, {skipped} skipped, {seconds:.1f} s")
-    if options.report:
-        write_report(options.report, options.tier, found)
+    if options.out:
+        write_audit(options.out, AuditReport(tuple(found), tuple(options.mechanisms), options.tier))
+        print(f"wrote {options.out}")
     return 1 if failed or idle else 0
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import Any, Literal
+from dataclasses import replace
+from typing import Any
+
+from pypgm.reporting.audited import Finding
 
 __all__ = ["DEFECTS", "Check", "Finding", "finding", "skipped", "timed"]
-
-Result = Literal["ok", "failed", "skipped", "not exercised"]
 
 DEFECTS = {
     "wrong relation": "noise calibrated for another neighbour relation than the declared one",
@@ -66,34 +66,6 @@ DEFECTS = {
     "interrupt": "an interrupt leaves a ledger that lost a charge, counts one twice or cannot be used",
     "unchecked import": "a stored ledger is read though its costs do not follow from its lines",
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """The outcome of one check of one subject.
-
-    Attributes
-    ----------
-    check : str
-        Name of the check.
-    subject : str
-        What it looked at.
-    result : {"ok", "failed", "skipped", "not exercised"}
-        How it ended; a check that met nothing it could have failed on is not exercised.
-    detail : str
-        Figures if it holds, else what is wrong.
-    defects : tuple of str
-        Names of the defects found, keys of `DEFECTS`.
-    seconds : float
-        Wall time.
-    """
-
-    check: str
-    subject: str
-    result: Result
-    detail: str
-    defects: tuple[str, ...] = ()
-    seconds: float = 0.0
 
 
 Check = Callable[[], Finding]

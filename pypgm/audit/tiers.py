@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Mapping
 from fractions import Fraction
 from functools import partial
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -92,7 +92,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
 
-__all__ = ["MEASUREMENTS", "MECHANISMS", "STEPS", "suite"]
+__all__ = ["MEASUREMENTS", "MECHANISMS", "NAMES", "STEPS", "suite"]
 
 MEASUREMENTS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
     "discrete Gaussian": Sampler().gaussian(Fraction(4)),
@@ -104,28 +104,45 @@ _NOTHING: set[tuple[str, Callable[[Runs], Finding]]] = {("many answers", check_c
 _NOTHING |= {(name, check_answers) for name in ("selection by a stated score", "bounds", "bins of a schema")}
 """Checks that a subject gives nothing to: no neighbours, no measurement, no selection that can be worked out again."""
 
+NAMES = tuple(dict.fromkeys(name.split(",")[0] for name in {**MECHANISMS, **FEWER, **LEARNERS, **SPINS}))
+"""Mechanisms and learners that an audit can be of."""
+
+T = TypeVar("T")
+
 _BATCHED = ("many measurements", "selection against two models", "selection by a stated score", "screen")
 
 
-def suite(tier: int) -> list[Check]:
+def suite(tier: int, names: Collection[str] = ()) -> list[Check]:
     """Return the checks of a tier: 0 is deterministic; 1 adds statistics for CI; 2 adds them for a night instead.
+
+    Parameters
+    ----------
+    tier : int
+    names : collection of str, optional
+        Mechanisms and learners, of `NAMES`: their own checks alone. By default of all, and of what they rest on.
 
     Raises
     ------
     ValueError
-        If the tier is not 0, 1 or 2.
+        If the tier is not 0, 1 or 2, or a name is not known.
     """
     if tier not in {0, 1, 2}:
         raise ValueError(f"tier must be 0, 1 or 2, got {tier}")
-    checks = _deterministic()
+    unknown = [name for name in names if name not in NAMES]
+    if unknown:
+        raise ValueError(f"an audit is of {', '.join(NAMES)}, got {', '.join(map(repr, unknown))}")
+    checks = _of_mechanisms(names) if names else [*_foundations(), *_of_mechanisms()]
     if tier == 1:
-        checks += _statistical(cases=260, draws=1_000_000, others=100_000, runs=200_000, releases=2000)
+        checks += _of_releases(names, runs=200_000, releases=2000)
+        checks += [] if names else _statistical(cases=260, draws=1_000_000, others=100_000)
     elif tier == 2:
-        checks += _statistical(cases=5000, draws=100_000_000, others=1_000_000, runs=2_000_000, releases=20_000)
+        checks += _of_releases(names, runs=2_000_000, releases=20_000)
+        checks += [] if names else _statistical(cases=5000, draws=100_000_000, others=1_000_000)
     return checks
 
 
-def _deterministic() -> list[Check]:
+def _foundations() -> list[Check]:
+    """Return the checks of what all mechanisms rest on: samplers, sensitivities, ledgers, single steps, the command."""
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches, check_related]
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
     checks += [check_composed_loss, check_guarantees, check_exported_events]
@@ -147,16 +164,35 @@ def _deterministic() -> list[Check]:
         checks += _observed(name, mechanism, Budget(epsilon=2))
     # Sampling protects under add-remove with one record a person alone, and is refused elsewhere.
     checks += _observed("sample", sampled, Budget(epsilon=1), neighbour_pairs([Privacy()]))
-    checks += _observed("sampled first stage", sampled_network, Budget(epsilon=1), neighbour_pairs([Privacy()]))
     checks += _observed("many answers", many_answers, Budget(rho=2), far_pairs()[:1])
-    for name, mechanism in MECHANISMS.items():
+    checks += [partial(check_options, "questions")]
+    checks += [partial(check_shapes, name, mechanism) for name, mechanism in STEPS.items()]
+    checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]
+    checks += [partial(check_batches, name, STEPS[name]) for name in _BATCHED]
+    for name, pure in (("gaussian measurement", False), ("laplace measurement", True)):
+        step = (PURE_STEPS if pure else STEPS)[name]
+        checks.append(partial(check_shapes, name, step, SHAPES[:2], pure=pure, noise="opendp"))
+    return checks
+
+
+def _of_mechanisms(names: Collection[str] = ()) -> list[Check]:
+    """Return the checks of whole mechanisms and learners, of all if none is named."""
+
+    def those(known: Mapping[str, T]) -> dict[str, T]:
+        return {name: own for name, own in known.items() if not names or name.split(",")[0] in names}
+
+    checks: list[Check] = []
+    for name, mechanism in those(MECHANISMS).items():
         checks += _observed(name, mechanism, Budget(rho=2))
         checks += [partial(check_conservation, name, mechanism), partial(check_seeds, name, mechanism)]
         checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
         checks += [partial(check_spelling, name, SPELLED[name], spelling) for spelling in SPELLINGS]
     crossed = [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
-    checks += _observed("chosen structure", chosen_network, Budget(epsilon=2), crossed)
-    for name, mechanism in {**FEWER, **LEARNERS}.items():
+    if those({"learn_private": sampled_network}):
+        # Sampling protects under add-remove with one record a person alone, and is refused elsewhere.
+        checks += _observed("sampled first stage", sampled_network, Budget(epsilon=1), neighbour_pairs([Privacy()]))
+        checks += _observed("chosen structure", chosen_network, Budget(epsilon=2), crossed)
+    for name, mechanism in those({**FEWER, **LEARNERS}).items():
         regressed = partial(check_regressions, radius=FIELD_RADIUS) if name == "learn_pairwise" else None
         checks += _observed(name, mechanism, Budget(rho=2), crossed, regressed)
         if name in LEARNERS:
@@ -168,17 +204,12 @@ def _deterministic() -> list[Check]:
         checks.append(partial(check_spelling, name, SPELLED[name], "the schema's number", [several]))
         shapes = SHAPES[3:4] if name == "learn_pairwise" else SHAPES[2:4]  # it has a regression for each two codes
         checks.append(partial(check_shapes, name, mechanism, shapes))
-    for name, learner in SPINS.items():
+    for name, learner in those(SPINS).items():
         regressed = partial(check_regressions, radius=SPIN_RADIUS) if name == "learn_ising" else None
         checks += _observed(name, learner, Budget(rho=2), binary_pairs(), regressed)
-    checks += [partial(check_options, name) for name in SETTINGS]
-    checks.append(partial(check_shapes, "wide, choosing", FEWER["wide"], CHOOSING))
-    checks += [partial(check_shapes, name, mechanism) for name, mechanism in {**MECHANISMS, **STEPS}.items()]
-    checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]
-    checks += [partial(check_batches, name, STEPS[name]) for name in _BATCHED]
-    for name, pure in (("gaussian measurement", False), ("laplace measurement", True)):
-        step = (PURE_STEPS if pure else STEPS)[name]
-        checks.append(partial(check_shapes, name, step, SHAPES[:2], pure=pure, noise="opendp"))
+    checks += [partial(check_options, name) for name in those(SETTINGS) if name != "questions"]
+    checks += [partial(check_shapes, "wide, choosing", m, CHOOSING) for m in those({"wide": FEWER["wide"]}).values()]
+    checks += [partial(check_shapes, name, mechanism) for name, mechanism in those(MECHANISMS).items()]
     return checks
 
 
@@ -201,17 +232,25 @@ def _on(check: Callable[[Runs], Finding], runs: Callable[[], Runs]) -> Finding:
     return check(runs())
 
 
-def _statistical(*, cases: int, draws: int, others: int, runs: int, releases: int) -> list[Check]:
+def _statistical(*, cases: int, draws: int, others: int) -> list[Check]:
     laws: tuple[Law, Law] = ("laplace", "gaussian")
     checks: list[Check] = [partial(check_fuzz, cases)]
     checks += [partial(check_chi_square, law, s, draws) for law, s in itertools.product(laws, SCALES)]
     # OpenDP's Laplace sampler takes long at large scales.
     checks += [partial(check_other_sampler, law, s, others) for law, s in itertools.product(laws, SCALES[3:9:2])]
+    checks += [partial(check_precision_of_draws, name, measure, draws) for name, measure in MEASUREMENTS.items()]
+    return checks
+
+
+def _of_releases(names: Collection[str], *, runs: int, releases: int) -> list[Check]:
+    """Return the attacks on whole releases, of all mechanisms and learners if none is named."""
     whole = {**MECHANISMS, **FEWER, **LEARNERS}
+    checks: list[Check] = []
     for name, mechanism in whole.items():
+        if names and name.split(",")[0] not in names:
+            continue
         # The others draw by the same primitives, and a run of theirs takes up to twenty times as long.
         times = runs if name in MECHANISMS else runs // 20
         checks += [partial(check_gaussian_audit, name, mechanism, pair, times) for pair in audit_pairs()]
-    checks += [partial(check_precision_of_draws, name, measure, draws) for name, measure in MEASUREMENTS.items()]
-    checks += [partial(check_precision_of_releases, name, m, releases) for name, m in whole.items()]
+        checks.append(partial(check_precision_of_releases, name, mechanism, releases))
     return checks

@@ -26,12 +26,16 @@ Write one page of HTML: what a release promises in plain words, what the budget 
 each pair of columns may be from the real table, what was lost, what not to use it for, and the ledger. The page loads
 nothing and runs nothing, and is as public as the release.
 
+With --audit the page says, folded, what an audit of the program found: "python -m pypgm.audit wide --out audit.json"
+makes one of the mechanism wide, in about a minute.
+
 With TABLE and --unsafe the real counts are drawn beside, in red. That page is NOT private.
 """
 _EXAMPLES = """\
 examples:
   pypgm report people.pgm --out report.html
   pypgm report people.pgm people.csv --unsafe --out for-us-alone.html
+  pypgm report people.pgm --audit audit.json --out report.html
   pypgm report DIRECTORY --out report.html   (of two related tables: what RelatedRelease.save wrote)
 """
 
@@ -43,6 +47,7 @@ def add_to(commands: Verbs) -> None:
     report.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
     report.add_argument("table", metavar="TABLE", nargs="?", help="the real records, with --unsafe")
     report.add_argument("--unsafe", action="store_true", help="draw counts of the real records: not private")
+    report.add_argument("--audit", metavar="FILE", help="what python -m pypgm.audit wrote: .json")
     report.add_argument("--out", metavar="FILE", required=True, help="where the page goes: .html")
     add_reading(report)
 
@@ -51,7 +56,7 @@ def _report(arguments: argparse.Namespace) -> None:
     if (arguments.table is not None) != arguments.unsafe:
         needed = "a report with the real records is not private: TABLE and --unsafe go together"
         raise ValueError(f"{needed}; leave both out for a page to publish")
-    inputs = [arguments.release, *([arguments.table] if arguments.table else [])]
+    inputs = [path for path in (arguments.release, arguments.table, arguments.audit) if path]
     check_places(inputs, [arguments.out], (".html", ".htm"))
     found = RelatedRelease.load(arguments.release) if Path(arguments.release).is_dir() else load(arguments.release)
     if not isinstance(found, Release | RelatedRelease):
@@ -64,13 +69,13 @@ def _report(arguments: argparse.Namespace) -> None:
                 records = None
                 if arguments.table is not None:
                     records = read_table(arguments.table, found.schema or found.model.domain, **reading(arguments))
-                found.report_html(arguments.out, unsafe_data=records)
+                found.report_html(arguments.out, unsafe_data=records, audit=arguments.audit)
             else:
                 if arguments.unsafe:
                     raise ValueError("a report of two related tables has no real records beside")
                 parts = (found.parents, found.children) if arguments.json else ()
                 facts = {"parts": [Facts(part).to_dict() for part in parts]}
-                found.report_html(arguments.out)
+                found.report_html(arguments.out, audit=arguments.audit)
         except ImportError as error:
             raise ValueError(str(error)) from None
     kind = f"NOT PRIVATE: {NOT_PRIVATE}" if arguments.unsafe else "as public as the release"

@@ -26,6 +26,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
 from pypgm.privacy.relation import Privacy
 from pypgm.release import Release, load
+from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import PAGE_PAIRS, Part, write_page
 
@@ -98,23 +99,28 @@ class RelatedRelease(Shown):
         """Why the release protects nobody; empty where it does."""
         return joined_marks([self.parents, self.children])
 
-    def report_html(self, path: str | os.PathLike[str]) -> None:
+    def report_html(self, path: str | os.PathLike[str], *, audit: str | os.PathLike[str] | None = None) -> None:
         """Write a page to show, as `Release.report_html` does: of both tables, with what is promised of them together.
 
         Parameters
         ----------
         path : str or path-like
+        audit : str or path-like, optional
+            What ``python -m pypgm.audit MECHANISM --out audit.json`` wrote: folded in.
 
         Raises
         ------
         ImportError
             If jinja2, the extra ``report``, is not there.
+        ValueError
+            If the audit's file is none.
         OSError
-            If the file cannot be written.
+            If a file cannot be read or written.
         """
         parts = [Part(name, Facts(release, PAGE_PAIRS)) for name, release in self._named()]
         title = "Private synthetic data: two tables"
-        write_page(path, parts, self.ledger, self.protects, self.not_private, title=title)
+        found = None if audit is None else read_audit(audit)
+        write_page(path, parts, self.ledger, self.protects, self.not_private, title=title, audit=found)
 
     def _named(self) -> list[tuple[str, Release]]:
         return [("parents", self.parents), ("children", self.children)]

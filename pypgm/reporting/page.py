@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import importlib.resources
 import math
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -13,10 +12,12 @@ import numpy as np
 from pypgm.data.files import replacing_text
 from pypgm.domain import Domain
 from pypgm.report import budget_text
+from pypgm.reporting.audited import AuditReport, told
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.quality import rounded
-from pypgm.reporting.shares import Share, ledger_lines, share_text
+from pypgm.reporting.shares import Share, ledger_lines
+from pypgm.reporting.template import rendered
 from pypgm.reporting.words import labels_of, odds_text
 from pypgm.terminal import escaped
 
@@ -74,6 +75,7 @@ def write_page(
     not_private: str = "",
     *,
     title: str = _TITLE,
+    audit: AuditReport | None = None,
 ) -> None:
     """Write a page, whole or not at all.
 
@@ -89,6 +91,8 @@ def write_page(
     not_private : str
         Why it protects nobody; empty where it does.
     title : str
+    audit : AuditReport, optional
+        Of the version that made the release: its result is folded in.
 
     Raises
     ------
@@ -97,7 +101,7 @@ def write_page(
     OSError
         If the file cannot be written.
     """
-    text = page_of(parts, ledger, protects, not_private, title=title)
+    text = page_of(parts, ledger, protects, not_private, title=title, audit=audit)
     with replacing_text(path) as file:
         file.write(text)
 
@@ -109,19 +113,14 @@ def page_of(
     not_private: str,
     *,
     title: str = _TITLE,
+    audit: AuditReport | None = None,
 ) -> str:
     """Return a page as text; the arguments are those of `write_page`."""
-    try:
-        import jinja2
-    except ImportError as error:
-        raise ImportError('a report needs jinja2: pip install "pypgm[report]"') from error
-    environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
-    )
-    environment.filters |= {"points": rounded, "share": share_text, "plain": escaped}
-    source = importlib.resources.files("pypgm.reporting").joinpath("page.html").read_text(encoding="utf-8")
     shares = _shares(parts, ledger)
-    return environment.from_string(source).render(
+    releases = [part.facts.release for part in parts]
+    by = [release.mechanism for release in releases], releases[0].version
+    return rendered(
+        "page.html",
         title=title,
         not_private=not_private,
         is_unsafe=any(part.unsafe_data is not None for part in parts),
@@ -133,6 +132,7 @@ def page_of(
         ledger=_ledger(ledger, shares),
         parts=[_part(part) for part in parts],
         today=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
+        audit=None if audit is None else told(audit, *by),
     )
 
 

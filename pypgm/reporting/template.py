@@ -1,0 +1,42 @@
+"""The templates of pages: every text in them is escaped, and no terminal or reader obeys what is in a name."""
+
+from __future__ import annotations
+
+from importlib import resources
+
+from pypgm.reporting.quality import rounded
+from pypgm.reporting.shares import share_text
+from pypgm.terminal import escaped
+
+__all__ = ["rendered"]
+
+
+def rendered(template: str, **given: object) -> str:
+    """Return a page as text.
+
+    Parameters
+    ----------
+    template : str
+        File beside this module.
+    **given : object
+        What it says.
+
+    Raises
+    ------
+    ImportError
+        If jinja2, the extra ``report``, is not there.
+    """
+    try:
+        import jinja2
+    except ImportError as error:
+        raise ImportError('a report needs jinja2: pip install "pypgm[report]"') from error
+    home = resources.files("pypgm.reporting")
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(lambda name: home.joinpath(name).read_text(encoding="utf-8")),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {"points": rounded, "share": share_text, "plain": escaped}
+    return environment.get_template(template).render(**given)
