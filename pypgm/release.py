@@ -13,6 +13,7 @@ import numpy as np
 from pypgm._core import __version__
 from pypgm.data import Schema, write_table
 from pypgm.data import as_frame as framed
+from pypgm.data.frames import check_library
 from pypgm.data.layout import Layout
 from pypgm.data.rules import drawn_by_rules
 from pypgm.data.schema import as_schema
@@ -187,7 +188,7 @@ class Release(Shown, Stored, Generic[Model_co]):
         evidence: Evidence | None = None,
         time_limit: float | None = None,
         progress: bool = False,
-        as_frame: Literal[True],
+        as_frame: Literal[True] | Library,
     ) -> Frame: ...
 
     def synthetic_data(
@@ -198,7 +199,7 @@ class Release(Shown, Stored, Generic[Model_co]):
         evidence: Evidence | None = None,
         time_limit: float | None = None,
         progress: bool = False,
-        as_frame: bool = False,
+        as_frame: bool | Library = False,
     ) -> Dataset | Frame:
         """Return synthetic records drawn from the model; none breaks a rule of the schema.
 
@@ -218,19 +219,19 @@ class Release(Shown, Stored, Generic[Model_co]):
             Seconds after which records of a graphical model are no longer refined; those of other models are quick.
         progress : bool
             Whether to show how far it is, on standard error.
-        as_frame : bool
-            Return a data frame of pandas instead: with a schema of values as its tables have them, else of labels and
-            codes. `Dataset.to_frame` makes one of other libraries.
+        as_frame : bool or {"pandas", "polars", "pyarrow"}
+            Return a data frame instead, of pandas or of the library that is named: with a schema of values as its
+            tables have them, else of labels and codes.
 
         Raises
         ------
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ValueError
-            If `rows` is negative, the evidence names what the domain has not, or hardly any records of a model keep the
-            rules of the schema.
+            If `rows` is negative, the evidence names what the domain has not, hardly any records of a model keep the
+            rules of the schema, or `as_frame` names no library.
         ImportError
-            If a frame is asked for, and pandas is not installed.
+            If a frame is asked for, and its library is not installed.
 
         Examples
         --------
@@ -240,6 +241,8 @@ class Release(Shown, Stored, Generic[Model_co]):
         >>> release.synthetic_data(30, evidence={"b": "F"}).project("b").values.tolist()
         [30.0, 0.0]
         """
+        if not isinstance(as_frame, bool):
+            check_library(as_frame, "as_frame must be True, False,")
         draws = as_generator(rng)
         asked = {"time_limit": time_limit, "progress": progress or None}
         limits: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
@@ -247,9 +250,10 @@ class Release(Shown, Stored, Generic[Model_co]):
         given: dict[str, Any] = {} if evidence is None else {"evidence": evidence}
         given |= limits if isinstance(self.model, Model) else {}
         records = self._by_rules(lambda n: self.model.synthetic_data(rows if n is None else n, draws, **given))
-        if not as_frame:
+        if as_frame is False:
             return records
-        return records.to_frame() if self.schema is None else framed(self.schema.decode(records, draws))
+        library = "pandas" if as_frame is True else as_frame
+        return records.to_frame(library) if self.schema is None else framed(self.schema.decode(records, draws), library)
 
     def _by_rules(self, draw: Callable[[int | None], Dataset]) -> Dataset:
         schema = self.schema
@@ -271,10 +275,13 @@ class Release(Shown, Stored, Generic[Model_co]):
             As for `synthetic_data`.
         library : {"pandas", "polars", "pyarrow"}, optional
             Whose frame; by default that of the source, with its columns in their order and of their types. A file or
-            an engine that knows types gives a table of pyarrow; where no source is known it is pandas.
+            an engine that knows types gives a table of pyarrow; where no source is known it is pandas. In another
+            library types are what that makes of those of the source.
 
         Raises
         ------
+        ValueError
+            If it is another library.
         ImportError
             If the library is not installed.
 
@@ -286,12 +293,13 @@ class Release(Shown, Stored, Generic[Model_co]):
         >>> (release.to_frame().dtypes == people.dtypes).all()  # doctest: +SKIP
         True
         """
+        schema, layout = as_schema(self.schema or self.model.domain), self.layout or Layout()
+        if library is not None:
+            check_library(library)
+            layout = layout.in_library(library, schema.example(0))
         draws = as_generator(rng)
         records = self.synthetic_data(rows, draws, evidence=evidence)
-        layout = self.layout or Layout()
-        if library is not None and library != layout.library:
-            layout = Layout(library, dict.fromkeys(layout.types, ""))
-        return layout.frame(as_schema(self.schema or records.domain).cells(records.columns, draws))
+        return layout.frame(schema.cells(records.columns, draws))
 
     def write(
         self,

@@ -157,10 +157,32 @@ def test_missing_values_are_called_so(folder, capsys):
     assert cli.main(["info", "made.pgm"]) == 0
     assert "no, yes, (missing)" in capsys.readouterr().out
     assert cli.main(["query", "made.pgm", "member", "--draws", "0", "--format", "table"]) == 0
-    assert capsys.readouterr().out.splitlines()[-1].startswith("(missing)")
+    *_, missing, total = capsys.readouterr().out.splitlines()
+    assert missing.startswith("(missing)")
+    assert re.fullmatch(r"\(total\) +[\d,]+\.\d", total)
     assert cli.main(["query", "made.pgm", "member", "--draws", "0"]) == 0
     assert capsys.readouterr().out.splitlines()[-1].startswith(",")
     assert "(missing): " in repr(pypgm.load("made.pgm").project("member"))
+
+
+def test_an_answer_for_people_has_few_digits_its_total_and_says_what_it_rests_on(folder, capsys):
+    assert synth("--quiet") == 0
+    assert cli.main(["query", "made.pgm", "member,sex", "--format", "table"]) == 0
+    header, *rows, total = capsys.readouterr().out.splitlines()
+    assert header.split() == ["member", "sex", "count", "expected_error", "basis"]
+    counts = [re.search(r" ([\d,]+\.\d) ", row)[1] for row in rows]
+    assert float(total.split()[1].replace(",", "")) == pytest.approx(
+        sum(float(n.replace(",", "")) for n in counts), abs=0.05 * len(rows)
+    )
+    assert {row.split()[-1] for row in rows} <= {"measured", "merged", "unmeasured"}
+    assert cli.main(["query", "made.pgm", "sex", "--given", "member=", "--format", "table"]) == 0
+    known, _, *rows = capsys.readouterr().out.splitlines()
+    assert known == "given member = (missing)"
+    assert all(re.search(r" 0\.\d{4} ", row) for row in rows)
+    with pytest.raises(SystemExit):
+        cli.main(["query", "--help"])
+    told = " ".join(capsys.readouterr().out.split())
+    assert re.search(r"rests on: measured, merged \(.*\), unmeasured \(.*\) or unknown", told)
 
 
 def test_the_largest_error_is_that_of_an_answer():

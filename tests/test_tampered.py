@@ -425,6 +425,7 @@ OTHER_ESTIMATES = {
     "noise that no estimate takes": lambda header, own, arrays: last(header, own).update(stddev=1e-199),
     "a total that no estimate takes": lambda header, own, arrays: header.update(total=1e200),
     "an encoding that is none": lambda header, own, arrays: own["layout"].update(encoding="x"),
+    "a type of pandas that is none": lambda header, own, arrays: own["layout"].update(pandas={"a": "int"}),
     "two marks of decimals": lambda header, own, arrays: own["layout"].update(decimal=".."),
     "one mark for two things": lambda header, own, arrays: own["layout"].update(decimal=","),
     "a mark between fields of two": lambda header, own, arrays: own["layout"].update(delimiter=";;"),

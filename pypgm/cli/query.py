@@ -32,7 +32,8 @@ far it may be from the records for the noise and for all that was not measured. 
 was never measured: inf. Beside it stands what the answer rests on: measured, merged (only together with other values),
 unmeasured (the attributes were never measured together) or unknown.
 
-In a terminal answers are a table, in which a missing value is "(missing)"; to a file or another program they are CSV.
+In a terminal answers are a table, in which a missing value is "(missing)" and counts have their total; to a file or
+another program they are CSV.
 
 With --given it prints conditional probabilities instead. Any attributes can be asked for together, measured or not.
 
@@ -131,6 +132,9 @@ def _table_lines(rows: Iterable[Sequence[str]], n_names: int, unit: str, evidenc
     shown = [header] + [
         [*map(label_text, row[:n_names]), number.format(float(row[n_names])), *row[n_names + 1 :]] for row in cells_
     ]
+    if unit == "count":
+        total = sum(float(row[n_names]) for row in cells_)
+        shown.append(["(total)", *[""] * (n_names - 1), number.format(total), *[""] * (len(header) - n_names - 1)])
     return [*map(escaped, known), *aligned(shown, terminal_width(), numbers=(n_names, n_names + 1))]
 
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pypgm.data.foreign import guarded
 from pypgm.data.values import EXACT, Values
 
-__all__ = ["Library", "as_columns", "as_frame", "as_values", "collected", "imported"]
+__all__ = ["Library", "as_columns", "as_frame", "as_values", "check_library", "collected", "imported"]
 
 Library = Literal["pandas", "polars", "pyarrow"]
 Frame: TypeAlias = Any
@@ -106,11 +106,16 @@ def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -
     ImportError
         If it is not installed.
     """
-    if library not in get_args(Library):
-        raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {library!r}")
+    check_library(library)
     module = imported(library, "such a frame", "frames")
     make = module.table if library == "pyarrow" else module.DataFrame
     return make({n: _of_objects(module, c) if c.dtype == object else c for n, c in columns.items()})
+
+
+def check_library(library: object, name: str = "library must be") -> None:
+    """Raise ``ValueError`` unless it is one of those whose frames are made."""
+    if library not in get_args(Library):
+        raise ValueError(f"{name} 'pandas', 'polars' or 'pyarrow', got {library!r}")
 
 
 def _of_objects(module: Any, column: NDArray[Any]) -> Any:  # noqa: ANN401 - of a package that may be missing

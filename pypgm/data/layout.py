@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
+import json
 import re
 import zoneinfo
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from types import MappingProxyType
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ from pypgm.data.closed import Boolean, Codes
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.files import check_encoding, check_marks
-from pypgm.data.frames import Frame, Library, as_frame, imported
+from pypgm.data.frames import Frame, Library, as_frame, check_library, imported
 from pypgm.data.made import Cells
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.numbers import Numeric, Real
@@ -39,6 +41,7 @@ _FAMILIES: tuple[tuple[str, Family], ...] = (  # how the names of types begin, i
     (r"(ordered )?category|categorical|enum|dictionary", "category"),
 )
 _ORDERED = "ordered category"
+_OWN = re.compile(r"U?Int\d+|Float\d+|boolean|string(\[\w+\])?")  # of pandas, and of nobody else
 _OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):(\d\d)")
 _PANDAS_TIME = re.compile(r"datetime64\[(\w+), (.+)\]")
 _POLARS_TIME = re.compile(r"Datetime\(time_unit='(\w+)', time_zone=(?:None|'(.+)')\)")
@@ -64,11 +67,13 @@ class Layout:
         For each column its type, as the library names it; empty where there is none, as in a CSV file.
     delimiter, encoding, decimal, thousands : str
         Of a CSV file.
+    pandas : mapping of str to str
+        Types of its own that pandas has for columns of a Parquet file that it wrote, as "Int64" and "boolean".
 
     Raises
     ------
     ValueError
-        If the library is another one, or no CSV file is written like that.
+        If the library is another one, no CSV file is written like that, or pandas has no such types.
 
     Examples
     --------
@@ -83,13 +88,16 @@ class Layout:
     encoding: str = "utf-8"
     decimal: DecimalMark = "."
     thousands: str = ""
+    pandas: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.library not in get_args(Library):
-            raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {self.library!r}")
+        check_library(self.library)
+        if not all(map(_OWN.fullmatch, self.pandas.values())):
+            raise ValueError("pandas needs types that it alone has, such as 'Int64'")
         check_marks(self.delimiter, self.decimal, self.thousands)
         check_encoding(self.encoding)
-        object.__setattr__(self, "types", MappingProxyType(dict(self.types)))
+        for name in ("types", "pandas"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @classmethod
     def of(cls, frame: Frame) -> Layout:
@@ -107,7 +115,12 @@ class Layout:
     @classmethod
     def of_arrow(cls, schema: Any) -> Layout:  # noqa: ANN401 - of a package that may be missing
         """Return the layout of an Arrow schema."""
-        return cls("pyarrow", {entry.name: str(entry.type) for entry in schema})
+        own: dict[str, str] = {}
+        with contextlib.suppress(Exception):  # a note of pandas that is none
+            noted = (schema.pandas_metadata or {}).get("columns", ())
+            own = {entry["field_name"]: entry["numpy_type"] for entry in noted}
+            own = {name: kind for name, kind in own.items() if name in schema.names and _OWN.fullmatch(kind)}
+        return cls("pyarrow", {entry.name: str(entry.type) for entry in schema}, pandas=own)
 
     def frame(self, cells: Mapping[str, Cells]) -> Frame:
         """Return records as such a frame: columns in its order and of its types.
@@ -122,7 +135,12 @@ class Layout:
         """
         module = imported(self.library, "such a frame", "frames")
         made = {name: _series(module, self.types.get(name, ""), cells[name]) for name in self.order(cells)}
-        return module.table(made) if self.library == "pyarrow" else module.DataFrame(made)
+        if self.library != "pyarrow":
+            return module.DataFrame(made)
+        own = {name: kind for name, kind in self.pandas.items() if name in made}
+        noted = [{"name": n, "field_name": n, "pandas_type": k, "numpy_type": k} for n, k in own.items()]
+        note = {"columns": noted, "index_columns": [], "column_indexes": []}
+        return module.table(made, metadata={"pandas": json.dumps(note)} if noted else None)
 
     def order(self, names: Iterable[str]) -> list[str]:
         """Return names of columns in its order, those that it has not at the end.
@@ -135,17 +153,51 @@ class Layout:
         places = {name: i for i, name in enumerate(self.types)}
         return sorted(names, key=lambda name: places.get(name, len(places)))
 
-    def in_arrow(self, columns: Mapping[str, Column]) -> Layout:
+    def in_library(self, library: Library, example: Mapping[str, Cells]) -> Layout:
+        """Return the layout of such a table in another library: its types are what that makes of these.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}
+        example : mapping of str to Cells
+            What the columns hold of any records.
+        """
+        if library == self.library:
+            return self
+        own = self.pandas if library == "pandas" else {}
+        types = {name: own.get(name) or self._type_in(library, name, example) for name in self.types}
+        noted = {n: k for n, k in self.types.items() if _OWN.fullmatch(k)} if self.library == "pandas" else {}
+        return replace(self, library=library, types=types, pandas=noted)
+
+    def _type_in(self, library: Library, name: str, example: Mapping[str, Cells]) -> str:
+        """Return the type that a library has for a column; empty where it has none of its own."""
+        if not self.types[name] or name not in example:
+            return ""
+        with contextlib.suppress(Exception):  # a package is missing, or a library has an error of its own
+            narwhals = imported("narwhals", "such a frame", "frames")
+            frame = replace(self, pandas={}).frame({name: example[name]})
+            table = narwhals.from_native(frame, eager_only=True).to_arrow()
+            if library == "polars":
+                return Layout.of(imported("polars", "such a frame", "frames").from_arrow(table)).types[name]
+            kind = Layout.of_arrow(table.schema).types[name]
+            if library == "pyarrow" or family_of(kind) == "decimal":
+                return kind if library == "pyarrow" else f"{kind}[pyarrow]"
+            return Layout.of(table.to_pandas(date_as_object=False)).types[name]
+        return ""
+
+    def in_arrow(self, example: Mapping[str, Cells]) -> Layout:
         """Return the layout of a Parquet file: every column has a type."""
         arrow = imported("pyarrow", "a Parquet file", "parquet")
-        own = self.types if self.library == "pyarrow" else {}
-        types = {name: own.get(name, "") for name in self.order(columns)}
-        held = {name: kind for name, kind in types.items() if kind and _holds(arrow, kind, columns[name])}
-        return Layout("pyarrow", {name: held.get(name) or _natural(arrow, columns[name]) for name in types})
+        own = self.in_library("pyarrow", example)
+        columns = {name: example[name].column for name in self.order(example)}
+        held = {n: kind for n, c in columns.items() if (kind := own.types.get(n)) and _holds(arrow, kind, c)}
+        types = {name: held.get(name) or _natural(arrow, column) for name, column in columns.items()}
+        return Layout("pyarrow", types, pandas={name: kind for name, kind in own.pandas.items() if name in held})
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a release file has for it."""
-        return {f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)}
+        told = {f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)}
+        return told if self.pandas else {name: value for name, value in told.items() if name != "pandas"}
 
 
 def layout_of(source: Frame) -> tuple[Layout, dict[str, list[Any]]]:

@@ -163,7 +163,7 @@ def write_parquet(
     """Write records to a Parquet file, as `pypgm.write_table` does."""
     check_parquet([path])
     parquet = imported("pyarrow.parquet", "Parquet", "parquet")
-    layout = layout.in_arrow({name: cells.column for name, cells in schema.example(0).items()})
+    layout = layout.in_arrow(schema.example(0))
     pieces = range(0, max(1, data.n_records), _ROWS)
     with replacing(path) as file, contextlib.ExitStack() as stack:
         writer = None

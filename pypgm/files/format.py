@@ -188,6 +188,7 @@ _LAYOUT = Record(
         "encoding": (str, "of a CSV file"),
         "decimal": (str, "the decimal mark of a CSV file"),
         "thousands?": (str, "the mark between thousands in a CSV file"),
+        "pandas?": ({str: str}, "types that pandas alone has, of columns of a Parquet file that it wrote"),
     },
 )
 _RELEASE = Record(
