@@ -232,6 +232,7 @@ def test_it_is_rehearsed_by_its_name():
     assert 0 < found.error < 1
 
 
+@pytest.mark.slow
 @pytest.mark.skipif("PYPGM_DATA" not in os.environ, reason="PYPGM_DATA names no folder of tables")
 def test_less_error_than_attributes_alone_on_adult():
     folder = Path(os.environ["PYPGM_DATA"]) / "adult"

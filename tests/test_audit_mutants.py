@@ -174,6 +174,7 @@ def test_wrong_branches_and_coins_are_reported():
     assert check_exponential_coins(one_coin_less).defects == ("wrong law",)
 
 
+@pytest.mark.slow
 def test_too_little_noise_is_reported():
     def ten_percent_less(source, private, runs):
         variance = source.parameter * Fraction(100, 121)

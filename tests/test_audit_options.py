@@ -189,6 +189,7 @@ CHANGES = Mutant(
 )
 
 
+@pytest.mark.slow
 def test_the_command_fuzzes_and_tells_the_seed_of_a_failure(capsys):
     assert main(["--fuzz", "1", "--only", "hdmm", "--cases", "40"]) == 0
     assert "0 failed" in capsys.readouterr().out

@@ -52,6 +52,7 @@ def test_no_more_than_the_budget_is_spent(name, neighbours, budget):
         assert float(rest) == pytest.approx(float(budget.limit) * (0.99 if neighbours == "add-remove" else 1), rel=1e-3)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", QUICK)
 def test_a_large_budget_teaches_and_the_model_is_no_worse_than_the_records(name):
     mechanism, _ = QUICK[name]

@@ -48,7 +48,7 @@ def test_a_file_says_what_it_said(version, name, tmp_path):
     # Errors to expect are means over tables that are drawn: of three when they were stored, one in 400 is 8 times off.
     if "expected_error" in stored:
         model = getattr(found, "model", found)
-        errors = model.expected_error(model.domain.attributes[0], draws=100).values
+        errors = model.expected_error(model.domain.attributes[0], draws=30).values
         np.testing.assert_array_equal(np.isinf(errors), np.isinf(stored["expected_error"]))
         known = np.isfinite(errors)
         ratios = errors[known] / np.array(stored["expected_error"])[known]

@@ -101,6 +101,7 @@ def number(value):
         return None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", THINGS)
 def test_a_changed_header_is_loaded_as_it_says_or_refused_by_file_and_field(name, tmp_path):
     path = tmp_path / "thing.pgm"

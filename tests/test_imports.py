@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+from functools import cache
 from pathlib import Path
 
 import networkx as nx
@@ -40,6 +41,7 @@ def module_name(path):
 
 
 MODULES = {module_name(path): path for path in ROOT.rglob("*.py")}
+PARSED = {name: ast.parse(path.read_text()) for name, path in MODULES.items()}
 
 
 def is_for_types(node):
@@ -60,11 +62,12 @@ def imports(node, *, types=False):
         yield from imports(child, types=types)
 
 
+@cache
 def graph(*, types=False):
     return nx.DiGraph(
         (name, other)
-        for name, path in MODULES.items()
-        for other in imports(ast.parse(path.read_text()), types=types)
+        for name in MODULES
+        for other in imports(PARSED[name], types=types)
         # A package runs before its modules whoever asks for them, and none of them asks for what it is in.
         if other != name and not name.startswith(f"{other}.")
     )

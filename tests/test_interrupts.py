@@ -151,6 +151,7 @@ def interrupted(operation, at):
     return interrupts.at is None, table, got
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_an_interrupt_at_any_line_leaves_a_ledger_that_can_be_used(operation):
     table, got = opened(), []
@@ -168,6 +169,7 @@ def test_an_interrupt_at_any_line_leaves_a_ledger_that_can_be_used(operation):
     assert hit >= 0.9 * len(places)  # others are reached by chance: rejected draws of noise
 
 
+@pytest.mark.slow
 def test_what_a_part_held_returns_whole_after_any_interrupt_within_it():
     """Nobody has to know the part: the block that it was allocated for ends it."""
     probe = opened()

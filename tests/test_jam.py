@@ -51,6 +51,7 @@ def test_the_noise_is_that_of_a_round():
     assert release.log[0]["stddev"] == pytest.approx(math.sqrt(2 / (2 * 0.8 / 5)))
 
 
+@pytest.mark.slow
 def test_good_public_records_are_taken_where_noise_is_large_and_left_where_it_is_none():
     tiny = Budget(rho="1/500")
     noisy = [jam(DATA, budget=tiny, public=PUBLIC, rounds=8, unsafe_seed=seed) for seed in range(6)]
@@ -94,6 +95,7 @@ def test_a_callback_that_ends_an_estimate_ends_the_rounds():
     assert len(release.log) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("epsilon", [1e20, 1e300])
 def test_with_a_budget_beyond_the_finest_noise_public_tables_have_that_noise(epsilon):
     release = jam(DATA, epsilon=epsilon, delta=1e-9, public=DATA, unsafe_seed=1)

@@ -286,6 +286,7 @@ def test_elimination_refuses_large_answers():
         pypgm.variable_elimination(chain(1200, 10), chain(1200, 10).domain.attributes)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("n_attributes", "n_values", "order"), [(17, 2, 5), (150, 1, 2)])
 def test_thousands_of_tables_that_meet_in_one_clique_are_planned_at_once(n_attributes, n_values, order):
     domain = Domain({f"x{i}": n_values for i in range(n_attributes)})

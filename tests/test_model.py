@@ -175,6 +175,7 @@ def test_garbage_is_refused(saved):
         pypgm.load(saved.parent / "none")
 
 
+@pytest.mark.slow
 def test_a_damaged_byte_is_never_a_foreign_error(saved):
     whole = saved.read_bytes()
     for position in range(len(whole)):
