@@ -30,8 +30,10 @@ def test_the_map_has_three_ways():
 
 @pytest.mark.parametrize(("path", "name"), PLACES)
 def test_a_place_of_the_map_exists(path, name):
+    if (ROOT / path).is_dir():
+        return
     text = (ROOT / path).read_text(encoding="utf-8")
     if path.endswith(".py"):
         assert not name or name in set(names_of(ast.parse(text).body))
     else:
-        assert re.search(rf"\b{re.escape(name)}\s*[({{]", text)
+        assert not name or re.search(rf"\b{re.escape(name)}\s*[({{]", text)

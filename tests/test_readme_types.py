@@ -1,4 +1,4 @@
-"""The code of the README, as a type checker reads it that knows the package's types."""
+"""The code of the README and of the tour through Python, as a type checker reads it that knows the package's types."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ import pytest
 
 # What is wrong in the package itself is for its own run of mypy, which has its configuration.
 STRICT = ["--strict", "--config-file=", "--follow-imports=silent"]
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
 
 
 @pytest.mark.slow
-def test_the_code_of_the_readme_is_typed(tmp_path):
+def test_the_code_of_pages_is_typed(tmp_path):
     api = pytest.importorskip("mypy.api")
-    code = "\n".join(re.findall(r"```python\n(.*?)```", README.read_text(encoding="utf-8"), re.DOTALL))
-    assert "release.model.expected_error(" in code
-    page = tmp_path / "readme.py"
-    page.write_text(code, encoding="utf-8")
-    told, errors, status = api.run([*STRICT, "--cache-dir", str(tmp_path / "cache"), str(page)])
+    for name in ("README", "docs/python"):
+        code = re.findall(r"```python\n(.*?)```", (ROOT / f"{name}.md").read_text(encoding="utf-8"), re.DOTALL)
+        (tmp_path / Path(f"{name}.py").name).write_text("\n".join(code), encoding="utf-8")
+    told, errors, status = api.run([*STRICT, "--cache-dir", str(tmp_path / "cache"), *map(str, tmp_path.glob("*.py"))])
     assert status == 0, told + errors
 
 

@@ -199,7 +199,7 @@ def _heat_map(
                     )
         if apart:
             rows, columns = np.transpose(apart)
-            ax.scatter(columns + 0.38, rows - 0.38, s=7, color=INK, label="not measured together")
+            ax.scatter(columns + 0.38, rows - 0.38, s=16, color=INK, edgecolors="white", label="not measured together")
             below = -0.02 if n > 20 else -0.04 - 0.02 * max(map(len, names))
             ax.legend(loc="upper left", bbox_to_anchor=(0.0, below), frameon=False, fontsize=8)
         ax.set_xticks(range(n), names, rotation=90, fontsize=size + 1, color=INK, parse_math=False)
