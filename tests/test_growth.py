@@ -9,12 +9,17 @@ import pytest
 
 import pypgm
 from pypgm import queries
+from pypgm.clock import Clock
 from pypgm.estimation import estimate_total, problem
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeEngine
+from pypgm.inference.bounded_tree import fit_proportionally, plan_bounded_tree
+from pypgm.inference.region_index import RegionIndex
 from pypgm.mechanisms import aim, mst
 from pypgm.mechanisms.run import Run
+from pypgm.models import region_model
 from pypgm.privacy import score_weights
+from pypgm.reporting.quality import quality_of
 
 DOMAIN = pypgm.Domain({f"x{i}": 2 + i % 2 for i in range(8)})
 PAIRS = list(itertools.combinations(DOMAIN, 2))
@@ -155,6 +160,42 @@ def test_aim_plans_no_tree_for_what_fits_and_asks_the_model_at_once(monkeypatch)
     assert max(fits) > min(fits)
 
 
+def test_the_tree_of_noisy_regions_is_fitted_no_nearer_than_the_noise(monkeypatch):
+    noises, own = [], region_model.bounded_tree
+
+    def planned(*arguments, noise, **options):
+        noises.append(noise)
+        return own(*arguments, noise=noise, **options)
+
+    monkeypatch.setattr(region_model, "bounded_tree", planned)
+    model = pypgm.estimate(DOMAIN, measured(PAIRS[::2], stddev=5.0), oracle="region_graph")
+    model.expected_errors(PAIRS, draws=2)
+    assert noises == pytest.approx([5.0] * 3)  # also of what is estimated again
+    # Pairs that contradict each other come nearer by less and less.
+    domain, rng = pypgm.Domain({"a": 8, "b": 9, "c": 7}), np.random.default_rng(0)
+    pairs = list(itertools.combinations(domain, 2))
+    tables = [pypgm.Factor(domain.project(p), rng.dirichlet(np.full(domain.size(p), 0.3))) for p in pairs]
+    plan = plan_bounded_tree(RegionIndex(pypgm.CliqueVector.from_factors(domain, tables), 1.0), pairs)
+    shown = [[], []]
+    for seen, enough in zip(shown, (1.0, 0.0), strict=True):
+        clock = Clock()
+        monkeypatch.setattr(clock, "tick", lambda line, seen=seen: seen.append(line()))
+        fit_proportionally(plan, None, clock, enough=enough)
+    assert len(shown[0]) == 8 < len(shown[1])
+
+
+def test_what_is_told_of_a_release_is_made_up_of_the_records_that_were_drawn(monkeypatch):
+    model = pypgm.estimate(DOMAIN, measured(PAIRS[::2]), oracle="region_graph")
+    records = model.synthetic_data(rng=0)
+    drawn = Calls(monkeypatch, type(model), "synthetic_data")
+    told = quality_of(model, records=records)
+    assert len(drawn) == 0
+    assert told.mean("pairs").points == pytest.approx(quality_of(model).mean("pairs").points, rel=0.2)
+    assert len(drawn) == 1
+    quality_of(model, records=model.synthetic_data(10))  # too few
+    assert len(drawn) == 3
+
+
 def test_many_tables_over_one_attribute_are_multiplied_one_by_one():
     """A star of more pairs than are compared with each other: messages over its centre are of one scope."""
     n = 200
@@ -181,6 +222,7 @@ domain = pypgm.Domain({"a": 3, "b": 4, "c": 2})
 pairs = [pypgm.LinearMeasurement(numpy.ones(domain.size(p)), p) for p in itertools.combinations(domain, 2)]
 pypgm.estimate(domain, pairs).project("a")
 pypgm.estimate(domain, pairs, oracle="region_graph").synthetic_data(9)
+pypgm.estimate(domain, pairs).expected_error("a")
 print(*{"networkx", "scipy", "pandas", "numpy.f2py", "matplotlib"}.intersection(sys.modules))
 """
     ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)

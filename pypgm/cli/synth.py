@@ -144,7 +144,7 @@ def _synth(arguments: argparse.Namespace) -> None:
     if arguments.quiet and not arguments.json:
         tell(_warnings(Facts(release), schema))
     else:
-        _present(arguments, Facts(release, progress=_talks(arguments)), schema, synthetic, kept)
+        _present(arguments, Facts(release, progress=_talks(arguments), records=synthetic), schema, synthetic, kept)
 
 
 def _way_on(arguments: argparse.Namespace, kept: Path) -> str:

@@ -36,8 +36,8 @@ _LEAST_PATIENCE = 100
 _MET = 1e-8  # mean L1 distance of the constraints, for a total of 1, at which fitting ends
 _LEAST_SWEEPS, _MOST_SWEEPS = 8, 60
 _SWEPT_CELLS = 4e7  # of all sweeps: less than a second
-_NEARLY_MET = 1e-4  # the distance at which fitting ends after ...
-_SWEPT_CELLS_NEAR = 1e7  # ... so many cells and the least sweeps
+_NEARLY_MET = 1e-4  # the distance at which fitting ends after the least sweeps and ...
+_SWEPT_CELLS_NEAR = 1e7  # ... so many cells
 _SLOW_SWEEPS = 8
 _AT_ODDS = 2e-3  # a mean L1 distance that slow progress alone does not explain
 _PROGRESS = 0.9  # the distance must fall to this part over so many sweeps, or the constraints are at odds
@@ -168,7 +168,9 @@ def plan_bounded_tree(
     return BoundedTree(chosen, tree, targets, CliqueVector(domain, constraints), uniform, np.inf, holds_all)
 
 
-def fit_proportionally(plan: BoundedTree, start: BoundedTree | None, clock: Clock) -> tuple[BoundedTree, bool]:
+def fit_proportionally(
+    plan: BoundedTree, start: BoundedTree | None, clock: Clock, *, enough: float = 0.0
+) -> tuple[BoundedTree, bool]:
     """Fit a planned tree to its targets, from the potentials of an earlier one if there is one.
 
     It takes 8 to 60 walks through the tree, fewer where they take long.
@@ -181,6 +183,8 @@ def fit_proportionally(plan: BoundedTree, start: BoundedTree | None, clock: Cloc
         An earlier tree.
     clock : Clock
         Shows the sweeps, and ends them once its time is over.
+    enough : float
+        The distance at which fitting ends after the least sweeps.
 
     Returns
     -------
@@ -201,7 +205,8 @@ def fit_proportionally(plan: BoundedTree, start: BoundedTree | None, clock: Cloc
     while len(seen) < most and realisable and not (seen and clock.over):
         seen.append(fitting.sweep())
         clock.tick(lambda: f"{len(seen)} sweeps of the junction tree, constraints {seen[-1]:.2g} apart")
-        if seen[-1] <= (_MET if len(seen) < near else _NEARLY_MET):
+        met = max(_NEARLY_MET if len(seen) >= near else _MET, enough if len(seen) >= _LEAST_SWEEPS else 0.0)
+        if seen[-1] <= met:
             break
         slow = len(seen) > _SLOW_SWEEPS and seen[-1] > max(_AT_ODDS, _PROGRESS * seen[-1 - _SLOW_SWEEPS])
         realisable = not slow and np.isfinite(seen[-1])

@@ -22,6 +22,7 @@ from pypgm.numeric import checked_integer
 
 if TYPE_CHECKING:
     from pypgm.clock import Clock
+    from pypgm.data import Dataset
     from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.factor import Factor
@@ -65,6 +66,8 @@ class Simulation:
         Where noise and made-up records come from.
     clock : Clock
         Shows the simulations, and ends them.
+    records : Dataset, optional
+        Of the model, at least as many as its total; drawn where there are none.
     """
 
     model: Reestimated
@@ -73,6 +76,7 @@ class Simulation:
     draws: int
     rng: np.random.Generator
     clock: Clock
+    records: Dataset | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "draws", checked_integer("draws", self.draws))

@@ -18,6 +18,7 @@ from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise
 from pypgm.numeric import as_generator, checked_integer
 from pypgm.queries import Contrasts
+from pypgm.student import upper_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -35,7 +36,6 @@ Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
 _CELL_BYTES = 80  # answers, true counts and squared errors, and what they are made of
 _RECORDS = 10**6  # of a world at most; of more, each stands for several
-_SHARE = 0.95  # of a distribution that is below the upper end of an interval of 90 %
 _SIZES = 128  # powers of two of the sizes of answers
 _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
 _MAX_POOLING = 4.0  # the pooled squared error may exceed a cell's own by this factor, and reach that of one record
@@ -110,9 +110,9 @@ def expectation(asked: Simulation) -> Expectation:
         unknown = [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in found]
         return Expectation(unknown, np.ones((1, len(cliques))), found)
     hidden = [0.0] * len(cliques) if asked.evidence else _hidden(model, found)
-    errors = []
+    errors, wider = [], upper_end(done) / upper_end(math.inf)
     for own, table, more, rests_on in zip(seen, found, hidden, rest_on, strict=True):
-        error = np.hypot(_inflation(done) * np.sqrt(own.squared(table.datavector(), done)), more)
+        error = np.hypot(wider * np.sqrt(own.squared(table.datavector(), done)), more)
         errors.append(Factor(table.domain, np.full(error.size, np.inf) if rests_on == "unknown" else error))
     return Expectation(errors, np.hypot(distances, _in_all(model, hidden)), found)
 
@@ -161,13 +161,6 @@ def _size(answers: NDArray[np.float64]) -> NDArray[np.signedinteger]:
     return np.asarray(np.where(answers > 0, np.clip(np.frexp(answers)[1] + _SIZES // 2, 1, _SIZES - 1), 0))
 
 
-def _inflation(draws: int) -> float:
-    """Return how much wider an interval of 90 % is by Student's t of so many draws than by the normal distribution."""
-    from scipy.special import ndtri, stdtrit
-
-    return float(stdtrit(draws, _SHARE) / ndtri(_SHARE))
-
-
 def expected_total_variation(
     model: Reestimated, cliques: Sequence[Clique], draws: int, clock: Clock
 ) -> NDArray[np.float64]:
@@ -199,13 +192,13 @@ def _worlds(asked: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list
     """
     model, clock, measurements = asked.model, asked.clock, asked.recipe.measurements
     rows = min(max(1, round(model.total)), _RECORDS)
-    records = model.synthetic_data(rows, asked.rng)
+    records = model.synthetic_data(rows, asked.rng) if asked.records is None else asked.records
     likelihoods = log_likelihoods(model.domain, asked.evidence)
     estimated = estimated_again(model, asked.recipe, clock)
     for done in range(asked.draws):
         if clock.tick(partial("{}/{} made-up tables".format, done, asked.draws)):
             return
-        chosen = asked.rng.integers(0, rows, rows)
+        chosen = asked.rng.integers(0, len(records), rows)
         world = Dataset({a: np.asarray(records.columns[a])[chosen] for a in model.domain}, model.domain)
         counts = world.count([m.clique for m in measurements], clock.n_threads)
         scale = max(model.total, 0.0) / rows

@@ -28,6 +28,7 @@ from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.memory import check_fits, check_tables_fit, short
 from pypgm.models.estimated_again import requested_again
 from pypgm.models.graphical_model import solved_on_tree
+from pypgm.models.hidden_dependence import hiding_noise
 from pypgm.models.model import Model
 from pypgm.models.recipe import Recipe
 from pypgm.models.region_answer import Method, RegionAnswer
@@ -174,11 +175,22 @@ class RegionGraphModel(Model[RegionAnswer]):
         """Return the bounded tree; one that ran out of time serves a single answer."""
         if self._bounded is not None:
             return self._bounded
-        cells = self.tree_cells
-        tree = bounded_tree(self._index, self.cliques, max_cells=cells, previous=self._grown_from, clock=clock)
+        tree = bounded_tree(
+            self._index,
+            self.cliques,
+            max_cells=self.tree_cells,
+            previous=self._grown_from,
+            noise=self._noise,
+            clock=clock,
+        )
         if not clock.over:
             self._bounded = tree
         return tree
+
+    @cached_property
+    def _noise(self) -> float:
+        """The standard deviation of the counts that the regions were estimated from, 0 where that is not known."""
+        return 0.0 if self.recipe is None else hiding_noise(self.recipe.measurements)
 
     @cached_property
     def _joint(self) -> tuple[JunctionTree, CliqueVector]:
@@ -281,7 +293,11 @@ class RegionGraphModel(Model[RegionAnswer]):
 
     def estimated_again(self, request: Request, *, is_prior: bool = False) -> Model[Any]:
         """Return the model of another request, on the same graph; a prior of it on a junction tree."""
-        return solved_on_tree(request)[0] if is_prior else solved_on_regions(request, self.graph)[0]
+        if is_prior:
+            return solved_on_tree(request)[0]
+        model = solved_on_regions(request, self.graph)[0]
+        model._noise = self._noise
+        return model
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the model's file."""

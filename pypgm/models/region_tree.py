@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 __all__ = ["bounded_tree"]
 
 _NEAR_ENOUGH = 2e-3  # mean L1 distance of the constraints, for a total of 1, that fitting may leave: noise leaves more
+_NOISE = 0.1  # of the noise that counts as many as a constraint's were measured with, which fitting may leave ...
+_MOST_NOISE = 1e-2  # ... at most
 _ITERATIONS = 200
 _TOLERANCE = 1e-3
 
@@ -35,6 +37,7 @@ def bounded_tree(
     *,
     max_cells: float,
     previous: BoundedTree | None = None,
+    noise: float = 0.0,
     clock: Clock,
 ) -> BoundedTree:
     """Return a junction tree of at most about `max_cells` cells, fitted to the regions.
@@ -52,12 +55,16 @@ def bounded_tree(
     previous : BoundedTree, optional
         The tree of the model before the last measurement: what it kept is kept, pairs are ranked in the order of
         measurement, and the fit starts from it. Without one pairs are ranked by mutual information.
+    noise : float
+        Standard deviation of the counts that the regions were estimated from.
     clock : Clock
         Shows the fit, and ends it once its time is over.
     """
     kept = None if previous is None else previous.pairs
     plan = plan_bounded_tree(index, measured, max_cells=max_cells, kept=kept, clock=clock)
-    tree, realisable = fit_proportionally(plan, previous, clock)
+    cells = plan.targets.values.size / max(1, len(plan.targets.cliques))
+    enough = min(_MOST_NOISE, _NOISE * noise * cells / index.total)
+    tree, realisable = fit_proportionally(plan, previous, clock, enough=enough)
     if realisable or tree.distance <= _NEAR_ENOUGH or clock.over:
         return tree
     return _least_squares(tree, index, clock)

@@ -13,6 +13,7 @@ from pypgm.reporting.shares import Share, budget_shares, law_text
 from pypgm.reporting.words import odds, promise
 
 if TYPE_CHECKING:
+    from pypgm.data import Dataset
     from pypgm.domain import Clique
     from pypgm.release import Release
 
@@ -30,11 +31,14 @@ class Facts:
         Pairs of columns whose quality is looked at.
     progress : bool
         Whether looking at them is shown on standard error.
+    records : Dataset, optional
+        Synthetic records of the release, if there are some already.
     """
 
     release: Release
     most_pairs: int = 100
     progress: bool = False
+    records: Dataset | None = None
 
     @cached_property
     def promise(self) -> str:
@@ -46,7 +50,7 @@ class Facts:
     @cached_property
     def quality(self) -> Quality | None:
         """How far its answers may be from the records, where it is known."""
-        return quality_of(self.release.model, self.most_pairs, progress=self.progress)
+        return quality_of(self.release.model, self.most_pairs, progress=self.progress, records=self.records)
 
     @cached_property
     def losses(self) -> Losses:

@@ -14,6 +14,7 @@ from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import expectation
 from pypgm.models.model import Model
 from pypgm.report import noise_warnings
+from pypgm.student import upper_end
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,7 +33,6 @@ _TABLES = 4  # made-up tables by which errors are told
 _FEW = 2  # of them where an estimate is slow
 _QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is done again but twice, above the second never
 _CELLS = 3 * 10**6  # of all pairs that are looked at, at most
-_SHARE = 0.95  # of Student's t below the upper end of an interval of 90 %
 
 Kind = Literal["columns", "pairs"]
 
@@ -122,7 +122,9 @@ class Quality:
         return worst, found[worst]
 
 
-def quality_of(model: ReleasedModel, most_pairs: int = 100, *, progress: bool = False) -> Quality | None:
+def quality_of(
+    model: ReleasedModel, most_pairs: int = 100, *, progress: bool = False, records: Dataset | None = None
+) -> Quality | None:
     """Return how far a model's answers may be from the records; None where it does not know, or it would take long.
 
     Tables are made up of the model, measured with the same noise and estimated from again, as for
@@ -135,6 +137,8 @@ def quality_of(model: ReleasedModel, most_pairs: int = 100, *, progress: bool = 
         Pairs of columns that are looked at, evenly spaced among all.
     progress : bool
         Whether to show on standard error how far it is.
+    records : Dataset, optional
+        Synthetic records that tables are made up of; if there are fewer than the model's total, others are drawn.
 
     Examples
     --------
@@ -150,7 +154,8 @@ def quality_of(model: ReleasedModel, most_pairs: int = 100, *, progress: bool = 
     looked_at, n_pairs = _looked_at(model.domain, most_pairs)
     with Clock("how good it is", progress=progress) as clock:
         draws = _TABLES if seconds <= _QUICK else _FEW
-        asked = Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock)
+        drawn = None if records is None or len(records) < round(model.total) else records
+        asked = Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock, drawn)
         found = expectation(asked)
     mean = dict(zip(looked_at, found.distances.mean(axis=0).tolist(), strict=True))
     return Quality(
@@ -193,6 +198,4 @@ def rounded(points: float) -> str:
 
 def _bar(values: NDArray[np.float64]) -> float:
     """Return half of the interval that holds nine in ten of values like these."""
-    from scipy.special import stdtrit
-
-    return float(stdtrit(values.size - 1, _SHARE) * values.std(ddof=1)) if values.size > 1 else math.inf
+    return float(upper_end(values.size - 1) * values.std(ddof=1)) if values.size > 1 else math.inf
