@@ -36,7 +36,7 @@ def rows(name: str, epsilon: float, seed: int, draws: int) -> Iterator[tuple[str
     model = pypgm.mechanisms.wide(data, epsilon=epsilon, delta=1e-9).model
     records = model.synthetic_data(rng=0)
     asked = [*((a,) for a in domain), *chosen]
-    for clique, errors in zip(asked, model.expected_errors(asked, draws=draws), strict=True):
+    for clique, errors in zip(asked, model.expected_error_many(asked, draws=draws), strict=True):
         true = data.project(clique).datavector()
         kind, answer = f"{len(clique)}-way {model.basis(clique)}", model.project(clique).datavector()
         yield kind, _held(answer, true, errors.datavector())

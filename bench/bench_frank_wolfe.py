@@ -107,12 +107,16 @@ def whole(codes: np.ndarray, steps: int) -> None:
     """Time `mrf.learn_ising`, selections and reading included; then again on a tenth with Python's memory traced."""
     domain = Domain([f"x{i}" for i in range(len(codes))], [2] * len(codes))
     start, used = time.perf_counter(), time.process_time()
-    mrf.learn_ising(Dataset({f"x{i}": c for i, c in enumerate(codes)}, domain), 1.0, budget=Budget(rho=1), steps=steps)
+    mrf.learn_ising(
+        Dataset({f"x{i}": c for i, c in enumerate(codes)}, domain), radius=1.0, budget=Budget(rho=1), steps=steps
+    )
     seconds, used = time.perf_counter() - start, time.process_time() - used
     print(f"learn_ising  {seconds:9.1f} s, {used:.1f} s of all processors")
     n = codes.shape[1]
     tracemalloc.start()
-    mrf.learn_ising(Dataset({f"x{i}": c for i, c in enumerate(codes)}, domain), 1.0, budget=Budget(rho=1), steps=2)
+    mrf.learn_ising(
+        Dataset({f"x{i}": c for i, c in enumerate(codes)}, domain), radius=1.0, budget=Budget(rho=1), steps=2
+    )
     traced, margins = tracemalloc.get_traced_memory()[1], 4 * codes.size
     print(
         f"memory       {traced / 2**20:9.1f} MiB of Python's and {margins / 2**20:.1f} MiB of margins, "

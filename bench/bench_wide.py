@@ -87,7 +87,7 @@ def _run(mechanism: str, data: pypgm.Dataset, epsilon: str, seed: int, asked: ar
         pairs = workloads.random_k_way(data.domain, 2, asked.random_pairs)
     options: dict[str, Any] = {"workload": pairs} if takes(mechanism, "workload") else {}
     if mechanism == "wide" and asked.nominal:
-        options["ordered"] = [a for a in data.domain if a not in asked.nominal.split(",")]
+        options["ordinal"] = [a for a in data.domain if a not in asked.nominal.split(",")]
     started = time.perf_counter()
     release = mechanism_named(mechanism)(data, epsilon=epsilon, delta=1e-9, n_threads=1, unsafe_seed=seed, **options)
     seconds = time.perf_counter() - started

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-import os
-from collections.abc import Mapping
 from typing import Any
 
 from pypgm.data.frames import Frame
 from pypgm.data.number_text import DecimalMark
-from pypgm.data.schema import Schema
+from pypgm.data.schema import SchemaLike
 from pypgm.mechanisms.registry import BEST
 from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.mechanisms.signatures import with_options
 from pypgm.mechanisms.tables import prepared
+from pypgm.privacy.arguments import one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
+from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 from pypgm.release import ModelRelease
 
 __all__ = ["synthesize"]
 
 
-@with_options(Options, DEFAULTS, apart=("privacy",), more=True)
+@with_options(Options, DEFAULTS, more=True)
 def synthesize(
     source: Frame,
-    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None = None,
+    schema: SchemaLike | None = None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
     mechanism: str = BEST,
     budget: Budget | None = None,
-    neighbours: Neighbours = "add-remove",
+    neighbours: Neighbours | None = None,
+    privacy: Privacy | None = None,
     table: str | None = None,
     ignore_extra: bool = False,
     delimiter: str = ",",
@@ -50,7 +51,7 @@ def synthesize(
     source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
         The records, one a row. Frames are those of pandas, polars and pyarrow, lazy ones too, and what else narwhals
         knows; a path is one of a CSV, Parquet or DuckDB file, by its name.
-    schema : Schema, mapping or path
+    schema : Schema, Domain, mapping or path
         What is publicly known of its columns: a schema, what a schema file has, or the path of one. It says how many
         records a person has, and which combinations none can have. A Dataset has its own; of all else it is needed,
         and the refusal shows a draft of names and types, which reads no record, and how to complete it.
@@ -61,8 +62,10 @@ def synthesize(
         Its name, see `pypgm.mechanisms`.
     budget : Budget, optional
         Instead of epsilon and delta.
-    neighbours : {"add-remove", "replace"}
-        What is protected: whether a person is in the table at all, or what a person's records hold.
+    neighbours : {"add-remove", "replace"}, optional
+        What is protected: whether a person is in the table at all (the default), or what a person's records hold.
+    privacy : Privacy, optional
+        Instead of `neighbours`.
     table : str, optional
         Which table of a DuckDB file.
     ignore_extra : bool
@@ -110,7 +113,7 @@ def synthesize(
         delta,
         mechanism=mechanism,
         budget=budget,
-        neighbours=neighbours,
+        neighbours=one_relation(neighbours, privacy),
         reading={"table": table, "ignore_extra": ignore_extra}
         | {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "thousands": thousands},
         options=options,

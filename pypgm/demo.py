@@ -69,7 +69,7 @@ def titles(release: Release) -> list[str]:
 
 def errors(release: Release, synthetic: Dataset) -> list[Factor]:
     """Return the error to expect of each count of the synthetic records, pair by pair."""
-    return [release.error(clique, synthetic) for clique in CLIQUES]
+    return [release.expected_error(clique, synthetic=synthetic) for clique in CLIQUES]
 
 
 def table_lines(

@@ -12,11 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.clock import now
-from pypgm.data import Dataset
+from pypgm.data import Dataset, Schema
 from pypgm.domain import check_domain
 from pypgm.html import Shown
 from pypgm.numeric import checked_integer
+from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.relation import Privacy
 from pypgm.report import noise_of, together
 from pypgm.terminal import escaped
 
@@ -25,8 +27,9 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique, Domain
     from pypgm.factor import Factor
-    from pypgm.privacy.relation import Privacy
-    from pypgm.workloads import Workload
+    from pypgm.privacy.rational import Number
+    from pypgm.queries import Neighbours
+    from pypgm.workloads import WorkloadLike
 
 __all__ = ["Plan", "plan"]
 
@@ -48,7 +51,7 @@ class Plan(Shown):
     ----------
     mechanism : str
         Its name.
-    records : int
+    n_records : int
         How many there are said to be.
     cliques : tuple of tuple of str
         What would be measured; a mechanism that chooses by the records chooses others of the same kind.
@@ -67,7 +70,7 @@ class Plan(Shown):
     """
 
     mechanism: str
-    records: int
+    n_records: int
     cliques: tuple[Clique, ...]
     numbers: tuple[int, ...]
     stddev: tuple[float, ...]
@@ -80,7 +83,7 @@ class Plan(Shown):
         wide = max((len(escaped(", ".join(c))) for c in self.cliques), default=0)
         rows = together(zip(self.cliques, self.numbers, self.stddev, strict=True))
         lines = [
-            f"{self.mechanism} on {self.records:,} records would measure {len(set(self.cliques)):,} marginals",
+            f"{self.mechanism} on {self.n_records:,} records would measure {len(set(self.cliques)):,} marginals",
             *(f"  {escaped(', '.join(c)):<{wide}}  {n:>9,} numbers  noise {s:.3g} records" for c, n, s in rows),
             f"expected error of pairs: {100 * self.error:.2g} percentage points (mean total variation)",
             "  of the model, on made-up records of few frequent values that hardly depend on each other: of a table",
@@ -91,12 +94,15 @@ class Plan(Shown):
 
 
 def plan(
-    name: str,
-    domain: Domain,
-    budget: Budget,
-    workload: Workload | None = None,
-    n_estimate: int = 10_000,
+    mechanism: str,
+    domain: Domain | Schema | Dataset,
+    epsilon: Number | None = None,
+    delta: Number | None = None,
     *,
+    budget: Budget | None = None,
+    workload: WorkloadLike | None = None,
+    n_records: int = 10_000,
+    neighbours: Neighbours | None = None,
     privacy: Privacy | None = None,
 ) -> Plan:
     """Return what a mechanism would do, from public knowledge alone: no record is read and nothing is spent.
@@ -110,18 +116,20 @@ def plan(
 
     Parameters
     ----------
-    name : str
-        Of a mechanism in `pypgm.mechanisms`.
-    domain : Domain
-        Attributes and sizes.
-    budget : Budget
+    mechanism : str
+        Its name in `pypgm.mechanisms`.
+    domain : Domain, Schema or Dataset
+        Attributes and sizes; of a dataset no record is read.
+    epsilon, delta : number, optional
         What would be spent.
-    workload : Workload, optional
+    budget : Budget, optional
+        Instead of both.
+    workload : Workload, int, str or list of clique, optional
         Where the mechanism takes one.
-    n_estimate : int
+    n_records : int
         How many records there are, as publicly known or guessed; never counted in the table.
-    privacy : Privacy, optional
-        The relation.
+    neighbours, privacy
+        The relation, as in `pypgm.mechanisms.Options`.
 
     Raises
     ------
@@ -139,26 +147,25 @@ def plan(
     --------
     >>> import pypgm
     >>> domain = pypgm.Domain({"age": 10, "sex": 2, "job": 5})
-    >>> found = plan("hdmm", domain, pypgm.Budget(epsilon=1, delta=1e-9), n_estimate=5000)
+    >>> found = plan("hdmm", domain, epsilon=1, delta=1e-9, n_records=5000)
     >>> found.cliques
     (('age', 'sex'), ('age', 'job'), ('sex', 'job'))
     >>> [round(s) for s in found.stddev], 0 < found.error < 0.2
     ([11, 8, 13], True)
     """
-    from pypgm.mechanisms.registry import mechanism_named, takes  # that package has this function
+    from pypgm.mechanisms.registry import mechanism_named  # that package has this function
 
-    n_estimate = checked_integer("n_estimate", n_estimate, 1)
+    n_records = checked_integer("n_records", n_records, 1)
+    domain = domain.domain if isinstance(domain, Schema | Dataset) else domain
     check_domain(domain)
-    if not isinstance(budget, Budget):
-        raise TypeError(f"a plan needs a Budget, got {type(budget).__name__}")
+    whole, relation = as_budget(epsilon, delta, budget), one_relation(neighbours, privacy)
     options: dict[str, Any] = {} if workload is None else {"workload": workload}
-    if options and not takes(name, "workload"):
-        raise ValueError(f"{name} chooses what it measures itself and takes no workload")
-    rows = min(n_estimate, _RECORDS)
-    factor = Fraction(n_estimate, rows)
+    rows = min(n_records, _RECORDS)
+    factor = Fraction(n_records, rows)
     data = Dataset(_made_up(domain, rows), domain)
     started = now()
-    release = mechanism_named(name)(data, budget=_scaled(budget, factor), privacy=privacy, unsafe_seed=0, **options)
+    options |= {"privacy" if isinstance(relation, Privacy) else "neighbours": relation, "unsafe_seed": 0}
+    release = mechanism_named(mechanism)(data, budget=_scaled(whole, factor), **options)
     seconds = now() - started
     measured = release.measurements
     stddev = tuple(float(noise_of(m) * factor) for m in measured)
@@ -166,17 +173,17 @@ def plan(
     largest = max(map(len, distances), default=0)
     error = float(np.mean([d for c, d in distances.items() if len(c) == largest])) if distances else float("nan")
     if factor > 1:  # noise in whole records may have vanished beside few of them
-        shares = [_ABSOLUTE * s * m.values.size / n_estimate for s, m in zip(stddev, measured, strict=True)]
+        shares = [_ABSOLUTE * s * m.values.size / n_records for s, m in zip(stddev, measured, strict=True)]
         error = max(error, float(np.mean([min(1.0, share) for share in shares])))
     return Plan(
-        mechanism=name,
-        records=n_estimate,
+        mechanism=mechanism,
+        n_records=n_records,
         cliques=tuple(m.clique for m in measured),
         numbers=tuple(m.values.size for m in measured),
         stddev=stddev,
         error=error,
         seconds=seconds,
-        bytes=_bytes(domain, n_estimate),
+        bytes=_bytes(domain, n_records),
         distances=distances,
     )
 

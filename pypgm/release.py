@@ -6,13 +6,12 @@ import io
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Generic, TypeAlias
 
 import numpy as np
 
 from pypgm._core import __version__
 from pypgm.data import Schema, write_table
-from pypgm.data import as_frame as framed
 from pypgm.data.frames import check_library
 from pypgm.data.layout import Layout
 from pypgm.data.rules import drawn_by_rules
@@ -136,14 +135,69 @@ class Release(Shown, Stored, Generic[Model_co]):
         clique: str | Iterable[str],
         evidence: Evidence | None = None,
         *,
+        synthetic: Dataset | None = None,
         draws: int = 20,
         rng: np.random.Generator | int | None = 0,
         time_limit: float | None = None,
     ) -> Factor:
-        """Return the error to expect of each count, as the model's; ``TypeError`` if its kind does not know it."""
+        """Return the error to expect of each count, as `GraphicalModel.expected_error` does.
+
+        Parameters
+        ----------
+        clique, evidence, draws, rng, time_limit
+            As there.
+        synthetic : Dataset, optional
+            Records drawn from this release: the errors are those of their counts, exactly as far as they are from the
+            model. Of another number than the model has they count in proportion.
+
+        Returns
+        -------
+        Factor
+            In counts of the model's total; inf where an attribute was never measured.
+
+        Raises
+        ------
+        ValueError
+            If the records are over another domain or come with evidence, or the model does not hold its measurements.
+        TypeError
+            If it is of a kind that does not know its errors.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> data = pypgm.Dataset({"a": [0, 1, 1] * 100}, pypgm.Domain({"a": 2}))
+        >>> release = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9)
+        >>> records = release.synthetic_data(rng=0)
+        >>> bool((release.expected_error("a", synthetic=records).values >= release.expected_error("a").values).all())
+        True
+        """
+        model = self._with_errors()
+        if synthetic is None:
+            return model.expected_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
+        if synthetic.domain != model.domain:
+            raise ValueError(f"the release is over {model.domain!r}, the records are over {synthetic.domain!r}")
+        if evidence:
+            raise ValueError("the errors of synthetic records are those of all of them: pass no evidence")
+        expected = model.expected_error(clique, draws=draws, rng=rng, time_limit=time_limit)
+        counts = synthetic.project(clique).values * (model.total / max(1, len(synthetic)))
+        return Factor(expected.domain, np.hypot(expected.values, counts - model.project(clique).values))
+
+    def standard_error(
+        self,
+        clique: str | Iterable[str],
+        evidence: Evidence | None = None,
+        *,
+        draws: int = 50,
+        rng: np.random.Generator | int | None = 0,
+        time_limit: float | None = None,
+    ) -> Factor:
+        """Return how far noise alone may have moved each count, as the model's; ``TypeError`` as `expected_error`."""
+        return self._with_errors().standard_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
+
+    def _with_errors(self) -> Model[Any]:
         if not isinstance(self.model, Model):
             raise TypeError(f"a {type(self.model).__name__} does not know its errors")
-        return self.model.expected_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
+        return self.model
 
     def marginal(
         self,
@@ -163,33 +217,7 @@ class Release(Shown, Stored, Generic[Model_co]):
         >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).marginal("a").basis
         'measured'
         """
-        if not isinstance(self.model, Model):
-            raise TypeError(f"a {type(self.model).__name__} does not know its errors")
-        return self.model.marginal(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
-
-    @overload
-    def synthetic_data(
-        self,
-        rows: int | None = None,
-        rng: np.random.Generator | int | None = None,
-        *,
-        evidence: Evidence | None = None,
-        time_limit: float | None = None,
-        progress: bool = False,
-        as_frame: Literal[False] = False,
-    ) -> Dataset: ...
-
-    @overload
-    def synthetic_data(
-        self,
-        rows: int | None = None,
-        rng: np.random.Generator | int | None = None,
-        *,
-        evidence: Evidence | None = None,
-        time_limit: float | None = None,
-        progress: bool = False,
-        as_frame: Literal[True] | Library,
-    ) -> Frame: ...
+        return self._with_errors().marginal(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
 
     def synthetic_data(
         self,
@@ -199,8 +227,7 @@ class Release(Shown, Stored, Generic[Model_co]):
         evidence: Evidence | None = None,
         time_limit: float | None = None,
         progress: bool = False,
-        as_frame: bool | Library = False,
-    ) -> Dataset | Frame:
+    ) -> Dataset:
         """Return synthetic records drawn from the model; none breaks a rule of the schema.
 
         A model of structural zeros draws none that does. Networks and fields, which have no zeros, are drawn from until
@@ -219,19 +246,14 @@ class Release(Shown, Stored, Generic[Model_co]):
             Seconds after which records of a graphical model are no longer refined; those of other models are quick.
         progress : bool
             Whether to show how far it is, on standard error.
-        as_frame : bool or {"pandas", "polars", "pyarrow"}
-            Return a data frame instead, of pandas or of the library that is named: with a schema of values as its
-            tables have them, else of labels and codes.
 
         Raises
         ------
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ValueError
-            If `rows` is negative, the evidence names what the domain has not, hardly any records of a model keep the
-            rules of the schema, or `as_frame` names no library.
-        ImportError
-            If a frame is asked for, and its library is not installed.
+            If `rows` is negative, the evidence names what the domain has not, or hardly any records of a model keep the
+            rules of the schema.
 
         Examples
         --------
@@ -241,19 +263,13 @@ class Release(Shown, Stored, Generic[Model_co]):
         >>> release.synthetic_data(30, evidence={"b": "F"}).project("b").values.tolist()
         [30.0, 0.0]
         """
-        if not isinstance(as_frame, bool):
-            check_library(as_frame, "as_frame must be True, False,")
         draws = as_generator(rng)
         asked = {"time_limit": time_limit, "progress": progress or None}
         limits: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         # Any model draws records, not all take evidence.
         given: dict[str, Any] = {} if evidence is None else {"evidence": evidence}
         given |= limits if isinstance(self.model, Model) else {}
-        records = self._by_rules(lambda n: self.model.synthetic_data(rows if n is None else n, draws, **given))
-        if as_frame is False:
-            return records
-        library = "pandas" if as_frame is True else as_frame
-        return records.to_frame(library) if self.schema is None else framed(self.schema.decode(records, draws), library)
+        return self._by_rules(lambda n: self.model.synthetic_data(rows if n is None else n, draws, **given))
 
     def _by_rules(self, draw: Callable[[int | None], Dataset]) -> Dataset:
         schema = self.schema
@@ -332,61 +348,13 @@ class Release(Shown, Stored, Generic[Model_co]):
         draws = as_generator(rng)
         write_table(self.synthetic_data(rows, draws, evidence=evidence), path, self.schema, draws, layout=self.layout)
 
-    def error(
-        self,
-        clique: str | Iterable[str],
-        records: Dataset,
-        *,
-        draws: int = 20,
-        rng: np.random.Generator | int | None = 0,
-        time_limit: float | None = None,
-    ) -> Factor:
-        """Return the error to expect of each count of synthetic records: the root mean square distance from the truth.
-
-        It is the expected error of the model and, exactly, how far the records are from the model.
-
-        Parameters
-        ----------
-        clique : str or sequence of str
-            Attributes, in any order.
-        records : Dataset
-            Drawn from this release; of another number than the model has they count in proportion.
-        draws, rng, time_limit
-            As for `GraphicalModel.expected_error`.
-
-        Returns
-        -------
-        Factor
-            In counts of the model's total; inf where an attribute was never measured.
-
-        Raises
-        ------
-        ValueError
-            If the records are over another domain, or the model does not hold its measurements.
-        TypeError
-            If it is of a kind that does not know its errors.
-
-        Examples
-        --------
-        >>> import pypgm
-        >>> data = pypgm.Dataset({"a": [0, 1, 1] * 100}, pypgm.Domain({"a": 2}))
-        >>> release = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9)
-        >>> bool((release.error("a", release.synthetic_data(rng=0)).values > 1).all())
-        True
-        """
-        if records.domain != self.model.domain:
-            raise ValueError(f"the release is over {self.model.domain!r}, the records are over {records.domain!r}")
-        expected = self.expected_error(clique, draws=draws, rng=rng, time_limit=time_limit)
-        counts = records.project(clique).values * (self.model.total / max(1, len(records)))
-        return Factor(expected.domain, np.hypot(expected.values, counts - self.model.project(clique).values))
-
     def resume(
         self,
         data: Counts,
         budget: Budget,
         *,
         n_threads: int = 0,
-        noise: NoiseBackend = "pypgm",
+        backend: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
     ) -> PrivateTable:
         """Return the records behind a new ledger, in which all that the release spent is entered already.
@@ -401,7 +369,7 @@ class Release(Shown, Stored, Generic[Model_co]):
             The records, over the domain of the release.
         budget : Budget
             Of everything, the release included: at least the budget that was granted to it, whatever it spent of that.
-        n_threads, noise, unsafe_seed
+        n_threads, backend, unsafe_seed
             As for `PrivateTable`.
 
         Raises
@@ -433,7 +401,7 @@ class Release(Shown, Stored, Generic[Model_co]):
             ledger.charge(line.what, line.on, line.law, within=within)
         if self.not_private:
             ledger.mark_not_private(self.not_private)
-        table = PrivateTable(data, self.privacy, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+        table = PrivateTable(data, self.privacy, ledger, n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed)
         if table.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
         table.schema = table.schema or self.schema

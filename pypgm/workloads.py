@@ -6,6 +6,7 @@ import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from fractions import Fraction
+from typing import TypeAlias
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from pypgm.queries import AllRange, Identity, Kronecker, LinearQuery, Prefix
 
 __all__ = [
     "Workload",
+    "WorkloadLike",
     "all_k_way",
     "as_workload",
     "from_queries",
@@ -26,6 +28,9 @@ __all__ = [
     "up_to_k_way",
     "with_target",
 ]
+
+WorkloadLike: TypeAlias = "Workload | int | str | Iterable[str | Iterable[str]]"
+"""What `as_workload` takes for a workload, and every mechanism that has one."""
 
 _MARGINAL_BYTES = 500  # of a marginal in a workload, and of its weight and query beside it
 
@@ -179,11 +184,13 @@ def up_to_k_way(domain: Domain, k: int, *, max_cells: int | None = None) -> Work
     return Workload(domain, [c for j in range(1, k + 1) for c in _all_of_size(domain, j, max_cells)])
 
 
-def random_k_way(domain: Domain, k: int, count: int, seed: int = 0, *, max_cells: int | None = None) -> Workload:
+def random_k_way(
+    domain: Domain, k: int, count: int, rng: np.random.Generator | int | None = 0, *, max_cells: int | None = None
+) -> Workload:
     """Return `count` different marginals of k attributes, drawn at random; otherwise as `all_k_way`.
 
-    They are ``numpy.random.RandomState(seed).choice(n, count, replace=False)`` of the n that `all_k_way` gives, a
-    stream that NumPy keeps as it is: published workloads are drawn like this.
+    Of a number they are ``numpy.random.RandomState(rng).choice(n, count, replace=False)`` of the n that `all_k_way`
+    gives, a stream that NumPy keeps as it is: published workloads are drawn like this.
 
     Raises
     ------
@@ -192,13 +199,14 @@ def random_k_way(domain: Domain, k: int, count: int, seed: int = 0, *, max_cells
 
     Examples
     --------
-    >>> list(random_k_way(Domain({"a": 2, "b": 3, "c": 4}), 2, 2, seed=0))
+    >>> list(random_k_way(Domain({"a": 2, "b": 3, "c": 4}), 2, 2, rng=0))
     [('b', 'c'), ('a', 'c')]
     """
     among = _all_of_size(domain, k, max_cells)
     if not 1 <= count <= len(among):
         raise ValueError(f"count must be 1..{len(among)}, the marginals there are, got {count}")
-    return Workload(domain, [among[i] for i in np.random.RandomState(seed).choice(len(among), count, replace=False)])
+    source = rng if isinstance(rng, np.random.Generator) else np.random.RandomState(rng)
+    return Workload(domain, [among[i] for i in source.choice(len(among), count, replace=False)])
 
 
 def with_target(domain: Domain, target: str | Sequence[str], k: int, *, max_cells: int | None = None) -> Workload:
@@ -230,7 +238,7 @@ def from_queries(domain: Domain, queries: Iterable[tuple[str | Sequence[str], Li
     return Workload(domain, [c for c, _ in pairs], [q for _, q in pairs])
 
 
-def prefixes(domain: Domain, cliques: Iterable[str | Iterable[str]], ordered: Iterable[str]) -> Workload:
+def prefixes(domain: Domain, cliques: Iterable[str | Iterable[str]], ordinal: Iterable[str]) -> Workload:
     """Return marginals asked in running sums along ordered attributes, and cell by cell along the others.
 
     Parameters
@@ -239,7 +247,7 @@ def prefixes(domain: Domain, cliques: Iterable[str | Iterable[str]], ordered: It
         Attributes and sizes.
     cliques : sequence of clique
         The marginals; a `Workload` gives its own.
-    ordered : sequence of str
+    ordinal : sequence of str
         Attributes whose codes have an order, numbers in bins for example.
 
     Examples
@@ -247,10 +255,10 @@ def prefixes(domain: Domain, cliques: Iterable[str | Iterable[str]], ordered: It
     >>> prefixes(Domain({"a": 2, "b": 3}), [("a", "b"), "a"], ["b"]).queries
     (Kronecker(Identity(size=2), Prefix(size=3)), None)
     """
-    return _along(domain, cliques, ordered, Prefix)
+    return _along(domain, cliques, ordinal, Prefix)
 
 
-def ranges(domain: Domain, cliques: Iterable[str | Iterable[str]], ordered: Iterable[str]) -> Workload:
+def ranges(domain: Domain, cliques: Iterable[str | Iterable[str]], ordinal: Iterable[str]) -> Workload:
     """Return marginals asked in all ranges of ordered attributes; otherwise as `prefixes`.
 
     Examples
@@ -258,16 +266,16 @@ def ranges(domain: Domain, cliques: Iterable[str | Iterable[str]], ordered: Iter
     >>> ranges(Domain({"a": 2, "b": 3}), ["b"], ["b"]).queries[0].shape
     (6, 3)
     """
-    return _along(domain, cliques, ordered, AllRange)
+    return _along(domain, cliques, ordinal, AllRange)
 
 
 def _along(
     domain: Domain,
     cliques: Iterable[str | Iterable[str]],
-    ordered: Iterable[str],
+    ordinal: Iterable[str],
     query: type[Prefix] | type[AllRange],
 ) -> Workload:
-    own = set(domain.canonical(ordered))
+    own = set(domain.canonical(ordinal))
 
     def asked(clique: Clique) -> LinearQuery | None:
         if not own & set(clique):
@@ -279,14 +287,14 @@ def _along(
     return Workload(domain, own_cliques, [asked(c) for c in own_cliques])
 
 
-def as_workload(domain: Domain, given: Workload | int | str | Iterable[str | Iterable[str]]) -> Workload:
+def as_workload(domain: Domain, workload: WorkloadLike) -> Workload:
     """Return a workload of what stands for one.
 
     Parameters
     ----------
     domain : Domain
         Its attributes.
-    given : Workload, int, str or sequence of clique
+    workload : Workload, int, str or sequence of clique
         A number K for all marginals of K attributes, ``"up-to-K"`` for those of at most K, a list of marginals, or a
         workload.
 
@@ -294,22 +302,26 @@ def as_workload(domain: Domain, given: Workload | int | str | Iterable[str | Ite
     ------
     ValueError
         If it is no workload over the domain.
+    TypeError
+        If it is of another kind.
 
     Examples
     --------
     >>> list(as_workload(Domain({"a": 2, "b": 3}), "up-to-2"))
     [('a',), ('b',), ('a', 'b')]
     """
-    if isinstance(given, Workload):
-        return given
-    if isinstance(given, int):
-        return all_k_way(domain, given)
-    if not isinstance(given, str):
-        return Workload(domain, [domain.canonical(clique) for clique in as_cliques(given)])
-    number = given.removeprefix("up-to-")
+    if isinstance(workload, Workload):
+        return workload
+    if isinstance(workload, int) and not isinstance(workload, bool):
+        return all_k_way(domain, workload)
+    if not isinstance(workload, str | Iterable):
+        raise TypeError(f"a workload needs a number K, up-to-K or a list of marginals, got {workload!r}")
+    if not isinstance(workload, str):
+        return Workload(domain, [domain.canonical(clique) for clique in as_cliques(workload)])
+    number = workload.removeprefix("up-to-")
     if not (number.isascii() and number.isdigit() and len(number) < 10):
-        raise ValueError(f"a workload needs a number K, up-to-K or a list of marginals, got {given!r}")
-    return (all_k_way if number == given else up_to_k_way)(domain, int(number))
+        raise ValueError(f"a workload needs a number K, up-to-K or a list of marginals, got {workload!r}")
+    return (all_k_way if number == workload else up_to_k_way)(domain, int(number))
 
 
 def check_listable(domain: Domain, k: int) -> None:

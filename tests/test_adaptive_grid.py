@@ -227,7 +227,7 @@ def test_the_largest_tree_has_the_most_cells(sizes):
 
 
 def test_it_is_rehearsed_by_its_name():
-    found = plan("adaptive_grid", DOMAIN, Budget(epsilon=1, delta=1e-9), n_estimate=2000)
+    found = plan("adaptive_grid", DOMAIN, epsilon=1, delta=1e-9, n_records=2000)
     assert len(found.cliques) == 4 + 6 + 3
     assert 0 < found.error < 1
 

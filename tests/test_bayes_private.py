@@ -84,7 +84,7 @@ def test_a_sample_is_charged_with_what_amplification_leaves(data):
 
 
 def test_a_sampled_first_stage_is_laplace_under_rho(data):
-    release = learn_private(data, ARCS, budget=Budget(rho=1), sampling="1/2", noise_law="gaussian")
+    release = learn_private(data, ARCS, budget=Budget(rho=1), sampling="1/2", noise="gaussian")
     sample, *tables = release.ledger.lines
     assert sample.cost == sample.parameters["epsilon"] ** 2 / 2 <= Fraction(1, 10)
     assert {line.noise for line in tables} == {"discrete Gaussian"}
@@ -92,7 +92,7 @@ def test_a_sampled_first_stage_is_laplace_under_rho(data):
 
 def test_the_law_of_the_noise_is_the_one_asked_for(data):
     laplace = learn_private(data, ARCS, budget=Budget(rho=1))
-    gaussian = learn_private(data, ARCS, 1, 1e-6, noise_law="gaussian")
+    gaussian = learn_private(data, ARCS, 1, 1e-6, noise="gaussian")
     assert {line.noise for line in laplace.ledger.lines} == {"discrete Laplace"}
     assert {m.noise for m in gaussian.measurements} == {"gaussian"}
 
@@ -162,7 +162,7 @@ def test_all_zero_tables_are_uniform_and_an_empty_table_is_learned_from():
     for scheme in SCHEMES.values():
         release = learn_private(none, ARCS, 1, **scheme)
         assert release.model.total >= 1
-        assert np.isfinite(release.standard_error("cold").values).all()
+        assert np.isfinite(release.table_error("cold").values).all()
     public = learn_private(none, ARCS, 1, neighbours="replace")
     assert public.model.total == 0
     assert public.model.synthetic_data().n_records == 0
@@ -171,17 +171,17 @@ def test_all_zero_tables_are_uniform_and_an_empty_table_is_learned_from():
 def test_a_value_of_the_parents_without_records_is_as_uncertain_as_can_be():
     data = Dataset({"a": np.zeros(3000, dtype=int), "b": [0, 1, 1] * 1000}, Domain({"a": 2, "b": 2}))
     release = learn_private(data, [("a", "b")], 5, unsafe_seed=0)
-    error = release.standard_error("b").values
+    error = release.table_error("b").values
     assert (error[0] < 0.01).all()
     assert (error[1] > 0.1).all()
-    assert release.standard_error("b").domain.attributes == ("a", "b")
+    assert release.table_error("b").domain.attributes == ("a", "b")
 
 
 def test_standard_errors_are_those_of_the_noise(data):
     truth, n = learn(data, ARCS).tables["wet"].values, 300
     drawn = [learn_private(data, ARCS, 4, estimator="tables", consistency=None, unsafe_seed=i) for i in range(n)]
     spread = np.sqrt(np.mean([(r.model.tables["wet"].values - truth) ** 2 for r in drawn], axis=0))
-    said = np.sqrt(np.mean([r.standard_error("wet").values ** 2 for r in drawn], axis=0))
+    said = np.sqrt(np.mean([r.table_error("wet").values ** 2 for r in drawn], axis=0))
     np.testing.assert_allclose(said, spread, rtol=0.25)
 
 
@@ -210,7 +210,7 @@ def test_a_release_is_saved_loaded_and_written_to_bif(data, tmp_path):
     assert type(again) is NetworkRelease
     assert again.allocation == release.allocation
     assert again.report() == release.report()
-    np.testing.assert_array_equal(again.standard_error("cold").values, release.standard_error("cold").values)
+    np.testing.assert_array_equal(again.table_error("cold").values, release.table_error("cold").values)
     release.model.write_bif(tmp_path / "net.bif")
     read = BayesianNetwork.read_bif(tmp_path / "net.bif")
     for a in DOMAIN:
@@ -244,13 +244,13 @@ REFUSED = {
     "paper under replace": ({"paper": True, "neighbours": "replace"}, ValueError, "sampling"),
     "sampling of persons": ({"sampling": 0.5, "privacy": Privacy(records_per_person=2)}, ValueError, "sampling"),
     "paper with options": ({"paper": True, "estimator": "tables"}, ValueError, "paper"),
-    "Gaussian and pure": ({"noise_law": "gaussian"}, ValueError, "Gaussian"),
+    "Gaussian and pure": ({"noise": "gaussian"}, ValueError, "Gaussian"),
     "allocation": ({"allocation": "even"}, ValueError, "allocation"),
     "consistency": ({"consistency": "all"}, ValueError, "consistency"),
     "error_model": ({"error_model": "l1"}, ValueError, "error_model"),
     "sensitivity": ({"sensitivity": "none"}, ValueError, "sensitivity"),
     "estimator": ({"estimator": "em"}, ValueError, "estimator"),
-    "noise_law": ({"noise_law": "uniform"}, ValueError, "noise_law"),
+    "noise": ({"noise": "uniform"}, ValueError, "noise"),
 }
 
 

@@ -60,7 +60,16 @@ def test_both_have_the_same_attributes_and_signatures():
         methods[0].keys()
         == methods[1].keys()
         >= {
-            *("project", "project_many", "query", "answer", "expectation", "standard_error", "standard_errors", "save"),
+            *(
+                "project",
+                "project_many",
+                "query",
+                "answer",
+                "expectation",
+                "standard_error",
+                "standard_error_many",
+                "save",
+            ),
             *("map", "log_partition", "log_probability", "synthetic_data", "archive"),
         }
     )

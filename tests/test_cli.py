@@ -490,7 +490,7 @@ sys.exit(main(["--version"]))
 
 def test_the_schema_tells_the_mechanism_what_is_ordinal(folder):
     assert synth() == 0
-    assert pypgm.load("out.pgm").options["ordered"] == ["age"]
+    assert pypgm.load("out.pgm").options["ordinal"] == ["age"]
 
 
 def test_mechanism_and_workload_reach_the_release(folder, capsys):

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm import Budget, Domain, Privacy, cli, mechanisms, workloads
+from pypgm import Budget, Domain, Privacy, cli, mechanisms
 from pypgm.reporting.quality import rounded
 
 DOMAIN = Domain({"age": 5, "sex": ["F", "M"], "income": [1, 2.5]})
@@ -260,7 +260,7 @@ def test_plan_of_open_columns(folder, capsys):
     # Half of the budget goes to what is open, a tenth of delta too.
     left = Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10).limit / 2
     domain = Domain({"employer": 8, "pay": 4})
-    closed = mechanisms.plan("hdmm", domain, Budget(rho=left), workloads.all_k_way(domain, 1), n_estimate=400)
+    closed = mechanisms.plan("hdmm", domain, budget=Budget(rho=left), workload=1, n_records=400)
     assert [c["noise"] for c in counts] == pytest.approx(closed.stddev, rel=5e-3)
 
 
@@ -278,7 +278,7 @@ def test_a_plan_says_the_noise_of_the_run(folder):
     budget = Budget(epsilon=1, delta=1e-9)
     data = pypgm.read_table("people.csv", DOMAIN)
     for name in ("hdmm", "mst"):
-        planned = mechanisms.plan(name, DOMAIN, budget, n_estimate=400)
+        planned = mechanisms.plan(name, DOMAIN, budget=budget, n_records=400)
         release = mechanisms.mst(data, budget=budget) if name == "mst" else mechanisms.hdmm(data, budget=budget)
         assert sorted(planned.stddev) == pytest.approx(sorted(float(m.stddev) for m in release.measurements))
         assert name == "mst" or planned.numbers == tuple(DOMAIN.size(c) for c in planned.cliques)
@@ -286,44 +286,49 @@ def test_a_plan_says_the_noise_of_the_run(folder):
 
 def test_a_plan_of_many_records_has_their_noise(folder):
     budget = Budget(epsilon=1, delta=1e-9)
-    few, many = (mechanisms.plan("hdmm", DOMAIN, budget, n_estimate=n) for n in (400, 10**9))
+    few, many = (mechanisms.plan("hdmm", DOMAIN, budget=budget, n_records=n) for n in (400, 10**9))
     assert many.stddev == pytest.approx(few.stddev, rel=1e-3)
     assert 0 < many.error < 1e-6 < few.error
     assert many.bytes > 3 * 10**9
-    pure = mechanisms.plan("privbayes", DOMAIN, Budget(epsilon=1), n_estimate=400)
+    pure = mechanisms.plan("privbayes", DOMAIN, budget=Budget(epsilon=1), n_records=400)
     assert pure.error > 0
 
 
 def test_a_plan_knows_relation_workload_and_little_budget():
     budget = Budget(rho=0.01)
     ways = {"replace": Privacy("replace"), "two": Privacy(records_per_person=2), "one": Privacy()}
-    noise = {n: mechanisms.plan("hdmm", DOMAIN, budget, n_estimate=100, privacy=p).stddev[0] for n, p in ways.items()}
+    noise = {
+        n: mechanisms.plan("hdmm", DOMAIN, budget=budget, n_records=100, privacy=p).stddev[0] for n, p in ways.items()
+    }
     assert noise["one"] * 1.4 == pytest.approx(noise["replace"], rel=0.02)
     assert noise["one"] * 2 == pytest.approx(noise["two"], rel=0.01)
     work = pypgm.workloads.all_k_way(DOMAIN, 1)
-    assert mechanisms.plan("hdmm", DOMAIN, budget, work, n_estimate=100).cliques == tuple(work)
-    errors = [mechanisms.plan("wide", DOMAIN, Budget(rho=rho), n_estimate=5000).error for rho in (1e-5, 1e-3, 1)]
+    assert mechanisms.plan("hdmm", DOMAIN, budget=budget, workload=work, n_records=100).cliques == tuple(work)
+    errors = [mechanisms.plan("wide", DOMAIN, budget=Budget(rho=rho), n_records=5000).error for rho in (1e-5, 1e-3, 1)]
     assert errors == sorted(errors, reverse=True)
 
 
 def test_a_plan_of_one_attribute():
-    assert 0 < mechanisms.plan("mst", Domain({"a": 3}), Budget(rho=0.01), n_estimate=100).error < 1
+    assert 0 < mechanisms.plan("mst", Domain({"a": 3}), budget=Budget(rho=0.01), n_records=100).error < 1
 
 
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        (("best", DOMAIN, Budget(rho=1)), ValueError, "mechanism must be one of"),
-        (("mst", DOMAIN, Budget(rho=1), pypgm.workloads.all_k_way(DOMAIN, 1)), ValueError, "takes no workload"),
-        (("mst", DOMAIN, Budget(rho=1), None, 0), ValueError, "n_estimate"),
-        (("mst", DOMAIN, Budget(epsilon=1)), ValueError, "delta"),
-        (("mst", DOMAIN, 1.0), TypeError, "needs a Budget"),
-        (("mst", {"a": 2}, Budget(rho=1)), TypeError, "Domain"),
+        ({"mechanism": "best"}, ValueError, "mechanism must be one of"),
+        ({"workload": 1}, ValueError, "takes no workload"),
+        ({"n_records": 0}, ValueError, "n_records"),
+        ({"budget": Budget(epsilon=1)}, ValueError, "delta"),
+        ({"epsilon": 1}, TypeError, "not both"),
+        ({"budget": None}, TypeError, "needs a budget"),
+        ({"budget": 1.0}, TypeError, "needs a Budget"),
+        ({"domain": {"a": 2}}, TypeError, "Domain"),
+        ({"neighbours": "replace", "privacy": Privacy()}, TypeError, "not both"),
     ],
 )
 def test_refused_plans(arguments, error, message):
     with pytest.raises(error, match=message):
-        mechanisms.plan(*arguments)
+        mechanisms.plan(**{"mechanism": "mst", "domain": DOMAIN, "budget": Budget(rho=1)} | arguments)
 
 
 def test_numbers_and_dates_as_evidence_say_what_they_are(folder, capsys):

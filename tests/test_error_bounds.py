@@ -66,7 +66,7 @@ def test_a_single_attribute_and_the_errors_of_a_release():
     assert (alone.paper_lower, alone.safe_upper) == (0, 0.4)
     data = Dataset({"a": [0, 1] * 50, "b": [0, 1, 1, 1] * 25}, Domain({"a": 2, "b": 2}))
     release = learn_private(data, [("a", "b")], 1, unsafe_seed=0)
-    errors = {a: release.standard_error(a) for a in data.domain}
+    errors = {a: release.table_error(a) for a in data.domain}
     turned = {**errors, "b": errors["b"].transpose(("b", "a"))}
     assert error_bounds(release.model, errors) == error_bounds(release.model, turned)
 

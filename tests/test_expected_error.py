@@ -56,7 +56,7 @@ def test_intervals_hold_the_truth(oracle, stddev):
     for seed in range(16):
         data = chain(seed)
         model = pypgm.estimate(DOMAIN, measured(data, CYCLE[:3], stddev, seed), len(data), oracle=oracle)
-        for clique, errors in zip(pairs, model.expected_errors(pairs, draws=12), strict=True):
+        for clique, errors in zip(pairs, model.expected_error_many(pairs, draws=12), strict=True):
             off = np.abs(model.project(clique).values - data.project(clique).values)
             held.setdefault(model.basis(clique), []).extend((off <= 1.645 * errors.values).ravel())
             squares.setdefault(model.basis(clique), []).append([np.square(off).sum(), np.square(errors.values).sum()])
@@ -77,7 +77,7 @@ def test_intervals_from_few_tables_hold_as_often():
     for seed in range(12):
         data = chain(seed)
         model = pypgm.estimate(DOMAIN, measured(data, CYCLE[:3], 20.0, seed), len(data), stop="optimum")
-        for clique, errors in zip(CYCLE[:3], model.expected_errors(CYCLE[:3], draws=3, rng=seed), strict=True):
+        for clique, errors in zip(CYCLE[:3], model.expected_error_many(CYCLE[:3], draws=3, rng=seed), strict=True):
             off = np.abs(model.project(clique).values - data.project(clique).values)
             held.extend((off <= 1.645 * errors.values).ravel())
     assert 0.86 < np.mean(held) < 0.95
@@ -112,7 +112,7 @@ def test_intervals_hold_rare_records():
     for seed in range(6):
         data, model = sparse(seed)
         pairs = [("a", "b"), ("b", "c")]
-        for clique, errors in zip(pairs, model.expected_errors(pairs, draws=10), strict=True):
+        for clique, errors in zip(pairs, model.expected_error_many(pairs, draws=10), strict=True):
             true = data.project(clique).values
             within = np.abs(model.project(clique).values - true) <= 1.645 * errors.values
             held.extend(within[true > 0])
@@ -149,7 +149,7 @@ def test_the_noise_of_a_prior_made_of_the_answers_is_counted():
         data = people(seed=seed)
         release = mechanisms.wide(data, budget=Budget(rho=2e-4), unsafe_seed=seed)
         singles = [(a,) for a in DOMAIN]
-        for clique, errors in zip(singles, release.model.expected_errors(singles, draws=12), strict=True):
+        for clique, errors in zip(singles, release.model.expected_error_many(singles, draws=12), strict=True):
             off = release.project(clique).values - data.project(clique).values
             found.append([np.square(off).sum(), np.square(errors.values).sum()])
     true, expected = np.sum(found, axis=0)
@@ -174,7 +174,7 @@ def test_a_prior_from_some_of_the_answers_is_estimated_again(oracle, stddev):
     held = []
     for seed in range(6):
         data, model = from_a_tree(seed, stddev, oracle)
-        for clique, errors in zip(PAIRS, model.expected_errors(PAIRS, draws=10), strict=True):
+        for clique, errors in zip(PAIRS, model.expected_error_many(PAIRS, draws=10), strict=True):
             off = np.abs(model.project(clique).values - data.project(clique).values)
             held.extend((off <= 1.645 * errors.values).ravel())
     assert 0.86 <= np.mean(held) <= 0.97
@@ -308,15 +308,15 @@ def test_refused():
 def test_the_error_of_records():
     release = mechanisms.mst(people(), epsilon=1, delta=1e-9, unsafe_seed=1)
     records = release.synthetic_data(rng=0)
-    found = release.error(("b", "a"), records, draws=3).values
+    found = release.expected_error(("b", "a"), synthetic=records, draws=3).values
     counts = records.project(("b", "a")).values * release.model.total / len(records)
     model = release.model.expected_error(("b", "a"), draws=3).values
     assert found == pytest.approx(np.sqrt(model**2 + (counts - release.project(("b", "a")).values) ** 2))
     with pytest.raises(ValueError, match="the records are over"):
-        release.error("a", Dataset({"a": [0]}, Domain({"a": 2})))
+        release.expected_error("a", synthetic=Dataset({"a": [0]}, Domain({"a": 2})))
     network = pypgm.bayes.learn_private(people(), [("a", "b")], epsilon=1)
     with pytest.raises(TypeError, match="does not know its errors"):
-        network.error("a", records)
+        network.expected_error("a", synthetic=records)
 
 
 @pytest.mark.parametrize(

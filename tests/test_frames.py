@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real, as_frame
+from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real, to_frame
 
 pytest.importorskip("narwhals")
 
@@ -82,7 +82,7 @@ def test_a_schema_reads_dates_numbers_and_nulls(library):
     data = schema.encode(framed(library, columns))
     assert codes(data) == {"hired": [1, 0, 0], "wage": [0, 2, 1], "active": [1, 0, 1], "job": [1, 2, 0]}
     decoded = schema.decode(data, rng=0)
-    assert codes(schema.encode(as_frame(decoded, library))) == codes(data)
+    assert codes(schema.encode(to_frame(decoded, library))) == codes(data)
 
 
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
@@ -170,11 +170,11 @@ def test_synthetic_records_as_a_frame():
     data = schema.encode({"sex": ["F", "M"] * 50, "age": list(range(100))})
     release = pypgm.mechanisms.mst(data, 10, 1e-9, unsafe_seed=0)
     assert release.schema == schema
-    frame = dataclasses.replace(release, schema=None).synthetic_data(rng=0, as_frame=True)
+    frame = dataclasses.replace(release, schema=None).to_frame(rng=0)
     assert isinstance(frame, pandas.DataFrame)
     assert set(frame["sex"]) == {"F", "M"}
     assert frame["age"].iloc[0] in schema.domain.labels["age"]
-    known = release.synthetic_data(rng=0, as_frame=True)
+    known = release.to_frame(rng=0)
     assert known["age"].between(0, 99).all()
     assert len(known) == len(frame)
 
@@ -198,7 +198,7 @@ def test_names_of_pandas_that_are_no_names_of_columns_are_refused(names, error, 
 def test_objects_are_of_one_kind(library):
     pytest.importorskip(library)
     columns = {"mixed": [1, "other", None], "whole": [1, None, 2], "truth": [True, None, False]}
-    frame = as_frame({name: np.array(column, dtype=object) for name, column in columns.items()}, library)
+    frame = to_frame({name: np.array(column, dtype=object) for name, column in columns.items()}, library)
     types = {n: str(frame[n].type if library == "pyarrow" else frame[n].dtype).lower() for n in columns}
     assert types["mixed"] in {"str", "string", "object"}
     assert types["whole"] == "int64"

@@ -169,7 +169,7 @@ def test_the_tree_of_noisy_regions_is_fitted_no_nearer_than_the_noise(monkeypatc
 
     monkeypatch.setattr(region_model, "bounded_tree", planned)
     model = pypgm.estimate(DOMAIN, measured(PAIRS[::2], stddev=5.0), oracle="region_graph")
-    model.expected_errors(PAIRS, draws=2)
+    model.expected_error_many(PAIRS, draws=2)
     assert noises == pytest.approx([5.0] * 3)  # also of what is estimated again
     # Pairs that contradict each other come nearer by less and less.
     domain, rng = pypgm.Domain({"a": 8, "b": 9, "c": 7}), np.random.default_rng(0)

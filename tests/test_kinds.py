@@ -12,7 +12,7 @@ MEASURED = pypgm.LinearMeasurement([1.0, 2.0], "a")
 BUDGET = {"epsilon": 1, "delta": 1e-9}
 DICT = {"a": 2, "b": 2}
 NO_DOMAIN = r"domain needs a pypgm.Domain, got dict: pypgm.Domain\(.*\) makes one"
-NO_DATA = r"data needs a pypgm.Dataset, got (str|dict): pypgm.read_table\(path, domain\) reads one"
+NO_DATA = r"data needs a pypgm.Dataset, got (str|dict): mechanisms take frames and files with schema="
 NO_VECTOR = r"potentials needs a pypgm.CliqueVector, got \w+: pypgm.CliqueVector\("
 
 REFUSED = {
@@ -39,7 +39,6 @@ REFUSED = {
     "vector": (lambda: pypgm.CliqueVector(DICT, ["a"]), NO_DOMAIN),
     "factor": (lambda: pypgm.Factor(DICT, [1, 2]), NO_DOMAIN),
     "dataset": (lambda: pypgm.Dataset({"a": [0], "b": [1]}, DICT), NO_DOMAIN),
-    "table": (lambda: pypgm.read_table("people.csv", DICT), NO_DOMAIN),
     "regions": (lambda: pypgm.RegionGraph.saturated(DICT, ["a"]), NO_DOMAIN),
     "marginals": (lambda: pypgm.marginals(np.zeros(2)), NO_VECTOR),
     "elimination": (lambda: pypgm.variable_elimination(np.zeros(2), "a"), NO_VECTOR),

@@ -232,7 +232,8 @@ def test_a_csv_file(tmp_path):
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_another_library_has_the_types_that_it_makes_of_these(library):
     """Dates stay dates, and what has no value is missing: not texts, nor numbers with decimals."""
-    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pytest.importorskip("pandas")
+    polars = pytest.importorskip("polars")
     arrow = pytest.importorskip("pyarrow")
     wanted = {
         "pandas": {"birth": "datetime64[ns, UTC]", "member": "boolean", "children": "Int16", "city": "category"},
@@ -251,16 +252,11 @@ def test_another_library_has_the_types_that_it_makes_of_these(library):
     kinds = {n: k if library == "pyarrow" or not isinstance(k, tuple) else k[0] for n, k in kinds.items()}
     assert {name: kinds[name] for name in wanted[library]} == wanted[library]
     assert list(kinds) == list(SCHEMA["columns"])
-    frame = release.synthetic_data(10, rng=0, as_frame=library)
-    assert type(frame).__module__.partition(".")[0] == library
-    assert isinstance(release.synthetic_data(10, rng=0, as_frame=True), pandas.DataFrame)
+    assert type(release.to_frame(10, rng=0, library=library)).__module__.partition(".")[0] == library
 
 
 def test_a_library_that_is_none_is_refused_by_name():
     release = pypgm.synthesize({"a": [0, 1] * 50}, {"a": 2}, **BUDGET)
-    for given in ("arrow", 1, None, ""):
-        with pytest.raises(ValueError, match="as_frame must be True, False, 'pandas', 'polars' or 'pyarrow', got"):
-            release.synthetic_data(as_frame=given)
     for call in (release.to_frame, release.marginal("a").to_frame, release.project("a").to_frame):
         with pytest.raises(ValueError, match="library must be 'pandas', 'polars' or 'pyarrow', got 'R'"):
             call(library="R")

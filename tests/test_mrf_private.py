@@ -223,7 +223,7 @@ def test_coefficients_of_higher_order_are_read_exactly_from_the_population():
 @pytest.mark.parametrize("given", [{"epsilon": 3}, {"epsilon": 1, "delta": 1e-9}])
 def test_an_ising_model_is_learned_within_the_budget(neighbours, given):
     data = spins(100_000)
-    release = mrf.learn_ising(data, 1.0, **given, neighbours=neighbours, steps=40, unsafe_seed=1)
+    release = mrf.learn_ising(data, radius=1.0, **given, neighbours=neighbours, steps=40, unsafe_seed=1)
     assert float(release.ledger.spent() / release.ledger.budget.limit) == pytest.approx(1, abs=1e-8)
     assert release.ledger.spent() <= release.ledger.budget.limit
     strengths = release.model.strengths()
@@ -243,7 +243,7 @@ def test_the_cost_of_a_step_is_that_of_the_exponential_mechanism():
     domain = Domain({"a": 4, "b": 2, "c": 3})
     for neighbours, factor in (("add-remove", 2), ("replace", 4)):
         data = table_of([[0, 0, 0], [3, 1, 2]], domain)
-        release = mrf.learn_pairwise(data, 0.5, budget=Budget(rho=3), neighbours=neighbours, steps=7)
+        release = mrf.learn_pairwise(data, radius=0.5, budget=Budget(rho=3), neighbours=neighbours, steps=7)
         lines = [line for line in release.ledger.lines if line.what == "regress"]
         rest = 3 - sum(line.cost for line in release.ledger.lines if line.what == "measure")
         for line, size in zip(lines, (4, 2, 3), strict=True):
@@ -257,12 +257,12 @@ def test_the_cost_of_a_step_is_that_of_the_exponential_mechanism():
 
 def test_attributes_with_two_values_are_an_ising_model():
     data = spins(5000)
-    ising, pairwise = (f(data, 1.0, 2, 1e-9, unsafe_seed=4) for f in (mrf.learn_ising, mrf.learn_pairwise))
+    ising, pairwise = (f(data, 2, 1e-9, radius=1.0, unsafe_seed=4) for f in (mrf.learn_ising, mrf.learn_pairwise))
     np.testing.assert_array_equal(ising.model.weights, pairwise.model.weights)
     w = ising.model.weights[:2, 2:4]
     np.testing.assert_allclose(w, w[1, 1] * np.array([[1, -1], [-1, 1]]), atol=1e-12)
-    t_wise = mrf.learn_t_wise(data, 1.0, 2, budget=Budget(rho=10**9), steps=200, unsafe_seed=1)
-    close = mrf.learn_ising(data, 1.0, budget=Budget(rho=10**9), steps=200, unsafe_seed=1)
+    t_wise = mrf.learn_t_wise(data, radius=1.0, order=2, budget=Budget(rho=10**9), steps=200, unsafe_seed=1)
+    close = mrf.learn_ising(data, radius=1.0, budget=Budget(rho=10**9), steps=200, unsafe_seed=1)
     np.testing.assert_allclose(t_wise.model.weights, close.model.weights, atol=0.02)
 
 
@@ -272,7 +272,7 @@ def test_a_field_with_labels_is_learned_and_kept(tmp_path):
     colour = rng.integers(0, 3, 50_000)
     size = np.where(rng.random(50_000) < 0.8, colour > 0, rng.random(50_000) < 0.5).astype(int)
     data = Dataset({"colour": colour, "size": size, "same": np.zeros(50_000, int)}, domain)
-    release = mrf.learn_pairwise(data, 2.0, 4, 1e-9, steps=60, unsafe_seed=1)
+    release = mrf.learn_pairwise(data, radius=2.0, epsilon=4, delta=1e-9, steps=60, unsafe_seed=1)
     answer = release.model.query("size", {"colour": "red"}).values
     assert answer[0] > 0.7
     release.save(tmp_path / "field.pgm")
@@ -293,7 +293,7 @@ def test_few_records_and_constant_columns_are_valid(rows, neighbours):
     for sizes in ([2], [2, 2], [3, 2], [1, 3], [1]):
         domain = Domain([f"x{i}" for i in range(len(sizes))], sizes)
         data = table_of(np.zeros((rows, len(sizes)), dtype=int), domain)
-        model = mrf.learn_pairwise(data, 1.0, 1, 1e-6, neighbours=neighbours, steps=3).model
+        model = mrf.learn_pairwise(data, radius=1.0, epsilon=1, delta=1e-6, neighbours=neighbours, steps=3).model
         assert np.isfinite(model.to_potentials().values).all()
         assert model.synthetic_data(4, rng=0).n_records == 4
         assert model.synthetic_data(4, rng=0, evidence={"x0": 0}).project("x0").values[0] == 4
@@ -304,14 +304,16 @@ def test_few_records_and_constant_columns_are_valid(rows, neighbours):
 
 def test_one_attribute_learns_its_field():
     release = mrf.learn_ising(
-        table_of([[1]] * 3000 + [[0]] * 1000), 1.0, budget=Budget(rho=1000), steps=500, unsafe_seed=1
+        table_of([[1]] * 3000 + [[0]] * 1000), radius=1.0, budget=Budget(rho=1000), steps=500, unsafe_seed=1
     )
     assert release.model.query("x0").values[1] == pytest.approx(0.75, abs=0.01)
 
 
 def test_threads_change_nothing():
     data = spins(20_000, p=40)
-    one, three = (mrf.learn_ising(data, 1.0, 1, 1e-9, steps=5, unsafe_seed=2, n_threads=n) for n in (1, 3))
+    one, three = (
+        mrf.learn_ising(data, radius=1.0, epsilon=1, delta=1e-9, steps=5, unsafe_seed=2, n_threads=n) for n in (1, 3)
+    )
     np.testing.assert_array_equal(one.model.to_potentials().values, three.model.to_potentials().values)
     assert one.not_private
 
@@ -321,7 +323,7 @@ def test_more_regressions_than_fit_beside_each_other_are_learned_in_turn():
     rng = np.random.default_rng(1)
     a = rng.integers(0, 5, 20_000)
     data = Dataset({"a": a, "b": (a % 2 == 1).astype(int)}, domain)
-    release = mrf.learn_pairwise(data, 2.0, budget=Budget(rho=10**6), steps=100, unsafe_seed=1)
+    release = mrf.learn_pairwise(data, radius=2.0, budget=Budget(rho=10**6), steps=100, unsafe_seed=1)
     joint = release.model.query(["a", "b"]).values
     assert joint[[0, 1, 2, 3, 4], [0, 1, 0, 1, 0]].sum() > 0.95
 
@@ -329,11 +331,11 @@ def test_more_regressions_than_fit_beside_each_other_are_learned_in_turn():
 def test_an_open_table_stays_open():
     data = spins(1000)
     table = PrivateTable(data, Privacy("replace"), Ledger(Budget(rho=1)))
-    release = mrf.learn_ising(table, 1.0, steps=3)
+    release = mrf.learn_ising(table, radius=1.0, steps=3)
     assert not table.closed
     assert release.ledger.remaining() < Fraction(1, 10**6)
     with pytest.raises(TypeError, match="has its budget"):
-        mrf.learn_ising(table, 1.0, epsilon=1)
+        mrf.learn_ising(table, radius=1.0, epsilon=1)
 
 
 def test_steps_follow_the_rule():
@@ -345,7 +347,7 @@ def test_steps_follow_the_rule():
     assert default_steps(plan, [part] * 4, 1e5, pure=True) == math.ceil((reach / 10) ** 0.5)
     assert default_steps(plan, [part] * 4, 0.0, pure=False) == 10
     assert default_steps(plan, [part] * 4, 1e12, pure=False) == 2000
-    release = mrf.learn_ising(data, 1.0, budget=Budget(rho=1), neighbours="replace")
+    release = mrf.learn_ising(data, radius=1.0, budget=Budget(rho=1), neighbours="replace")
     n_steps = default_steps(plan, [Fraction(1, 4)] * 4, 100.0, pure=False)
     assert release.ledger.lines[0].parameters["draws"] == n_steps
 
@@ -355,17 +357,17 @@ def test_standard_errors_are_those_of_learning_again():
     seeds = iter(range(10**6))
 
     def learn(data):
-        return mrf.learn_ising(data, 1.0, budget=Budget(rho="1/10"), steps=20, unsafe_seed=next(seeds))
+        return mrf.learn_ising(data, radius=1.0, budget=Budget(rho="1/10"), steps=20, unsafe_seed=next(seeds))
 
     fresh = [learn(spins(5000, seed)).model.weights[1, 3] for seed in range(40)]
-    weights, fields = learn(spins(5000)).standard_error(learn, 40, rng=0)
+    weights, fields = learn(spins(5000)).weight_errors(learn, draws=40, rng=0)
     assert weights.shape == (8, 8)
     assert fields.shape == (8,)
     assert 0.5 < weights[1, 3] / np.std(fresh, ddof=1) < 2
-    with pytest.raises(ValueError, match="replicates"):
-        learn(spins(10)).standard_error(learn, 1)
+    with pytest.raises(ValueError, match="draws"):
+        learn(spins(10)).weight_errors(learn, draws=1)
     with pytest.raises(TypeError, match="a function of a dataset, got 'a'"):
-        learn(spins(10)).standard_error("a")
+        learn(spins(10)).weight_errors("a")
 
 
 SMALL = table_of([[0, 1], [1, 0], [1, 1]])
@@ -374,11 +376,11 @@ SMALL = table_of([[0, 1], [1, 0], [1, 1]])
 @pytest.mark.parametrize(
     ("call", "error", "text"),
     [
-        (lambda t: mrf.learn_ising(t, 0.0), ValueError, "radius must be positive"),
-        (lambda t: mrf.learn_ising(t, 1.0, steps=0), ValueError, "steps must be"),
-        (lambda t: mrf.learn_ising(t, 1.0, steps=2**15 + 1), ValueError, "takes 1 to 32768 steps"),
-        (lambda t: mrf.learn_t_wise(t, 1.0, 0), ValueError, "order must be"),
-        (lambda t: mrf.learn_t_wise(t, 1.0, 2.5), TypeError, "order"),
+        (lambda t: mrf.learn_ising(t, radius=0.0), ValueError, "radius must be positive"),
+        (lambda t: mrf.learn_ising(t, radius=1.0, steps=0), ValueError, "steps must be"),
+        (lambda t: mrf.learn_ising(t, radius=1.0, steps=2**15 + 1), ValueError, "takes 1 to 32768 steps"),
+        (lambda t: mrf.learn_t_wise(t, radius=1.0, order=0), ValueError, "order must be"),
+        (lambda t: mrf.learn_t_wise(t, radius=1.0, order=2.5), TypeError, "order"),
     ],
 )
 def test_what_cannot_be_is_refused_before_anything_is_spent(call, error, text):
@@ -408,14 +410,14 @@ class Tables:
 )
 def test_records_that_do_not_suit_are_refused(data, error, text):
     with pytest.raises(error, match=text):
-        mrf.learn_ising(data, 1.0, 1, 1e-6)
+        mrf.learn_ising(data, radius=1.0, epsilon=1, delta=1e-6)
 
 
 def test_larger_alphabets_and_orders_than_there_is_room_for_are_refused():
     with pytest.raises(ValueError, match="up to 256 values"):
-        mrf.learn_pairwise(table_of([[0, 0]], Domain({"a": 257, "b": 2})), 1.0, 1, 1e-6)
+        mrf.learn_pairwise(table_of([[0, 0]], Domain({"a": 257, "b": 2})), radius=1.0, epsilon=1, delta=1e-6)
     with pytest.raises(ValueError, match="products of attributes"):
-        mrf.learn_t_wise(table_of(np.zeros((1, 100), int)), 1.0, 4, 1, 1e-6)
+        mrf.learn_t_wise(table_of(np.zeros((1, 100), int)), radius=1.0, order=4, epsilon=1, delta=1e-6)
 
 
 def test_a_closed_table_gives_nothing():
@@ -476,7 +478,7 @@ def test_the_number_of_steps_is_of_the_released_total(learner, budget, monkeypat
     kept = field_run.default_steps
     monkeypatch.setattr(field_run, "default_steps", lambda *a, **k: asked.append(a[2]) or kept(*a, **k))
     data = table_of([[1, 0]] * 700 + [[0, 1]] * 600)
-    release = getattr(mrf, learner)(data, 1.0, budget=budget, unsafe_seed=3)
+    release = getattr(mrf, learner)(data, radius=1.0, budget=budget, unsafe_seed=3)
     (total,) = release.measurements[0].values
     assert asked == [max(0, total)]
     assert total != data.n_records

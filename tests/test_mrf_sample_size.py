@@ -59,11 +59,11 @@ def test_simulated_size_where_success_is_known():
         coin, lambda data: bool(data.columns["a"].any()), True, success=0.95, simulated=400, budget=STABILITY, rng=1
     )
     sizes = dict(found.tried)
-    assert sizes[found.records]
+    assert sizes[found.n_records]
     assert not all(sizes.values())
     exact = math.log(0.05) / math.log(0.9)  # 28.4
-    assert found.records == pytest.approx(exact, rel=0.25)
-    assert (found.n_blocks, found.total) == (82, 82 * found.records)
+    assert found.n_records == pytest.approx(exact, rel=0.25)
+    assert (found.n_blocks, found.total) == (82, 82 * found.n_records)
     assert found.successes >= 380
     interval = stats.binomtest(found.successes, 400).proportion_ci(method="exact")
     assert found.interval == pytest.approx((interval.low, interval.high))
@@ -81,7 +81,7 @@ def test_the_diamond_takes_far_fewer_records_in_simulation_than_by_the_formula()
         simulated=100,
         rng=0,
     )
-    assert 500 < found.records < 2000
+    assert 500 < found.n_records < 2000
 
 
 @pytest.mark.parametrize(
@@ -91,7 +91,7 @@ def test_the_diamond_takes_far_fewer_records_in_simulation_than_by_the_formula()
         (lambda: mrf.parameter_sample_size(9, -1, 0.1, STABILITY), "width must be positive"),
         (lambda: mrf.parameter_sample_size(9, 1, 0, STABILITY), "accuracy must be positive"),
         (lambda: mrf.structure_sample_size(9, 1, 0.1, STABILITY, n_values=1), "n_values must be at least 2"),
-        (lambda: mrf.structure_sample_size(9, 1, 0, STABILITY), "strength must be positive"),
+        (lambda: mrf.structure_sample_size(9, 1, 0, STABILITY), "eta must be positive"),
         (lambda: mrf.stability_threshold(Budget(rho=1)), "epsilon and delta"),
         (lambda: mrf.simulated_block_size(None, len, 1, success=1), "success must be below 1"),
         (lambda: mrf.simulated_block_size(None, len, 1, simulated=0), "simulated must be at least 1"),

@@ -160,7 +160,7 @@ def test_constant_chains():
     ("options", "message"),
     [
         ({"method": "metropolis"}, "method must be"),
-        ({"n_records": 0}, "n_records must be at least 1"),
+        ({"rows": 0}, "rows must be at least 1"),
         ({"n_chains": 0}, "n_chains must be at least 1"),
         ({"burn_in": -1}, "burn_in must be at least 0"),
         ({"thin": 0}, "thin must be at least 1"),
@@ -171,7 +171,7 @@ def test_constant_chains():
 )
 def test_refusals(options, message):
     with pytest.raises(ValueError, match=message):
-        mrf.sample(**{"potentials": ising(), "n_records": 10} | options)
+        mrf.sample(**{"potentials": ising(), "rows": 10} | options)
 
 
 @pytest.mark.parametrize("draws", [np.zeros(5), np.zeros((2, 3)), [[0, 1, 2, np.nan]]])

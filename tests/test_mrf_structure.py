@@ -25,7 +25,7 @@ EMPTY = Dataset({a: np.zeros(0, dtype=int) for a in DOMAIN}, DOMAIN)
 
 def test_a_threshold_finds_the_graph():
     data = mrf.sample(POTENTIALS, 100_000, rng=0).data
-    found = mrf.learn_structure(data, 0.9, 0.2, 6, 1e-6, steps=150, unsafe_seed=1)
+    found = mrf.learn_structure(data, radius=0.9, eta=0.2, epsilon=6, delta=1e-6, steps=150, unsafe_seed=1)
     assert set(found.edges) == EDGES
     assert {frozenset(e) for e in found.graph.edges} == {frozenset(e) for e in EDGES}
     assert all(0.1 <= attributes["weight"] <= 0.3 for *_, attributes in found.graph.edges(data=True))
@@ -38,7 +38,7 @@ def test_a_threshold_finds_the_graph():
 
 def test_blocks_agree_on_the_graph():
     data = mrf.sample(POTENTIALS, 100_000, rng=1).data
-    found = mrf.learn_structure(data, 1.0, 0.2, 1, 1e-6, method="stability", unsafe_seed=1)
+    found = mrf.learn_structure(data, radius=1.0, eta=0.2, epsilon=1, delta=1e-6, method="stability", unsafe_seed=1)
     assert set(found.edges) == EDGES
     assert found.threshold == 1 + laplace_threshold(Fraction(2), Fraction(1, 10**6))
     assert found.n_blocks == 3 * found.threshold
@@ -59,7 +59,9 @@ def test_blocks_agree_nine_times_of_ten_at_the_simulated_size():
     hits = 0
     for seed in range(10):
         data = mrf.sample(POTENTIALS, size.total, rng=seed).data
-        found = mrf.learn_structure(data, 1.0, 0.2, 1, 1e-6, method="stability", unsafe_seed=seed)
+        found = mrf.learn_structure(
+            data, radius=1.0, eta=0.2, epsilon=1, delta=1e-6, method="stability", unsafe_seed=seed
+        )
         hits += found.edges is not None and set(found.edges) == EDGES
     assert hits >= 9
 
@@ -89,7 +91,15 @@ def test_no_graph_is_released_as_often_as_is_stated(votes):
 def test_thin_data_say_nothing(neighbours):
     data = mrf.sample(POTENTIALS, 500, rng=0).data
     found = mrf.learn_structure(
-        data, 1.0, 0.2, 1, 1e-6, method="stability", neighbours=neighbours, blocks=40, unsafe_seed=0
+        data,
+        radius=1.0,
+        eta=0.2,
+        epsilon=1,
+        delta=1e-6,
+        method="stability",
+        neighbours=neighbours,
+        n_blocks=40,
+        unsafe_seed=0,
     )
     assert found.edges is None
     assert found.graph is None
@@ -101,7 +111,14 @@ def test_thin_data_say_nothing(neighbours):
 
 def test_several_records_a_person_move_several_votes():
     found = mrf.learn_structure(
-        EMPTY, 1.0, 0.2, 1, 1e-6, method="stability", privacy=Privacy(records_per_person=3), unsafe_seed=0
+        EMPTY,
+        radius=1.0,
+        eta=0.2,
+        epsilon=1,
+        delta=1e-6,
+        method="stability",
+        privacy=Privacy(records_per_person=3),
+        unsafe_seed=0,
     )
     assert found.scale == 6
     assert found.threshold == 3 + laplace_threshold(Fraction(6), Fraction(1, 3 * 10**6))
@@ -110,7 +127,7 @@ def test_several_records_a_person_move_several_votes():
 
 def test_an_open_table_with_rho_pays_half_of_the_square():
     table = PrivateTable(EMPTY, Privacy(), Ledger(Budget(rho="1/2", reserved_delta="1/1000")))
-    found = mrf.learn_structure(table, 1.0, 0.2, method="stability", blocks=60)
+    found = mrf.learn_structure(table, radius=1.0, eta=0.2, method="stability", n_blocks=60)
     assert float(found.scale) == pytest.approx(2)
     assert 0.499 < table.ledger.spent() <= Fraction(1, 2)
     assert not table.closed
@@ -141,9 +158,9 @@ def test_a_learner_that_fails_votes_for_no_edge():
         ({"eta": 0}, ValueError, "eta must be positive"),
         ({"radius": -1}, ValueError, "radius must be positive"),
         ({"method": "luck"}, ValueError, "method must be"),
-        ({"blocks": 3}, ValueError, "blocks for 'stability'"),
+        ({"n_blocks": 3}, ValueError, "n_blocks for 'stability'"),
         ({"method": "stability", "steps": 3}, ValueError, "steps are for"),
-        ({"method": "stability", "blocks": 0}, ValueError, "blocks must be"),
+        ({"method": "stability", "n_blocks": 0}, ValueError, "n_blocks must be"),
         ({"method": "stability", "delta": None}, ValueError, "needs a delta"),
         ({"method": "stability", "epsilon": None}, TypeError, "needs a budget"),
     ],
@@ -168,7 +185,7 @@ def test_counts_without_records_are_refused():
 def test_graphs_are_drawn_with_the_strengths_of_their_edges():
     pytest.importorskip("matplotlib")
     data = mrf.sample(POTENTIALS, 50_000, rng=0).data
-    found = mrf.learn_structure(data, 0.9, 0.2, 2, 1e-6, steps=30, unsafe_seed=1)
+    found = mrf.learn_structure(data, radius=0.9, eta=0.2, epsilon=2, delta=1e-6, steps=30, unsafe_seed=1)
     ax = found.plot()
     assert len(ax.lines) == len(found.edges)
     widest = max(ax.lines, key=lambda line: line.get_linewidth())

@@ -192,7 +192,7 @@ def test_multiplicative_weights_end_where_least_squares_on_the_simplex_do():
         LinearMeasurement(rng.poisson(30, (2, 3)).astype(float), ("a", "b")),
         LinearMeasurement(rng.poisson(15, (4, 3)).astype(float), ("c", "b")),
     ]
-    found = multiplicative_weights(domain, measurements, 180.0, sweeps=3000)
+    found = multiplicative_weights(domain, measurements, 180.0, iterations=3000)
     best = pypgm.estimate(domain, measurements, 180.0, stop="optimum", tolerance=1e-9, iterations=20_000)
     assert found.cliques == (("a", "b", "c"), ("e",))
     for clique in (("a", "b"), ("b", "c"), ("a", "c"), ("a", "e")):
@@ -201,7 +201,7 @@ def test_multiplicative_weights_end_where_least_squares_on_the_simplex_do():
 
 def test_an_update_is_the_published_one():
     domain = Domain({"a": 2, "b": 2})
-    found = multiplicative_weights(domain, [LinearMeasurement([30.0, 10.0], "a")], 40.0, sweeps=1)
+    found = multiplicative_weights(domain, [LinearMeasurement([30.0, 10.0], "a")], 40.0, iterations=1)
     cells = np.array([1, 1, 1, 1]) * np.exp(np.array([10, 10, -10, -10]) / 80)
     np.testing.assert_allclose(found.project(("a", "b")).datavector(), 40 * cells / cells.sum())
 
@@ -216,4 +216,4 @@ def test_joint_tables_that_do_not_fit_are_refused():
 def test_weights_end_in_time():
     domain = Domain({f"x{i}": 10 for i in range(5)})
     chain = [LinearMeasurement(np.ones((10, 10)), pair) for pair in itertools.pairwise(domain)]
-    assert multiplicative_weights(domain, chain, sweeps=10**9, time_limit=0.01).total == 100
+    assert multiplicative_weights(domain, chain, iterations=10**9, time_limit=0.01).total == 100

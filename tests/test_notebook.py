@@ -167,7 +167,7 @@ def test_networks_fields_and_comparisons_show_themselves():
     related = pypgm.mechanisms.RelatedRelease(release, release, Budget(epsilon=2), 2, ("<a>",), "n")
     structure = pypgm.mrf.Structure(domain.attributes, {("<a>", "b"): 1.5}, release.ledger, None, 0.1)
     sample = pypgm.mrf.sample(field.potentials, 5, rng=0)
-    plan = pypgm.mechanisms.plan("mst", domain, Budget(epsilon=1, delta=1e-9), n_estimate=100)
+    plan = pypgm.mechanisms.plan("mst", domain, epsilon=1, delta=1e-9, n_records=100)
     uai = pypgm.io.uai.UaiModel("MARKOV", domain, (Factor(domain.project("b"), [1, 2]),))
     for thing in (net, release, release.model, field, *compared, related, structure, sample, plan, uai):
         assert len(check_harmless(thing)) > 20

@@ -53,7 +53,7 @@ def table():
         ("fem", "rounds", 2),
         ("fem", "samples", 20),
         ("dualquery", "samples", 20),
-        ("screen", "tree_cells", 1e6),
+        ("screen", "tree_bytes", 1e6),
         ("adaptive_grid", "threshold", 3),
     ],
 )
@@ -136,11 +136,11 @@ def test_columns_that_are_no_mapping(given):
         pypgm.Schema(given)
 
 
-@pytest.mark.parametrize("noise", [np.ma.masked, np.array("pypgm"), 5])
-def test_another_source_of_noise_than_that_of_an_open_table(noise):
+@pytest.mark.parametrize("backend", [np.ma.masked, np.array("pypgm"), 5])
+def test_another_source_of_noise_than_that_of_an_open_table(backend):
     own = table()
     with own, pytest.raises(TypeError, match="an open table has its budget"):
-        mechanisms.mst(own, noise=noise)
+        mechanisms.mst(own, backend=backend)
     assert own.ledger.spent() == 0
 
 

@@ -16,7 +16,7 @@ DATA = Dataset({"a": [0, 1, 1, 2] * 5}, Domain({"a": 3}))
 
 
 def table(**options):
-    return PrivateTable(DATA, Privacy(), Ledger(Budget(rho=10**9)), noise="opendp", **options)
+    return PrivateTable(DATA, Privacy(), Ledger(Budget(rho=10**9)), backend="opendp", **options)
 
 
 def test_parameters_are_floats_rounded_to_more_noise():
@@ -73,4 +73,4 @@ def test_two_sample_chi_square_against_our_own(law):
 def test_a_mechanism_draws_from_the_backend_asked_for(monkeypatch):
     monkeypatch.setitem(sys.modules, "opendp", None)
     with pytest.raises(ImportError, match=r"pypgm\[opendp\]"):
-        mst(DATA, 1, 1e-9, noise="opendp")
+        mst(DATA, 1, 1e-9, backend="opendp")

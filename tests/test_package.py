@@ -147,7 +147,7 @@ def whole_kinds():
         WeightedRecords(data),
         pypgm.mechanisms.mst(data, epsilon=1, delta=1e-6),
         pypgm.bayes.learn_private(data, [("a", "b")], 1),
-        pypgm.mrf.learn_ising(data, 1.0, 1, 1e-6, steps=2),
+        pypgm.mrf.learn_ising(data, radius=1.0, epsilon=1, delta=1e-6, steps=2),
     ]
     return [*made, made[-2].model, made[-1].model]
 

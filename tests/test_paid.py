@@ -113,7 +113,7 @@ OPEN = Schema({"age": QuantileBins(Integer(0, 99), 3, share="1/4"), "sex": ["F",
         ({"unsafe_seed": 1}, TypeError),
         ({"constraints": [Constraint("job", forbidden=[0])]}, ValueError),
         ({"mechanism": "mwem", "asks": "nothing"}, ValueError),
-        ({"mechanism": "wide", "ordered": ["job"]}, ValueError),
+        ({"mechanism": "wide", "ordinal": ["job"]}, ValueError),
         ({"mechanism": "hdmm", "max_bytes": 1}, ModelTooLargeError),
     ],
 )

@@ -243,14 +243,14 @@ def test_what_depends_on_a_structure_is_refused_where_it_is_chosen(monkeypatch):
         learn_private(chain(), PrivateStructure(), 1, sensitivity="covary")
 
 
-@pytest.mark.parametrize("options", [{}, {"paper": True}, {"delta": 1e-6, "noise_law": "gaussian"}], ids=str)
+@pytest.mark.parametrize("options", [{}, {"paper": True}, {"delta": 1e-6, "noise": "gaussian"}], ids=str)
 def test_a_network_of_a_chosen_structure_is_learned_with_the_rest(options):
     release = learn_private(chain(), PrivateStructure(max_parents=2), 3, **options)
     limit = release.ledger.budget.limit
     assert release.ledger.spent() <= limit
     assert float(release.ledger.spent()) == pytest.approx(float(limit), rel=1e-5)
     assert float(sum(release.allocation.values())) == pytest.approx(0.7 * 0.9 * float(limit), rel=1e-4)
-    assert release.standard_error("c").domain.attributes == (*release.model.parents["c"], "c")
+    assert release.table_error("c").domain.attributes == (*release.model.parents["c"], "c")
     assert max(map(len, release.model.parents.values())) == 2
 
 

@@ -84,11 +84,15 @@ def binary(data):
 
 LEARNERS = {
     "learn_private": lambda data: learn_private(data, [("a", "b")], epsilon=1, progress=True),
-    "learn_pairwise": lambda data: pypgm.mrf.learn_pairwise(data, 1.0, epsilon=1, delta=1e-9, steps=5, progress=True),
-    "learn_t_wise": lambda data: pypgm.mrf.learn_t_wise(
-        binary(data), 1.0, 2, epsilon=1, delta=1e-9, steps=5, progress=True
+    "learn_pairwise": lambda data: pypgm.mrf.learn_pairwise(
+        data, radius=1.0, epsilon=1, delta=1e-9, steps=5, progress=True
     ),
-    "learn_structure": lambda data: pypgm.mrf.learn_structure(data, 1.0, 0.2, 1, 1e-9, steps=5, progress=True),
+    "learn_t_wise": lambda data: pypgm.mrf.learn_t_wise(
+        binary(data), radius=1.0, order=2, epsilon=1, delta=1e-9, steps=5, progress=True
+    ),
+    "learn_structure": lambda data: pypgm.mrf.learn_structure(
+        data, radius=1.0, eta=0.2, epsilon=1, delta=1e-9, steps=5, progress=True
+    ),
 }
 
 
@@ -99,7 +103,7 @@ def test_learners_show_what_they_spend(name, capsys):
     assert re.match(rf"(bayes|mrf)\.{name}: .*% of the budget", lines[0])
     assert "100% of the budget" in lines[-1]
     with pytest.raises(TypeError, match="progress"):
-        pypgm.mrf.learn_ising(records(), 1.0, epsilon=1, delta=1e-9, progress="yes")
+        pypgm.mrf.learn_ising(records(), radius=1.0, epsilon=1, delta=1e-9, progress="yes")
 
 
 def test_every_learner_has_the_option():

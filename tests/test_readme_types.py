@@ -30,7 +30,7 @@ def test_a_release_has_the_type_of_its_model(tmp_path):
 def look(data: pypgm.Dataset, any_release: pypgm.Release) -> None:
     reveal_type(pypgm.mechanisms.wide(data, epsilon=1, delta=1e-9).model)
     reveal_type(pypgm.bayes.learn_private(data, [], epsilon=1).model)
-    reveal_type(pypgm.mrf.learn_ising(data, 1.0, epsilon=1, delta=1e-9).model)
+    reveal_type(pypgm.mrf.learn_ising(data, epsilon=1, delta=1e-9, radius=1.0).model)
     reveal_type(any_release.model)
     look(data, pypgm.bayes.learn_private(data, [], epsilon=1))
 """)

@@ -366,7 +366,7 @@ REFUSED = {
         ValueError,
         "total",
     ),
-    "rounds": (lambda: priview(DOMAIN, [WHOLE], rounds=0), ValueError, "rounds"),
+    "iterations": (lambda: priview(DOMAIN, [WHOLE], iterations=0), ValueError, "iterations"),
     "kinds": (lambda: relaxed_projection(DOMAIN, [WHOLE], kinds=0), ValueError, "kinds"),
     "steps": (lambda: relaxed_projection(DOMAIN, [WHOLE], iterations=0), ValueError, "iterations"),
     "stepsize": (lambda: relaxed_projection(DOMAIN, [WHOLE], stepsize=-1), ValueError, "stepsize"),

@@ -247,7 +247,7 @@ def test_a_release_knows_the_schema_of_its_table(tmp_path, how):
     table = again.resume(Dataset(schema.encode(columns).columns, schema.domain), Budget(rho=2))
     for one in (release, again, pypgm.mechanisms.hdmm(table), pypgm.mechanisms.wide(again.resume(data, Budget(rho=2)))):
         assert one.schema == schema
-        frame = one.synthetic_data(9, rng=0, as_frame=True)
+        frame = one.to_frame(9, rng=0)
         assert frame["age"].between(0, 99).all()
         assert set(frame["member"]) <= {"no", "yes"}
     alone = PrivateTable(schema.encode(columns), Privacy(), Ledger(Budget(epsilon=1)))

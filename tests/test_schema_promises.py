@@ -151,13 +151,13 @@ def test_estimators_that_keep_to_no_rule_are_refused_before_anything_is_charged(
         run(name, records(rules=RULES), estimator=estimator)
 
 
-@pytest.mark.parametrize("name", [name for name in mechanism_names() if takes(name, "ordered")])
+@pytest.mark.parametrize("name", [name for name in mechanism_names() if takes(name, "ordinal")])
 def test_ordinal_columns_are_those_of_the_schema(name):
     data = records()
-    assert run(name, data).options["ordered"] == ["end", "size", "start"]
-    assert "ordered" not in run(name, Dataset(data.columns, data.domain)).options
-    assert run(name, data, ordered=["start"]).options["ordered"] == ["start"]
-    told, known = (run(name, data, ordered=given) for given in (data.schema.ordinal, None))
+    assert run(name, data).options["ordinal"] == ["end", "size", "start"]
+    assert "ordinal" not in run(name, Dataset(data.columns, data.domain)).options
+    assert run(name, data, ordinal=["start"]).options["ordinal"] == ["start"]
+    told, known = (run(name, data, ordinal=given) for given in (data.schema.ordinal, None))
     assert all(np.array_equal(a.values, b.values) for a, b in zip(told.measurements, known.measurements, strict=True))
 
 
@@ -243,7 +243,7 @@ def test_parquet_and_engines_bind_too(tmp_path):
     for source in (scan(path, data.schema), pypgm.read_table(path, data.schema), engine):
         release = mechanisms.wide(source, budget=Budget(rho=1), unsafe_seed=1)
         assert release.privacy.records_per_person == K
-        assert release.options["ordered"] == ["end", "size", "start"]
+        assert release.options["ordinal"] == ["end", "size", "start"]
         assert broken(release.synthetic_data(300, rng=0), data.schema) == 0
 
 

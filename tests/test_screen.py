@@ -85,12 +85,12 @@ def test_with_a_huge_budget_the_pairs_are_answered_exactly(oracle):
 
 @pytest.mark.parametrize("tree_cells", [50, 100, 500, 4096, float("inf")])
 def test_the_tree_stays_within_its_cells(tree_cells):
-    release = screen(DATA, budget=Budget(rho=1000), tree_cells=tree_cells, iterations=5)
+    release = screen(DATA, budget=Budget(rho=1000), tree_bytes=8 * tree_cells, iterations=5)
     tree = JunctionTree(DATA.domain, [m.clique for m in release.measurements])
     assert tree.cost.cells <= tree_cells
     assert set(pairs_of(release)) >= TRUE_PAIRS
     assert (len(pairs_of(release)) == 15) == (tree_cells >= 4**6)
-    regions = screen(DATA, budget=Budget(rho=1000), tree_cells=tree_cells, iterations=5, oracle="region_graph")
+    regions = screen(DATA, budget=Budget(rho=1000), tree_bytes=8 * tree_cells, iterations=5, oracle="region_graph")
     assert len(pairs_of(regions)) == 15
 
 
@@ -98,7 +98,7 @@ def test_the_tree_holds_what_the_run_was_given_too():
     table = PrivateTable(DATA, Privacy(), Ledger(Budget(rho=2000)))
     given = table.measure(("x0", "x2", "x4"), rho=1)
     zeros = Constraint(("x1", "x3"), forbidden=[(0, 3)])
-    release = screen(table, measurements=[given], constraints=[zeros], tree_cells=200, iterations=5)
+    release = screen(table, measurements=[given], constraints=[zeros], tree_bytes=1600, iterations=5)
     assert release.measurements[0] is given
     tree = JunctionTree(DATA.domain, [m.clique for m in release.measurements] + [("x1", "x3")])
     assert tree.cost.cells <= 200
@@ -114,9 +114,9 @@ def test_fewer_pairs_are_taken_where_the_estimate_has_less_memory():
 
 def test_pairs_too_large_for_the_tree_are_left_out():
     data = Dataset({"a": [0, 1] * 50, "b": [0, 1] * 50, "c": [1, 0] * 50}, Domain({"a": 900, "b": 800, "c": 2}))
-    release = screen(data, budget=Budget(rho=1000), tree_cells=900 * 2, iterations=5)
+    release = screen(data, budget=Budget(rho=1000), tree_bytes=8 * 900 * 2, iterations=5)
     assert ("a", "b") not in pairs_of(release)
-    nothing = screen(data, budget=Budget(rho=1), tree_cells=1, iterations=5)
+    nothing = screen(data, budget=Budget(rho=1), tree_bytes=8, iterations=5)
     assert [m.clique for m in nothing.measurements] == [("a",), ("b",), ("c",)]
     assert nothing.ledger.spent() > Fraction(999, 1000)
 
@@ -168,8 +168,8 @@ def test_workloads():
     [
         ({"workload": workloads.all_k_way(Domain({"x0": 2}), 1)}, ValueError, "the workload is over"),
         ({"workload": workloads.prefixes(DATA.domain, ["x2"], ["x2"])}, ValueError, "screen answers marginals cell by"),
-        ({"tree_cells": 0}, ValueError, "tree_cells"),
-        ({"tree_cells": "8"}, TypeError, "tree_cells"),
+        ({"tree_bytes": 0}, ValueError, "tree_bytes"),
+        ({"tree_bytes": "8"}, TypeError, "tree_bytes"),
         ({"max_bytes": 10}, ModelTooLargeError, "bytes"),
         ({"max_bytes": 1000, "oracle": "region_graph"}, ModelTooLargeError, "bytes"),
     ],
@@ -193,11 +193,11 @@ def test_a_seeded_release_is_the_same_and_says_so():
     assert [m.clique for m in one.measurements] == [m.clique for m in two.measurements]
     assert all((a.values == b.values).all() for a, b in zip(one.measurements, two.measurements, strict=True))
     assert "seed" in one.not_private
-    assert one.options["tree_cells"] == 1e7
+    assert one.options["tree_bytes"] == 8e7
 
 
 def test_it_is_rehearsed_by_its_name():
-    found = plan("screen", DATA.domain, Budget(epsilon=1, delta=1e-9), n_estimate=2000)
+    found = plan("screen", DATA.domain, epsilon=1, delta=1e-9, n_records=2000)
     assert 0 < found.error < 1
 
 

@@ -302,7 +302,7 @@ def test_the_noise_of_a_screen_has_its_law():
 
 def test_a_screen_by_another_backend():
     pytest.importorskip("opendp")
-    shown = table(noise="opendp").l1_selector(CLIQUES, zero).screen(rho=10**6)
+    shown = table(backend="opendp").l1_selector(CLIQUES, zero).screen(rho=10**6)
     np.testing.assert_allclose(shown.scores, 40, atol=0.1)
 
 

@@ -143,7 +143,7 @@ def test_errors_under_evidence_are_of_probabilities():
 
 def test_many_cliques_share_one_bootstrap():
     model = pypgm.estimate(DOMAIN, measurements(spread=10.0))
-    together = model.standard_errors([("c", "b"), "a"], draws=5)
+    together = model.standard_error_many([("c", "b"), "a"], draws=5)
     np.testing.assert_array_equal(together[1].values, model.standard_error("a", draws=5).values)
     assert together[0].domain.attributes == ("c", "b")
 
@@ -324,7 +324,7 @@ def test_errors_are_those_of_a_simulation(stop, concentration, spread, noise):
         model = pypgm.estimate(domain, noisy(exact, spread, rng, noise), stop=stop)
         answers.append([f.datavector() for f in model.project_many(asked)])
         if run < 4:
-            errors.append([f.datavector() for f in model.standard_errors(asked, draws=30, rng=run)])
+            errors.append([f.datavector() for f in model.standard_error_many(asked, draws=30, rng=run)])
     for i in range(len(asked)):
         actual = np.std([a[i] for a in answers], axis=0, ddof=1)
         told = np.sqrt(np.mean([np.square(e[i]) for e in errors], axis=0))

@@ -216,7 +216,7 @@ def test_what_is_wrong_is_said_before_anything_is_read():
     refused("nothing else has it", table="t")
     refused("got an unexpected keyword argument 'time_limits'", TypeError, time_limits=3)
     refused("a workload needs a number K", workload="pairs")
-    refused("schema needs a Schema, a mapping or a path, got int", TypeError, schema=3)
+    refused("schema needs a Schema, a Domain, a mapping or a path, got int", TypeError, schema=3)
     refused("row 1 .* needs an integer from 0 to 1", source={"a": [0, 2]})
     opened = {"a": {"kind": "open", "share": 0.5}}
     refused("delta must be more than 0", schema=opened, delta=None)

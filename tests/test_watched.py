@@ -197,7 +197,7 @@ def test_a_time_limit_ends_a_bootstrap(capsys, monkeypatch):
     np.testing.assert_allclose(found.values, model.standard_error("a", draws=30, rng=1).values, rtol=0.7)
     assert "/1000000 estimates" in capsys.readouterr().err
     with pytest.raises(TimeoutError, match="two estimates of the bootstrap take longer than time_limit=1e-09"):
-        model.standard_errors(["a"], draws=5, time_limit=1e-9)
+        model.standard_error_many(["a"], draws=5, time_limit=1e-9)
 
 
 def test_a_time_limit_ends_made_up_tables(monkeypatch):

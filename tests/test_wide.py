@@ -134,7 +134,7 @@ def test_workloads():
     [
         ({"workload": workloads.all_k_way(pypgm.Domain({"x0": 2}), 1)}, "the workload is over"),
         ({"workload": workloads.prefixes(SMALL.domain, ["x2"], ["x2"])}, "cell by cell"),
-        ({"ordered": ["age"]}, "unknown attribute 'age'"),
+        ({"ordinal": ["age"]}, "unknown attribute 'age'"),
     ],
 )
 def test_what_is_wrong_is_refused_before_anything_is_spent(more, message):
@@ -150,12 +150,12 @@ def test_attributes_are_ordered_unless_they_have_labels_that_are_no_numbers():
     assert _ordered(domain, ["s"]) == {"s"}
 
 
-@pytest.mark.parametrize("ordered", [None, [], ["x1"]])
-def test_ordered_attributes_are_grouped_in_runs_of_codes(ordered):
-    release = wide(LARGE, budget=Budget(rho="1/2000"), ordered=ordered, iterations=20)
+@pytest.mark.parametrize("ordinal", [None, [], ["x1"]])
+def test_ordered_attributes_are_grouped_in_runs_of_codes(ordinal):
+    release = wide(LARGE, budget=Budget(rho="1/2000"), ordinal=ordinal, iterations=20)
     query = next(m.query for m in release.measurements if m.clique == ("x0", "x1"))
     runs = [bool((np.diff(groups) >= 0).all()) for groups in query.value_groups]
-    assert runs == [ordered is None, ordered != []]
+    assert runs == [ordinal is None, ordinal != []]
 
 
 def test_a_pair_too_large_for_all_its_cells_is_asked_in_groups(monkeypatch):

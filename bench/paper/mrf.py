@@ -93,7 +93,7 @@ def private_strengths(data, width, rho):
     """Return the strengths that both private ways learn, and their seconds."""
     budget = Budget(rho=rho)
     ways = {
-        "Frank-Wolfe": lambda: mrf.learn_ising(data, width, budget=budget),
+        "Frank-Wolfe": lambda: mrf.learn_ising(data, radius=width, budget=budget),
         "pairs": lambda: hdmm(data, budget=budget, strategy="contrasts"),
     }
     found = {}
@@ -148,7 +148,7 @@ def show_stability(runs):
         theory = mrf.structure_sample_size(p, width, WEIGHT, STABILITY)
         low, high = found.interval
         print(
-            f"diamond {p}: {found.records} x {found.n_blocks} = {found.total} (a block recovers in {found.successes} "
+            f"diamond {p}: {found.n_records} x {found.n_blocks} = {found.total} (a block recovers in {found.successes} "
             f"of {found.simulated}, 95 % interval {low:.3f} to {high:.3f}); closed form {theory.private:.0e}"
         )
         for n in (found.total, found.total // 8):
@@ -159,7 +159,7 @@ def show_stability(runs):
 
 def released(data, width, true):
     """Return what a stability release tells."""
-    found = mrf.learn_structure(data, width, WEIGHT, epsilon=1, delta=1e-6, method="stability")
+    found = mrf.learn_structure(data, radius=width, eta=WEIGHT, epsilon=1, delta=1e-6, method="stability")
     if found.edges is None:
         return "none"
     return "the graph" if frozenset(found.edges) == true else "another"

@@ -92,7 +92,7 @@ def case_of(name: str, choose: Choose, neighbours: int = 1) -> Case:
     relation = choose.one_of("neighbours", relations)
     privacy = Privacy(relation, choose.one_of("records_per_person", (1, 1, 3, 2)))
     setting = subject.make(choose, domain, privacy)
-    law = setting.options.get("noise_law")
+    law = setting.options.get("noise")
     budgets = _PURE * (subject.is_pure and law != "gaussian")
     budgets += (_AMPLE if is_rich else (*_GAUSSIAN, _RESERVED)) * (law != "laplace")
     budget = Budget(**choose.one_of("budget", budgets))

@@ -183,13 +183,13 @@ def _jam(choose: Choose, domain: Domain, _: Privacy) -> Setting:
 
 
 def _screen(choose: Choose, domain: Domain, _: Privacy) -> Setting:
-    own = {"tree_cells": choose.one_of("tree_cells", (1e7, 20.0))}
+    own = {"tree_bytes": choose.one_of("tree_bytes", (8e7, 160.0))}
     return Setting(mechanisms.screen, own | _workload(choose, domain) | _common(choose, domain))
 
 
 def _wide(choose: Choose, domain: Domain, _: Privacy) -> Setting:
-    ordered = choose.one_of("ordered", (None, 0, 2))
-    own = {"ordered": None if ordered is None else domain.attributes[:ordered]}
+    ordered = choose.one_of("ordinal", (None, 0, 2))
+    own = {"ordinal": None if ordered is None else domain.attributes[:ordered]}
     return Setting(mechanisms.wide, own | _workload(choose, domain) | _common(choose, domain))
 
 
@@ -254,7 +254,7 @@ def _learn_private(choose: Choose, domain: Domain, privacy: Privacy) -> Setting:
     own: dict[str, Any] = {
         "structure": _structure(choose, domain, privacy) if kind == "private" else arcs[kind],
         "allocation": choose.one_of("allocation", ("data-dependent", "uniform")),
-        "noise_law": choose.one_of("noise_law", ("laplace", "gaussian")),
+        "noise": choose.one_of("noise", ("laplace", "gaussian")),
         "estimator": choose.one_of("estimator", ("model", "tables")),
         "sensitivity": choose.one_of("sensitivity", (None, "covary", "paper")),
         "error_model": choose.one_of("error_model", ("delta", "paper")),

@@ -119,7 +119,7 @@ def _learned(data: Any, *arguments: Any, **more: Any) -> Any:
 
 def _learn(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     law: Literal["gaussian", "laplace"] = "gaussian" if budget.unit == "rho" else "laplace"
-    return _learned(data, budget=budget, privacy=privacy, noise_law=law, callback=_stop, **more)
+    return _learned(data, budget=budget, privacy=privacy, noise=law, callback=_stop, **more)
 
 
 _CHOSEN = PrivateStructure(usefulness="1/99", max_parents=2)
@@ -150,15 +150,17 @@ def _pairwise(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
 
 
 def _field(data: Any, *arguments: Any, **more: Any) -> Any:
-    return mrf.learn_pairwise(data, FIELD_RADIUS, *arguments, steps=2, **more)
+    return mrf.learn_pairwise(data, *arguments, radius=FIELD_RADIUS, steps=2, **more)
 
 
 def _ising(data: Any, budget: Budget, privacy: Privacy) -> Any:
-    return mrf.learn_ising(data, SPIN_RADIUS, budget=budget, privacy=privacy, steps=4)
+    return mrf.learn_ising(data, radius=SPIN_RADIUS, budget=budget, privacy=privacy, steps=4)
 
 
-def _t_wise(data: Any, budget: Budget, privacy: Privacy) -> Any:
-    return mrf.learn_t_wise(data, SPIN_RADIUS, 3, budget=budget, privacy=privacy)  # as many steps as its total asks for
+def _t_wise(data: Any, budget: Budget, privacy: Privacy) -> Any:  # as many steps as its total asks for
+    return mrf.learn_t_wise(
+        data, radius=SPIN_RADIUS, order=3, budget=budget, privacy=privacy
+    )  # as many steps as its total asks for
 
 
 _chosen = partial(mechanisms.privbayes, structure=_CHOSEN)
@@ -232,7 +234,7 @@ SPELLINGS: dict[str, Spelling] = {
     "epsilon=, delta=": lambda f, data, e, d, p: f(data, epsilon=str(e), delta=str(d), privacy=p),
     "budget=": lambda f, data, e, d, p: f(data, budget=Budget(epsilon=e, delta=d), privacy=p),
     "progress=": lambda f, data, e, d, p: f(data, e, d, privacy=p, progress=True),
-    "noise=": lambda f, data, e, d, p: f(data, e, d, privacy=p, noise="opendp"),
+    "backend=": lambda f, data, e, d, p: f(data, e, d, privacy=p, backend="opendp"),
     "reserved_delta=": lambda f, data, e, d, p: f(
         data, budget=Budget(epsilon=e, delta=d, reserved_delta=d * 9 / 10), privacy=p
     ),

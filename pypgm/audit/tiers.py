@@ -171,7 +171,7 @@ def _foundations() -> list[Check]:
     checks += [partial(check_batches, name, STEPS[name]) for name in _BATCHED]
     for name, pure in (("gaussian measurement", False), ("laplace measurement", True)):
         step = (PURE_STEPS if pure else STEPS)[name]
-        checks.append(partial(check_shapes, name, step, SHAPES[:2], pure=pure, noise="opendp"))
+        checks.append(partial(check_shapes, name, step, SHAPES[:2], pure=pure, backend="opendp"))
     return checks
 
 

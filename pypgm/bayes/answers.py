@@ -105,7 +105,7 @@ def compare_answers(
 def map_agreement(
     reference: BayesianNetwork,
     other: BayesianNetwork,
-    evidence: Iterable[Evidence | None] = (None,),
+    evidence_many: Iterable[Evidence | None] = (None,),
     targets: str | Iterable[str] | None = None,
     *,
     max_bytes: float | None = None,
@@ -116,7 +116,7 @@ def map_agreement(
     ----------
     reference, other : BayesianNetwork
         Over the same domain; their structures may differ.
-    evidence : sequence of mappings
+    evidence_many : sequence of mappings
         What is known, one mapping a question; one that is impossible in either network is left out.
     targets : str or sequence of str, optional
         All attributes by default, see `BayesianNetwork.map`.
@@ -147,7 +147,7 @@ def map_agreement(
     check_domains(reference, other)
     asked = None if targets is None else as_clique(targets)
     same = []
-    for known in evidence:
+    for known in evidence_many:
         try:
             one, two = (net.map(asked, known, max_bytes=max_bytes)[0] for net in (reference, other))
         except ImpossibleEvidenceError:

@@ -137,15 +137,15 @@ class ConditionalTables(Shown):
             for block in format_bif(self.name, labels, self.parents, values):
                 file.write(block)
 
-    def sample(self, n: int, rng: np.random.Generator | int | None = None) -> Dataset:
+    def sample(self, rows: int, rng: np.random.Generator | int | None = None) -> Dataset:
         """Draw independent records, each attribute given its parents.
 
         Rows that do not sum to 1 exactly are drawn from as if they did.
 
         Parameters
         ----------
-        n : int
-            Number of records, at least 0.
+        rows : int
+            How many records, at least 0.
         rng : Generator or int, optional
             The operating system's entropy by default.
 
@@ -156,11 +156,11 @@ class ConditionalTables(Shown):
         Raises
         ------
         ValueError
-            If `n` is negative.
+            If `rows` is negative.
         TypeError
-            If `n` is not an integer.
+            If `rows` is not an integer.
         """
-        return Dataset(draw_ancestral(self.tables, self._order, n, rng), self.domain)
+        return Dataset(draw_ancestral(self.tables, self._order, rows, rng), self.domain)
 
     def to_networkx(self) -> networkx.DiGraph[str]:
         """Return the directed graph: an arc runs from each parent to its child, a node has its ``size``."""

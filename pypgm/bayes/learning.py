@@ -140,7 +140,7 @@ def _domain_of(data: object, structure: Structure, domain: Domain | None) -> Dom
     if isinstance(structure, ConditionalTables):
         return structure.domain
     raise TypeError(
-        f"data needs a pypgm.Dataset, got {type(data).__name__}: pypgm.read_table(path, domain) reads one; a frame "
+        f"data needs a pypgm.Dataset, got {type(data).__name__}: pypgm.read_table(path, schema) reads one; a frame "
         "needs domain=, or a network as its structure"
     )
 

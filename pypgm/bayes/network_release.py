@@ -46,7 +46,7 @@ class NetworkRelease(Release[CountedNetwork]):
         lines = self.ledger.lines[-len(self.model.domain) :]
         return {a: line.cost for a, line in zip(self.model.domain, lines, strict=True)}
 
-    def standard_error(self, attribute: str) -> Factor:
+    def table_error(self, attribute: str) -> Factor:
         r"""Return the standard errors of a conditional table, of the noise on its own counts.
 
         That is :math:`\sigma \sqrt{(1 - \theta)^2 + (|X| - 1) \theta^2} / T_p`, at most 1, with the standard deviation
@@ -64,7 +64,7 @@ class NetworkRelease(Release[CountedNetwork]):
         >>> from pypgm import Dataset, Domain
         >>> from pypgm.bayes import learn_private
         >>> data = Dataset({"a": [0, 1] * 500}, Domain({"a": 2}))
-        >>> bool((learn_private(data, [], 1.0).standard_error("a").values < 0.02).all())
+        >>> bool((learn_private(data, [], 1.0).table_error("a").values < 0.02).all())
         True
         """
         self.model.domain.indices((attribute,))
@@ -112,7 +112,7 @@ class NetworkRelease(Release[CountedNetwork]):
         """
         from pypgm.bayes.pictures import draw_table
 
-        errors = self.standard_error(attribute)
+        errors = self.table_error(attribute)
         return draw_table(self.model.tables[attribute], errors, ax)
 
 

@@ -72,7 +72,7 @@ class _Scheme:
     error_model: ErrorModel
     sensitivity: Sensitivity | None
     estimator: Estimator
-    noise_law: Law
+    noise: Law
     paper: bool = False
 
     def __post_init__(self) -> None:
@@ -82,7 +82,7 @@ class _Scheme:
             ("error_model", get_args(ErrorModel)),
             ("sensitivity", (*get_args(Sensitivity), None)),
             ("estimator", get_args(Estimator)),
-            ("noise_law", get_args(Law)),
+            ("noise", get_args(Law)),
         ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
@@ -112,7 +112,7 @@ def learn_private(
     error_model: ErrorModel = _DEFAULT.error_model,
     sensitivity: Sensitivity | None = _DEFAULT.sensitivity,
     estimator: Estimator = _DEFAULT.estimator,
-    noise_law: Law = _DEFAULT.noise_law,
+    noise: Law = _DEFAULT.noise,
     paper: bool = False,
     neighbours: Neighbours | None = None,
     privacy: Privacy | None = None,
@@ -121,7 +121,7 @@ def learn_private(
     callback: Callable[[FitState], object] | None = None,
     progress: bool = False,
     n_threads: int = 0,
-    noise: NoiseBackend = "pypgm",
+    backend: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
 ) -> NetworkRelease:
     r"""Release the conditional tables of a structure, each with the part of the budget it deserves.
@@ -165,7 +165,7 @@ def learn_private(
         Whether conditional tables are read from one model estimated from all measurements, or each from its own counts:
         made consistent, negative ones set to 0, rows divided by their sums. Tables take the place of a model that does
         not fit the memory where the structure was chosen, and budget spent, before that was known.
-    noise_law : {"laplace", "gaussian"}
+    noise : {"laplace", "gaussian"}
         Exact discrete noise; "gaussian" needs a `delta`. A sampled first stage has Laplace noise in any case.
     paper : bool
         The algorithm as published, with the noise its guarantee needs: a first stage on a tenth of the records,
@@ -177,7 +177,7 @@ def learn_private(
         Instead of `neighbours`; also says how many records a person may have.
     time_limit, max_bytes, callback, progress, n_threads
         As in `pypgm.estimate`; those of the estimate alone, but for `max_bytes` and `n_threads`.
-    noise : {"pypgm", "opendp"}
+    backend : {"pypgm", "opendp"}
         Whose samplers draw the noise of the measurements; OpenDP's need the extra ``[opendp]``.
     unsafe_seed : int, optional
         For tests and demonstrations: draw all noise from this number. The release is then the same every time and
@@ -213,16 +213,16 @@ def learn_private(
     (('rain',), Fraction(9, 10))
     """
     numbers = as_fraction("stage_one", stage_one), as_fraction("sampling", sampling)
-    scheme = _Scheme(*numbers, allocation, consistency, error_model, sensitivity, estimator, noise_law)
+    scheme = _Scheme(*numbers, allocation, consistency, error_model, sensitivity, estimator, noise)
     if paper:
         if scheme != _DEFAULT:
             raise ValueError("paper=True sets the options of the scheme itself: leave them at their defaults")
         scheme = _PAPER
-    gaussian = scheme.noise_law == "gaussian"
+    gaussian = scheme.noise == "gaussian"
     limit = gaussian_budget(NAME, epsilon, delta, budget) if gaussian else as_budget(epsilon, delta, budget)
     bar = Bar(NAME, shares=True) if checked_flag("progress", progress) else None
     ledger, relation = shown_ledger(limit, bar), one_relation(neighbours, privacy)
-    table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+    table = PrivateTable(data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed)
     del data  # tracebacks from here on do not hold the records
     if scheme.sampling < 1 and scheme.allocation == "data-dependent" and table.privacy != Privacy():
         raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record a person")
@@ -279,7 +279,7 @@ class _Learner:
 
     def measure(self, table: PrivateTable) -> list[LinearMeasurement]:
         """Measure in one or two stages; return what was measured of all records."""
-        law = self._scheme.noise_law
+        law = self._scheme.noise
         n, unit, limit = len(self._families), table.ledger.budget.unit, table.ledger.remaining()
         if self._scheme.allocation == "uniform":
             return [measure_family(table, f, limit / n, law) for f in self._families]

@@ -94,7 +94,9 @@ def _plan(arguments: argparse.Namespace) -> None:
     work = None if arguments.workload is None else workload_named(domain, arguments.workload)
     privacy = relation_of(arguments.neighbours, schema)
     left = _left(declared, asked)
-    found = mechanisms.plan(arguments.mechanism, domain, left, work, arguments.records, privacy=privacy)
+    found = mechanisms.plan(
+        arguments.mechanism, domain, budget=left, workload=work, n_records=arguments.records, privacy=privacy
+    )
     width = terminal_width()
     rows = [
         ("guarantee", promise(LedgerReport(asked))),

@@ -101,7 +101,7 @@ def _query(arguments: argparse.Namespace) -> None:
     bases = [""] * len(cliques)
     if arguments.draws and isinstance(model, GraphicalModel | RegionGraphModel) and model.recipe is not None:
         talks = sys.stderr.isatty()
-        errors = [*model.expected_errors(cliques, evidence or None, draws=arguments.draws, progress=talks)]
+        errors = [*model.expected_error_many(cliques, evidence or None, draws=arguments.draws, progress=talks)]
         bases = [model.basis(tuple(dict.fromkeys([*clique, *evidence]))) for clique in cliques]
     file = io.StringIO()  # written whole or not at all
     is_file = arguments.out is not None

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.data import tabulate
 from pypgm.data.encoding import columns_of, encoded
 from pypgm.data.foreign import guarded
-from pypgm.data.frames import Frame, Library, as_frame
+from pypgm.data.frames import Frame, Library, to_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain, nearest
 from pypgm.factor import Factor
 from pypgm.html import Shown
@@ -90,16 +90,16 @@ class Dataset(Shown):
         self.weights = None if weights is None else _as_weights(weights, self._length(weights))
 
     @classmethod
-    def from_frame(cls, frame: Frame, domain: Domain, *, ignore_extra: bool = False) -> Dataset:
+    def from_frame(cls, frame: Frame, schema: Schema | Domain, *, ignore_extra: bool = False) -> Dataset:
         """Return the records of a data frame; columns are matched by name, and labels become codes.
 
         Parameters
         ----------
         frame : data frame, or mapping of str to sequence
             Of pandas, polars, pyarrow, or what else offers the Arrow C stream; needs the extra ``[frames]``.
-        domain : Domain
-            A column of the frame holds labels where its attribute has them, else codes. For other columns, such as
-            numbers to be put into bins, dates and nulls, see `pypgm.Schema.encode`.
+        schema : Schema or Domain
+            Of a schema the same as `Schema.encode`. Of a domain a column of the frame holds labels where its attribute
+            has them, else codes.
         ignore_extra : bool
             Leave out columns that the domain has not, instead of refusing them.
 
@@ -118,12 +118,16 @@ class Dataset(Shown):
         >>> Dataset.from_frame({"sex": ["M", "F"], "age": [31, 7]}, Domain({"age": 85, "sex": ["F", "M"]}))
         Dataset(2 records; age: 85, sex: 2)
         """
-        return cls(encoded(columns_of(domain), frame, ignore_extra=ignore_extra), domain)
+        if isinstance(schema, Domain):
+            return cls(encoded(columns_of(schema), frame, ignore_extra=ignore_extra), schema)
+        if not hasattr(schema, "encode"):
+            raise TypeError(f"schema needs a Schema or a Domain, got {type(schema).__name__}")
+        return schema.encode(frame, ignore_extra=ignore_extra)
 
     def to_frame(self, library: Library = "pandas", *, value: str = "weight") -> Frame:
         """Return the records as a data frame of labels, or of codes where an attribute has no labels.
 
-        With a schema ``schema.decode(data)`` gives the values that its tables have, `pypgm.data.as_frame` a frame of
+        With a schema ``schema.decode(data)`` gives the values that its tables have, `pypgm.data.to_frame` a frame of
         them.
 
         Parameters
@@ -152,9 +156,9 @@ class Dataset(Shown):
             if value in columns:
                 raise ValueError(f"the table has an attribute {value!r}; name the column of weights otherwise")
             columns[value] = self.weights
-        return as_frame(columns, library)
+        return to_frame(columns, library)
 
-    def head(self, n: int = 5, library: Library = "pandas") -> Frame:
+    def head(self, rows: int = 5, library: Library = "pandas") -> Frame:
         """Return the first records as a data frame, see `to_frame`.
 
         Examples
@@ -163,8 +167,8 @@ class Dataset(Shown):
           sex
         0   M
         """
-        columns = {name: codes[:n] for name, codes in self.columns.items()}
-        return Dataset(columns, self.domain, None if self.weights is None else self.weights[:n]).to_frame(library)
+        columns = {name: codes[:rows] for name, codes in self.columns.items()}
+        return Dataset(columns, self.domain, None if self.weights is None else self.weights[:rows]).to_frame(library)
 
     def __getitem__(self, name: str) -> NDArray[Any]:
         """Return the codes of an attribute; ``KeyError`` if there is none of that name.

@@ -16,7 +16,7 @@ from pypgm.data.engine_differences import difference_of
 from pypgm.data.engine_numbers import Expression
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
-from pypgm.data.schema import Schema, as_schema
+from pypgm.data.schema import SchemaLike, as_schema
 from pypgm.data.source import Source
 from pypgm.domain import Clique, Domain
 
@@ -39,7 +39,7 @@ class EngineTable(Source):
     ----------
     table : ibis.Table
         A table or a query of an open connection.
-    schema : Schema or Domain
+    schema : Schema, Domain, mapping or path
         What its columns hold.
     ignore_extra : bool
         Leave out columns that the schema has not, instead of refusing them.
@@ -66,7 +66,7 @@ class EngineTable(Source):
     >>> release = pypgm.mechanisms.wide(table, epsilon=1, delta=1e-9)  # doctest: +SKIP
     """
 
-    def __init__(self, table: Expression, schema: Schema | Domain, *, ignore_extra: bool = False) -> None:
+    def __init__(self, table: Expression, schema: SchemaLike, *, ignore_extra: bool = False) -> None:
         ibis = imported("ibis", "a table of an engine", "ibis")
         if not isinstance(table, ibis.Table):
             raise TypeError(f"an engine's table needs an ibis.Table, got {type(table).__name__}")

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pypgm.data.foreign import guarded
 from pypgm.data.values import EXACT, Values
 
-__all__ = ["Library", "as_columns", "as_frame", "as_values", "check_library", "collected", "imported"]
+__all__ = ["Library", "as_columns", "as_values", "check_library", "collected", "imported", "to_frame"]
 
 Library = Literal["pandas", "polars", "pyarrow"]
 Frame: TypeAlias = Any
@@ -89,7 +89,7 @@ def _check_names(names: Iterable[object]) -> None:
         seen.add(name)
 
 
-def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -> Frame:
+def to_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -> Frame:
     """Return columns as a data frame; one of texts and other values, such as "other" and numbers, has texts alone.
 
     Parameters
@@ -112,10 +112,10 @@ def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -
     return make({n: _of_objects(module, c) if c.dtype == object else c for n, c in columns.items()})
 
 
-def check_library(library: object, name: str = "library must be") -> None:
+def check_library(library: object) -> None:
     """Raise ``ValueError`` unless it is one of those whose frames are made."""
     if library not in get_args(Library):
-        raise ValueError(f"{name} 'pandas', 'polars' or 'pyarrow', got {library!r}")
+        raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {library!r}")
 
 
 def _of_objects(module: Any, column: NDArray[Any]) -> Any:  # noqa: ANN401 - of a package that may be missing

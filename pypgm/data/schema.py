@@ -7,7 +7,7 @@ import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,7 +33,10 @@ from pypgm.html import Shown
 from pypgm.numeric import as_generator, fraction_of
 from pypgm.terminal import escaped
 
-__all__ = ["Schema", "as_schema", "read_schema"]
+__all__ = ["Schema", "SchemaLike", "as_schema", "read_schema"]
+
+SchemaLike: TypeAlias = "Schema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
+"""What `as_schema` takes for a schema, and everything that has the argument `schema`."""
 
 _MOST_MADE = 10_000  # labels of a column that are made at once
 _BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
@@ -238,12 +241,12 @@ class Schema(Shown):
         """Columns whose values are in an order that means something."""
         return tuple(name for name, column in self.columns.items() if column.is_ordinal)
 
-    def encode(self, table: Frame, *, ignore_extra: bool = False) -> Dataset:
+    def encode(self, frame: Frame, *, ignore_extra: bool = False) -> Dataset:
         """Return the records of raw columns as codes.
 
         Parameters
         ----------
-        table : mapping of str to sequence or ndarray of shape (n_records,), or data frame
+        frame : data frame, or mapping of str to sequence or ndarray of shape (n_records,)
             Texts, numbers, dates; a column for each of the schema. A frame is one of pandas, polars, pyarrow, or what
             else offers the Arrow C stream, and needs the extra ``[frames]``.
         ignore_extra : bool
@@ -264,7 +267,7 @@ class Schema(Shown):
           column 'a', row 1 (the first is 0): needs one of '1', and has another value ("null": "" allows empty ones);
           column 'b', row 1 (the first is 0): needs an integer from 0 to 84, and has another value
         """
-        data = self.records(self.combined(encoded(self.reading, table, drop=self.unread, ignore_extra=ignore_extra)))
+        data = self.records(self.combined(encoded(self.reading, frame, drop=self.unread, ignore_extra=ignore_extra)))
         self.check_rules(data)
         return data
 
@@ -343,12 +346,14 @@ class Schema(Shown):
         return told | ({} if k is None else {"records_per_person": k})
 
     @classmethod
-    def from_dict(cls, told: object, name: str = "the schema", folder: str | os.PathLike[str] | None = None) -> Schema:
+    def from_dict(
+        cls, fields: object, name: str = "the schema", folder: str | os.PathLike[str] | None = None
+    ) -> Schema:
         """Return the schema of a parsed file.
 
         Parameters
         ----------
-        told : mapping
+        fields : mapping
             ``{"columns": {…}, "drop": […], "records_per_person": 1}``, or the columns alone.
         name : str
             What errors call it.
@@ -365,7 +370,7 @@ class Schema(Shown):
         >>> Schema.from_dict({"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]})
         Schema(age: integer 10, sex: categorical 2)
         """
-        columns, rest, problems = declarations(told if folder is None else with_mappings(told, folder))
+        columns, rest, problems = declarations(fields if folder is None else with_mappings(fields, folder))
         if problems:
             raise problems_error(name, problems)
         try:
@@ -528,12 +533,25 @@ def _labels_of(column: Column) -> tuple[Label, ...] | LaterLabels | None:
     return column.labels
 
 
-def as_schema(given: Schema | Domain) -> Schema:
-    """Return a schema, of a domain that of its labels and sizes.
+def as_schema(schema: SchemaLike) -> Schema:
+    """Return a schema: as it is, of a file, of what a file holds, or of the labels and sizes of a domain.
 
     Raises
     ------
     TypeError
-        If it is neither.
+        If it is none of them.
+
+    Examples
+    --------
+    >>> as_schema({"age": 85, "sex": ["F", "M"]})
+    Schema(age: codes 85, sex: categorical 2)
     """
-    return given if isinstance(given, Schema) else Schema.of(given)
+    if isinstance(schema, Schema):
+        return schema
+    if isinstance(schema, Domain):
+        return Schema.of(schema)
+    if isinstance(schema, str | os.PathLike):
+        return read_schema(schema)
+    if isinstance(schema, Mapping):
+        return Schema.from_dict(schema, folder=".")
+    raise TypeError(f"schema needs a Schema, a Domain, a mapping or a path, got {type(schema).__name__}")

@@ -17,10 +17,10 @@ from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, imported
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import batches, check_names, is_parquet
-from pypgm.data.schema import Schema, as_schema
+from pypgm.data.schema import Schema, SchemaLike, as_schema
 from pypgm.data.source import Source
 from pypgm.data.table import csv_names, csv_pieces
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Clique
 
 __all__ = ["StreamedTable", "scan"]
 
@@ -44,7 +44,7 @@ class StreamedTable(Source):
         or a data frame; the same at every call.
     names : sequence of str
         The columns there are.
-    schema : Schema or Domain
+    schema : Schema, Domain, mapping or path
         What they hold.
     ignore_extra : bool
         Leave out columns that the schema has not, instead of refusing them.
@@ -56,6 +56,7 @@ class StreamedTable(Source):
 
     Examples
     --------
+    >>> from pypgm import Domain
     >>> def pieces(names, rows):
     ...     yield {"sex": ["F", "M"], "age": [3, 4]}
     ...     yield {"sex": ["F"], "age": [4]}
@@ -66,9 +67,7 @@ class StreamedTable(Source):
     [array([2, 1]), array([0, 0, 0, 1, 1, 0, 0, 0, 0, 1])]
     """
 
-    def __init__(
-        self, pieces: Pieces, names: Sequence[str], schema: Schema | Domain, *, ignore_extra: bool = False
-    ) -> None:
+    def __init__(self, pieces: Pieces, names: Sequence[str], schema: SchemaLike, *, ignore_extra: bool = False) -> None:
         super().__init__(as_schema(schema))
         self._pieces = pieces
         problems = name_problems(self.schema.columns, names, drop=self.schema.unread, ignore_extra=ignore_extra)
@@ -122,7 +121,7 @@ def _joined(pieces: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]
 
 def scan(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | object,
-    schema: Schema | Domain,
+    schema: SchemaLike,
     *,
     ignore_extra: bool = False,
     delimiter: str = ",",
@@ -139,7 +138,7 @@ def scan(
         `read_table` does; a ``*`` in a path stands for all that fit. Or any relation of an open connection:
         ``connection.sql("select … from …")``, whose types are declared: of files that DuckDB reads it guesses them
         from the records, unless `all_varchar` or `types` says otherwise.
-    schema : Schema or Domain
+    schema : Schema, Domain, mapping or path
         What its columns hold.
     ignore_extra, delimiter, encoding, decimal, thousands
         As for `read_table`; the last four of CSV files alone.

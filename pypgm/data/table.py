@@ -35,7 +35,7 @@ from pypgm.data.layout import Layout
 from pypgm.data.marks import marked, respelling
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
-from pypgm.data.schema import Schema, as_schema
+from pypgm.data.schema import Schema, SchemaLike, as_schema
 from pypgm.domain import Domain, listed
 from pypgm.numeric import as_generator
 
@@ -58,7 +58,7 @@ _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 
 def read_table(
     path: str | os.PathLike[str],
-    domain: Schema | Domain,
+    schema: SchemaLike,
     *,
     ignore_extra: bool = False,
     delimiter: str = ",",
@@ -76,7 +76,7 @@ def read_table(
     path : str or path-like
         The file; Parquet where its name ends in ``.parquet`` or ``.pq``, which needs the extra ``[parquet]``. Blank
         lines are skipped.
-    domain : Schema or Domain
+    schema : Schema, Domain, mapping or path
         The attributes to read, known before the file is (see `read_schema`).
     ignore_extra : bool, default False
         Leave out columns that are not declared, instead of refusing the file. Those that the schema drops are left out
@@ -112,8 +112,9 @@ def read_table(
     >>> read_table("adult.csv.gz", read_schema("schema.json"))  # doctest: +SKIP
     Dataset(48842 records; age: 85, workclass: 9, …)
     """
-    schema = as_schema(domain)
-    over = schema.domain if isinstance(domain, Schema) else domain
+    over = schema if isinstance(schema, Domain) else None
+    schema = as_schema(schema)
+    own, over = (schema, schema.domain) if over is None else (None, over)
     dialect = _Dialect(delimiter, encoding, decimal, thousands, ignore_extra)
     if is_parquet(path):
         if dialect != _Dialect(ignore_extra=ignore_extra):
@@ -121,7 +122,7 @@ def read_table(
         data, first_row = read_parquet(path, over, schema, ignore_extra=ignore_extra), 0
     else:
         data, first_row = Dataset(_read(path, schema, dialect, {}), over), 1
-    data.schema = domain if isinstance(domain, Schema) else None
+    data.schema = own
     schema.check_rules(data, os.fspath(path), first_row)
     return data
 

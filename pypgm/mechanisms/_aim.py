@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.estimation import LinearMeasurement
     from pypgm.models import GraphicalModel, RegionGraphModel
-    from pypgm.workloads import Workload
+    from pypgm.workloads import Workload, WorkloadLike
 
 __all__ = ["Score", "aim"]
 
@@ -46,7 +46,7 @@ def aim(
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     rounds: int | None = None,
     score: Score = "noise",
     tree_bytes: float = TREE_BYTES,
@@ -65,7 +65,7 @@ def aim(
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
-    workload : Workload, optional
+    workload : Workload, int, str or list of clique, optional
         Marginals to be answered well, all pairs of attributes by default. What is measured are they and all smaller
         ones they hold; queries on them are left aside.
     rounds : int, optional

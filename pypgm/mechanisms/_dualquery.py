@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
     from pypgm.privacy.cell_selector import Drawn
-    from pypgm.workloads import Workload
+    from pypgm.workloads import WorkloadLike
 
 __all__ = ["dualquery"]
 
@@ -37,7 +37,7 @@ def dualquery(
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     rounds: int | None = None,
     samples: int = 50,
     rate: Number = 2,
@@ -58,7 +58,7 @@ def dualquery(
         Unweighted records, possibly none; of an open table all that its ledger has left may be spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
-    workload : Workload, optional
+    workload : Workload, int, str or list of clique, optional
         Of whole marginals; all pairs of attributes by default. Weights are left aside.
     rounds : int, optional
         At most; by default as many as the budget pays for, and no more than 1,000. The first is free, each later one

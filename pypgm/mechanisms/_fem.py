@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from pypgm.domain import Clique
-    from pypgm.workloads import Workload
+    from pypgm.workloads import WorkloadLike
 
 __all__ = ["fem"]
 
@@ -34,7 +34,7 @@ def fem(
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     rounds: int | None = None,
     samples: int = 50,
     perturbation: float = 0.16,
@@ -56,7 +56,7 @@ def fem(
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
-    workload : Workload, optional
+    workload : Workload, int, str or list of clique, optional
         Of whole marginals; all pairs of attributes by default. Weights are left aside.
     rounds : int, optional
         At least 1. By default as many as still tell a share of all records from none by a factor of exp(200), from 50

@@ -13,7 +13,7 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Contrasts, LinearQuery
 from pypgm.release import ModelRelease
-from pypgm.workloads import Workload
+from pypgm.workloads import Workload, WorkloadLike
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -31,7 +31,7 @@ def hdmm(
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     strategy: Kind = "marginals",
     **options: Unpack[Options],
 ) -> ModelRelease:
@@ -46,7 +46,7 @@ def hdmm(
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
-    workload : Workload, optional
+    workload : Workload, int, str or list of clique, optional
         Of marginals, all pairs of attributes by default; of a query on several attributes a product of queries, one
         an attribute. Prefixes and ranges (`pypgm.workloads.prefixes`, `ranges`) are answered by runs of codes, 1, 2,
         4 and so on of each ordered attribute, beside single ones.

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
     from pypgm.models import GraphicalModel, RegionGraphModel
-    from pypgm.workloads import Workload
+    from pypgm.workloads import WorkloadLike
 
 __all__ = ["jam"]
 
@@ -46,7 +46,7 @@ def jam(
     delta: Number | None = None,
     *,
     public: Dataset,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     rounds: int = 30,
     tree_bytes: float = TREE_BYTES,
     **options: Unpack[Options],
@@ -66,7 +66,7 @@ def jam(
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     public : Dataset
         Records that nobody's privacy asks to protect, over the same domain, at least one.
-    workload : Workload, optional
+    workload : Workload, int, str or list of clique, optional
         Marginals to be answered well, all pairs of attributes by default. What is selected are they and all smaller
         ones they hold; queries and weights are left aside.
     rounds : int

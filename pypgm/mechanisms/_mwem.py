@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.privacy.l1_selector import L1Selector
     from pypgm.privacy.selector import StatedSelector
-    from pypgm.workloads import Workload
+    from pypgm.workloads import Workload, WorkloadLike
 
 __all__ = ["Asks", "Estimator", "mwem"]
 
@@ -50,7 +50,7 @@ def mwem(
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    workload: Workload | None = None,
+    workload: WorkloadLike | None = None,
     asks: Asks = "marginals",
     rounds: int | None = None,
     estimator: Estimator = "model",
@@ -70,7 +70,7 @@ def mwem(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure and the noise exact discrete
         Laplace, else exact discrete Gaussian.
-    workload : Workload, optional
+    workload : Workload, int, str or list of clique, optional
         Marginals, or sums over groups of their cells, to be answered well; all pairs of attributes by default. Weights
         multiply distances. What is public, such as the sum of all cells under "replace", is not asked.
     asks : {"marginals", "cells"}

@@ -25,7 +25,7 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.score_weights import SCREEN_BITS
 from pypgm.release import ModelRelease
-from pypgm.workloads import Workload
+from pypgm.workloads import WorkloadLike
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -47,8 +47,8 @@ def screen(
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    workload: Workload | None = None,
-    tree_cells: float = 1e7,
+    workload: WorkloadLike | None = None,
+    tree_bytes: float = 8e7,
     **options: Unpack[Options],
 ) -> ModelRelease:
     r"""Release a model of the records from those pairs that repay their cost, on one junction tree, in three steps.
@@ -65,12 +65,12 @@ def screen(
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
-    workload : Workload, optional
+    workload : Workload, int, str or list of clique, optional
         Of whole marginals; all pairs by default. Of larger marginals the pairs they hold are asked. Single attributes
         are measured in any case.
-    tree_cells : float
-        Most cells of the tables of the junction tree; 10 million by default, a quarter of a gigabyte. Larger pairs are
-        not asked. A region graph holds all pairs that repay their cost, however many they are.
+    tree_bytes : float
+        Most memory that the tables of the junction tree take, 8 bytes a cell; the estimate takes three times as much.
+        Larger pairs are not asked. A region graph holds all pairs that repay their cost, however many they are.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here.
@@ -85,7 +85,7 @@ def screen(
     ------
     ValueError
         If the budget is pure or out of range, the records are weighted, the domain has no attributes, the workload is
-        over another domain or asks other queries than every cell, or `tree_cells` is not above 0.
+        over another domain or asks other queries than every cell, or `tree_bytes` is not above 0.
     ModelTooLargeError
         If the estimate from single attributes, of a region graph that from all pairs, does not fit; then nothing was
         spent.
@@ -114,7 +114,7 @@ def screen(
     array([[  0.,   0., 500.],
            [500.,   0.,   0.]])
     """
-    tree_cells = checked_real("tree_cells", tree_cells, infinite=True)
+    tree_cells = checked_real("tree_bytes", tree_bytes, infinite=True) / 8
     if options.get("oracle", "auto") == "auto":
         options["oracle"] = "exact"
     run = Run("screen", data, epsilon, delta, **options)
@@ -142,7 +142,7 @@ def screen(
         measured += found
     run.close()
     model = run.estimate(measured, start.model(run.domain))
-    return run.release(model, measured, log, workload=workload, tree_cells=tree_cells)
+    return run.release(model, measured, log, workload=workload, tree_bytes=tree_bytes)
 
 
 def _check_screen(run: Run, pairs: int) -> None:

@@ -23,7 +23,7 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Contrasts, Identity, LinearQuery
 from pypgm.release import ModelRelease
-from pypgm.workloads import Workload
+from pypgm.workloads import WorkloadLike
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -50,8 +50,8 @@ def wide(
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    workload: Workload | None = None,
-    ordered: Collection[str] | None = None,
+    workload: WorkloadLike | None = None,
+    ordinal: Collection[str] | None = None,
     **options: Unpack[Options],
 ) -> ModelRelease:
     """Release a model of the records from all pairs of attributes, each measured as finely as it is worth.
@@ -71,10 +71,10 @@ def wide(
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
-    workload : Workload, optional
+    workload : Workload, int, str or list of clique, optional
         Of whole marginals; all pairs by default. Of larger marginals all pairs are measured, which leave less error
         than the marginals themselves would. Single attributes are measured in any case.
-    ordered : collection of str, optional
+    ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
         default the ordinal columns of the schema of the records; without one, attributes without labels and those
         whose labels are all numbers.
@@ -122,8 +122,8 @@ def wide(
     del data  # tracebacks from here on do not hold the records
     if len(run.domain) == 0:
         raise ValueError("wide needs at least one attribute")
-    ordered = run.ordinal if ordered is None else run.mapped.names(ordered)
-    runs = _ordered(run.domain, ordered)
+    ordinal = run.ordinal if ordinal is None else run.mapped.names(ordinal)
+    runs = _ordered(run.domain, ordinal)
     weights = asked_pairs(run, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])
     measured, pairs_tell = _measure_singles(run, weights)
@@ -134,7 +134,7 @@ def wide(
         measured += of_pairs or measure_singles(run, run.table.ledger.remaining())
     run.close()
     model = last or estimate_from_better_start(run, measured, start.model(run.domain))
-    return run.release(model, measured, workload=workload, ordered=ordered)
+    return run.release(model, measured, workload=workload, ordinal=ordinal)
 
 
 def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:

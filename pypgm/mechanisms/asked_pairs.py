@@ -11,12 +11,12 @@ from pypgm.workloads import check_listable
 if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.mechanisms.run import Run
-    from pypgm.workloads import Workload
+    from pypgm.workloads import WorkloadLike
 
 __all__ = ["asked_pairs"]
 
 
-def asked_pairs(run: Run, workload: Workload | None) -> dict[Clique, float]:
+def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
     """Return the pairs of attributes that a workload's marginals hold, with how much each counts.
 
     Pairs with an attribute of one value are left out: single attributes say all of them. Without a workload all pairs
@@ -35,10 +35,10 @@ def asked_pairs(run: Run, workload: Workload | None) -> dict[Clique, float]:
     if workload is None:
         check_listable(domain, min(2, len(domain)))
         weighted: list[tuple[Clique, float]] = [(domain.attributes, 1.0)]
-    elif not all(map(is_every_cell, run.asked(workload).queries)):
+    elif not all(map(is_every_cell, (asked := run.asked(workload)).queries)):
         raise ValueError(f"{run.name} answers marginals cell by cell; the workload asks other queries")
     else:
-        weighted = [(domain.canonical(c), float(w)) for c, w in zip(workload, workload.weights, strict=True)]
+        weighted = [(domain.canonical(c), float(w)) for c, w in zip(asked, asked.weights, strict=True)]
     pairs: dict[Clique, float] = {}
     for clique, weight in weighted:
         for pair in itertools.combinations(clique, 2):

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.privacy.cell_selector import Drawn
-    from pypgm.workloads import Workload
+    from pypgm.workloads import WorkloadLike
 
 __all__ = ["DrawnQueries", "Estimator", "check_options", "release_of"]
 
@@ -168,7 +168,7 @@ def check_options(estimator: Estimator, optimiser: Optimiser, samples: int, opti
 
 def release_of(
     run: Run,
-    workload: Workload | None,
+    workload: WorkloadLike | None,
     learn: Learn,
     estimator: Estimator,
     *,
@@ -183,7 +183,7 @@ def release_of(
     Parameters
     ----------
     run : Run
-    workload : Workload or None
+    workload : Workload, int, str, list of clique or None
         Of whole marginals; ``ValueError`` where it asks other queries.
     learn : callable
         Draws queries, which it adds with its records, given the number of records.

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import warnings
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
@@ -34,12 +33,13 @@ from pypgm.privacy.shown_charges import shown_ledger
 from pypgm.progress import Bar
 from pypgm.queries import Identity, Neighbours
 from pypgm.release import Release
-from pypgm.workloads import Workload, all_k_way
+from pypgm.workloads import Workload, WorkloadLike, all_k_way, as_workload
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from pypgm.data import Schema
+    from pypgm.data.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import FitState, LinearMeasurement
     from pypgm.models import GraphicalModel, RegionGraphModel
@@ -79,7 +79,7 @@ class Options(_How, total=False):
         person may have is what the schema of the records says, else 1.
     privacy : Privacy, optional
         Instead of `neighbours`; also says how many records a person may have, and may not contradict the schema.
-    schema : Schema, mapping or path, optional
+    schema : Schema, Domain, mapping or path, optional
         Of a table that is not encoded: `data` may then be whatever `pypgm.synthesize` takes, a frame, the path of a CSV
         or Parquet file, a DuckDB relation or an Ibis table. What the schema leaves open is found first.
     measurements : sequence of LinearMeasurement, optional
@@ -98,7 +98,7 @@ class Options(_How, total=False):
     time_limit : float, optional
         Seconds for the whole run, after which its estimate ends with the best so far. What comes before it, choosing
         what to measure and measuring it, takes the time it takes, and so does the start of an estimate.
-    noise : {"pypgm", "opendp"}
+    backend : {"pypgm", "opendp"}
         Whose samplers draw the noise of the measurements; OpenDP's need the extra ``[opendp]``.
     unsafe_seed : int, optional
         For tests and demonstrations: draw all noise from this number. The release is then the same every time and
@@ -108,24 +108,24 @@ class Options(_How, total=False):
     budget: Budget | None
     neighbours: Neighbours | None
     privacy: Privacy | None
-    schema: Schema | Mapping[str, Any] | str | os.PathLike[str] | None
+    schema: SchemaLike | None
     measurements: Sequence[LinearMeasurement]
     constraints: Sequence[Constraint] | None
     oracle: Oracle
     time_limit: float | None
     n_threads: int
-    noise: NoiseBackend
+    backend: NoiseBackend
     unsafe_seed: int | None
 
 
 DEFAULTS: Mapping[str, object] = {"measurements": (), "oracle": "auto", "progress": False} | {
     "n_threads": 0,
-    "noise": "pypgm",
+    "backend": "pypgm",
 }
 """Of `Options`, where it is not None."""
 
 # What a user may mean by a name that is none of the options.
-_MEANT = {"seed": "unsafe_seed", "rng": "unsafe_seed", "random_state": "unsafe_seed"} | {
+_MEANT = {"seed": "unsafe_seed", "rng": "unsafe_seed", "random_state": "unsafe_seed", "noise": "backend"} | {
     "n_iters": "iterations",
     "n_iter": "iterations",
     "max_iter": "iterations",
@@ -237,7 +237,7 @@ class Run:
         measurements: Sequence[LinearMeasurement] = (),
         constraints: Sequence[Constraint] | None = None,
         oracle: Oracle = "auto",
-        noise: NoiseBackend = "pypgm",
+        backend: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
         time_limit: float | None = None,
         n_threads: int = 0,
@@ -256,14 +256,16 @@ class Run:
         checked = as_budget if pure else partial(gaussian_budget, name)
         if isinstance(data, PrivateTable):
             asked = (epsilon, delta, budget, neighbours, privacy, unsafe_seed)
-            if any(a is not None for a in asked) or not (isinstance(noise, str) and noise == "pypgm"):
-                raise TypeError("an open table has its budget, relation, noise and seed already")
+            if any(a is not None for a in asked) or not (isinstance(backend, str) and backend == "pypgm"):
+                raise TypeError("an open table has its budget, relation, backend and seed already")
             checked(None, None, data.ledger.budget)
             self.table = data
         else:
             ledger = shown_ledger(checked(epsilon, delta, budget), self._bar)
             relation = one_relation(neighbours, privacy)
-            self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+            self.table = PrivateTable(
+                data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed
+            )
         self.rho: Fraction = self.table.ledger.remaining()
         if not self._is_own:
             _check_left(self.table.ledger)
@@ -275,7 +277,7 @@ class Run:
         self._whole, self.table = self.table, self.mapped.table(self.table)
         self._check_possible()
         self.given = tuple(m.checked(self.domain) for m in self.mapped.measurements(taken))
-        common = {"oracle": oracle, "noise": noise, "time_limit": self.clock.time_limit, **self._how}
+        common = {"oracle": oracle, "backend": backend, "time_limit": self.clock.time_limit, **self._how}
         self._options_kept: dict[str, object] = {
             n: _kept(v) for n, v in common.items() if n not in {"callback", "progress"} and v is not None
         }
@@ -301,12 +303,11 @@ class Run:
             of_rules = self.table.schema is not None and self.table.schema.rules
             raise ValueError(f"{why}: pass no constraints{', and records of a schema without rules' * bool(of_rules)}")
 
-    def asked(self, workload: Workload | None) -> Workload:
+    def asked(self, workload: WorkloadLike | None) -> Workload:
         """Return a workload, checked; all pairs of attributes where there is none."""
-        asked = all_k_way(self.domain, min(2, len(self.domain))) if workload is None else workload
-        if not isinstance(asked, Workload):
-            raise TypeError(f"workload needs a Workload, as those of pypgm.workloads, got {asked!r}")
-        found = self.mapped.workload(asked)
+        if workload is None:
+            return all_k_way(self.domain, min(2, len(self.domain)))
+        found = self.mapped.workload(as_workload(self._whole.domain, workload))
         if found.domain != self.domain:
             raise ValueError(f"the workload is over {found.domain!r}, the records are over {self.domain!r}")
         return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from fractions import Fraction
@@ -12,10 +11,10 @@ from typing import Any, TypeVar, cast
 from pypgm.data.dataset import Dataset
 from pypgm.data.frames import Frame
 from pypgm.data.opened import opened
-from pypgm.data.schema import Schema, read_schema
+from pypgm.data.schema import Schema, SchemaLike, as_schema
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.data.unsettled import OpenSet
-from pypgm.domain import listed
+from pypgm.domain import Domain, listed
 from pypgm.mechanisms.dry_run import check_call
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
 from pypgm.mechanisms.run import DEFAULTS, Options
@@ -61,13 +60,15 @@ def of_tables(mechanism: M) -> M:
         epsilon: Number | None = None,
         delta: Number | None = None,
         *,
-        schema: object = None,
+        schema: SchemaLike | None = None,
         **options: Any,  # noqa: ANN401 - those of the mechanism
     ) -> Release:
         held = [data]  # until a mechanism has it: a traceback shows no records
         del data
         if schema is None or isinstance(held[0], PrivateTable):
-            return mechanism(held.pop(), epsilon, delta, **options, **({} if schema is None else {"schema": schema}))
+            domain = getattr(held[0], "domain", None)  # what has none is refused by the mechanism
+            own = options if domain is None else _options(mechanism.__name__, domain, options)
+            return mechanism(held.pop(), epsilon, delta, **own, **({} if schema is None else {"schema": schema}))
         relation = one_relation(options.pop("neighbours", None), options.pop("privacy", None))
         name, budget = mechanism.__name__, options.pop("budget", None)
         asked: dict[str, Any] = {"mechanism": name, "budget": budget, "neighbours": relation}
@@ -78,7 +79,7 @@ def of_tables(mechanism: M) -> M:
 
 def prepared(
     source: Frame,
-    schema: object,
+    schema: SchemaLike | None,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -92,13 +93,13 @@ def prepared(
     declared = _declared(source, schema, reading)
     declared.check_there()
     run, asked = mechanism_named(mechanism), budget_for(declared, epsilon, delta, budget)
-    own = _options(mechanism, declared.provisional, options)
+    own = _options(mechanism, declared.provisional.domain, options)
     if declared.open:  # what is open is paid for before the mechanism is called
         check_call(run, declared, neighbours, asked, own)
     held = opened(source, declared, **reading)
 
     def closed() -> Release[Any]:
-        own = _options(mechanism, declared, options)
+        own = _options(mechanism, declared.domain, options)
         relation = {"privacy" if isinstance(neighbours, Privacy) else "neighbours": neighbours}
         release = run(held.records(declared), budget=asked, **relation, **own)
         return replace(release, layout=held.layout)
@@ -107,7 +108,7 @@ def prepared(
         ledger = Ledger(asked)
         found = settle(declared, held.values, neighbours, ledger)
         with PrivateTable(held.records(found), neighbours, ledger) as table:
-            release = run(table, **_options(mechanism, found, options))
+            release = run(table, **_options(mechanism, found.domain, options))
         return replace(release, layout=held.layout)
 
     def read_to_the_end() -> Release[Any]:
@@ -119,14 +120,8 @@ def prepared(
     return read_to_the_end
 
 
-def _declared(source: Frame, schema: object, reading: Mapping[str, Any]) -> Schema:
+def _declared(source: Frame, schema: SchemaLike | None, reading: Mapping[str, Any]) -> Schema:
     """Return a schema of what was given for one."""
-    if isinstance(schema, Schema):
-        return schema
-    if isinstance(schema, str | os.PathLike):
-        return read_schema(schema)
-    if isinstance(schema, Mapping):
-        return Schema.from_dict(schema, folder=".")
     if schema is None and isinstance(source, Dataset):
         return source.schema or Schema.of(source.domain)
     if schema is None:
@@ -135,7 +130,7 @@ def _declared(source: Frame, schema: object, reading: Mapping[str, Any]) -> Sche
         told = "a schema is needed, what is publicly known of each column; a draft of its names and types"
         ways = f"{_COMPLETED.format(', '.join(missing))}\n" if missing else ""
         raise TypeError(f"{told}:\n{draft_text(draft)}{ways}{_WAYS}")
-    raise TypeError(f"schema needs a Schema, a mapping or a path, got {type(schema).__name__}")
+    return as_schema(schema)
 
 
 def budget_for(
@@ -154,12 +149,12 @@ def budget_for(
     return Budget(epsilon=asked.epsilon, delta=asked.delta, reserved_delta=asked.delta / _RESERVED)
 
 
-def _options(mechanism: str, schema: Schema, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the mechanism takes beside records and budget, with a workload over the schema's domain."""
+def _options(mechanism: str, domain: Domain, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the mechanism takes beside records and budget, with a workload over the domain."""
     if options.get("workload") is None:
         return {name: value for name, value in options.items() if name != "workload"}
     if not takes(mechanism, "workload"):
         able = ", ".join(name for name in mechanism_names() if takes(name, "workload"))
         raise ValueError(f"{mechanism} chooses what it measures itself and takes no workload; these do: {able}")
     asked = options["workload"]
-    return {**options, "workload": asked(schema.domain) if callable(asked) else as_workload(schema.domain, asked)}
+    return {**options, "workload": asked(domain) if callable(asked) else as_workload(domain, asked)}

@@ -491,7 +491,7 @@ class Model(Shown, Stored, Generic[Table]):
             asked = Simulation(self, [as_clique(clique)], evidence, draws, as_generator(rng), clock)
             return standard_errors(asked, method)[0]
 
-    def standard_errors(
+    def standard_error_many(
         self,
         cliques: Sequence[str | Iterable[str]],
         evidence: Evidence | None = None,
@@ -504,7 +504,7 @@ class Model(Shown, Stored, Generic[Table]):
         progress: bool = False,
     ) -> list[Factor]:
         """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
-        with Clock("standard_errors", time_limit, progress, n_threads=n_threads, ends="the bootstrap") as clock:
+        with Clock("standard_error_many", time_limit, progress, n_threads=n_threads, ends="the bootstrap") as clock:
             asked = Simulation(self, as_cliques(cliques), evidence, draws, as_generator(rng), clock)
             return standard_errors(asked, method)
 
@@ -591,7 +591,7 @@ class Model(Shown, Stored, Generic[Table]):
         with Clock("expected_error", time_limit, progress, n_threads=n_threads, ends="the made-up tables") as clock:
             return expected_errors(Simulation(self, [as_clique(clique)], evidence, draws, as_generator(rng), clock))[0]
 
-    def expected_errors(
+    def expected_error_many(
         self,
         cliques: Sequence[str | Iterable[str]],
         evidence: Evidence | None = None,
@@ -603,7 +603,9 @@ class Model(Shown, Stored, Generic[Table]):
         progress: bool = False,
     ) -> list[Factor]:
         """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
-        with Clock("expected_errors", time_limit, progress, n_threads=n_threads, ends="the made-up tables") as clock:
+        with Clock(
+            "expected_error_many", time_limit, progress, n_threads=n_threads, ends="the made-up tables"
+        ) as clock:
             return expected_errors(Simulation(self, as_cliques(cliques), evidence, draws, as_generator(rng), clock))
 
     def marginal(

@@ -89,7 +89,7 @@ def fit_logistic(
 
 
 def fit_sparsitron(
-    data: Dataset, radius: float, *, held_out: float = 0.2, rng: np.random.Generator | int | None = None
+    data: Dataset, radius: float, *, held_out: float = 0.2, rng: np.random.Generator | int | None = 0
 ) -> Field:
     r"""Learn a pairwise field by multiplicative weights, one pass over the records; not private.
 

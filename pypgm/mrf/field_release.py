@@ -49,11 +49,12 @@ class FieldRelease(Release[MarkovRandomField]):
         pairs = np.argwhere(np.triu(strengths >= least, 1)).tolist()
         return {(names.attributes[i], names.attributes[j]): float(strengths[i, j]) for i, j in pairs}
 
-    def standard_error(
+    def weight_errors(
         self,
         learn: Callable[[Dataset], FieldRelease],
-        replicates: int = 20,
-        rng: np.random.Generator | int | None = None,
+        *,
+        draws: int = 20,
+        rng: np.random.Generator | int | None = 0,
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return standard errors of weights and fields by the parametric bootstrap: of sampling, noise and steps.
 
@@ -63,7 +64,7 @@ class FieldRelease(Release[MarkovRandomField]):
         ----------
         learn : callable
             The same learner with the same options, on other records; what is drawn from a release needs no privacy.
-        replicates : int
+        draws : int
             At least 2.
         rng : Generator or int, optional
             Source of the records.
@@ -76,7 +77,7 @@ class FieldRelease(Release[MarkovRandomField]):
         Raises
         ------
         ValueError
-            If there are fewer than two replicates, or the model has tables over more than two attributes.
+            If there are fewer than two draws, or the model has tables over more than two attributes.
         TypeError
             If `learn` is no function.
 
@@ -86,14 +87,14 @@ class FieldRelease(Release[MarkovRandomField]):
         >>> from pypgm.mrf import learn_ising, sample
         >>> ising = CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], [0.4, -0.4, -0.4, 0.4])
         >>> data = sample(ising, 20_000, rng=0).data
-        >>> learn = lambda records: learn_ising(records, 1.0, epsilon=2, delta=1e-9, steps=30)
-        >>> weights, _ = learn(data).standard_error(learn, rng=0)
+        >>> learn = lambda records: learn_ising(records, epsilon=2, delta=1e-9, radius=1.0, steps=30)
+        >>> weights, _ = learn(data).weight_errors(learn, rng=0)
         >>> bool(0.001 < weights[1, 3] < 0.2)
         True
         """
         if not callable(learn):
             raise TypeError(f"learn needs the learner of this release, a function of a dataset, got {learn!r}")
-        n, source = checked_integer("replicates", replicates, 2), as_generator(rng)
+        n, source = checked_integer("draws", draws, 2), as_generator(rng)
         models = [learn(self.model.synthetic_data(rng=source)).model for _ in range(n)]
         weights, fields = (np.stack(found) for found in zip(*((m.weights, m.fields) for m in models), strict=True))
         return weights.std(axis=0, ddof=1), fields.std(axis=0, ddof=1)

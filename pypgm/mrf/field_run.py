@@ -62,7 +62,7 @@ class FieldRun:
         neighbours: Neighbours | None = None,
         privacy: Privacy | None = None,
         n_threads: int = 0,
-        noise: NoiseBackend = "pypgm",
+        backend: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
         progress: bool = False,
     ) -> None:
@@ -71,13 +71,15 @@ class FieldRun:
         self._bar = Bar(name, shares=self._is_own) if checked_flag("progress", progress) else None
         if isinstance(data, PrivateTable):
             asked = (epsilon, delta, budget, neighbours, privacy, unsafe_seed)
-            if any(a is not None for a in asked) or noise != "pypgm":
-                raise TypeError("an open table has its budget, relation, noise and seed already")
+            if any(a is not None for a in asked) or backend != "pypgm":
+                raise TypeError("an open table has its budget, relation, backend and seed already")
             self.table = data
         else:
             ledger = shown_ledger(as_budget(epsilon, delta, budget), self._bar)
             relation = one_relation(neighbours, privacy)
-            self.table = PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)
+            self.table = PrivateTable(
+                data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed
+            )
 
     @property
     def domain(self) -> Domain:

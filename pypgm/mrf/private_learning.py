@@ -22,16 +22,16 @@ __all__ = ["learn_ising", "learn_pairwise", "learn_t_wise"]
 
 def learn_ising(
     data: Counts | PrivateTable,
-    radius: float,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
+    radius: float,
     budget: Budget | None = None,
     steps: int | None = None,
     neighbours: Neighbours | None = None,
     privacy: Privacy | None = None,
     n_threads: int = 0,
-    noise: NoiseBackend = "pypgm",
+    backend: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
     progress: bool = False,
 ) -> FieldRelease:
@@ -46,7 +46,7 @@ def learn_ising(
     ----------
     data : Dataset or PrivateTable
         Unweighted records of attributes with two values, possibly none; or a private table, whose budget,
-        relation, noise and seed hold, and which stay open.
+        relation, backend and seed hold, and which stay open.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum of a node's absolute couplings and its
         absolute field. A smaller one shrinks what is learned, a larger one adds noise.
@@ -65,7 +65,7 @@ def learn_ising(
         Instead of `neighbours`; also says how many records a person may have.
     n_threads : int
         0 for all; nothing depends on it.
-    noise : {"pypgm", "opendp"}
+    backend : {"pypgm", "opendp"}
         Whose sampler draws the noise of the total; OpenDP's needs the extra ``[opendp]``.
     unsafe_seed : int, optional
         For tests and demonstrations: draw all noise from this number. The release is then the same every time and
@@ -96,7 +96,7 @@ def learn_ising(
     >>> from pypgm import CliqueVector, Domain
     >>> from pypgm.mrf import sample
     >>> ising = CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b")], [0.4, -0.4, -0.4, 0.4])
-    >>> release = learn_ising(sample(ising, 100_000, rng=0).data, radius=1.0, epsilon=2.0, delta=1e-9)
+    >>> release = learn_ising(sample(ising, 100_000, rng=0).data, epsilon=2.0, delta=1e-9, radius=1.0)
     >>> bool(abs(release.model.strengths()[0, 1] - 0.4) < 0.1)
     True
     """
@@ -110,7 +110,7 @@ def learn_ising(
         neighbours=neighbours,
         privacy=privacy,
         n_threads=n_threads,
-        noise=noise,
+        backend=backend,
         unsafe_seed=unsafe_seed,
         progress=progress,
     )
@@ -120,16 +120,16 @@ def learn_ising(
 
 def learn_pairwise(
     data: Counts | PrivateTable,
-    radius: float,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
+    radius: float,
     budget: Budget | None = None,
     steps: int | None = None,
     neighbours: Neighbours | None = None,
     privacy: Privacy | None = None,
     n_threads: int = 0,
-    noise: NoiseBackend = "pypgm",
+    backend: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
     progress: bool = False,
 ) -> FieldRelease:
@@ -143,7 +143,7 @@ def learn_pairwise(
 
     Parameters
     ----------
-    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed, progress
+    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, backend, unsafe_seed, progress
         As for `learn_ising`; attributes have up to 256 values.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum over a node's pairs of their largest
@@ -170,7 +170,7 @@ def learn_pairwise(
     --------
     >>> from pypgm import Dataset, Domain
     >>> data = Dataset({"a": [0, 1, 2] * 9000, "b": [0, 1, 2] * 9000}, Domain({"a": 3, "b": 3}))
-    >>> release = learn_pairwise(data, radius=2.0, epsilon=4.0, delta=1e-9)
+    >>> release = learn_pairwise(data, epsilon=4.0, delta=1e-9, radius=2.0)
     >>> bool(release.model.query(["a", "b"]).values.diagonal().sum() > 0.5)
     True
     """
@@ -184,7 +184,7 @@ def learn_pairwise(
         neighbours=neighbours,
         privacy=privacy,
         n_threads=n_threads,
-        noise=noise,
+        backend=backend,
         unsafe_seed=unsafe_seed,
         progress=progress,
     )
@@ -194,17 +194,17 @@ def learn_pairwise(
 
 def learn_t_wise(
     data: Counts | PrivateTable,
-    radius: float,
-    order: int,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
+    radius: float,
+    order: int,
     budget: Budget | None = None,
     steps: int | None = None,
     neighbours: Neighbours | None = None,
     privacy: Privacy | None = None,
     n_threads: int = 0,
-    noise: NoiseBackend = "pypgm",
+    backend: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
     progress: bool = False,
 ) -> FieldRelease:
@@ -216,7 +216,7 @@ def learn_t_wise(
 
     Parameters
     ----------
-    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed, progress
+    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, backend, unsafe_seed, progress
         As for `learn_ising`.
     radius : float
         :math:`\lambda`, public: at least the largest sum of the absolute coefficients of h that share an attribute.
@@ -245,7 +245,7 @@ def learn_t_wise(
     >>> from pypgm.mrf import sample
     >>> domain = Domain({"a": 2, "b": 2, "c": 2})
     >>> parity = CliqueVector(domain, [("a", "b", "c")], [-0.5, 0.5, 0.5, -0.5, 0.5, -0.5, -0.5, 0.5])
-    >>> release = learn_t_wise(sample(parity, 100_000, rng=0).data, 1.0, 3, epsilon=2.0, delta=1e-9)
+    >>> release = learn_t_wise(sample(parity, 100_000, rng=0).data, epsilon=2.0, delta=1e-9, radius=1.0, order=3)
     >>> bool(abs(release.model.strengths()[0, 2] - 0.5) < 0.2)
     True
     """
@@ -260,7 +260,7 @@ def learn_t_wise(
         neighbours=neighbours,
         privacy=privacy,
         n_threads=n_threads,
-        noise=noise,
+        backend=backend,
         unsafe_seed=unsafe_seed,
         progress=progress,
     )

@@ -101,7 +101,7 @@ def parameter_sample_size(
 
 
 def structure_sample_size(
-    n_attributes: int, width: float, strength: float, budget: Budget, *, n_values: int = 2
+    n_attributes: int, width: float, eta: float, budget: Budget, *, n_values: int = 2
 ) -> SampleSize:
     r"""Return how many records suffice to find the graph.
 
@@ -116,7 +116,7 @@ def structure_sample_size(
         p, at least 2.
     width : float
         The largest sum over a node's edges of their largest absolute weight, and its field.
-    strength : float
+    eta : float
         The least strength of an edge.
     budget : Budget
     n_values : int
@@ -134,7 +134,7 @@ def structure_sample_size(
     '1e+09 1e+11'
     """
     p, k = _checked_sizes(n_attributes, n_values)
-    lam, eta = checked_real("width", width), checked_real("strength", strength)
+    lam, eta = checked_real("width", width), checked_real("eta", eta)
     statistical = _exp(lam**2 * k**4 * math.log(p * k) / eta**4, 14 * lam)
     if budget.epsilon is None or not budget.delta:
         weights = parameter_sample_size(p, lam, eta / 2, budget, n_values=k)
@@ -169,7 +169,7 @@ class BlockSize:
 
     Attributes
     ----------
-    records : int
+    n_records : int
         Of one block.
     successes, simulated : int
         In how many of the blocks that were simulated with as many records the graph was found.
@@ -181,7 +181,7 @@ class BlockSize:
         Sizes that were simulated, in their order, and whether they sufficed.
     """
 
-    records: int
+    n_records: int
     successes: int
     simulated: int
     interval: tuple[float, float]
@@ -191,7 +191,7 @@ class BlockSize:
     @property
     def total(self) -> int:
         """Records of all blocks; those of one without a budget."""
-        return self.records * (self.n_blocks or 1)
+        return self.n_records * (self.n_blocks or 1)
 
 
 def simulated_block_size(
@@ -202,7 +202,7 @@ def simulated_block_size(
     budget: Budget | None = None,
     success: float = 0.99,
     simulated: int = 400,
-    rng: np.random.Generator | int | None = None,
+    rng: np.random.Generator | int | None = 0,
 ) -> BlockSize:
     """Return the least size of a block, within a tenth, at which a learner finds a graph as often as asked.
 
@@ -237,7 +237,7 @@ def simulated_block_size(
     >>> pair = CliqueVector(Domain(dict.fromkeys("abc", 2)), [("a", "b"), ("c",)], [0.5, -0.5, -0.5, 0.5, 0, 0])
     >>> edges = frozenset([("a", "b")])
     >>> found = simulated_block_size(pair, lambda data: fit_logistic(data, 1.0).edges(0.25), edges, simulated=50, rng=0)
-    >>> 50 < found.records < 300
+    >>> 50 < found.n_records < 300
     True
     """
     part = checked_real("success", success)

@@ -90,7 +90,7 @@ class _Job:
 
 def sample(
     potentials: CliqueVector,
-    n_records: int,
+    rows: int,
     *,
     method: Method = "auto",
     n_chains: int = 64,
@@ -105,8 +105,8 @@ def sample(
     ----------
     potentials : CliqueVector
         Natural logs, up to a constant; finite but for `method` "exact", which takes -inf for structural zeros.
-    n_records : int
-        At least 1.
+    rows : int
+        How many, at least 1.
     method : {"auto", "exact", "coupling", "gibbs"}
         "exact": independent records along the junction tree, where it fits. "coupling": independent records by
         coupling from the past, exactly from the model; for binary attributes in tables over one or two, whose
@@ -153,7 +153,7 @@ def sample(
         raise ValueError(f"method must be one of {_METHODS}, got {method!r}")
     check_logarithms(potentials)
     _check_sizes(potentials.domain)
-    rows = checked_integer("n_records", n_records, 1)
+    rows = checked_integer("rows", rows, 1)
     chains = checked_integer("n_chains", n_chains, 1)
     plan = (chains, checked_integer("burn_in", burn_in), checked_integer("thin", thin, 1), -(-rows // chains))
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))

@@ -128,19 +128,19 @@ def _reaches(scale: float, t: int) -> float:
 
 def learn_structure(
     data: Counts | PrivateTable,
-    radius: float,
-    eta: float,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
+    radius: float,
+    eta: float,
     method: Literal["threshold", "stability"] = "threshold",
     budget: Budget | None = None,
     steps: int | None = None,
-    blocks: int | None = None,
+    n_blocks: int | None = None,
     neighbours: Neighbours | None = None,
     privacy: Privacy | None = None,
     n_threads: int = 0,
-    noise: NoiseBackend = "pypgm",
+    backend: NoiseBackend = "pypgm",
     unsafe_seed: int | None = None,
     progress: bool = False,
 ) -> Structure:
@@ -155,7 +155,7 @@ def learn_structure(
 
     Parameters
     ----------
-    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, noise, unsafe_seed, progress
+    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, backend, unsafe_seed, progress
         As for `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure noise
         and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget or an open table needs
         a `reserved_delta`.
@@ -164,7 +164,7 @@ def learn_structure(
     eta : float
         Public: the least strength that an edge has, its largest absolute weight in the centred gauge.
     method : {"threshold", "stability"}
-    blocks : int, optional
+    n_blocks : int, optional
         Of "stability": by default three times the votes that are needed. `simulated_block_size` tells how many
         records one takes.
 
@@ -191,17 +191,17 @@ def learn_structure(
     >>> domain = Domain({"a": 2, "b": 2, "c": 2})
     >>> ising = CliqueVector(domain, [("a", "b"), ("b", "c")], [0.4, -0.4, -0.4, 0.4] * 2)
     >>> data = sample(ising, 200_000, rng=0).data
-    >>> sorted(learn_structure(data, 1.0, 0.4, epsilon=2, delta=1e-6).edges)
+    >>> sorted(learn_structure(data, epsilon=2, delta=1e-6, radius=1.0, eta=0.4).edges)
     [('a', 'b'), ('b', 'c')]
-    >>> sorted(learn_structure(data, 1.0, 0.4, epsilon=2, delta=1e-6, method="stability").edges)
+    >>> sorted(learn_structure(data, epsilon=2, delta=1e-6, radius=1.0, eta=0.4, method="stability").edges)
     [('a', 'b'), ('b', 'c')]
     """
     width, least = checked_real("radius", radius), checked_real("eta", eta) / 2
     stable = method == "stability"
     if method not in {"threshold", "stability"}:
         raise ValueError(f"method must be 'threshold' or 'stability', got {method!r}")
-    if (steps if stable else blocks) is not None:
-        raise ValueError("steps are for the method 'threshold', blocks for 'stability'")
+    if (steps if stable else n_blocks) is not None:
+        raise ValueError("steps are for the method 'threshold', n_blocks for 'stability'")
     if stable and budget is None and epsilon is not None:
         budget, epsilon, delta = Budget(epsilon=epsilon, reserved_delta=delta or 0), None, None
     run = FieldRun(
@@ -213,13 +213,13 @@ def learn_structure(
         neighbours=neighbours,
         privacy=privacy,
         n_threads=n_threads,
-        noise=noise,
+        backend=backend,
         unsafe_seed=unsafe_seed,
         progress=progress,
     )
     del data  # tracebacks from here on do not hold the records
     if stable:
-        return _stable(run, _voter(width, least), blocks)
+        return _stable(run, _voter(width, least), n_blocks)
     release = run.learn(pairwise_plan(run.domain, width), steps)
     return Structure(run.domain.attributes, release.edges(least), release.ledger, release, least)
 
@@ -232,7 +232,7 @@ def _voter(radius: float, least: float) -> Callable[[Dataset], Edges]:
     return vote
 
 
-def _stable(run: FieldRun, vote: Callable[[Dataset], Edges], blocks: int | None) -> Structure:
+def _stable(run: FieldRun, vote: Callable[[Dataset], Edges], given: int | None) -> Structure:
     table = run.table
     ledger, fail = table.ledger, table.ledger.remaining_delta()
     if fail <= 0:
@@ -242,7 +242,7 @@ def _stable(run: FieldRun, vote: Callable[[Dataset], Edges], blocks: int | None)
     epsilon = amount if pure else isqrt_down(2 * amount, _BITS)
     k = table.privacy.records_per_person
     needed = k + laplace_threshold(2 * k / epsilon, fail / k)
-    n_blocks = _BLOCKS_A_THRESHOLD * needed if blocks is None else checked_integer("blocks", blocks, 1)
+    n_blocks = _BLOCKS_A_THRESHOLD * needed if given is None else checked_integer("n_blocks", given, 1)
     found = Stability(table, vote, n_blocks).release(epsilon=epsilon, delta=fail)
     run.close()
     names = table.domain.attributes

@@ -78,7 +78,7 @@ def ledgerreport(shown: LedgerReport, measurements: Sequence[LinearMeasurement] 
 
 def plan(shown: Plan) -> Markup:
     """Return what a mechanism would measure, and how far off its answers would be."""
-    told = f"{shown.mechanism} on {shown.records:,} records"
+    told = f"{shown.mechanism} on {shown.n_records:,} records"
     error = f"expected error of pairs: {100 * shown.error:.2g} percentage points (mean total variation)"
     found = together(zip(shown.cliques, shown.numbers, shown.stddev, strict=True))
     rows = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in found[:_MEASURED]]

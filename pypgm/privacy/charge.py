@@ -99,7 +99,7 @@ class Charge:
         }
 
     @classmethod
-    def from_dict(cls, stored: Mapping[str, Any]) -> Charge:
+    def from_dict(cls, fields: Mapping[str, Any]) -> Charge:
         """Return the charge that `to_dict` described.
 
         Raises
@@ -110,10 +110,10 @@ class Charge:
         KeyError
             If an entry is missing.
         """
-        law = law_of(stored["noise"], dict(stored["parameters"]), stored.get("delta", 0))
-        line = cls(stored["what"], stored["on"], law, unit=stored["unit"], within=stored.get("within", ""))
-        if line.cost != as_fraction("cost", stored["cost"]):
-            raise ValueError(f"{line.what} on {line.on} costs {line.cost}, not {stored['cost']} as stored")
+        law = law_of(fields["noise"], dict(fields["parameters"]), fields.get("delta", 0))
+        line = cls(fields["what"], fields["on"], law, unit=fields["unit"], within=fields.get("within", ""))
+        if line.cost != as_fraction("cost", fields["cost"]):
+            raise ValueError(f"{line.what} on {line.on} costs {line.cost}, not {fields['cost']} as stored")
         return line
 
     def __reduce__(self) -> tuple[Callable[..., Charge], tuple[dict[str, Any]]]:

@@ -71,9 +71,9 @@ def check_counts(data: object) -> None:
     """Raise ``TypeError`` unless something is a table; its class is asked, nothing of the records is read."""
     if not hasattr(type(data), "n_records"):
         raise TypeError(
-            f"data needs a pypgm.Dataset, got {type(data).__name__}: pypgm.read_table(path, domain) reads one, "
-            "pypgm.Dataset(columns, domain) makes one; mechanisms take frames and files with schema=, and "
-            "schema.encode(frame) encodes them"
+            f"data needs a pypgm.Dataset, got {type(data).__name__}: mechanisms take frames and files "
+            "with schema=, as pypgm.synthesize does; pypgm.read_table(path, schema) reads one, "
+            "pypgm.Dataset.from_frame(frame, schema) makes one"
         )
 
 

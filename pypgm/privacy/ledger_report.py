@@ -190,7 +190,7 @@ class LedgerReport(Shown):
         }
 
     @staticmethod
-    def from_dict(stored: Mapping[str, Any]) -> LedgerReport:
+    def from_dict(fields: Mapping[str, Any]) -> LedgerReport:
         """Return the report of the ledger that `to_dict` described; every cost is computed again.
 
         Raises
@@ -201,13 +201,13 @@ class LedgerReport(Shown):
             If something is missing or no number, or a cost is not that of its line.
         """
         try:
-            check_fields(stored, LEDGER, "ledger")
+            check_fields(fields, LEDGER, "ledger")
         except ValueError as error:
             raise ValueError(f"not a stored ledger: {error}") from None
         try:
-            lines = [Charge.from_dict(line) for line in stored["lines"]]
-            privacy = Privacy(**stored["privacy"]) if "privacy" in stored else None
-            return LedgerReport(Budget(**stored["budget"]), lines, privacy, stored.get("not_private", ""))
+            lines = [Charge.from_dict(line) for line in fields["lines"]]
+            privacy = Privacy(**fields["privacy"]) if "privacy" in fields else None
+            return LedgerReport(Budget(**fields["budget"]), lines, privacy, fields.get("not_private", ""))
         except (KeyError, TypeError, AttributeError) as error:
             raise ValueError(f"not a stored ledger: {error!r}") from error
 

@@ -65,7 +65,7 @@ def _opendp() -> ModuleType:
     try:
         from opendp import prelude
     except ImportError as error:
-        raise ImportError("noise='opendp' needs OpenDP: pip install 'pypgm[opendp]'") from error
+        raise ImportError("backend='opendp' needs OpenDP: pip install 'pypgm[opendp]'") from error
     prelude.enable_features("contrib")
     module: ModuleType = prelude
     return module

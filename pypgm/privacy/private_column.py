@@ -52,7 +52,7 @@ class PrivateColumn(Guarded):
         The neighbour relation.
     ledger : Ledger
         Where every answer is charged; bound to the relation.
-    noise : {"pypgm", "opendp"}
+    backend : {"pypgm", "opendp"}
         Whose samplers draw the noise of counts.
     unsafe_seed : int, optional
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
@@ -81,7 +81,7 @@ class PrivateColumn(Guarded):
         privacy: Privacy,
         ledger: Ledger,
         *,
-        noise: NoiseBackend = "pypgm",
+        backend: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
         sampler: Sampler | None = None,
     ) -> None:
@@ -90,7 +90,7 @@ class PrivateColumn(Guarded):
                 raise TypeError(f"a column needs a sequence of values, got {type(values).__name__}")
             if getattr(values, "ndim", 1) != 1:
                 raise ValueError("a column needs values of one dimension")
-        own = Sampler(unsafe_seed, n_threads=0, backend=noise) if sampler is None else sampler
+        own = Sampler(unsafe_seed, n_threads=0, backend=backend) if sampler is None else sampler
         super().__init__(privacy, ledger, own)
         self.__values = values
 

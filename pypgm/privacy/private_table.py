@@ -51,12 +51,12 @@ class PrivateTable(Shown, Guarded):
         number is that of the schema of the records, 1 where they have none.
     ledger : Ledger
         Where every answer is charged; bound to the relation.
-    noise : {"pypgm", "opendp"}
+    backend : {"pypgm", "opendp"}
         Whose samplers draw the noise of measurements; OpenDP's need the extra ``[opendp]`` and take no seed.
     unsafe_seed : int, optional
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
     sampler : Sampler, optional
-        What draws, in the place of `n_threads`, `noise` and `unsafe_seed`: that of another table.
+        What draws, in the place of `n_threads`, `backend` and `unsafe_seed`: that of another table.
 
     Raises
     ------
@@ -74,7 +74,7 @@ class PrivateTable(Shown, Guarded):
         ledger: Ledger,
         *,
         n_threads: int = 0,
-        noise: NoiseBackend = "pypgm",
+        backend: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
         sampler: Sampler | None = None,
     ) -> None:
@@ -83,7 +83,7 @@ class PrivateTable(Shown, Guarded):
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         schema = schema_of(data)
         relation = relation_of(privacy, schema)
-        own = Sampler(unsafe_seed, n_threads=n_threads, backend=noise) if sampler is None else sampler
+        own = Sampler(unsafe_seed, n_threads=n_threads, backend=backend) if sampler is None else sampler
         super().__init__(relation, ledger, own)
         self.__data: Counts | None = data
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()

@@ -58,7 +58,7 @@ class Sampler:
 
     def __init__(self, unsafe_seed: int | None = None, *, n_threads: int = 1, backend: NoiseBackend = "pypgm") -> None:
         if backend not in get_args(NoiseBackend):
-            raise ValueError(f"noise must be one of {get_args(NoiseBackend)}, got {backend!r}")
+            raise ValueError(f"backend must be one of {get_args(NoiseBackend)}, got {backend!r}")
         check_new(self, "_n_threads")
         words = _unsafe_words(unsafe_seed)
         if backend == "opendp" and words is not None:

@@ -87,7 +87,7 @@ class Views(Reconstructed):
 
 
 def priview(
-    domain: Domain, measurements: Iterable[LinearMeasurement], *, nonnegative: bool = True, rounds: int = 100
+    domain: Domain, measurements: Iterable[LinearMeasurement], *, nonnegative: bool = True, iterations: int = 100
 ) -> Views:
     """Return noisy marginals made to agree, as least squares does, and freed of negative counts.
 
@@ -102,7 +102,7 @@ def priview(
         Of every cell, each with one standard deviation.
     nonnegative : bool
         Whether negative counts are taken off.
-    rounds : int
+    iterations : int
         How often at most, at least 1. The last step makes the tables agree.
 
     Returns
@@ -127,7 +127,7 @@ def priview(
     >>> views.project("a").values.round(6), views.project(("a", "b")).values.sum(1).round(6)
     (array([6.      , 2.666667]), array([6.      , 2.666667]))
     """
-    times = checked_integer("rounds", rounds, 1)
+    times = checked_integer("iterations", iterations, 1)
     found = pooled(domain, measurements)
     cliques, weights = list(found), [1 / variance for _, variance in found.values()]
     tables = consistent(domain, cliques, [t.values for t, _ in found.values()], weights)

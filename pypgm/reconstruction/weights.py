@@ -31,7 +31,7 @@ def multiplicative_weights(
     measurements: Iterable[LinearMeasurement],
     total: float | None = None,
     *,
-    sweeps: int = 100,
+    iterations: int = 100,
     max_bytes: float | None = None,
     time_limit: float | None = None,
     progress: bool = False,
@@ -49,7 +49,7 @@ def multiplicative_weights(
         Of any queries.
     total : float, optional
         Number of records; estimated from the measurements by default.
-    sweeps : int
+    iterations : int
         How often all measurements are taken, at least 1.
     max_bytes : float, optional
         Memory for the largest table; half of what is available by default.
@@ -84,7 +84,7 @@ def multiplicative_weights(
     """
     asked = at_least_one(domain, measurements)
     records = estimate_total(domain, asked)[0] if total is None else checked_real("total", total, zero=True)
-    n_sweeps = checked_integer("sweeps", sweeps, 1)
+    n_sweeps = checked_integer("iterations", iterations, 1)
     parts = joined(domain, [m.clique for m in asked])
     for part in parts:
         cells = domain.size(part)

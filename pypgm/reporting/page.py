@@ -285,7 +285,7 @@ def _network(release: Release) -> dict[str, Any] | None:
 
 def _table_points(release: Any, name: str) -> float:  # noqa: ANN401 - a release of a network
     """Return how far the rows of a conditional table are off by noise, in percentage points: of a mean record's row."""
-    errors: NDArray[np.float64] = release.standard_error(name).values
+    errors: NDArray[np.float64] = release.table_error(name).values
     rows = 50 * _ABSOLUTE * errors.reshape(-1, errors.shape[-1]).sum(axis=1)
     own = release.model.tables[name].domain.attributes[:-1]
     weights = release.model.query(own).datavector() if own else np.ones(1)

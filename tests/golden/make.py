@@ -70,7 +70,7 @@ def made() -> dict[str, Any]:
         "region_graph": pypgm.mechanisms.mst(records, **RUN, oracle="region_graph", iterations=20),
         "records": pypgm.mechanisms.fem(records, 1, rounds=2, samples=2, estimator="records", unsafe_seed=1),
         "network": bayes.learn_private(records, [("a", "b"), ("b", "c")], 1.0, 1e-9, unsafe_seed=1),
-        "field": mrf.learn_pairwise(records, 1.0, epsilon=1, delta=1e-9, steps=5, unsafe_seed=1),
+        "field": mrf.learn_pairwise(records, radius=1.0, epsilon=1, delta=1e-9, steps=5, unsafe_seed=1),
         "queries": of_queries(records),
         "schema": of_a_schema(),
         "unseeded": unseeded(records),

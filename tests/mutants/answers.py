@@ -49,8 +49,8 @@ quantiles, quantiles_again, bounds = follow("quantiles"), follow("the same quant
 whole, long_run = follow("mst"), follow("many answers", many_answers, PAIRS[-1:])
 wide, widest, five = (shaped("gaussian measurement", s) for s in (WIDE, WIDEST, FIVE_RECORDS))
 crowded_mst, crowded = shaped("mst", CROWDED), shaped("gaussian measurement", CROWDED)
-other_backend = shaped("gaussian measurement", SHAPES[:2], noise="opendp")
-other_laplace = shaped("laplace measurement", SHAPES[:2], noise="opendp")
+other_backend = shaped("gaussian measurement", SHAPES[:2], backend="opendp")
+other_laplace = shaped("laplace measurement", SHAPES[:2], backend="opendp")
 
 DRAWN = "values = noise.add(_answers(done, next(access.count([attributes]))))"
 EXACT = "values = (lambda e: {} if {} else noise.add(e))(_answers(done, next(access.count([attributes]))))"
@@ -421,7 +421,7 @@ MUTANTS = [
         OPENDP,
         "odp.m.make_gaussian(*space, scale=float(root))",
         "odp.m.make_gaussian(*space, scale=float(1 / root) if root > 1 else float(root))",
-        shaped("gaussian measurement", WIDEST, noise="opendp"),
+        shaped("gaussian measurement", WIDEST, backend="opendp"),
         "scale differs from the charge",
     ),
     Mutant(

@@ -32,7 +32,7 @@ def _far_from_zero():
     """Learn from records that are all alike, until the margin of one unlike them is close to its bound."""
 
     def learn(data, budget, privacy):
-        return mrf.learn_ising(data, 2.0, budget=budget, privacy=privacy, steps=8)
+        return mrf.learn_ising(data, radius=2.0, budget=budget, privacy=privacy, steps=8)
 
     return followed("mutant", "learn_ising", [run_pairs("far", learn, Budget(rho=2000), binary_pairs())])
 
