@@ -236,7 +236,9 @@ def test_arrays_of_any_type_are_read():
     ("column", "value", "message"),
     [
         (Categorical(["F", "M"]), "zebra", "needs one of 'F', 'M', and has another value"),
-        (Categorical(["F", "M"]), "", 'and has another value ("null": "" allows empty ones)'),
+        (Categorical(["F", "M"]), "", '("null": "" allows empty ones, "other": true allows all others)'),
+        (Categorical(["F", "M"], null=True), "x", 'and has another value ("other": true allows all others)'),
+        (Boolean(), "x", 'and has another value ("null": "" allows empty ones)'),
         (Categorical(["F", "M"]), None, "and has another value"),
         (Categorical(["F", "M"], other=True), "  ", "and has another value"),
         (Categorical(["F", "M"], null="?"), "", "and has another value"),
@@ -248,7 +250,11 @@ def test_arrays_of_any_type_are_read():
         (Codes(3), -1, "and has another value"),
         (Codes(3), "1.5", "and has another value"),
         (Codes(3), True, "and has another value"),
-        (Integer(0, 9), 10, "needs a whole number from 0 to 9, and is beyond them"),
+        (
+            Integer(0, 9),
+            10,
+            'needs a whole number from 0 to 9, and is beyond them ("outside": "clip" or "other" allows them)',
+        ),
         (Integer(0, 9), "-1", "and is beyond them"),
         (Integer(0, 9), 1.5, "and is not a whole number"),
         (Integer(0, 9, outside="clip"), "1.5", "and is not a whole number"),

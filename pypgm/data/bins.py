@@ -273,7 +273,8 @@ class Binned(Column):
         row = int(bad.argmax())
         unreadable, state = f"is not {self._noun}", int(states[row])
         why = ("is beyond them", "is empty", "is empty", unreadable)[min(state, _UNREADABLE)]
-        hint = f", but {marks_hint(*WRITTEN[state - _MARKED])}" if state >= _MARKED else ""
+        hint = ' ("outside": "clip" or "other" allows them)' if state == _READ else ""
+        hint = f", but {marks_hint(*WRITTEN[state - _MARKED])}" if state >= _MARKED else hint
         return codes, Misfit(row, f"needs {self.allowed}, and {why}{hint}")
 
     def _problems(self) -> Iterator[str]:

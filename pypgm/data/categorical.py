@@ -52,6 +52,7 @@ class Categorical(Closed):
     ordinal: bool = False
     other: bool | str = False
     kind = "categorical"
+    may_have_other = True
 
     def __post_init__(self) -> None:
         if isinstance(self.values, str | bytes) or not isinstance(self.values, Sequence):

@@ -65,6 +65,9 @@ class _Books(dict[type, _Book]):
 class Closed(Column):
     """A column of a closed list of values."""
 
+    may_have_other = False
+    """Whether all other values may have a code of their own."""
+
     def encoder(self) -> Encoder:
         """Return what looks values up, and keeps the codes of those that it met."""
         books = _Books(self._code)
@@ -130,7 +133,9 @@ class Closed(Column):
                 codes[row] = self._code(value)
         except RefusedError:
             # An empty one is another too: what is said depends on the schema, not on the value.
-            hint = "" if "" in self.nulls else ' ("null": "" allows empty ones)'
+            ways = [] if "" in self.nulls else ['"null": "" allows empty ones']
+            ways += ['"other": true allows all others'] if self.may_have_other and self.other_label is None else []
+            hint = f" ({', '.join(ways)})" if ways else ""
             return codes, Misfit(row, f"needs {self.allowed}, and has another value" + hint)
         return codes, None
 

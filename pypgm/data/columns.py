@@ -156,8 +156,8 @@ class Column(ABC):
         >>> codes, problem = Categorical(["F", "M"], null="?").encode(["M", "?", None, " F"])
         >>> codes.tolist(), problem
         ([1, 2, 2, 0], None)
-        >>> Categorical(["F", "M"], null=True).encode(["M", "zebra"])[1]
-        Misfit(row=1, what="needs one of 'F', 'M', '', and has another value")
+        >>> print(Categorical(["F", "M"], null=True).encode(["M", "zebra"])[1].what)
+        needs one of 'F', 'M', '', and has another value ("other": true allows all others)
         """
         return guarded_encoder(self)(values)
 

@@ -261,10 +261,10 @@ class Schema(Shown):
         Examples
         --------
         >>> from pypgm.data import Codes
-        >>> Schema({"a": [1], "b": Codes(85, null=True)}).encode({"a": [1, ""], "b": ["", 99]})
+        >>> Schema({"a": Codes(2, null=True), "b": Codes(85, null=True)}).encode({"a": [1, 2], "b": ["", 99]})
         Traceback (most recent call last):
         ValueError: the table has 2 problems:
-          column 'a', row 1 (the first is 0): needs one of '1', and has another value ("null": "" allows empty ones);
+          column 'a', row 1 (the first is 0): needs an integer from 0 to 1, and has another value;
           column 'b', row 1 (the first is 0): needs an integer from 0 to 84, and has another value
         """
         data = self.records(self.combined(encoded(self.reading, frame, drop=self.unread, ignore_extra=ignore_extra)))
