@@ -1,18 +1,24 @@
-"""All pairs of a table counted where it is: Parquet files through DuckDB in one pass, and columns in memory.
+"""A table that is not in memory: read from CSV, counted in DuckDB and in Spark, released by `wide` in one call.
 
-Run: PYPGM_DATA=... python bench/bench_sources.py [--rows 10000000] [--columns 16] [--folder FOLDER] [--memory 4GB]
+Run: PYPGM_DATA=... python bench/bench_sources.py [--rows 100000000] [--columns 16] [--folder FOLDER] [--memory 4GB]
 
-A table of columns of 2 to 20 values is written once to FOLDER (kept, and taken again). Counts of some pairs are
-compared with DuckDB's own group by before anything is timed. Beside the counts stand a plain scan of the same columns
-by DuckDB (the sum of each), and in memory NumPy's sum of each column: what reading alone takes. The limit of memory is
-DuckDB's; the most the process held is printed.
+It prints how much faster Arrow reads a CSV file than the plain reader (`bench_csv`), how often each mechanism reads a
+table, and how many jobs of Spark `wide` takes to count adult (needs the extra `[spark]`, Java and PYPGM_DATA; left out
+without them). The table of columns of 2 to 20 values is written once to FOLDER (kept, and taken again), as a table of a
+DuckDB file. Counts of some pairs are compared with DuckDB's own group by before anything is timed. Beside the counts
+stand a plain scan of the same columns by DuckDB (the sum of each), and in memory NumPy's sum of each column: what
+reading alone takes. The limit of memory is DuckDB's; the most the process held is printed.
 """
 
 from __future__ import annotations
 
 import argparse
+import importlib.util
 import itertools
+import json
+import os
 import resource
+import shutil
 import tempfile
 import time
 from collections.abc import Callable
@@ -20,36 +26,48 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow
+import pyarrow.parquet
+from bench_csv import compared
 
 import pypgm
-from pypgm.data import scan
-
-_FILE_ROWS = 10_000_000
+from pypgm.data import EngineTable, scan
 
 
 def main() -> None:
     import duckdb
 
     asked = _arguments()
+    print(compared(500_000))
+    print(_jobs())
     folder = Path(asked.folder or tempfile.mkdtemp())
     names = [f"x{i}" for i in range(asked.columns)]
     sizes = [2 + (7 * i) % 19 for i in range(asked.columns)]
     domain = pypgm.Domain(dict(zip(names, sizes, strict=True)))
     pairs = list(itertools.combinations(names, 2))
-    paths = _written(duckdb, folder, domain, asked.rows)
-    connection = duckdb.connect(config={"memory_limit": asked.memory})
-    relation = connection.read_parquet([str(p) for p in paths])
-    opened, table = _timed(lambda: scan(relation, domain))
-    counted, tables = _timed(lambda: table.count(pairs))
-    _check(relation, domain, pairs, tables, table.n_records)
-    scanned, _ = _timed(lambda: relation.aggregate(", ".join(f"sum({n})" for n in names)).fetchall())
+    path = folder / f"{len(domain)}-{asked.rows}.duckdb"
+    if not path.exists():
+        _write(duckdb, path, domain, asked.rows)
+    with duckdb.connect(str(path), read_only=True, config={"memory_limit": asked.memory}) as connection:
+        relation = connection.table("people")
+        print(f"times that each mechanism reads a table, once it is open: {_passes(relation, domain)}")
+        opened, table = _timed(lambda: scan(relation, domain))
+        counted, tables = _timed(lambda: table.count(pairs))
+        _check(relation, domain, pairs, tables, table.n_records)
+        scanned, _ = _timed(lambda: relation.aggregate(", ".join(f"sum({n})" for n in names)).fetchall())
+    whole = f"{asked.rows:,} rows, {asked.columns} columns in DuckDB"
+    print(
+        f"{whole}, {len(pairs)} pairs: {counted:.1f} s in one pass ({opened:.1f} s to open, which checks all values); "
+        f"DuckDB's sums {scanned:.1f} s"
+    )
+    schema = dict(zip(names, sizes, strict=True))
+    released, release = _timed(lambda: pypgm.synthesize(path, schema, epsilon=1, delta=1e-9, table="people"))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
-        f"{asked.rows:,} rows, {asked.columns} columns in Parquet, {len(pairs)} pairs: {counted:.1f} s in one pass "
-        f"({opened:.1f} s to open, which checks all values); DuckDB's sums {scanned:.1f} s; {peak:.1f} GiB at most"
+        f"{whole}: pypgm.synthesize by wide {released:.1f} s, {len(release.measurements)} measurements, "
+        f"{peak:.1f} GiB at most"
     )
-    print(f"passes of each mechanism over 100,000 records: {_passes(relation, domain)}")
-    rows = min(asked.rows, _FILE_ROWS)
+    rows = min(asked.rows, 10_000_000)
     rng = np.random.default_rng(0)
     data = pypgm.Dataset({a: rng.integers(0, domain.size(a), rows, dtype=np.int16) for a in domain}, domain)
     in_memory, _ = _timed(lambda: data.count(pairs))
@@ -57,6 +75,29 @@ def main() -> None:
     print(
         f"{rows:,} rows of int16 in memory, {len(pairs)} pairs: {in_memory:.2f} s; sums of the columns {summed:.2f} s"
     )
+
+
+def _jobs() -> str:
+    """Return how many jobs a local Spark runs for `wide` on adult, those that open the table apart."""
+    data = os.environ.get("PYPGM_DATA")
+    if not data or not importlib.util.find_spec("pyspark") or not shutil.which("java"):
+        return "jobs of Spark: not counted, which needs pyspark, Java and PYPGM_DATA"
+    import ibis
+    from pyspark.sql import SparkSession
+
+    domain = pypgm.Domain(json.loads((Path(data) / "adult" / "domain.json").read_text()))
+    records = pypgm.read_table(Path(data) / "adult" / "adult.csv.gz", domain)
+    with tempfile.TemporaryDirectory() as folder:
+        pyarrow.parquet.write_table(pyarrow.table(dict(records.columns)), f"{folder}/adult.parquet")
+        builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+        session = builder.config("spark.sql.warehouse.dir", folder).getOrCreate()
+        tracker = session.sparkContext.statusTracker()
+        table = EngineTable(ibis.pyspark.connect(session).read_parquet(f"{folder}/adult.parquet"), domain)
+        opening = len(tracker.getJobIdsForGroup())
+        seconds, _ = _timed(lambda: pypgm.mechanisms.wide(table, epsilon=1, delta=1e-9))
+        jobs = len(tracker.getJobIdsForGroup()) - opening
+        session.stop()
+    return f"wide on adult through a local Spark: {jobs} jobs ({opening} more to open it), {seconds:.1f} s"
 
 
 def _passes(relation: Any, domain: pypgm.Domain) -> str:
@@ -73,26 +114,20 @@ def _passes(relation: Any, domain: pypgm.Domain) -> str:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(description="All pairs of a table counted where it is.")
-    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser = argparse.ArgumentParser(description="A table that is not in memory.")
+    parser.add_argument("--rows", type=int, default=100_000_000)
     parser.add_argument("--columns", type=int, default=16)
     parser.add_argument("--folder")
     parser.add_argument("--memory", default="4GB")
     return parser.parse_args()
 
 
-def _written(duckdb: Any, folder: Path, domain: pypgm.Domain, rows: int) -> list[Path]:
-    """Return the files of a made-up table."""
-    paths = []
-    for first in range(0, rows, _FILE_ROWS):
-        path = folder / f"{len(domain)}-{first}.parquet"
-        own = min(_FILE_ROWS, rows - first)
-        if not path.exists():
-            sizes = zip(domain, domain.shape, strict=True)
-            columns = ", ".join(f"(random() * random() * {n})::smallint % {n} as {a}" for a, n in sizes)
-            duckdb.sql(f"copy (select {columns} from range({own})) to '{path}' (format parquet)")
-        paths.append(path)
-    return paths
+def _write(duckdb: Any, path: Path, domain: pypgm.Domain, rows: int) -> None:
+    """Make up a table in a file."""
+    sizes = zip(domain, domain.shape, strict=True)
+    columns = ", ".join(f"(random() * random() * {n})::smallint % {n} as {a}" for a, n in sizes)
+    with duckdb.connect(str(path)) as connection:
+        connection.sql(f"create table people as select {columns} from range({rows})")
 
 
 def _timed(run: Callable[[], Any]) -> tuple[float, Any]:

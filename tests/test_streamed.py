@@ -226,7 +226,7 @@ def counted_passes():
 def test_a_mechanism_reads_a_table_three_times_at_most(name):
     table, _, passes = counted_passes()
     getattr(pypgm.mechanisms, name)(table, epsilon=1, delta=1e-9, unsafe_seed=0)
-    assert 1 <= len(passes) <= 3
+    assert 1 <= len(passes) <= (2 if name == "wide" else 3)
 
 
 @pytest.mark.parametrize("most", [0, 30, 1 << 24])

@@ -59,7 +59,8 @@ class Source(ABC):
 
         Tables that were counted are kept, up to 128 MiB of them, and tables of a part of their attributes are summed
         from them without another pass: open a table again where its records have changed. The second pass for single
-        attributes, or for pairs, counts all of them that fit: who asks for one after the other asks for the rest.
+        attributes, or for pairs, counts all of them that fit, as does the first one for pairs where all single ones
+        are known: who asks for one after the other asks for the rest.
 
         Raises
         ------
@@ -98,7 +99,7 @@ class Source(ABC):
         asked = set(map(frozenset, cliques))
         left = _KEPT_CELLS - self._n_kept
         for size in {1, 2} & set(map(len, cliques)):
-            if size in self._passed:
+            if size in self._passed or (size == 2 and all(self._holder({a}) for a in self.domain)):
                 more = [c for c in combinations(self.domain.attributes, size) if frozenset(c) not in asked]
                 others = [c for c in more if self._holder(set(c)) is None]
                 left -= sum(map(self.domain.size, others))
