@@ -16,10 +16,12 @@ from pypgm.data.frames import check_library
 from pypgm.data.layout import Layout
 from pypgm.data.rules import drawn_by_rules
 from pypgm.data.schema import as_schema
+from pypgm.domain import as_clique
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
 from pypgm.html import Shown
+from pypgm.models.derived_answers import answered, check_read, conditioned
 from pypgm.models.model import Model
 from pypgm.models.stored_model import Stored, in_module, message_of, model_of_archive
 from pypgm.numeric import as_generator
@@ -123,12 +125,25 @@ class Release(Shown, Stored, Generic[Model_co]):
         return self.model.not_private
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the model's marginal of any clique, measured or not, in counts."""
-        return self.model.project(clique)
+        """Return the model's marginal of any clique, measured or not, in counts; derived columns may be in it."""
+        return answered(self.schema, clique, self.model.project)
 
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the joint probabilities of some attributes given what is known of others, as the model's `query`."""
-        return self.model.query(targets, evidence)
+        """Return the joint probabilities of some attributes given what is known of others, as the model's `query`.
+
+        Columns that the schema derives from others by a mapping may be among both: the answer is exactly that of the
+        columns that they follow from. ``ValueError`` names those where it is none of theirs, as of a sum.
+
+        Examples
+        --------
+        >>> import pypgm
+        >>> region = {"kind": "derived", "from": "city", "mapping": {"Ash": "North", "Elm": "North", "Fox": "South"}}
+        >>> schema = {"city": ["Ash", "Elm", "Fox"], "region": region}
+        >>> release = pypgm.synthesize({"city": ["Ash", "Elm", "Fox"] * 99}, schema, epsilon=9, delta=1e-9)
+        >>> release.query("region", {"city": "Elm"})["North"]
+        1.0
+        """
+        return conditioned(self.schema, targets, evidence, self.model.query)
 
     def expected_error(
         self,
@@ -171,7 +186,7 @@ class Release(Shown, Stored, Generic[Model_co]):
         >>> bool((release.expected_error("a", synthetic=records).values >= release.expected_error("a").values).all())
         True
         """
-        model = self._with_errors()
+        model = self._with_errors((*as_clique(clique), *(evidence or ())))
         if synthetic is None:
             return model.expected_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
         if synthetic.domain != model.domain:
@@ -192,11 +207,13 @@ class Release(Shown, Stored, Generic[Model_co]):
         time_limit: float | None = None,
     ) -> Factor:
         """Return how far noise alone may have moved each count, as the model's; ``TypeError`` as `expected_error`."""
-        return self._with_errors().standard_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
+        model = self._with_errors((*as_clique(clique), *(evidence or ())))
+        return model.standard_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
 
-    def _with_errors(self) -> Model[Any]:
+    def _with_errors(self, names: Iterable[str]) -> Model[Any]:
         if not isinstance(self.model, Model):
             raise TypeError(f"a {type(self.model).__name__} does not know its errors")
+        check_read(self.schema, names, "the error")
         return self.model
 
     def marginal(
@@ -217,7 +234,8 @@ class Release(Shown, Stored, Generic[Model_co]):
         >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).marginal("a").basis
         'measured'
         """
-        return self._with_errors().marginal(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
+        model = self._with_errors((*as_clique(clique), *(evidence or ())))
+        return model.marginal(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
 
     def synthetic_data(
         self,

@@ -34,6 +34,11 @@ TAKEN = [
     {"a": {"kind": "fake", "faker": "name"}, "b": {"kind": "fake", "faker": "city", "locale": "de_DE"}, "c": 2},
     {"a": ["x", "y"], "b": {"kind": "derived", "from": "a", "mapping": {"x": 1}, "other": 2, "null": ""}},
     {
+        "a": ["x", "y"],
+        "b": ["u"],
+        "c": {"kind": "derived", "from": ["a", "b"], "mapping": [[["x", "u"], 1], [[["x", "y"], "u"], 2]]},
+    },
+    {
         "a": {**REAL, "bins": 2},
         "b": {"kind": "derived", "from": "a", "mapping": [[{"to": 0.5}, "x"], [[1], "y"]], "other": ""},
     },

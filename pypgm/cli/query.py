@@ -13,8 +13,10 @@ from pypgm.bayes.network import BayesianNetwork
 from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, clique_named, evidence_given, model_in
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import json_text
+from pypgm.data.derived_images import read_names
 from pypgm.data.files import replacing_text, write_rows
 from pypgm.models import GraphicalModel, RegionGraphModel
+from pypgm.models.derived_answers import answered, conditioned
 from pypgm.report import cells
 from pypgm.terminal import aligned, escaped, label_text, terminal_width
 
@@ -34,6 +36,8 @@ unmeasured (the attributes were never measured together) or unknown.
 
 In a terminal answers are a table, in which a missing value is "(missing)" and counts have their total; to a file or
 another program they are CSV.
+
+Of columns that are derived from others counts are those of the columns that they follow from, without errors.
 
 With --given it prints conditional probabilities instead. Any attributes can be asked for together, measured or not.
 
@@ -94,15 +98,18 @@ def _query(arguments: argparse.Namespace) -> None:
     evidence = evidence_given(model.domain, arguments.given, schema)
     # All are asked before one is shown: an error leaves no half an answer.
     if isinstance(model, BayesianNetwork) or evidence:
-        answers, unit = [model.query(clique, evidence) for clique in cliques], "probability"
+        answers = [conditioned(schema, clique, evidence, model.query) for clique in cliques]
+        unit = "probability"
     else:
-        answers, unit = [model.project(clique) for clique in cliques], "count"
+        answers, unit = [answered(schema, clique, model.project) for clique in cliques], "count"
     errors: list[Factor | None] = [None] * len(cliques)
     bases = [""] * len(cliques)
     if arguments.draws and isinstance(model, GraphicalModel | RegionGraphModel) and model.recipe is not None:
         talks = sys.stderr.isatty()
-        errors = [*model.expected_error_many(cliques, evidence or None, draws=arguments.draws, progress=talks)]
-        bases = [model.basis(tuple(dict.fromkeys([*clique, *evidence]))) for clique in cliques]
+        read = {i: clique for i, clique in enumerate(cliques) if clique == read_names(schema, clique)}
+        found = model.expected_error_many([*read.values()], evidence or None, draws=arguments.draws, progress=talks)
+        for (i, clique), error in zip(read.items(), found, strict=True):
+            errors[i], bases[i] = error, model.basis(tuple(dict.fromkeys([*clique, *evidence])))
     file = io.StringIO()  # written whole or not at all
     is_file = arguments.out is not None
     if arguments.json or (arguments.format is None and (arguments.out or "").endswith(".json")):

@@ -9,15 +9,14 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from pypgm.data.bins import Binned, UnreadableError
-from pypgm.data.categorical import Categorical
+from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.made import Cells, Made
+from pypgm.data.mapped import Mapped, mapped
 from pypgm.data.numbers import Integer, Numeric, Real
-from pypgm.data.rules import codes_named
 from pypgm.data.spans import Unit, span_between, units_of
-from pypgm.domain import Label, listed
+from pypgm.domain import Label
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -37,11 +36,12 @@ class Derived(Made):
 
     Parameters
     ----------
-    source : str
-        The column that a mapping is of; in files it is called "from".
+    source : str or sequence of str
+        The column that a mapping is of, or several columns of listed values; in files it is called "from".
     mapping : mapping, or sequence of pairs
         For each value of the source what this column has. In pairs the first may be a list of values, or
-        ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts.
+        ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts. Of several columns a pair
+        begins with a list of one such entry for each.
     other : str, int, float or bool, optional
         What it has for all other values of the source: those that the mapping has not, those that are not found where
         the source is open, and "other" itself.
@@ -70,8 +70,8 @@ class Derived(Made):
     {'city': ['Fox', 'Ash'], 'region': ['South', 'North'], 'rooms': [3, 8], 'size': ['small', 'large']}
     """
 
-    source: str = ""
-    mapping: Mapping[Label, Label] | Sequence[tuple[Entry, Label]] = field(default=(), hash=False)
+    source: str | Sequence[str] = ""
+    mapping: Mapping[Any, Label] | Sequence[tuple[Entry | Sequence[Entry], Label]] = field(default=(), hash=False)
     other: Label | None = None
     sum: Sequence[str] = ()
     difference: Sequence[str] = ()
@@ -85,7 +85,7 @@ class Derived(Made):
         pairs: Any = self.mapping.items() if isinstance(self.mapping, Mapping) else self.mapping
         if not isinstance(pairs, str) and all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
             object.__setattr__(self, "mapping", tuple((_plain(entry), image) for entry, image in pairs))
-        for way in _WAYS:
+        for way in ("source", *_WAYS):
             own = getattr(self, way)
             object.__setattr__(self, way, own if isinstance(own, str) else tuple(own))
         super().__post_init__()
@@ -99,15 +99,16 @@ class Derived(Made):
     @property
     def sources(self) -> tuple[str, ...]:
         """The columns that it follows from."""
-        return (self.source,) if self.source else tuple(name for way in _WAYS for name in getattr(self, way))
+        if self.source:
+            return (self.source,) if isinstance(self.source, str) else tuple(self.source)
+        return tuple(name for way in _WAYS for name in getattr(self, way))
 
     def check(self, columns: Mapping[str, Column], name: str) -> None:
         """Raise ``ValueError`` if it cannot follow from these columns."""
         try:
-            if self.source:
-                _Mapped(self, columns[self.source]).check()
-            else:
-                _Computed(self, [columns[source] for source in self.sources])
+            function = self._function([columns[source] for source in self.sources])
+            if isinstance(function, Mapped):
+                function.check()
         except ValueError as error:
             raise ValueError(f"derived column {name!r}: {error}") from None
 
@@ -115,15 +116,19 @@ class Derived(Made):
         """Return what follows from the columns."""
         del rows, rng
         given = [cells[name] for name in self.sources]
-        if self.source:
-            return _Mapped(self, given[0].column).cells(given[0])
-        return _Computed(self, [cell.column for cell in given]).cells(given)
+        return self._function([cell.column for cell in given]).cells(given)
 
     def column(self, columns: Mapping[str, Column]) -> Column:
         """Return what it holds, given the columns that it follows from."""
-        if self.source:
-            return _Mapped(self, columns[self.source]).column
-        return _Computed(self, [columns[name] for name in self.sources]).column
+        return self._function([columns[name] for name in self.sources]).column
+
+    def splits_bins(self, columns: Mapping[str, Column]) -> bool:
+        """Return whether it may have different values within a bin of a column that it follows from."""
+        function = self._function([columns[name] for name in self.sources])
+        return not isinstance(function, Mapped) or function.splits_bins
+
+    def _function(self, columns: Sequence[Column]) -> Mapped | _Computed:
+        return mapped(self, columns) if self.source else _Computed(self, columns)
 
     def nulls(self, columns: Sequence[Column]) -> tuple[str, ...]:
         """Return the text of missing values; none where there are none."""
@@ -145,8 +150,12 @@ class Derived(Made):
             return
         pairs: Any = self.mapping
         if given == ["mapping"]:
-            if not self.source:
-                yield "needs the column that the mapping is of, 'from' in files"
+            names = self.sources
+            if not names or not all(isinstance(n, str) for n in names) or len(set(names)) < len(names):
+                yield "needs the column that the mapping is of, 'from' in files, or a list of different ones"
+            is_table = isinstance(self.source, tuple) and not isinstance(pairs, str)
+            if is_table and not all(isinstance(entry, tuple) and len(entry) == len(names) for entry, _ in self.pairs):
+                yield "a mapping of several columns needs pairs that begin with a list of one entry for each"
             if isinstance(pairs, str) or not all(isinstance(p, tuple) and len(p) == 2 for p in pairs):
                 yield "mapping needs an object of values, or a list of pairs; the path of a file in a schema file alone"
             elif not all(image is None or isinstance(image, Label) for _, image in pairs):
@@ -178,113 +187,6 @@ def one_bin(low: float, high: float, decimals: int | None = 0, **own: Any) -> In
     if decimals == 0:
         return Integer(int(low), int(high), width=max(1, int(high - low)), **own)
     return Real(float(low), float(high) if high > low else float(low) + 1, bins=1, decimals=decimals, **own)
-
-
-class _Mapped:
-    """A mapping of a column."""
-
-    def __init__(self, derived: Derived, source: Column) -> None:
-        self._derived, self._source = derived, source
-        images = [image for _, image in derived.pairs]
-        if derived.other is not None:
-            images.append(derived.other)
-        self._nulls = derived.nulls([source]) or (("",) if None in images else ())
-        values = [v for v in dict.fromkeys(map(_typed, images)) if not self._is_null(v[1])]
-        self._codes = {value: code for code, value in enumerate(values)}
-        self.column = Categorical([value for _, value in values], null=self._nulls)
-
-    def _is_null(self, image: object) -> bool:
-        return image is None or image in self._nulls
-
-    def _code(self, image: Label | None) -> int:
-        """Return the code of what a value is mapped to; -1 where it is nothing that was declared."""
-        return self.column.size - 1 if self._is_null(image) else self._codes[_typed(image)]
-
-    @property
-    def _of_other(self) -> int:
-        return -1 if self._derived.other is None else self._code(self._derived.other)
-
-    def check(self) -> None:
-        """Raise ``ValueError`` where a value of the source has no image, or the mapping has values that it has not."""
-        source = self._source
-        is_open = isinstance(source, Categorical) and not source.values
-        if self._of_other >= 0:
-            if isinstance(source, Binned):
-                self._spans()
-            elif source.other_code is None:
-                self._images()
-            return
-        if is_open or source.other_code is not None:
-            raise ValueError(f"needs other, what it has for the values of {self._derived.source!r} that are not listed")
-        if isinstance(source, Binned):
-            self._check_covered(source)
-        elif (self._images() < 0).any():
-            missing = source.labels or range(source.size)
-            lost = [repr(missing[i]) for i in np.flatnonzero(self._images() < 0)]
-            raise ValueError(f"the mapping has nothing for {listed(lost)}; other says what all such values have")
-
-    def cells(self, given: Cells) -> Cells:
-        """Return what the mapping gives for the values of the source."""
-        codes = np.asarray(given.codes, dtype=np.int64)
-        if not isinstance(self._source, Binned):
-            return Cells(self.column, self._images()[codes])
-        source = self._source
-        steps = source.steps_of(np.asarray(given.values))
-        found = np.full(len(codes), self._of_other)
-        for low, high, code in reversed(self._spans()):
-            found[(steps >= low) & (steps <= high)] = code
-        found[codes >= source.n_values] = self._of_other
-        if source.null_code is not None:
-            found[codes == source.null_code] = self.column.size - 1
-        return Cells(self.column, found)
-
-    def _images(self) -> NDArray[np.int64]:
-        """Return the code for each code of a source of listed values; -1 where it has none."""
-        source = self._source
-        found = np.full(source.size, self._of_other)
-        if source.null_code is not None:
-            found[source.null_code] = self.column.size - 1
-        for entry, image in reversed(self._derived.pairs):
-            for code in codes_named(self._derived.source, source, entry):
-                is_other = code == source.other_code and entry != source.other_label  # a value that was not found
-                found[code] = found[code] if is_other else self._code(image)
-        return found
-
-    def _spans(self) -> list[tuple[Any, Any, int]]:
-        """Return the first and the last steps of each entry of a mapping of numbers or dates, and its code."""
-        assert isinstance(self._source, Binned)
-        first, last = self._source.ends()
-        found = []
-        for entry, image in self._derived.pairs:
-            code = self._code(image)
-            if isinstance(entry, Mapping):
-                if not entry or set(entry) - {"from", "to"}:
-                    raise ValueError("the mapping has a range that is not {'from': value, 'to': value}")
-                low = self._steps(entry["from"]) if "from" in entry else first[0]
-                found.append((low, self._steps(entry["to"]) if "to" in entry else last[-1], code))
-            else:
-                values = entry if isinstance(entry, tuple) else (entry,)
-                found += [(steps, steps, code) for steps in map(self._steps, values)]
-        return found
-
-    def _steps(self, value: object) -> Any:  # noqa: ANN401 - of numbers as dense as doubles no integer
-        assert isinstance(self._source, Binned)
-        try:
-            place = self._source.place_of(value)
-        except UnreadableError:
-            raise ValueError(f"the mapping of {self._derived.source!r} needs {self._source.allowed}") from None
-        unit = self._source.per_unit
-        return place if unit == 0 else round(place * unit)
-
-    def _check_covered(self, source: Binned) -> None:
-        """Raise ``ValueError`` where numbers or dates between the bounds are in no entry."""
-        first, last = source.ends()
-        spans = sorted((low, high) for low, high, _ in self._spans())
-        step = 1 if source.per_unit else 0
-        ends = np.maximum.accumulate([first[0] - step, *(high for _, high in spans)])
-        begins = [*(low for low, _ in spans), last[-1] + step]
-        if any(begin > end + step for begin, end in zip(begins, ends, strict=True)):
-            raise ValueError(f"the mapping has nothing for some values: it needs all, {source.allowed}, or other")
 
 
 class _Computed:
@@ -389,8 +291,3 @@ def _plain(entry: object) -> Any:  # noqa: ANN401
 def _listed(value: object) -> object:
     """Return what JSON holds for it: lists for tuples."""
     return [_listed(entry) for entry in value] if isinstance(value, tuple) else value
-
-
-def _typed(image: Any) -> tuple[type, Any]:  # noqa: ANN401
-    """Return a value that differs from others of other types: to Python 1 and True are one."""
-    return type(image), image

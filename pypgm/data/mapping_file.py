@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from pypgm.data.files import csv_rows, open_text
 
@@ -43,20 +44,23 @@ def _with_mapping(name: object, spec: object, folder: Path) -> object:
     return {**spec, "mapping": _read(folder / spec["mapping"], spec.get("from"), name)}
 
 
-def _read(path: Path, source: object, name: object) -> list[list[str]]:
+def _read(path: Path, source: object, name: object) -> list[list[Any]]:
+    sources = [str(own) for own in source] if isinstance(source, list) else [str(source)]
     with open_text(path) as file:
         rows = csv_rows(path, file, ",")
         header = [field.strip() for field in next(rows, [])]
-        if header.count(str(source)) != 1 or header.count(str(name)) != 1:
-            raise ValueError(f"{path} needs a header that names the columns {source!r} and {name!r}, once each")
-        places = header.index(str(source)), header.index(str(name))
-        found: dict[str, str] = {}
+        wanted = [*sources, str(name)]
+        if any(header.count(own) != 1 for own in wanted):
+            told = " and ".join(map(repr, wanted))
+            raise ValueError(f"{path} needs a header that names the columns {told}, once each")
+        places = [header.index(own) for own in wanted]
+        found: dict[tuple[str, ...], str] = {}
         for number, row in enumerate(filter(None, rows), 1):
             if len(row) != len(header):
                 raise ValueError(
                     f"{path}, row {number} (the header is row 0): needs {len(header)} fields, got {len(row)}"
                 )
-            value, image = (row[place] for place in places)
-            if found.setdefault(value, image) != image:
+            *values, image = (row[place] for place in places)
+            if found.setdefault(tuple(values), image) != image:
                 raise ValueError(f"{path}, row {number} (the header is row 0): maps a value a second time, to another")
-    return [[value, image] for value, image in found.items()]
+    return [[list(values) if isinstance(source, list) else values[0], image] for values, image in found.items()]

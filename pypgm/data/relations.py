@@ -10,6 +10,7 @@ import numpy as np
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.derived import Derived
+from pypgm.data.derived_images import image_of
 from pypgm.data.difference import Difference, Steps
 from pypgm.data.encoding import problems_error
 from pypgm.data.made import Cells, Fake, Made, made_in_order
@@ -148,7 +149,7 @@ def codes_giving(schema: Schema, name: str, text: str) -> tuple[str, list[int]]:
     Raises
     ------
     ValueError
-        If the column is not mapped from one of listed values, or none of them gives the value.
+        If the column is not a mapping of one that is read, or none of the codes gives the value.
 
     Examples
     --------
@@ -158,18 +159,11 @@ def codes_giving(schema: Schema, name: str, text: str) -> tuple[str, list[int]]:
     >>> codes_giving(schema, "region", "North")
     ('city', [0, 1])
     """
-    chain = [name]
-    while isinstance(column := schema.made.get(chain[-1]), Derived) and column.source:
-        chain.append(column.source)
-    source = chain.pop()
-    if source in schema.made or isinstance(schema.columns[source], Binned | Difference):
-        made_of = listed([*map(repr, schema.made[name].sources)]) or "no other column"
-        raise ValueError(f"column {name!r} is made when records are decoded, of {made_of}")
-    rows = range(schema.columns[source].size)
-    cells = {source: Cells(schema.columns[source], np.array(rows))}
-    for made in reversed(chain):
-        cells[made] = schema.made[made].made(cells, rows, np.random.default_rng(0))
-    texts = cells[name].texts().tolist()
+    (source, *others), cells = image_of(schema, name)
+    if others:
+        told = listed([repr(own) for own in (source, *others)])
+        raise ValueError(f"column {name!r} follows from {told} together: give those")
+    texts = cells.texts().tolist()
     found = [code for code, own in enumerate(texts) if own == text]
     if not found:
         raise ValueError(f"column {name!r} needs one of {listed([*map(repr, dict.fromkeys(texts))])}")

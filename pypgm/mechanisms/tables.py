@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 from pypgm.data.dataset import Dataset
+from pypgm.data.derived_images import read_names
 from pypgm.data.frames import Frame
 from pypgm.data.opened import opened
 from pypgm.data.schema import Schema, SchemaLike, as_schema
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.data.unsettled import OpenSet
-from pypgm.domain import Domain, listed
+from pypgm.domain import Domain, as_cliques, listed
 from pypgm.mechanisms.dry_run import check_call
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
 from pypgm.mechanisms.run import DEFAULTS, Options
@@ -28,7 +29,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.settling import settle
 from pypgm.queries import Neighbours
 from pypgm.release import Release
-from pypgm.workloads import as_workload
+from pypgm.workloads import Workload, as_workload
 
 __all__ = ["budget_for", "of_tables", "prepared"]
 
@@ -67,7 +68,8 @@ def of_tables(mechanism: M) -> M:
         del data
         if schema is None or isinstance(held[0], PrivateTable):
             domain = getattr(held[0], "domain", None)  # what has none is refused by the mechanism
-            own = options if domain is None else _options(mechanism.__name__, domain, options)
+            known = getattr(held[0], "schema", None)
+            own = options if domain is None else _options(mechanism.__name__, domain, known, options)
             return mechanism(held.pop(), epsilon, delta, **own, **({} if schema is None else {"schema": schema}))
         relation = one_relation(options.pop("neighbours", None), options.pop("privacy", None))
         name, budget = mechanism.__name__, options.pop("budget", None)
@@ -93,13 +95,13 @@ def prepared(
     declared = _declared(source, schema, reading)
     declared.check_there()
     run, asked = mechanism_named(mechanism), budget_for(declared, epsilon, delta, budget)
-    own = _options(mechanism, declared.provisional.domain, options)
+    own = _options(mechanism, declared.provisional.domain, declared, options)
     if declared.open:  # what is open is paid for before the mechanism is called
         check_call(run, declared, neighbours, asked, own)
     held = opened(source, declared, **reading)
 
     def closed() -> Release[Any]:
-        own = _options(mechanism, declared.domain, options)
+        own = _options(mechanism, declared.domain, declared, options)
         relation = {"privacy" if isinstance(neighbours, Privacy) else "neighbours": neighbours}
         release = run(held.records(declared), budget=asked, **relation, **own)
         return replace(release, layout=held.layout)
@@ -108,7 +110,7 @@ def prepared(
         ledger = Ledger(asked)
         found = settle(declared, held.values, neighbours, ledger)
         with PrivateTable(held.records(found), neighbours, ledger) as table:
-            release = run(table, **_options(mechanism, found.domain, options))
+            release = run(table, **_options(mechanism, found.domain, found, options))
         return replace(release, layout=held.layout)
 
     def read_to_the_end() -> Release[Any]:
@@ -149,12 +151,19 @@ def budget_for(
     return Budget(epsilon=asked.epsilon, delta=asked.delta, reserved_delta=asked.delta / _RESERVED)
 
 
-def _options(mechanism: str, domain: Domain, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the mechanism takes beside records and budget, with a workload over the domain."""
+def _options(mechanism: str, domain: Domain, schema: Schema | None, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the mechanism takes beside records and budget, with a workload over the domain.
+
+    In the place of columns that are derived stand those that they follow from.
+    """
+    if options.get("targets"):
+        options = {**options, "targets": read_names(schema, options["targets"])}
     if options.get("workload") is None:
         return {name: value for name, value in options.items() if name != "workload"}
     if not takes(mechanism, "workload"):
         able = ", ".join(name for name in mechanism_names() if takes(name, "workload"))
         raise ValueError(f"{mechanism} chooses what it measures itself and takes no workload; these do: {able}")
     asked = options["workload"]
+    if isinstance(asked, Iterable) and not isinstance(asked, str | Workload):
+        asked = [read_names(schema, clique) for clique in as_cliques(asked)]
     return {**options, "workload": asked(domain) if callable(asked) else as_workload(domain, asked)}

@@ -1,0 +1,187 @@
+"""Mappings of columns: what a derived column has for each of their values."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.data.bins import Binned, UnreadableError
+from pypgm.data.categorical import Categorical
+from pypgm.data.columns import Column
+from pypgm.data.made import Cells
+from pypgm.data.rules import codes_named
+from pypgm.domain import Label, listed
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.data.derived import Derived
+
+__all__ = ["Mapped", "mapped"]
+
+_MOST_CELLS = 1 << 24  # of a mapping of several columns
+
+
+def mapped(derived: Derived, sources: Sequence[Column]) -> Mapped:
+    """Return the mapping of a derived column, given the columns that it follows from."""
+    if isinstance(derived.source, str) and isinstance(sources[0], Binned):
+        return _OfBins(derived, sources)
+    return Mapped(derived, sources)
+
+
+class Mapped:
+    """A mapping of columns of listed values."""
+
+    def __init__(self, derived: Derived, sources: Sequence[Column]) -> None:
+        self._derived, self._sources = derived, sources
+        images = [image for _, image in derived.pairs]
+        if derived.other is not None:
+            images.append(derived.other)
+        self._nulls = derived.nulls(sources) or (("",) if None in images else ())
+        values = [v for v in dict.fromkeys(map(_typed, images)) if not self._is_null(v[1])]
+        self._codes = {value: code for code, value in enumerate(values)}
+        self.column = Categorical([value for _, value in values], null=self._nulls)
+
+    @property
+    def splits_bins(self) -> bool:
+        """Whether there are different values within a bin."""
+        return False
+
+    def _is_null(self, image: object) -> bool:
+        return image is None or image in self._nulls
+
+    def _code(self, image: Label | None) -> int:
+        """Return the code of what a value is mapped to; -1 where it is nothing that was declared."""
+        return self.column.size - 1 if self._is_null(image) else self._codes[_typed(image)]
+
+    @property
+    def _of_other(self) -> int:
+        return -1 if self._derived.other is None else self._code(self._derived.other)
+
+    def check(self) -> None:
+        """Raise ``ValueError`` where values of the sources have no image, or an entry is none of them."""
+        names = self._derived.sources
+        for name, source in zip(names, self._sources, strict=True):
+            if isinstance(source, Binned):
+                raise ValueError(f"a mapping of several columns needs listed values, and {name!r} has bins")  # noqa: TRY004
+            is_open = isinstance(source, Categorical) and not source.values
+            if (is_open or source.other_code is not None) and self._of_other < 0:
+                raise ValueError(f"needs other, what it has for the values of {name!r} that are not listed")
+        if all(source.other_code is None for source in self._sources) and (self._images() < 0).any():
+            values = [source.labels or range(source.size) for source in self._sources]
+            lost = [[own[i] for own, i in zip(values, at, strict=True)] for at in np.argwhere(self._images() < 0)[:10]]
+            told = listed([repr(one[0] if len(one) == 1 else one) for one in lost])
+            raise ValueError(f"the mapping has nothing for {told}; other says what all such values have")
+
+    def cells(self, given: Sequence[Cells]) -> Cells:
+        """Return what the mapping gives for the values of the sources."""
+        return Cells(self.column, self._images()[tuple(np.asarray(own.codes, dtype=np.int64) for own in given)])
+
+    def _images(self) -> NDArray[np.int64]:
+        """Return the code for each combination of codes of the sources; -1 where it has none."""
+        sizes = [source.size for source in self._sources]
+        if math.prod(sizes) > _MOST_CELLS:
+            raise ValueError(f"a mapping needs columns of at most {_MOST_CELLS:,} combinations")
+        found = np.full(sizes, self._of_other)
+        for axis, source in enumerate(self._sources):
+            if source.null_code is not None:
+                np.moveaxis(found, axis, 0)[source.null_code] = self.column.size - 1
+        for entry, image in reversed(self._derived.pairs):
+            own = (entry,) if isinstance(self._derived.source, str) else entry
+            parts = zip(self._derived.sources, self._sources, own, strict=True)
+            for codes in itertools.product(*(_codes_of(*part) for part in parts)):
+                found[codes] = self._code(image)
+        return found
+
+
+class _OfBins(Mapped):
+    """A mapping of a column of numbers or dates."""
+
+    @property
+    def splits_bins(self) -> bool:
+        """Whether there are different values within a bin."""
+        first, last = self._source.ends()
+        return any(
+            bool((((first < low) & (low <= last)) | ((first <= high) & (high < last))).any())
+            for low, high, _ in self._spans()
+        )
+
+    def check(self) -> None:
+        """Raise ``ValueError`` where numbers between the bounds have no image, or an entry is no value."""
+        source = self._source
+        if self._of_other >= 0:
+            self._spans()
+        elif source.other_code is not None:
+            name = self._derived.sources[0]
+            raise ValueError(f"needs other, what it has for the values of {name!r} that are not listed")
+        else:
+            self._check_covered(source)
+
+    def cells(self, given: Sequence[Cells]) -> Cells:
+        """Return what the mapping gives for the values of the source."""
+        (own,) = given
+        codes = np.asarray(own.codes, dtype=np.int64)
+        source = self._source
+        steps = source.steps_of(np.asarray(own.values))
+        found = np.full(len(codes), self._of_other)
+        for low, high, code in reversed(self._spans()):
+            found[(steps >= low) & (steps <= high)] = code
+        found[codes >= source.n_values] = self._of_other
+        if source.null_code is not None:
+            found[codes == source.null_code] = self.column.size - 1
+        return Cells(self.column, found)
+
+    @property
+    def _source(self) -> Binned:
+        (source,) = self._sources
+        assert isinstance(source, Binned)
+        return source
+
+    def _spans(self) -> list[tuple[Any, Any, int]]:
+        """Return the first and the last steps of each entry of a mapping of numbers or dates, and its code."""
+        first, last = self._source.ends()
+        found = []
+        for entry, image in self._derived.pairs:
+            code = self._code(image)
+            if isinstance(entry, Mapping):
+                if not entry or set(entry) - {"from", "to"}:
+                    raise ValueError("the mapping has a range that is not {'from': value, 'to': value}")
+                low = self._steps(entry["from"]) if "from" in entry else first[0]
+                found.append((low, self._steps(entry["to"]) if "to" in entry else last[-1], code))
+            else:
+                values = entry if isinstance(entry, tuple) else (entry,)
+                found += [(steps, steps, code) for steps in map(self._steps, values)]
+        return found
+
+    def _steps(self, value: object) -> Any:  # noqa: ANN401 - of numbers as dense as doubles no integer
+        try:
+            place = self._source.place_of(value)
+        except UnreadableError:
+            raise ValueError(f"the mapping of {self._derived.source!r} needs {self._source.allowed}") from None
+        unit = self._source.per_unit
+        return place if unit == 0 else round(place * unit)
+
+    def _check_covered(self, source: Binned) -> None:
+        """Raise ``ValueError`` where numbers or dates between the bounds are in no entry."""
+        first, last = source.ends()
+        spans = sorted((low, high) for low, high, _ in self._spans())
+        step = 1 if source.per_unit else 0
+        ends = np.maximum.accumulate([first[0] - step, *(high for _, high in spans)])
+        begins = [*(low for low, _ in spans), last[-1] + step]
+        if any(begin > end + step for begin, end in zip(begins, ends, strict=True)):
+            raise ValueError(f"the mapping has nothing for some values: it needs all, {source.allowed}, or other")
+
+
+def _codes_of(name: str, source: Column, entry: Any) -> list[int]:  # noqa: ANN401
+    """Return the codes of an entry, but that of a value which was not found and is among the others."""
+    found = codes_named(name, source, entry)
+    return [code for code in found if code != source.other_code or entry == source.other_label]
+
+
+def _typed(image: Any) -> tuple[type, Any]:  # noqa: ANN401
+    """Return a value that differs from others of other types: to Python 1 and True are one."""
+    return type(image), image
