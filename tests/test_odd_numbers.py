@@ -92,7 +92,7 @@ NUMBERS = {
     "a fraction of many digits": MANY_DIGITS,
     "an integer of many digits below 0": -(10**5000),
     "a signalling NaN": Decimal("sNaN"),
-    "a time": np.timedelta64(3),
+    "a time": np.timedelta64(3, "s"),
 }
 PLACES = {
     "tolerance": lambda value: pypgm.estimate(DOMAIN, MEASURED, tolerance=value),
