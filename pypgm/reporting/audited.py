@@ -267,6 +267,7 @@ def told(audit: AuditReport, mechanisms: Sequence[str] = (), version: str = "") 
     return {
         "audit": audit,
         "groups": groups,
+        "left_out": [group["title"] for group in groups if not group["rows"]],
         "doubts": audit.doubts(mechanisms, version),
         "n_for_trial": len(for_trial),
         "n_planted": n_planted(),
