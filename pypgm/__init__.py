@@ -31,6 +31,7 @@ _NAMES = {  # by the module they are in
     "pypgm": ("bayes", "data", "mechanisms", "mrf", "queries", "reconstruction", "workloads"),
     "pypgm._core": ("__version__", "build_info"),
     "pypgm.clique_vector": ("CliqueVector",),
+    "pypgm.comparison": ("compare",),
     "pypgm.data": ("Dataset", "Schema", "read_domain", "read_schema", "read_table", "write_table"),
     "pypgm.domain": ("Domain",),
     "pypgm.errors": (
@@ -100,6 +101,7 @@ if TYPE_CHECKING:
     from pypgm._core import build_info as build_info
     from pypgm._synthesize import synthesize as synthesize
     from pypgm.clique_vector import CliqueVector as CliqueVector
+    from pypgm.comparison import compare as compare
     from pypgm.data import Dataset as Dataset
     from pypgm.data import Schema as Schema
     from pypgm.data import read_domain as read_domain

@@ -36,7 +36,7 @@ PACKAGES = (
         *(f"pypgm.{name}" for name in ("bayes", "data", "estimation", "estimation.losses", "graphs", "inference")),
     ]
     + [f"pypgm.{name}" for name in ("io", "mechanisms", "models", "mrf", "privacy", "queries", "reconstruction")]
-    + [f"pypgm.{name}" for name in ("audit", "errors", "evaluation", "planning", "workloads")]
+    + [f"pypgm.{name}" for name in ("audit", "errors", "comparison", "evaluation", "planning", "workloads")]
 )
 ONE_LINE = "its repr is one line that says it whole"
 PART = "a part of what is shown: of a schema, a tree, a ledger, an estimate"

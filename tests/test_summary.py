@@ -13,7 +13,7 @@ import pytest
 import pypgm
 from pypgm import Budget, Domain, LinearMeasurement, Schema, cli, demo, mechanisms
 from pypgm.data import Boolean, Categorical, Integer
-from pypgm.reporting.compared import compare_tables
+from pypgm.reporting.compared import compare_texts
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.losses import losses_of
 from pypgm.reporting.quality import quality_of
@@ -134,7 +134,7 @@ def test_every_verb_has_json(folder, capsys):
     known = told("info", "made.pgm")
     assert known["digest"] == pypgm.load("made.pgm").digest
     assert "charges" not in known["budget"][0]
-    assert told("plan", "schema.json", "--records", "2000", *BUDGET)["records"] == 2000
+    assert told("plan", "schema.json", "--records", "2000", *BUDGET)["n_records"] == 2000
     found = told("compare", "made.csv", "people.csv", "--unsafe", "--schema", "schema.json")
     assert found["only"] == {"real": ["name"], "synthetic": []}
     assert found["answers"] is None
@@ -260,13 +260,13 @@ def test_compared_tables():
         "gap": ["", "x"] * 500,
         "heap": ["0"] * 970 + [str(i) for i in range(30)],
     }
-    same = compare_tables(real, {name: column[::-1] for name, column in real.items()})
+    same = compare_texts(real, {name: column[::-1] for name, column in real.items()})
     assert [c.kind for c in same.columns] == ["number", "number", "date", "text", "text", "number"]
     assert (same.score, same.column_score, same.pair_score) == (100, 100, 100)
     assert {c.name: c.missing for c in same.columns}["gap"] == (0.5, 0.5)
     assert {c.name: c.mean for c in same.columns}["money"] == (499500, 499500)
     other = {**real, "city": ["other"] * 1000, "gap": ["x"] * 1000, "n": ["49"] * 1000, "heap": ["29"] * 1000}
-    points = {c.name: c.points for c in compare_tables(real, other).columns}
+    points = {c.name: c.points for c in compare_texts(real, other).columns}
     # By hand: no city is left; half of the gaps are filled; 49 is in the last of 20 bins; 0 is a bin of its own.
     assert points["city"] == 100
     assert points["gap"] == 50
@@ -278,7 +278,7 @@ def test_compared_tables():
 def test_two_halves_of_a_table_are_apart_by_chance():
     rng = np.random.default_rng(1)
     halves = [{"a": list(map(str, rng.integers(0, 30, 3000))), "b": list(rng.choice(["x", "y"], 3000))} for _ in "ab"]
-    found = compare_tables(*halves)
+    found = compare_texts(*halves)
     for column in found.columns:
         assert 0.3 * column.chance < column.points < 3 * column.chance
     ((points, chance),) = found.pairs.values()
@@ -288,7 +288,7 @@ def test_two_halves_of_a_table_are_apart_by_chance():
 @pytest.mark.parametrize("tables", [({"a": ["1"]}, {"b": ["1"]}), ({"a": ["1"]}, {"a": []})])
 def test_tables_that_cannot_be_compared(tables):
     with pytest.raises(ValueError, match=r"no column in common|without records"):
-        compare_tables(*tables)
+        compare_texts(*tables)
 
 
 def test_compare_needs_unsafe_and_tells_rows_of_bad_tables(folder, capsys):

@@ -24,7 +24,8 @@ def column(draw, kind):
     low = int(draw.integers(-6, 3))
     if kind == "date":
         resolution = draw.choice(["year", "month", "week", "day"])
-        return Date(str(np.datetime64("2020-01-01") + 9 * low), f"202{draw.integers(0, 3)}-03-05", resolution, **how)
+        first = np.datetime64("2020-01-01") + np.timedelta64(9 * low, "D")
+        return Date(str(first), f"202{draw.integers(0, 3)}-03-05", resolution, **how)
     if kind == "hour":
         return Date("2020-01-01T06:00", "2020-01-02", "hour", **how)
     if draw.random() < 0.5:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import datetime
 import itertools
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-from pypgm.cli.arguments import add_reading, add_table, add_verb, dialect, reading, schema_in
+from pypgm.cli.arguments import add_reading, add_table, add_verb, check_places, dialect, reading, schema_in
+from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present
-from pypgm.cli.tables import is_table, synthetic_texts, text_table
+from pypgm.comparison import is_table, synthetic_texts, text_table
 from pypgm.data import read_table
 from pypgm.data.duckdb_file import is_database
 from pypgm.evaluation import evaluate
 from pypgm.release import Release, load
-from pypgm.reporting.compared import compare_tables
+from pypgm.reporting.compared import NOT_PRIVATE, SCORE, compare_texts, shown_quantile
 from pypgm.reporting.quality import rounded
 from pypgm.terminal import aligned, cells_wide, laid_out, terminal_width
 
@@ -27,15 +27,10 @@ if TYPE_CHECKING:
     from pypgm.data import Schema
     from pypgm.domain import Clique
     from pypgm.models.stored_model import ReleasedModel
-    from pypgm.reporting.compared import ColumnPair, TableComparison
+    from pypgm.reporting.compared import ColumnPair, ComparedTables
 
-__all__ = ["NOT_PRIVATE", "SCORE", "add_to"]
+__all__ = ["add_to"]
 
-NOT_PRIVATE = "these numbers come from the records themselves; they must not be published"
-SCORE = (
-    "100 less the percentage of records that would have to change for the synthetic table to agree with the real one, "
-    "the mean of a column and that of a pair of columns, averaged"
-)
 _ATTRIBUTES = 300  # whose pairs are compared at most, evenly spaced among all
 _CELLS = 10**7  # of a pair that is compared
 _WORST = 5  # pairs that are named
@@ -52,6 +47,7 @@ _EXAMPLES = """\
 examples:
   pypgm compare people.pgm people.csv --unsafe
   pypgm compare synthetic.csv people.csv --unsafe
+  pypgm compare synthetic.csv people.csv --unsafe --out for-us-alone.html
 """
 
 
@@ -63,11 +59,15 @@ def add_to(commands: Verbs) -> None:
     compare.add_argument("table", metavar="TABLE", help="the real records: a .csv, .csv.gz, .parquet or .duckdb file")
     compare.add_argument("--schema", metavar="SCHEMA", help="of two tables: which texts are missing, how dates look")
     compare.add_argument("--unsafe", action="store_true", help="print numbers that are not private")
+    compare.add_argument("--out", metavar="FILE", help="also a page of HTML, as little private as what is printed")
+    compare.add_argument("--sdmetrics", action="store_true", help="SDV's scores too; needs the extra sdmetrics")
     add_table(compare)
     add_reading(compare)
 
 
 def _compare(arguments: argparse.Namespace) -> None:
+    if arguments.out:
+        check_places([arguments.release, arguments.table], [arguments.out], (".html", ".htm"))
     if not arguments.unsafe:
         raise ValueError("compare prints numbers that are not private; say --unsafe if they stay with you")
     schema = None if arguments.schema is None else schema_in(arguments.schema)
@@ -84,9 +84,18 @@ def _compare(arguments: argparse.Namespace) -> None:
             answers = _of_answers(found.model if isinstance(found, Release) else found, known, arguments)
         synthetic = synthetic_texts(found)
     real = text_table(arguments.table, table=arguments.duckdb_table, **dialect(arguments))
-    told = compare_tables(real, synthetic, known)
-    lines = _lines(told, answers, terminal_width())
-    present(arguments, _facts(told, answers), lines)
+    told = compare_texts(real, synthetic, known)
+    try:
+        scores = told.sdmetrics_scores() if arguments.sdmetrics else {}
+        if arguments.out:
+            with Claim(arguments.out):
+                told.report_html(arguments.out)
+    except ImportError as error:
+        raise ValueError(str(error)) from None
+    more: Rows = [("sdmetrics", ", ".join(f"{n} {100 * s:.1f} %" for n, s in scores.items()))] if scores else []
+    more += [("file", f"{arguments.out}  the same as a page: not private")] if arguments.out else []
+    facts = _facts(told, answers) | {"sdmetrics": scores or None, "files": {"report": arguments.out}}
+    present(arguments, facts, _lines(told, answers, more, terminal_width()))
 
 
 def _of_answers(model: ReleasedModel, known: Schema | None, arguments: argparse.Namespace) -> dict[str, float]:
@@ -99,7 +108,7 @@ def _of_answers(model: ReleasedModel, known: Schema | None, arguments: argparse.
     return {n: 100 * evaluate(model, cliques=own, unsafe_data=data).mean for n, own in asked.items() if own}
 
 
-def _lines(told: TableComparison, answers: dict[str, float], width: int) -> list[str]:
+def _lines(told: ComparedTables, answers: dict[str, float], more: Rows, width: int) -> list[str]:
     rows: Rows = [("NOT PRIVATE", NOT_PRIVATE), ("score", f"{told.score:.1f} of 100: {SCORE}")]
     rows.append(("columns", f"{rounded(100 - told.column_score)} points off on average"))
     if told.pairs:
@@ -114,7 +123,7 @@ def _lines(told: TableComparison, answers: dict[str, float], width: int) -> list
         for where, names in zip(("real", "synthetic"), told.only, strict=True)
         if names
     ]
-    return [*laid_out(rows, width), "", *_table(told.columns, width)]
+    return [*laid_out([*rows, *more], width), "", *_table(told.columns, width)]
 
 
 def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
@@ -130,7 +139,7 @@ def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
         heads = [(c.name, rounded(c.points), "real"), ("", f"({rounded(c.chance)})", "synthetic")]
         for i, head in enumerate(heads):
             mean = f"{c.mean[i]:.4g}" if c.mean else ""
-            low, median, high = (_shown(c, q) for q in c.quantiles[i]) if c.quantiles else ("", "", "")
+            low, median, high = (shown_quantile(c, q) for q in c.quantiles[i]) if c.quantiles else ("", "", "")
             rows.append((*head, f"{100 * c.missing[i]:.3g}", f"{c.distinct[i]:,}", mean, median, low, high))
     for n in range(len(rows[0]), 3, -1):
         lines = aligned([row[:n] for row in rows], 10**6, numbers=(1, *range(3, n)))
@@ -139,14 +148,7 @@ def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
     return aligned([row[:3] for row in rows], width, numbers=[1])
 
 
-def _shown(column: ColumnPair, value: float) -> str:
-    """Return a quantile: a number, or the date that so many days stand for."""
-    if column.kind == "date":
-        return (datetime.date(1970, 1, 1) + datetime.timedelta(round(value))).isoformat()
-    return f"{value:.4g}"
-
-
-def _facts(told: TableComparison, answers: dict[str, float]) -> dict[str, Any]:
+def _facts(told: ComparedTables, answers: dict[str, float]) -> dict[str, Any]:
     """Return a comparison as JSON holds it: of two numbers the first is of the real table."""
     columns = [asdict(c) for c in told.columns]
     pairs = [{"columns": list(pair), "points": p, "chance": by} for pair, (p, by) in told.pairs.items()]

@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pypgm.cli.arguments import add_reading, add_verb, check_places, reading
 from pypgm.cli.claim import Claim
-from pypgm.cli.compare import NOT_PRIVATE
 from pypgm.cli.printing import present, tell
+from pypgm.comparison import is_table
 from pypgm.data import read_table
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.release import Release, load
+from pypgm.reporting.compared import NOT_PRIVATE
 from pypgm.reporting.facts import Facts
 
 if TYPE_CHECKING:
@@ -58,6 +60,10 @@ def _report(arguments: argparse.Namespace) -> None:
         raise ValueError(f"{needed}; leave both out for a page to publish")
     inputs = [path for path in (arguments.release, arguments.table, arguments.audit) if path]
     check_places(inputs, [arguments.out], (".html", ".htm"))
+    if not Path(arguments.release).is_dir() and is_table(arguments.release):
+        other = arguments.table or "TABLE"
+        way = shlex.join(["pypgm", "compare", arguments.release, other, "--unsafe", "--out", arguments.out])
+        raise ValueError(f"{arguments.release} is a table, and a report is of a release; of two tables: {way}")
     found = RelatedRelease.load(arguments.release) if Path(arguments.release).is_dir() else load(arguments.release)
     if not isinstance(found, Release | RelatedRelease):
         raise ValueError(f"{arguments.release} holds a model alone: a report is of a release, with its ledger")  # noqa: TRY004

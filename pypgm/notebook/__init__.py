@@ -11,6 +11,7 @@ __all__ = ["WRITERS", "as_html"]
 WRITERS = {  # by the class that they write: modules of this package, with a function of the name in lower case
     "tables": (
         "CliqueVector",
+        "ComparedTables",
         "Dataset",
         "Domain",
         "Evaluation",

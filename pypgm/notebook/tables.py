@@ -13,6 +13,8 @@ from pypgm.data import Column
 from pypgm.domain import Clique, listed
 from pypgm.html import Markup, bar, element, heading, shaded, table, text
 from pypgm.report import noise_of
+from pypgm.reporting.compared import NOT_PRIVATE
+from pypgm.reporting.quality import rounded
 from pypgm.terminal import label_text
 
 if TYPE_CHECKING:
@@ -25,10 +27,12 @@ if TYPE_CHECKING:
     from pypgm.evaluation import Evaluation
     from pypgm.factor import Factor
     from pypgm.models.marginal import Marginal
+    from pypgm.reporting.compared import ComparedTables
     from pypgm.workloads import Workload
 
 __all__ = [
     "cliquevector",
+    "comparedtables",
     "dataset",
     "domain",
     "evaluation",
@@ -124,6 +128,15 @@ def evaluation(shown: Evaluation) -> Markup:
     warning = f"not private: {shown.not_private}" if shown.not_private else ""
     whole = heading("Evaluation", told) + (element("div", warning, style="color:#b3261e") if warning else "")
     return Markup(whole + table(["clique", shown.metric, ""], rows, len(shown.cliques) - len(rows)))
+
+
+def comparedtables(shown: ComparedTables) -> Markup:
+    """Return the score of two tables, and how far each column is off, the farthest first."""
+    order = sorted(shown.columns, key=lambda c: -c.points)[:_ROWS]
+    rows = [[c.name, rounded(c.points), rounded(c.chance), bar(c.points / 100)] for c in order]
+    warning = element("div", f"not private: {NOT_PRIVATE}", style="color:#b3261e")
+    whole = heading("ComparedTables", f"score {shown.score:.1f} of 100") + warning
+    return Markup(whole + table(["column", "points off", "by chance", ""], rows, len(shown.columns) - len(rows)))
 
 
 def linearmeasurement(shown: LinearMeasurement) -> Markup:

@@ -11,28 +11,39 @@ import itertools
 import math
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from pypgm.data.bins import UnreadableError
 from pypgm.data.dates import Date, iso_date
+from pypgm.data.files import replacing_text
 from pypgm.data.numbers import as_number
+from pypgm.html import Shown
+from pypgm.reporting.squares import squares_of
+from pypgm.reporting.template import rendered
 
 if TYPE_CHECKING:
+    import os
     from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
     from pypgm.data import Schema
 
-__all__ = ["ColumnPair", "TableComparison", "compare_tables"]
+__all__ = ["NOT_PRIVATE", "SCORE", "ColumnPair", "ComparedTables", "compare_texts", "shown_quantile"]
 
+NOT_PRIVATE = "these numbers come from the records themselves; they must not be published"
+SCORE = (
+    "100 less the percentage of records that would have to change for the synthetic table to agree with the real one, "
+    "the mean of a column and that of a pair of columns, averaged"
+)
 _BINS = 20  # of a column of numbers, each of about as many records of the first table
 _POOLED = 20  # values of a column in a pair: the most frequent ones, all others are one
 _MOST_PAIRS = 5000
+_LISTED = 100  # pairs that a page lists
 _EMPTY = frozenset({"", "nan", "na", "n/a", "null", "none", "nat", "?"})
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
@@ -77,13 +88,13 @@ class ColumnPair:
 
 
 @dataclass(frozen=True, slots=True)
-class TableComparison:
-    """How far two tables are apart. It is as private as they are.
+class ComparedTables(Shown):
+    """How far a synthetic table is from the real one. It is as little private as that.
 
     Attributes
     ----------
     records : tuple of int
-        How many each has.
+        How many each has, the real one first.
     columns : tuple of ColumnPair
         Those that both have, in the order of the first.
     pairs : mapping of (str, str) to (float, float)
@@ -96,6 +107,7 @@ class TableComparison:
     columns: tuple[ColumnPair, ...]
     pairs: Mapping[tuple[str, str], Both]
     only: tuple[tuple[str, ...], tuple[str, ...]]
+    _values: tuple[Mapping[str, NDArray[Any]], ...] = field(repr=False, compare=False, default=())
 
     @property
     def column_score(self) -> float:
@@ -112,10 +124,73 @@ class TableComparison:
         """The mean of both scores: 100 where the tables agree in all columns and pairs."""
         return (self.column_score + self.pair_score) / 2
 
+    def __str__(self) -> str:
+        return f"score {self.score:.1f} of 100: {SCORE}; not private: {NOT_PRIVATE}"
 
-def compare_tables(
+    def report_html(self, path: str | os.PathLike[str]) -> None:
+        """Write a page of it: one file of HTML that loads nothing, marked as not for publication.
+
+        Raises
+        ------
+        ImportError
+            If jinja2, the extra ``report``, is not there.
+        OSError
+            If the file cannot be written.
+        """
+        far = {pair: points for pair, (points, _) in self.pairs.items()}
+        worst = sorted(self.pairs.items(), key=lambda entry: -entry[1][0])[:_LISTED]
+        squares = squares_of([c.name for c in self.columns], far) if far else None
+        text = rendered(
+            "compared.html",
+            title="Synthetic and real",
+            told=self,
+            worst=worst,
+            squares=squares,
+            score=SCORE,
+            quantile=shown_quantile,
+        )
+        with replacing_text(path) as file:
+            file.write(text)
+
+    def sdmetrics(self) -> Any:  # noqa: ANN401 - a class of another package
+        """Return SDV's own quality report of the two tables, ``sdmetrics.reports.single_table.QualityReport``.
+
+        It tells each column's shape and each pair's trend by other measures than `score`: of two columns of numbers how
+        far their correlations agree, say.
+
+        Raises
+        ------
+        ImportError
+            If sdmetrics, the extra ``sdmetrics``, is not there.
+        """
+        try:
+            import pandas as pd
+            from sdmetrics.reports.single_table import QualityReport
+        except ImportError as error:
+            raise ImportError('SDV\'s report needs sdmetrics: pip install "pypgm[sdmetrics]"') from error
+        types = {"number": "numerical", "date": "datetime", "text": "categorical"}
+        frames = []
+        for own in self._values:
+            frame = pd.DataFrame(dict(own))
+            for c in self.columns:
+                if c.kind == "date":
+                    frame[c.name] = pd.to_datetime(frame[c.name], unit="D")
+            frames.append(frame)
+        report = QualityReport()
+        about = {"columns": {c.name: {"sdtype": types[c.kind]} for c in self.columns}}
+        report.generate(*frames, about, verbose=False)
+        return report
+
+    def sdmetrics_scores(self) -> dict[str, float]:
+        """Return the scores of `sdmetrics` by name, 0 .. 1, that of all first."""
+        report = self.sdmetrics()
+        parts = report.get_properties()
+        return {"overall": report.get_score(), **dict(zip(parts["Property"], parts["Score"], strict=True))}
+
+
+def compare_texts(
     first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]], schema: Schema | None = None
-) -> TableComparison:
+) -> ComparedTables:
     """Compare two tables of texts, column by column and pair by pair.
 
     Parameters
@@ -134,7 +209,7 @@ def compare_tables(
 
     Examples
     --------
-    >>> found = compare_tables({"a": ["x", "y"], "b": ["1", "2"]}, {"a": ["x", "x"], "b": ["1", ""]})
+    >>> found = compare_texts({"a": ["x", "y"], "b": ["1", "2"]}, {"a": ["x", "x"], "b": ["1", ""]})
     >>> [(c.name, c.kind, c.points, c.missing[1]) for c in found.columns], found.pairs["a", "b"][0]
     ([('a', 'text', 50.0, 0.0), ('b', 'number', 50.0, 0.5)], 50.0)
     """
@@ -152,7 +227,15 @@ def compare_tables(
         codes = [pa * n + pb for pa, pb in zip(a.pooled, b.pooled, strict=True)]
         pairs[a.name, b.name] = _apart(codes, a.n_pooled * n)
     only = tuple(n for n in first if n not in second), tuple(n for n in second if n not in first)
-    return TableComparison(sizes, tuple(column.pair() for column in columns), pairs, only)
+    values = tuple({c.name: c.typed(i) for c in columns} for i in range(2))
+    return ComparedTables(sizes, tuple(column.pair() for column in columns), pairs, only, values)
+
+
+def shown_quantile(column: ColumnPair, value: float) -> str:
+    """Return a quantile: a number, or the date that so many days stand for."""
+    if column.kind == "date":
+        return (datetime.date(1970, 1, 1) + datetime.timedelta(round(value))).isoformat()
+    return f"{value:.4g}"
 
 
 class _Column:
@@ -197,6 +280,10 @@ class _Column:
                 found = np.where(np.isin(numbers, values), found, 1)
             codes.append(np.where(texts == "", 0, np.where(np.isnan(numbers), 1, found)))
         return codes, starts.size + 3
+
+    def typed(self, at: int) -> NDArray[Any]:
+        """Return the values of one table: numbers, days since 1970, or texts, of which None is missing."""
+        return self.values[at] if self.values else np.array([t or None for t in self.texts[at].tolist()], dtype=object)
 
     def pair(self) -> ColumnPair:
         points, chance = _apart(self.codes, self.n_codes)

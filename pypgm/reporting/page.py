@@ -15,11 +15,10 @@ from pypgm.report import budget_text
 from pypgm.reporting.audited import AuditReport, told
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
 from pypgm.reporting.facts import Facts
-from pypgm.reporting.quality import rounded
 from pypgm.reporting.shares import Share, ledger_lines
+from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
 from pypgm.reporting.words import labels_of, odds_text
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     import os
@@ -40,7 +39,6 @@ PAGE_PAIRS = 1000
 
 _TITLE = "Private synthetic data"
 _PICTURES = 120  # columns that are drawn
-_SQUARES = 45  # columns of the map of pairs
 _DRAWN = 3  # best pairs, and as many worst ones
 _LISTED = 100  # pairs that are listed
 _LAWS = 3000  # draws of a ledger that are listed
@@ -243,28 +241,11 @@ def _pair(part: Part, clique: Clique, points: float) -> dict[str, Any]:
 
 
 def _squares(facts: Facts, names: Sequence[str]) -> dict[str, Any] | None:
-    """Return the map of pairs: a row for each column, a shade for each pair; None where too few were looked at."""
+    """Return the map of pairs; None where too few were looked at."""
     quality = facts.quality
     if quality is None or len(names) < 2:
         return None
-    far = quality.of("pairs")
-    shown = [a for a in names if any(a in pair for pair in far)][:_SQUARES]
-    most = max(far.values(), default=0.0) or 1.0
-    rows = []
-    for a in shown:
-        cells: list[dict[str, Any] | None] = []
-        for b in shown:
-            pair = next((p for p in ((a, b), (b, a)) if p in far), None)
-            if pair is None:
-                cells.append(None)
-            else:
-                is_guess = quality.basis[pair] in {"unmeasured", "unknown"}
-                cells.append({"shade": far[pair] / most, "points": far[pair], "guessed": is_guess, "pair": pair})
-        rows.append((a, cells))
-    guessed = len(quality.pairs_on("unmeasured", "unknown"))
-    worst = next(iter(far), ())
-    text = f"{len(far)} pairs of columns, {guessed} of them not counted together; the worst is {' × '.join(worst)}"
-    return {"rows": rows, "most": most, "guessed": guessed, "text": escaped(f"{text}, {rounded(most)} points off")}
+    return squares_of(names, quality.of("pairs"), quality.pairs_on("unmeasured", "unknown"))
 
 
 def _network(release: Release) -> dict[str, Any] | None:

@@ -1,4 +1,4 @@
-"""Tables as their files have them, text by text: what two tables are compared by."""
+"""Two tables of any kind side by side, text by text as their files would have them."""
 
 from __future__ import annotations
 
@@ -15,12 +15,58 @@ from pypgm.data.raw_table import raw_table, value_texts
 from pypgm.data.schema import as_schema
 from pypgm.data.values import read_number
 from pypgm.release import Release
+from pypgm.reporting.compared import ComparedTables, compare_texts
 
 if TYPE_CHECKING:
+    from pypgm.data import Schema
+    from pypgm.data.frames import Frame
     from pypgm.data.number_text import DecimalMark
     from pypgm.models.stored_model import ReleasedModel
 
-__all__ = ["is_table", "synthetic_texts", "text_table"]
+__all__ = ["ComparedTables", "compare", "is_table", "synthetic_texts", "text_table"]
+
+
+def compare(
+    synthetic: Release | ReleasedModel | Frame, unsafe_data: Frame, *, schema: Schema | None = None
+) -> ComparedTables:
+    """Compare a release, or a synthetic table, with the real one: columns, pairs, missing values, one score.
+
+    Values are compared as files have them: what became "other", or was drawn within a bin, counts too.
+
+    Parameters
+    ----------
+    synthetic : Release, model, data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
+        Of a release records are drawn, the same every time.
+    unsafe_data : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
+        The real table. What comes of it is not private.
+    schema : Schema, optional
+        Says which texts are missing values, and how dates are written; by default that of the release.
+
+    Returns
+    -------
+    ComparedTables
+        ``.score``, ``.columns``, ``.pairs``, ``.report_html(path)``, ``.sdmetrics()``; for whom the table belongs to.
+
+    Raises
+    ------
+    ValueError
+        If they have no column in common, or one has no records.
+    OSError
+        If a file cannot be read.
+
+    Examples
+    --------
+    >>> import pypgm
+    >>> found = pypgm.compare({"a": ["x", "x"], "n": [1, 2]}, {"a": ["x", "y"], "n": [1, 2]})
+    >>> found.score, [(c.name, c.points) for c in found.columns]
+    (62.5, [('a', 50.0), ('n', 0.0)])
+    """
+    if hasattr(synthetic, "synthetic_data"):
+        made = synthetic_texts(synthetic)
+        schema = schema or getattr(synthetic, "schema", None)
+    else:
+        made = text_table(synthetic)
+    return compare_texts(text_table(unsafe_data), made, schema)
 
 
 def is_table(path: str) -> bool:
@@ -32,7 +78,7 @@ def is_table(path: str) -> bool:
 
 
 def text_table(
-    path: str,
+    path: Frame,
     *,
     table: str | None = None,
     delimiter: str = ",",
@@ -40,7 +86,7 @@ def text_table(
     decimal: DecimalMark = ".",
     thousands: str = "",
 ) -> dict[str, list[str]]:
-    """Return the columns of a file as texts; what is a number has a decimal point and no other mark.
+    """Return the columns of a table as texts; what is a number has a decimal point and no other mark.
 
     Raises
     ------
