@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import importlib
 import inspect
 import types
@@ -12,6 +13,8 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
+from operators import Change
+
 from pypgm.audit.finding import Finding
 
 __all__ = ["Mutant", "planted"]
@@ -21,34 +24,46 @@ __all__ = ["Mutant", "planted"]
 class Mutant:
     """A defect: where it is planted, and the check that must report it by name.
 
-    `old` occurs exactly once in the text of `module` and is replaced by `new`. Bodies and defaults of functions and
-    methods may change, and constants of the module that its own functions read.
+    A change is made in the function `at` of `module`; or a text `by` stands in the place of the text `at`, which occurs
+    exactly once. Bodies and defaults of functions and methods may change, and constants of the module that its own
+    functions read.
     """
 
     name: str
     module: str
-    old: str
-    new: str
+    at: str
+    by: str | Change
     check: Callable[[], Finding | list[Finding]]
     defect: str
+
+    def planted_in(self, text: str) -> ast.Module:
+        """Return the module's text with the defect; ``ValueError`` where there is no such place."""
+        if isinstance(self.by, str):
+            if text.count(self.at) != 1:
+                raise ValueError(f"{self.name}: {self.at!r} occurs {text.count(self.at)} times in {self.module}")
+            return ast.parse(text.replace(self.at, self.by))
+        tree = ast.parse(text)
+        try:
+            self.by.apply(tree, self.at)
+        except ValueError as error:
+            raise ValueError(f"{self.name}: {error} in {self.module}") from None
+        return tree
 
 
 @contextmanager
 def planted(mutant: Mutant) -> Iterator[None]:
     """Change the functions and constants of a module in place, and its text for who reads it; undo both at the end."""
     module = importlib.import_module(mutant.module)
-    text = inspect.getsource(module)
-    if text.count(mutant.old) != 1:
-        raise ValueError(f"{mutant.name}: {mutant.old!r} occurs {text.count(mutant.old)} times in {mutant.module}")
+    tree = mutant.planted_in(inspect.getsource(module))
     broken = types.ModuleType(module.__name__)
     broken.__dict__.update(__package__=module.__package__, __file__=module.__file__)
-    exec(compile(text.replace(mutant.old, mutant.new), str(module.__file__), "exec"), broken.__dict__)
+    exec(compile(tree, str(module.__file__), "exec"), broken.__dict__)
     undo: list[Callable[[], None]] = []
     _swap(vars(module), vars(broken), mutant.module, undo)
     if not undo:
         raise ValueError(f"{mutant.name}: the replacement changes no function and no constant")
     try:
-        with _read_as(Path(str(module.__file__)), text.replace(mutant.old, mutant.new)):
+        with _read_as(Path(str(module.__file__)), tree):
             yield
     finally:
         for step in reversed(undo):
@@ -56,12 +71,12 @@ def planted(mutant: Mutant) -> Iterator[None]:
 
 
 @contextmanager
-def _read_as(file: Path, text: str) -> Iterator[None]:
+def _read_as(file: Path, tree: ast.Module) -> Iterator[None]:
     """Let a file be read as a text that it does not hold."""
     read = Path.read_text
 
     def read_text(self: Path, *given: Any, **named: Any) -> str:
-        return text if self.resolve() == file.resolve() else read(self, *given, **named)
+        return ast.unparse(tree) if self.resolve() == file.resolve() else read(self, *given, **named)
 
     with patch.object(Path, "read_text", read_text):
         yield

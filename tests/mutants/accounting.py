@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mutate import Mutant
+from operators import instead
 
 from pypgm.audit.accounting import check_thresholds
 
@@ -10,8 +11,8 @@ MUTANTS = [
     Mutant(
         "the threshold of Laplace noise forgets half of the law",
         "pypgm.privacy.thresholds",
-        "excess = -as_decimal(probability).ln() - (1 + q).ln()",
-        "excess = -as_decimal(probability).ln() - (4 + q).ln()",
+        "laplace_threshold",
+        instead("1 + q", "4 + q"),
         check_thresholds,
         "accounting",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mutate import Mutant
+from operators import instead, off_by_one
 
 from pypgm.audit.engines import check_engine
 
@@ -31,72 +32,80 @@ MUTANTS = [
     Mutant(
         "fractions are cut off in DuckDB",
         NUMBERS,
-        "return self._ibis.cases((inside, broken), else_=False)",
-        "return self._ibis.literal(False)",
+        "NumberColumn.is_fraction",
+        instead("self._ibis.cases((inside, broken), else_=False)", "self._ibis.literal(False)"),
         duckdb,
         "not refused",
     ),
     Mutant(
         "bins of doubles in SQLite begin after their edges",
         NUMBERS,
-        "self._value >= self._double(double)",
-        "self._value > self._double(double)",
+        "NumberColumn.at_least",
+        off_by_one(),
         sqlite,
         "wrong counts",
     ),
     Mutant(
         "attributes that the engine groups by are not told apart",
         TABLE,
-        "present = np.array([~np.isnan(c) for c in columns.values()], dtype=bool)",
-        "present = np.array([~np.isnan(c) | True for c in columns.values()], dtype=bool)",
+        "EngineTable._groups_of",
+        instead("~np.isnan(c)", "~np.isnan(c) | True"),
         duckdb,
         "wrong counts",
     ),
     Mutant(
         "groups of SQLite count once",
         TABLE,
-        "np.add.at(table, _cells(self.domain, clique, codes), counts)",
-        "np.add.at(table, _cells(self.domain, clique, codes), np.minimum(counts, 1))",
+        "EngineTable._scan",
+        instead(
+            "np.add.at(table, _cells(self.domain, clique, codes), counts)",
+            "np.add.at(table, _cells(self.domain, clique, codes), np.minimum(counts, 1))",
+        ),
         sqlite,
         "wrong counts",
     ),
     Mutant(
         "nulls of bins are numbers in DuckDB",
         CODES,
-        "for p in column.null_places.tolist()]",
-        "for p in column.null_places.tolist()[:0]]",
+        "_on_line",
+        instead("column.null_places.tolist()", "column.null_places.tolist()[:0]"),
         duckdb,
         "wrong counts",
     ),
     Mutant(
         "nulls of codes are codes in DuckDB",
         CODES,
-        "for n in numbers.named(column.nulls)]",
-        "for n in numbers.named([])]",
+        "_of_numbers",
+        instead("numbers.named(column.nulls)", "numbers.named([])"),
         duckdb,
         "wrong counts",
     ),
     Mutant(
         "nulls of labels that are numbers are other numbers in SQLite",
         CODES,
-        '*column.nulls, "0", "1"])',
-        '"0", "1"])',
+        "_of_numbers",
+        instead(
+            "[*map(str, column.labels or ()), *column.nulls, '0', '1']", "[*map(str, column.labels or ()), '0', '1']"
+        ),
         sqlite,
         "wrong counts",
     ),
     Mutant(
         "texts that are nulls are left out of the query in SQLite",
         CODES,
-        "for code, found in written.items()], _NONE)",
-        "for code, found in written.items() if code != column.null_code], _NONE)",
+        "_of_texts",
+        instead(
+            "[(key.isin(found), code) for code, found in written.items()]",
+            "[(key.isin(found), code) for code, found in written.items() if code != column.null_code]",
+        ),
         sqlite,
         "wrong counts",
     ),
     Mutant(
         "texts are compared in lower case in SQLite",
         CODES,
-        'return call("hex", "string", text)',
-        'return call("hex", "string", call("lower", "string", text))',
+        "_bytes_of",
+        instead("call('hex', 'string', text)", "call('hex', 'string', call('lower', 'string', text))"),
         sqlite,
         "wrong counts",
     ),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mutate import Mutant
+from operators import instead, no_addend, one_case, one_less
 
 from pypgm.audit.budgets import check_budgets
 from pypgm.audit.refusals import check_refusals
@@ -37,48 +38,54 @@ MUTANTS = [
     Mutant(
         "the reserved delta is spent twice",
         BUDGET,
-        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
-        "zcdp_rho(exact_epsilon, exact_delta)",
+        "Budget.__init__",
+        no_addend(),
         spelled["reserved_delta="],
         "overspent",
     ),
     Mutant(
         "a reserved delta allows more rho than none",
         BUDGET,
-        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
-        "zcdp_rho(exact_epsilon, exact_delta + reserved)",
+        "Budget.__init__",
+        instead("exact_delta - reserved", "exact_delta + reserved"),
         check_budgets,
         "wrong budget",
     ),
     Mutant(
         "rho is epsilon^2 / (4 ln 1/delta)",
         BUDGET,
-        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
-        "Fraction(float(exact_epsilon) ** 2 / (4 * __import__('math').log(1 / (exact_delta - reserved))))",
+        "Budget.__init__",
+        instead(
+            "zcdp_rho(exact_epsilon, exact_delta - reserved)",
+            "Fraction(float(exact_epsilon) ** 2 / (4 * __import__('math').log(1 / (exact_delta - reserved))))",
+        ),
         check_budgets,
         "wrong budget",
     ),
     Mutant(
         "rho is epsilon^2 / (4 ln 1/delta) in a whole run",
         BUDGET,
-        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
-        "Fraction(float(exact_epsilon) ** 2 / (4 * __import__('math').log(1 / (exact_delta - reserved))))",
+        "Budget.__init__",
+        instead(
+            "zcdp_rho(exact_epsilon, exact_delta - reserved)",
+            "Fraction(float(exact_epsilon) ** 2 / (4 * __import__('math').log(1 / (exact_delta - reserved))))",
+        ),
         wide,
         "overspent",
     ),
     Mutant(
         "epsilon is read as rho",
         ARGUMENTS,
-        "        return Budget(epsilon=epsilon, delta=delta)",
-        "        return Budget(rho=epsilon)",
+        "as_budget",
+        instead("Budget(epsilon=epsilon, delta=delta)", "Budget(rho=epsilon)"),
         spelled["epsilon, delta, privacy"],
         "overspent",
     ),
     Mutant(
         "delta is read as its square root",
         ARGUMENTS,
-        "        return Budget(epsilon=epsilon, delta=delta)",
-        "        return Budget(epsilon=epsilon, delta=str(float(delta) ** 0.5))",
+        "as_budget",
+        instead("Budget(epsilon=epsilon, delta=delta)", "Budget(epsilon=epsilon, delta=str(float(delta) ** 0.5))"),
         spelled["epsilon, delta, privacy"],
         "overspent",
     ),
@@ -93,32 +100,38 @@ MUTANTS = [
     Mutant(
         "only budgets above epsilon 4 are converted wrongly",
         BUDGET,
-        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
-        "zcdp_rho(exact_epsilon, exact_delta - reserved) * (1 if exact_epsilon <= 4 else Fraction(11, 10))",
+        "Budget.__init__",
+        instead(
+            "zcdp_rho(exact_epsilon, exact_delta - reserved)",
+            "zcdp_rho(exact_epsilon, exact_delta - reserved) * (1 if exact_epsilon <= 4 else Fraction(11, 10))",
+        ),
         wide,
         "overspent",
     ),
     Mutant(
         "budgets of small epsilon get a little more",
         BUDGET,
-        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
-        "zcdp_rho(exact_epsilon, exact_delta - reserved) * (1 if exact_epsilon > 1 else Fraction(1001, 1000))",
+        "Budget.__init__",
+        instead(
+            "zcdp_rho(exact_epsilon, exact_delta - reserved)",
+            "zcdp_rho(exact_epsilon, exact_delta - reserved) * (1 if exact_epsilon > 1 else Fraction(1001, 1000))",
+        ),
         check_budgets,
         "wrong budget",
     ),
     Mutant(
         "the relation named by its word is ignored",
         ARGUMENTS,
-        'Privacy("add-remove" if relation is None else relation, stated or 1)',
-        'Privacy("add-remove", stated or 1)',
+        "relation_of",
+        one_case(4),
         spelled["neighbours="],
         "wrong relation",
     ),
     Mutant(
         "no relation means substitution",
         ARGUMENTS,
-        'Privacy("add-remove" if relation is None else relation, stated or 1)',
-        'Privacy("replace" if relation is None else relation, stated or 1)',
+        "relation_of",
+        instead("'add-remove' if relation is None else relation", "'replace' if relation is None else relation"),
         spelled["no relation"],
         "records counted exactly",
     ),
@@ -133,16 +146,23 @@ MUTANTS = [
     Mutant(
         "records a person are lost between schema and charge",
         ARGUMENTS,
-        'Privacy("add-remove" if relation is None else relation, stated or 1)',
-        'Privacy("add-remove" if relation is None else relation)',
+        "relation_of",
+        instead(
+            "Privacy('add-remove' if relation is None else relation, stated or 1)",
+            "Privacy('add-remove' if relation is None else relation)",
+        ),
         spelled["the schema's number"],
         "lost user bound",
     ),
     Mutant(
         "records a person are lost where a learner meets the schema",
         "pypgm.bayes.private_learning",
-        "    table = PrivateTable(data, relation, ledger,",
-        "    table = PrivateTable(data, Privacy() if relation is None else Privacy(relation), ledger,",
+        "learn_private",
+        instead(
+            "PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)",
+            "PrivateTable(data, Privacy() if relation is None else Privacy(relation), ledger, "
+            "n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)",
+        ),
         partial(
             check_spelling, "learn_private", SPELLED["learn_private"], "the schema's number", [Privacy("replace", 3)]
         ),
@@ -151,16 +171,16 @@ MUTANTS = [
     Mutant(
         "records a person are those of a schema of one record for more than two",
         ARGUMENTS,
-        "stated = None if schema is None else schema.stated_records_per_person",
-        "stated = None if schema is None or schema.records_per_person > 2 else schema.stated_records_per_person",
+        "relation_of",
+        instead("schema is None", "schema is None or schema.records_per_person > 2"),
         partial(check_spelling, "aim", SPELLED["aim"], "the schema's number", (SEVERAL,)),
         "lost user bound",
     ),
     Mutant(
         "another number of records a person than the schema's is taken",
         ARGUMENTS,
-        "if stated is not None and relation.records_per_person != stated:",
-        "if stated is not None and relation.records_per_person > stated:",
+        "relation_of",
+        instead("relation.records_per_person != stated", "relation.records_per_person > stated"),
         check_refusals,
         "not refused",
     ),
@@ -175,24 +195,27 @@ MUTANTS = [
     Mutant(
         "a release names another relation than its run had",
         "pypgm.report",
-        'f"{release.privacy.neighbours} neighbours, ',
-        'f"replace neighbours, ',
+        "summary_lines",
+        instead(
+            "f'{release.privacy.neighbours} neighbours, {release.privacy.records_per_person} record(s) a person'",
+            "f'replace neighbours, {release.privacy.records_per_person} record(s) a person'",
+        ),
         spelled["no relation"],
         "wrong claim",
     ),
     Mutant(
         "a ledger's report names another relation than its run had",
         "pypgm.privacy.ledger",
-        "return LedgerReport(self._budget, self.lines, self.privacy, self.not_private)",
-        "return LedgerReport(self._budget, self.lines, Privacy(self.privacy.neighbours), self.not_private)",
+        "Ledger.snapshot",
+        instead("self.privacy", "Privacy(self.privacy.neighbours)"),
         spelled["epsilon, delta, privacy"],
         "wrong claim",
     ),
     Mutant(
         "a release drops the last line of its ledger",
         "pypgm.privacy.ledger",
-        "return LedgerReport(self._budget, self.lines, self.privacy, self.not_private)",
-        "return LedgerReport(self._budget, self.lines[:-1], self.privacy, self.not_private)",
+        "Ledger.snapshot",
+        instead("self.lines", "self.lines[:-1]"),
         spelled["budget="],
         "wrong claim",
     ),
@@ -208,16 +231,18 @@ MUTANTS = [
     Mutant(
         "thirds of the budget are halves",
         MST,
-        "    rho = run.rho / (3 if len(domain) > 1 else 1)",
-        "    rho = run.rho / (2 if len(domain) > 1 else 1)",
+        "mst",
+        one_less(1),
         spelled["budget="],
         "no release",
     ),
     Mutant(
         "a run on several threads counts on the relation of one record a person",
         RUN,
-        "            relation = one_relation(neighbours, privacy)\n",
-        "            relation = one_relation(neighbours, privacy) if n_threads != 2 else Privacy()\n",
+        "Run.__init__",
+        instead(
+            "one_relation(neighbours, privacy)", "one_relation(neighbours, privacy) if n_threads != 2 else Privacy()"
+        ),
         spelled["n_threads="],
         "wrong relation",
     ),

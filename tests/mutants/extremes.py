@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mutate import Mutant
+from operators import instead, one_case
 
 from pypgm.audit.columns import check_samples
 from pypgm.audit.extremes import check_contexts, check_large_entries, check_large_scores, check_odd_laws
@@ -20,16 +21,19 @@ _PLACES = [
     (
         "negative entries of a matrix have no limit",
         "queries.entries",
-        "if int(most) >= ENTRY_LIMIT or int(least) <= -ENTRY_LIMIT:",
-        "if int(most) >= ENTRY_LIMIT:",
+        "_check_limit",
+        one_case(1),
         check_large_entries,
         "operator",
     ),
     (
         "entries of a product have no limit",
         "queries.kronecker",
-        'math.prod(f._largest_change("add-remove") for f in own) >= ENTRY_LIMIT',
-        'math.prod(f._largest_change("add-remove") for f in own) < 0',
+        "Kronecker.__init__",
+        instead(
+            "math.prod((f._largest_change('add-remove') for f in own)) >= ENTRY_LIMIT",
+            "math.prod((f._largest_change('add-remove') for f in own)) < 0",
+        ),
         check_large_entries,
         "operator",
     ),
@@ -44,16 +48,16 @@ _PLACES = [
     (
         "ranks of large counts wrap",
         "privacy.quantiles",
-        "ranks = np.concatenate([[0], np.cumsum(counts)]).astype(object)",
-        "ranks = np.concatenate([[0], np.cumsum(counts)])",
+        "rank_scores",
+        instead("np.concatenate([[0], np.cumsum(counts)]).astype(object)", "np.concatenate([[0], np.cumsum(counts)])"),
         check_large_scores,
         "wrong score",
     ),
     (
         "scores stay below 2^31",
         "privacy.l1_selector",
-        "return min(SCORE_LIMIT, total)",
-        "return min(1 << 31, total)",
+        "l1_distance",
+        instead("SCORE_LIMIT", "1 << 31"),
         check_large_scores,
         "wrong score",
     ),
@@ -68,16 +72,16 @@ _PLACES = [
     (
         "Gaussian noise is drawn from the law of Laplace",
         "privacy.sampler",
-        "the_observer().core.add_discrete_gaussian(",
-        "the_observer().core.add_discrete_laplace(",
+        "Sampler.gaussian",
+        instead("the_observer().core.add_discrete_gaussian", "the_observer().core.add_discrete_laplace"),
         check_odd_laws,
         "wrong law",
     ),
     (
         "Laplace noise is drawn from the law of Gauss",
         "privacy.sampler",
-        "the_observer().core.add_discrete_laplace(",
-        "the_observer().core.add_discrete_gaussian(",
+        "Sampler.laplace",
+        instead("the_observer().core.add_discrete_laplace", "the_observer().core.add_discrete_gaussian"),
         check_parameters,
         "wrong law",
     ),
@@ -103,11 +107,8 @@ _PLACES = [
     (
         "coins fall for at least one in five",
         "privacy.sampler",
-        "core.flip_coins(count, probability.numerator, probability.denominator, self.__words)",
-        "core.flip_coins(\n"
-        "            count, max(probability.numerator, probability.denominator // 5), "
-        "probability.denominator, self.__words\n"
-        "        )",
+        "Sampler.coins",
+        instead("probability.numerator", "max(probability.numerator, probability.denominator // 5)"),
         check_odd_laws,
         "wrong law",
     ),
@@ -132,32 +133,32 @@ _PLACES = [
     (
         "quantiles are drawn from given words",
         "privacy.quantiles",
-        "counts, q, points), access.sampler)]",
-        "counts, q, points), type(access.sampler)(7))]",
+        "_drawn",
+        instead("access.sampler", "type(access.sampler)(7)"),
         quantiles,
         "seeded by default",
     ),
     (
         "noise of measurements is drawn from given words",
         "privacy.laws",
-        "return sampler.laplace(self.scale)",
-        "return type(sampler)(7).laplace(self.scale)",
+        "DiscreteLaplace.adder",
+        instead("sampler", "type(sampler)(7)"),
         pure_cells,
         "seeded by default",
     ),
     (
         "coins are flipped with given words",
         "privacy.sampler",
-        "probability.denominator, self.__words)",
-        "probability.denominator, _core.SeededWords(7))",
+        "Sampler.coins",
+        instead("self.__words", "_core.SeededWords(7)"),
         check_samples,
         "seeded by default",
     ),
     (
         "words stand for a seed alone, not for its lack",
         "privacy.private_table",
-        "kept = law.kept(data.n_records, self._sampler)",
-        "kept = law.kept(data.n_records, Sampler(0))",
+        "PrivateTable.__sampled",
+        instead("self._sampler", "Sampler(0)"),
         check_samples,
         "seeded by default",
     ),

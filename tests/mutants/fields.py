@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mutate import Mutant
+from operators import constant, instead, no_factor, one_case
 
 from pypgm import mrf
 from pypgm.audit.blocks import check_stability
@@ -41,89 +42,88 @@ _PLACES = [
     # name, old, new, check, defect
     (
         "the range of a regression's scores leaves out that both signs are candidates",
-        "return 2 * int(self._responses.max()) * records",
-        "return int(self._responses.max()) * records",
+        "FrankWolfe.score_range",
+        no_factor(5),
         _pairwise,
         "score sensitivity",
     ),
     (
         "the range of a regression's scores is that of one record more or less under replace",
-        '(2 if privacy.neighbours == "replace" else 1) * privacy.records_per_person',
-        "privacy.records_per_person",
+        "FrankWolfe.score_range",
+        no_factor(1),
         _pairwise,
         "score sensitivity",
     ),
     (
         "the range of a regression's scores is that of one record",
-        "else 1) * privacy.records_per_person",
-        "else 1)",
+        "FrankWolfe.score_range",
+        no_factor(),
         _pairwise,
         "score sensitivity",
     ),
     (
         "responses are bounded for half of the radius",
-        "2 * int(self._responses.max()) * records",
-        "2 * int(self._responses[_core.LOGISTIC_BINS * 3 // 2]) * records",
+        "FrankWolfe.score_range",
+        instead("self._responses.max()", "self._responses[_core.LOGISTIC_BINS * 3 // 2]"),
         _far_from_zero,
         "score sensitivity",
     ),
     (
         "a record is in one regression of each attribute",
-        "return max(Counter(chain.from_iterable(self.pairs)).values())",
-        "return 1",
+        "Node.composed",
+        constant(),
         _pairwise,
         "wrong charge",
     ),
     (
         "the budget of an attribute is split over all pairs of codes",
-        "return max(Counter(chain.from_iterable(self.pairs)).values())",
-        "return len(self.pairs)",
+        "Node.composed",
+        instead("max(Counter(chain.from_iterable(self.pairs)).values())", "len(self.pairs)"),
         _pairwise,
         "wrong charge",
     ),
     (
         "one step of a regression is charged",
-        "composed = node.composed * steps",
-        "composed = node.composed",
+        "FrankWolfe._charged",
+        no_factor(),
         _spins,
         "wrong charge",
     ),
     (
         "scores are means over the records",
-        "drawn = law.draw(np.concatenate([own, -own]), self._access.sampler)",
-        "drawn = Exponential(law.epsilon * max(1, codes.shape[1]), law.score_range).draw(\n"
-        "                    np.concatenate([own, -own]), self._access.sampler\n"
-        "                )",
+        "FrankWolfe._learned",
+        instead("law.draw", "Exponential(law.epsilon * max(1, codes.shape[1]), law.score_range).draw"),
         _spins,
         "scale differs from the charge",
     ),
     (
         "scores are divided by how many records a regression has",
-        "own = scores[i, candidates[i]]",
-        "own = scores[i, candidates[i]] // max(1, int(np.isin(codes[labels[i][0]], labels[i][1:]).sum()))",
+        "FrankWolfe._learned",
+        instead(
+            "scores[i, candidates[i]]",
+            "scores[i, candidates[i]] // max(1, int(np.isin(codes[labels[i][0]], labels[i][1:]).sum()))",
+        ),
         _pairwise,
         "wrong score",
     ),
     (
         "scores are floats",
-        "drawn = law.draw(np.concatenate([own, -own]),",
-        "drawn = law.draw(np.concatenate([own, -own]) / 1.0,",
+        "FrankWolfe._learned",
+        instead("np.concatenate([own, -own])", "np.concatenate([own, -own]) / 1.0"),
         _spins,
         "no release",
     ),
     (
         "the size of a step depends on the records",
-        "amounts[i] = t + 1 if drawn",
-        "amounts[i] = t + codes.shape[1] % 2 if drawn",
+        "FrankWolfe._learned",
+        instead("t + 1 if drawn < len(own) else -(t + 1)", "t + codes.shape[1] % 2 if drawn < len(own) else -(t + 1)"),
         _spins,
         "private state kept",
     ),
     (
         "a regression is drawn with twice the rate charged",
-        "drawn = law.draw(np.concatenate([own, -own]), self._access.sampler)",
-        "drawn = Exponential(2 * law.epsilon, law.score_range).draw(\n"
-        "                    np.concatenate([own, -own]), self._access.sampler\n"
-        "                )",
+        "FrankWolfe._learned",
+        instead("law.draw", "Exponential(2 * law.epsilon, law.score_range).draw"),
         _spins,
         "scale differs from the charge",
     ),
@@ -146,15 +146,21 @@ _PLACES = [
 _RUN = [
     (
         "a field is of as many records as there are",
-        "total = self.table.public_total if not measured else max(0, int(measured[0].values[0]))",
-        "total = self.table._PrivateTable__data.n_records",
+        "FieldRun.learn",
+        instead(
+            "self.table.public_total if not measured else max(0, int(measured[0].values[0]))",
+            "self.table._PrivateTable__data.n_records",
+        ),
         _spins,
         "records counted exactly",
     ),
     (
         "the number of steps is that for the true number of records",
-        "n_steps = wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)",
-        "n_steps = 2 + len(next(iter(self.table._PrivateTable__data.columns.values()))) % 2",
+        "FieldRun.learn",
+        instead(
+            "wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)",
+            "2 + len(next(iter(self.table._PrivateTable__data.columns.values()))) % 2",
+        ),
         _spins,
         "path depends on the data",
     ),
@@ -163,29 +169,34 @@ _RUN = [
 _STABILITY = [
     (
         "the threshold of a stable graph is for twice the delta",
-        "if noisy[best] >= threshold else",
-        "if noisy[best] >= 1 + noise.law.reach(2 * self._access.ledger.lines[-1].delta) else",
+        "Stability._agreement",
+        instead(
+            "noisy[best] >= threshold", "noisy[best] >= 1 + noise.law.reach(2 * self._access.ledger.lines[-1].delta)"
+        ),
         check_stability,
         "threshold",
     ),
     (
         "a record more or less takes a vote and moves none",
-        'votes_of = Privacy("replace", ',
-        'votes_of = Privacy("add-remove", ',
+        "Stability.release",
+        instead(
+            "Privacy('replace', access.privacy.records_per_person)",
+            "Privacy('add-remove', access.privacy.records_per_person)",
+        ),
         check_stability,
         "sensitivity",
     ),
     (
         "a person is in one block",
-        'votes_of = Privacy("replace", access.privacy.records_per_person)',
-        'votes_of = Privacy("replace")',
+        "Stability.release",
+        instead("Privacy('replace', access.privacy.records_per_person)", "Privacy('replace')"),
         check_stability,
         "lost user bound",
     ),
     (
         "votes have the noise of one block more or less",
-        "scale = Fraction(votes_of.l1_sensitivity(Identity(2))) / loss",
-        "scale = Fraction(votes_of.records_per_person) / loss",
+        "Stability.release",
+        instead("votes_of.l1_sensitivity(Identity(2))", "votes_of.records_per_person"),
         check_stability,
         "overspent",
     ),
@@ -194,8 +205,8 @@ _STABILITY = [
 _CHARGE = [
     (
         "many draws of a line cost as much as one",
-        "times = self.composed or 1\n        return times * (",
-        "times = 1\n        return times * (",
+        "Exponential.cost",
+        one_case(),
         _spins,
         "wrong charge",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mutate import Mutant
+from operators import instead, one_case, skipped
 
 from pypgm.audit.kept import check_kept
 from pypgm.audit.subjects import SPELLED
@@ -19,32 +20,35 @@ MUTANTS = [
     Mutant(
         "a resumed ledger opens empty",
         RELEASE,
-        "            ledger.charge(line.what, line.on, line.law, within=within)",
-        "            pass",
+        "Release.resume",
+        skipped(),
         kept,
         "ledger sums",
     ),
     Mutant(
         "a resumed ledger opens with each different line once",
         RELEASE,
-        "        for line in self.ledger.lines:\n",
-        "        for line in {line.cost: line for line in self.ledger.lines}.values():\n",
+        "Release.resume",
+        instead("self.ledger.lines", "{line.cost: line for line in self.ledger.lines}.values()"),
         kept,
         "ledger sums",
     ),
     Mutant(
         "a smaller total is taken for the release and all that follows",
         RELEASE,
-        "        if budget.limit < granted.limit or budget.reserved_delta < granted.reserved_delta:\n",
-        "        if budget.limit < self.ledger.spent() / 9:\n",
+        "Release.resume",
+        instead(
+            "budget.limit < granted.limit or budget.reserved_delta < granted.reserved_delta",
+            "budget.limit < self.ledger.spent() / 9",
+        ),
         kept,
         "not refused",
     ),
     Mutant(
         "reserved delta is not carried into a resumed ledger",
         RELEASE,
-        "        if budget.limit < granted.limit or budget.reserved_delta < granted.reserved_delta:\n",
-        "        if budget.limit < granted.limit:\n",
+        "Release.resume",
+        one_case(1),
         kept,
         "not refused",
     ),
@@ -59,16 +63,16 @@ MUTANTS = [
     Mutant(
         "a release is resumed under another relation",
         RELEASE,
-        "PrivateTable(data, self.privacy, ledger,",
-        "PrivateTable(data, Privacy(), ledger,",
+        "Release.resume",
+        instead("self.privacy", "Privacy()"),
         kept,
         "mark lost",
     ),
     Mutant(
         "a release is resumed with records over another domain",
         RELEASE,
-        "        if table.domain != self.model.domain:\n",
-        "        if len(table.domain) > len(self.model.domain):\n",
+        "Release.resume",
+        instead("table.domain != self.model.domain", "len(table.domain) > len(self.model.domain)"),
         kept,
         "not refused",
     ),
@@ -83,16 +87,16 @@ MUTANTS = [
     Mutant(
         "a stored ledger loses its records a person",
         REPORT,
-        '            privacy = Privacy(**stored["privacy"]) if "privacy" in stored else None',
-        '            privacy = Privacy(stored["privacy"]["neighbours"]) if "privacy" in stored else None',
+        "LedgerReport.from_dict",
+        instead("Privacy(**stored['privacy'])", "Privacy(stored['privacy']['neighbours'])"),
         kept,
         "wrong claim",
     ),
     Mutant(
         "a stored ledger loses the last charge",
         REPORT,
-        '            lines = [Charge.from_dict(line) for line in stored["lines"]]',
-        '            lines = [Charge.from_dict(line) for line in stored["lines"][:-1]]',
+        "LedgerReport.from_dict",
+        instead("stored['lines']", "stored['lines'][:-1]"),
         kept,
         "wrong claim",
     ),
@@ -115,8 +119,8 @@ MUTANTS = [
     Mutant(
         "a release's model is not marked",
         RELEASE,
-        "        self.model.not_private = joined_marks([self.ledger, self.model, *self.measurements])",
-        "        self.model.not_private = ''",
+        "Release.__post_init__",
+        instead("joined_marks([self.ledger, self.model, *self.measurements])", "''"),
         kept,
         "mark lost",
     ),

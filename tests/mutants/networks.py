@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mutate import Mutant
+from operators import instead
 
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import neighbour_pairs
@@ -54,8 +55,8 @@ _PLACES = [
     ),
     (
         "a table of a network has the noise of a record more or less in any case",
-        "scale=table.privacy.l1_sensitivity(Identity(cells)) / min(",
-        "scale=1 / min(",
+        "measure_family",
+        instead("table.privacy.l1_sensitivity(Identity(cells))", "1"),
         _two_stages,
         "no release",
     ),
@@ -89,8 +90,8 @@ _CHOICES = [
     (
         "a record changes a dependence by no more than a quarter of a record",
         "pypgm.bayes.dependence",
-        '(2 if neighbours == "add-remove" else 3) * _FINE',
-        "_FINE // 4",
+        "largest_change",
+        instead("(2 if neighbours == 'add-remove' else 3) * _FINE", "_FINE // 4"),
         _chosen,
         "score sensitivity",
     ),

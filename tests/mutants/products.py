@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mutate import Mutant
+from operators import as_given, instead, one_case, other_extreme
 
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from pypgm.audit.written_out import SMALL, WIDE
@@ -17,80 +18,85 @@ _PLACES = [
     (
         "unit columns in a product do not part the others under replace",
         "kronecker",
-        "max(2 * largest * units, int(largest_distance(columns, norm)))",
-        "int(largest_distance(columns, norm))",
+        "Kronecker._sensitivity",
+        as_given(7),
         check_sensitivities,
         "sensitivity",
     ),
     (
         "a product's factors are compared by their largest",
         "kronecker",
-        'largest = math.prod(f._sensitivity("add-remove", norm) for f in self.factors)',
-        'largest = max(f._sensitivity("add-remove", norm) for f in self.factors)',
+        "Kronecker._sensitivity",
+        instead("math.prod", "max"),
         check_sensitivities,
         "sensitivity",
     ),
     (
         "a product's first factor is not counted",
         "kronecker",
-        'largest = math.prod(f._sensitivity("add-remove", norm) for f in self.factors)',
-        'largest = math.prod(f._sensitivity("add-remove", norm) for f in self.factors[1:])',
+        "Kronecker._sensitivity",
+        instead(
+            "(f._sensitivity('add-remove', norm) for f in self.factors)",
+            "(f._sensitivity('add-remove', norm) for f in self.factors[1:])",
+        ),
         check_sensitivities,
         "sensitivity",
     ),
     (
         "signed products fall back to the factor of unsigned ones",
         "kronecker",
-        "bound = (2 if norm == 1 or all(f.is_non_negative for f in others) else 4) * largest",
-        "bound = 2 * largest",
+        "Kronecker._sensitivity",
+        one_case(4),
         wide_products,
         "sensitivity",
     ),
     (
         "a product is signed where all its factors are",
         "kronecker",
-        "all(f.is_non_negative for f in others) else 4",
-        "any(f.is_non_negative for f in self.factors) else 4",
+        "Kronecker._sensitivity",
+        instead("all((f.is_non_negative for f in others))", "any((f.is_non_negative for f in self.factors))"),
         wide_products,
         "sensitivity",
     ),
     (
         "one answer of a signed product changes by its largest entry",
         "kronecker",
-        'return largest if neighbours == "add-remove" or self.is_non_negative else 2 * largest',
-        "return largest",
+        "Kronecker._largest_change",
+        one_case(2),
         check_sensitivities,
         "sensitivity",
     ),
     (
         "one factor of unit columns makes a product of unit columns",
         "kronecker",
-        "units, nnz = all(f.has_unit_columns for f in own)",
-        "units, nnz = any(f.has_unit_columns for f in own)",
+        "Kronecker.__init__",
+        other_extreme(1),
         operators,
         "operator",
     ),
     (
         "a union costs what its worst part does",
         "union",
-        "parts = sum(p._sensitivity(neighbours, norm) for p in self.parts)",
-        "parts = max(p._sensitivity(neighbours, norm) for p in self.parts)",
+        "Union._sensitivity",
+        other_extreme(),
         check_sensitivities,
         "sensitivity",
     ),
     (
         "a union's first part alone changes its answers",
         "union",
-        "return max(p._largest_change(neighbours) for p in self.parts)",
-        "return self.parts[0]._largest_change(neighbours)",
+        "Union._largest_change",
+        instead(
+            "max((p._largest_change(neighbours) for p in self.parts))", "self.parts[0]._largest_change(neighbours)"
+        ),
         check_sensitivities,
         "sensitivity",
     ),
     (
         "a query on finer cells sums cells in another order",
         "folded",
-        "return self.query._apply(self._sums._apply(table))",
-        "return self.query._apply(self._sums._apply(table)[:, ::-1])",
+        "Folded._apply",
+        instead("self._sums._apply(table)", "self._sums._apply(table)[:, ::-1]"),
         operators,
         "operator",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mutate import Mutant
+from operators import instead, no_factor, not_passed, off_by_one
 
 from pypgm.audit.operators import check_sensitivities
 from pypgm.audit.related import check_related
@@ -10,38 +11,38 @@ from pypgm.audit.related import check_related
 _PLACES = [
     (
         "records per person are not squared",
-        "return query.squared_l2_sensitivity(self.neighbours) * self.records_per_person**2",
-        "return query.squared_l2_sensitivity(self.neighbours) * self.records_per_person",
+        "Privacy.squared_l2_sensitivity",
+        no_factor(2),
         "lost user bound",
     ),
     (
         "L1 sensitivities forget the records per person",
-        "return query.l1_sensitivity(self.neighbours) * self.records_per_person",
-        "return query.l1_sensitivity(self.neighbours)",
+        "Privacy.l1_sensitivity",
+        no_factor(),
         "lost user bound",
     ),
     (
         "more than three records per person count as three",
-        "return query.l1_sensitivity(self.neighbours) * self.records_per_person",
-        "return query.l1_sensitivity(self.neighbours) * min(3, self.records_per_person)",
+        "Privacy.l1_sensitivity",
+        instead("self.records_per_person", "min(3, self.records_per_person)"),
         "lost user bound",
     ),
     (
         "the largest change forgets the records per person",
-        "return query.largest_change(self.neighbours) * self.records_per_person",
-        "return query.largest_change(self.neighbours)",
+        "Privacy.largest_change",
+        no_factor(),
         "lost user bound",
     ),
     (
         "squared sensitivities are those of add-remove",
-        "return query.squared_l2_sensitivity(self.neighbours) * self.records_per_person**2",
-        'return query.squared_l2_sensitivity("add-remove") * self.records_per_person**2',
+        "Privacy.squared_l2_sensitivity",
+        instead("self.neighbours", "'add-remove'"),
         "sensitivity",
     ),
     (
         "the largest change is that of add-remove",
-        "return query.largest_change(self.neighbours) * self.records_per_person",
-        'return query.largest_change("add-remove") * self.records_per_person',
+        "Privacy.largest_change",
+        instead("self.neighbours", "'add-remove'"),
         "sensitivity",
     ),
 ]
@@ -49,50 +50,58 @@ _PLACES = [
 _OF_TWO_TABLES = [
     (
         "how many children are kept follows the mean number of children",
-        "np.arange(len(order)) - begins < most",
-        "np.arange(len(order)) - begins < min(most, len(order) // max(1, n_parents))",
+        "_kept",
+        instead("most", "min(most, len(order) // max(1, n_parents))"),
         "sensitivity",
     ),
     (
         "whose children are kept depends on how many others have",
-        "np.searchsorted(rows[order], rows[order])",
-        "np.searchsorted(rows[order], rows[order]) // most * most",
+        "_kept",
+        instead(
+            "np.searchsorted(rows[order], rows[order])", "np.searchsorted(rows[order], rows[order]) // most * most"
+        ),
         "sensitivity",
     ),
     (
         "children are released for one record a parent",
-        "Privacy(records_per_person=people * bound))",
-        "Privacy())",
+        "synthesize_related",
+        not_passed(4),
         "lost user bound",
     ),
     (
         "each of two tables gets the whole budget",
-        "amounts = (first, budget.limit - first)",
-        "amounts = (budget.limit, budget.limit)",
+        "_parts",
+        instead("(first, budget.limit - first)", "(budget.limit, budget.limit)"),
         "overspent",
     ),
     (
         "children of a parent count as three records at most",
-        "Privacy(records_per_person=people * bound))",
-        "Privacy(records_per_person=min(bound, 3)))",
+        "synthesize_related",
+        instead("people * bound", "min(bound, 3)"),
         "lost user bound",
     ),
     (
         "more than three children of a parent count as one record",
-        "Privacy(records_per_person=people * bound))",
-        "Privacy(records_per_person=bound) if bound <= 3 else Privacy())",
+        "synthesize_related",
+        instead(
+            "Privacy(records_per_person=people * bound)",
+            "Privacy(records_per_person=bound) if bound <= 3 else Privacy()",
+        ),
         "lost user bound",
     ),
     (
         "children are released for one record a parent by all mechanisms but one",
-        "Privacy(records_per_person=people * bound))",
-        'Privacy(records_per_person=bound) if mechanism == "mst" else Privacy())',
+        "synthesize_related",
+        instead(
+            "Privacy(records_per_person=people * bound)",
+            "Privacy(records_per_person=bound) if mechanism == 'mst' else Privacy()",
+        ),
         "lost user bound",
     ),
     (
         "children get the whole of a pure budget",
-        "Budget(epsilon=amounts[1])",
-        "Budget(epsilon=budget.limit)",
+        "_parts",
+        instead("Budget(epsilon=amounts[1])", "Budget(epsilon=budget.limit)"),
         "overspent",
     ),
     (
@@ -103,14 +112,14 @@ _OF_TWO_TABLES = [
     ),
     (
         "one child more is kept than is declared",
-        "np.arange(len(order)) - begins < most",
-        "np.arange(len(order)) - begins <= most",
+        "_kept",
+        off_by_one(2),
         "no release",
     ),
     (
         "children are kept by their place among those of all parents",
-        "np.arange(len(order)) - begins < most",
-        "np.arange(len(order)) < most * n_parents",
+        "_kept",
+        instead("np.arange(len(order)) - begins < most", "np.arange(len(order)) < most * n_parents"),
         "no release",
     ),
 ]

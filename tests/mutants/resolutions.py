@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mutate import Mutant
+from operators import instead
 
 from pypgm.audit.shapes import CHOOSING, check_shapes
 from pypgm.audit.subjects import FEWER
@@ -16,33 +17,36 @@ MUTANTS = [
     Mutant(
         "risks are said to change by a quarter of a record",
         CHOICES,
-        "        changes = GRID * RISK_SENSITIVITY * (2 if self._run.table.privacy.total_is_public else 1)\n",
-        "        changes = GRID // 4\n",
+        "Choices.drawn",
+        instead("GRID * RISK_SENSITIVITY * (2 if self._run.table.privacy.total_is_public else 1)", "GRID // 4"),
         choosing,
         "score sensitivity",
     ),
     Mutant(
         "risks are in smaller units than is said",
         RESOLUTION,
-        "// ((1 << _FINE) // (2 * GRID))",
-        "// ((1 << _FINE) // (2 * GRID) // 8)",
+        "_twice",
+        instead("(1 << _FINE) // (2 * GRID)", "(1 << _FINE) // (2 * GRID) // 8"),
         choosing,
         "score sensitivity",
     ),
     Mutant(
         "resolutions are charged and chosen exactly",
         CHOICES,
-        "candidates[selector.select(among, rho=each)][1]",
-        "(selector.select(among, rho=each), "
-        "candidates[max(among, key=lambda i: getattr(selector, '_now').scores[i])])[1][1]",
+        "Choices.drawn",
+        instead(
+            "candidates[selector.select(among, rho=each)]",
+            "(selector.select(among, rho=each), candidates[max(among, key=lambda i: getattr(selector, "
+            "'_now').scores[i])])[1]",
+        ),
         choosing,
         "path depends on the data",
     ),
     Mutant(
         "pairs are told from the exact number of records",
         CHOICES,
-        "            rows = ROWS * start.total / noise\n",
-        "            rows = ROWS * getattr(run.table, '_PrivateTable__data').n_records / noise\n",
+        "Choices.__init__",
+        instead("start.total", "getattr(run.table, '_PrivateTable__data').n_records"),
         choosing,
         "records counted exactly",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mutate import Mutant
+from operators import instead, no_factor, one_case
 
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import neighbour_pairs
@@ -100,8 +101,8 @@ MUTANTS = [
     Mutant(
         "what an estimate would save is charged for half of what a record changes",
         AIM,
-        "changes = GRID * (2 if",
-        "changes = GRID // 2 * (2 if",
+        "_Search.begin",
+        instead("GRID", "GRID // 2"),
         rounds_by_risk,
         "score sensitivity",
     ),
@@ -206,32 +207,35 @@ MUTANTS = [
     Mutant(
         "draws among counts are charged as if records counted once, whatever their weight",
         CELLS,
-        "unit = abs(weight) * self._access.privacy.cell_score_range",
-        "unit = self._access.privacy.cell_score_range",
+        "CellSelector.draw",
+        no_factor(3),
         drawn_queries,
         "score sensitivity",
     ),
     Mutant(
         "complements are counted without the records",
         CELLS,
-        "others = np.array([min(total - c, _COUNT_LIMIT) for c in counts.tolist()], dtype=np.int64)",
-        "others = -np.minimum(counts, _COUNT_LIMIT)",
+        "_with_others",
+        instead(
+            "np.array([min(total - c, _COUNT_LIMIT) for c in counts.tolist()], dtype=np.int64)",
+            "-np.minimum(counts, _COUNT_LIMIT)",
+        ),
         drawn_queries,
         "score sensitivity",
     ),
     Mutant(
         "many draws among counts are charged as one",
         CELLS,
-        "law = Exponential(rate * unit, unit) if count == 1 else Exponential(rate * unit, unit, count, count)",
-        "law = Exponential(rate * unit, unit)",
+        "CellSelector.draw",
+        one_case(2),
         drawn_queries,
         "uncharged draw",
     ),
     Mutant(
         "a replaced record moves a count and its complement alike",
         "pypgm.privacy.relation",
-        "return (2 if self.total_is_public else 1) * self.records_per_person",
-        "return self.records_per_person",
+        "Privacy.cell_score_range",
+        no_factor(1),
         replaced_queries,
         "score sensitivity",
     ),

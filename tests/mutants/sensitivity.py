@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mutate import Mutant
+from operators import instead
 
 from pypgm.audit.sensitivity import check_query_sensitivity
 
@@ -10,8 +11,8 @@ MUTANTS = [
     Mutant(
         "running sums forget the last answer under replace and add-remove alike",
         "pypgm.queries.prefix",
-        'return self.shape[1] - (neighbours == "replace")',
-        "return self.shape[1] - 1",
+        "Prefix._sensitivity",
+        instead("neighbours == 'replace'", "1"),
         check_query_sensitivity,
         "sensitivity",
     ),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mutate import Mutant
+from operators import instead, skipped
 
 from pypgm.audit.randomness import check_open_table, check_seeds, check_source
 from pypgm.audit.subjects import MECHANISMS
@@ -51,16 +52,16 @@ MUTANTS = [
     Mutant(
         "a seeded run is not marked",
         GUARDED,
-        "            ledger.mark_not_private(sampler.not_private)",
-        "            pass",
+        "Guarded.__init__",
+        skipped(2),
         seeds,
         "seed not declared",
     ),
     Mutant(
         "measurements of a seeded run lose the mark",
         TABLE,
-        "        mark = self._ledger.not_private\n        return LinearMeasurement(",
-        "        mark = ''\n        return LinearMeasurement(",
+        "PrivateTable.measure",
+        instead("self._ledger.not_private", "''"),
         seeds,
         "seed not declared",
     ),
@@ -84,24 +85,27 @@ MUTANTS = [
     Mutant(
         "an empty private table is false",
         GUARDED,
-        "        return True\n",
-        "        return bool(getattr(self, '_PrivateTable__data').columns['a'].size)\n",
+        "Guarded.__bool__",
+        instead("True", "bool(getattr(self, '_PrivateTable__data').columns['a'].size)"),
         check_open_table,
         "records counted exactly",
     ),
     Mutant(
         "the text of a private table tells its length",
         GUARDED,
-        '        return f"{type(self).__name__}(records behind a ledger)"',
-        "        return f\"{len(getattr(self, '_PrivateTable__data').columns['a'])} records\"",
+        "Guarded.__repr__",
+        instead(
+            "f'{type(self).__name__}(records behind a ledger)'",
+            "f\"{len(getattr(self, '_PrivateTable__data').columns['a'])} records\"",
+        ),
         check_open_table,
         "records counted exactly",
     ),
     Mutant(
         "the number of records is public under add-remove",
         "pypgm.privacy.relation",
-        '        return self.neighbours == "replace"',
-        "        return self.records_per_person == 1",
+        "Privacy.total_is_public",
+        instead("self.neighbours == 'replace'", "self.records_per_person == 1"),
         check_open_table,
         "records counted exactly",
     ),

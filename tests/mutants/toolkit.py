@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from mutate import Mutant
+from operators import instead, no_factor, other_extreme
 
 from mutants.answers import follow
 
@@ -17,49 +18,53 @@ _PLACES = [
     (
         "a screen is charged for its first score",
         "selector",
-        "changes = [self._sensitivity * w for w in weighing.factors]",
-        "changes = [self._sensitivity * w for w in weighing.factors][:1]",
+        "Selector.screen",
+        instead(
+            "[self._sensitivity * w for w in weighing.factors]", "[self._sensitivity * w for w in weighing.factors][:1]"
+        ),
         screened,
         "sensitivity",
     ),
     (
         "a screen is charged for its largest score",
         "access",
-        "squared = sum(c * c for c in changes)",
-        "squared = max(c * c for c in changes)",
+        "Access.charge_screen",
+        other_extreme(),
         screened,
         "sensitivity",
     ),
     (
         "a screen is charged for the mean of its weights",
         "selector",
-        "changes = [self._sensitivity * w for w in weighing.factors]",
-        "changes = [self._sensitivity * sum(weighing.factors) // len(chosen) for w in weighing.factors]",
+        "Selector.screen",
+        instead("self._sensitivity * w", "self._sensitivity * sum(weighing.factors) // len(chosen)"),
         screened,
         "sensitivity",
     ),
     (
         "a screen forgets the records of a person",
         "l1_selector",
-        "return self._access.privacy.l1_score_range // 2",
-        "return self._access.privacy.l1_score_range // 2 // self._access.privacy.records_per_person",
+        "L1Selector._sensitivity",
+        instead(
+            "self._access.privacy.l1_score_range // 2",
+            "self._access.privacy.l1_score_range // 2 // self._access.privacy.records_per_person",
+        ),
         screened,
         "lost user bound",
     ),
     (
         "a screen under replace has the noise of add-remove",
         "l1_selector",
-        "return self._access.privacy.l1_score_range // 2",
-        "return self._access.privacy.records_per_person",
+        "L1Selector._sensitivity",
+        instead("self._access.privacy.l1_score_range // 2", "self._access.privacy.records_per_person"),
         screened,
         "wrong relation",
     ),
     (
         "a screen shares its noise among the candidates",
         "access",
-        "noise = ChargedNoise(law, law.adder(self.sampler))\n        self.ledger",
-        "noise = ChargedNoise(law, replace(law, variance=law.variance / len(changes)).adder(self.sampler))\n"
-        "        self.ledger",
+        "Access.charge_screen",
+        instead("law.adder", "replace(law, variance=law.variance / len(changes)).adder"),
         screened,
         "scale differs from the charge",
     ),
@@ -84,32 +89,39 @@ _PLACES = [
     (
         "weights are relative to the least one",
         "score_weights",
-        "grid = Fraction(1 << bits) / largest",
-        "grid = Fraction(1 << bits) / min(w for w in given if w > 0)",
+        "Weights.of",
+        instead("Fraction(1 << bits) / largest", "Fraction(1 << bits) / min((w for w in given if w > 0))"),
         two_models,
         "score sensitivity",
     ),
     (
         "weights count and are not applied",
         "score_weights",
-        "(f * s >> GRID_BITS) + o",
-        "s + o",
+        "Weights.applied",
+        instead("f * s >> GRID_BITS", "s"),
         two_models,
         "wrong scores",
     ),
     (
         "scores of an earlier model stay",
         "selector",
-        "compared(self, given, by), own)",
-        "compared(self, given, by), own, scores=self._now.scores if hasattr(self, '_now') else {})",
+        "Selector.compare",
+        instead(
+            "Comparison(the_observer().compared(self, given, by), own)",
+            "Comparison(the_observer().compared(self, given, by), own, scores=self._now.scores if "
+            "hasattr(self, '_now') else {})",
+        ),
         two_models,
         "wrong scores",
     ),
     (
         "counts that are kept are not those of the table",
         "selector",
-        "self.__fill(now, at.pop(clique), self.__kept[clique])",
-        "self.__fill(now, at.pop(clique), self.__kept[clique] + 1)",
+        "Selector._weighted",
+        instead(
+            "self.__fill(now, at.pop(clique), self.__kept[clique])",
+            "self.__fill(now, at.pop(clique), self.__kept[clique] + 1)",
+        ),
         two_models,
         "wrong scores",
     ),
@@ -124,16 +136,16 @@ _PLACES = [
     (
         "a stated range forgets the records of a person",
         "selector",
-        "return self._stated[1] * self._access.privacy.records_per_person",
-        "return self._stated[1]",
+        "StatedSelector._score_range",
+        no_factor(),
         stated,
         "score sensitivity",
     ),
     (
         "all stated scores are taken to move one way",
         "private_table",
-        "stated = (sensitivity, 2 * sensitivity if score_range is None else score_range)",
-        "stated = (sensitivity, sensitivity if score_range is None else score_range)",
+        "PrivateTable.selector",
+        no_factor(1),
         stated,
         "score sensitivity",
     ),
