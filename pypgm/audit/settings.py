@@ -218,6 +218,8 @@ def _fem(choose: Choose, domain: Domain, _: Privacy) -> Setting:
         "perturbation": choose.one_of("perturbation", (0.01, 0.16, 3.0)),
         "law": choose.one_of("law", ("exponential", "laplace")),
     }
+    if own["samples"] == 1:
+        own["rounds"] = choose.one_of("rounds by default", (own["rounds"], None))
     return Setting(mechanisms.fem, own | _workload(choose, domain) | common)
 
 

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from mutate import Mutant
-from operators import constant, instead, no_factor, one_case
+from operators import constant, instead, no_factor, one_case, other_extreme
 
-from pypgm import mrf
+from pypgm import Dataset, Domain, mrf
 from pypgm.audit.blocks import check_stability
 from pypgm.audit.fields import check_regressions
+from pypgm.audit.finding import finding
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import binary_pairs, neighbour_pairs
 from pypgm.audit.subjects import FIELD_RADIUS, LEARNERS, SPIN_RADIUS, SPINS
 from pypgm.audit.whole import followed
+from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 
 _PRIVACIES = (Privacy(), Privacy("replace", 2))
@@ -36,6 +40,16 @@ def _far_from_zero():
         return mrf.learn_ising(data, radius=2.0, budget=budget, privacy=privacy, steps=8)
 
     return followed("mutant", "learn_ising", [run_pairs("far", learn, Budget(rho=2000), binary_pairs())])
+
+
+def _uneven():
+    """Charge regressions of which one code takes part in all, and others in one each."""
+    domain, ledger = Domain({"a": 3, "b": 2}), Ledger(Budget(rho=1))
+    table = PrivateTable(Dataset({"a": [0, 1, 2], "b": [0, 1, 1]}, domain), None, ledger)
+    FrankWolfe(table, Regressions([Feature((1,))], [Node(0, [(0, 1), (0, 2)], [0])], 1.0, 5)).solve([1])
+    composed = ledger.lines[0].parameters["composed"]
+    found = [] if composed == 10 else [("wrong charge", f"{composed} draws compose, 10 do")]
+    return finding("regressions", "uneven", found, "10 of 10 draws compose")
 
 
 _PLACES = [
@@ -67,6 +81,13 @@ _PLACES = [
         instead("self._responses.max()", "self._responses[_core.LOGISTIC_BINS * 3 // 2]"),
         _far_from_zero,
         "score sensitivity",
+    ),
+    (
+        "a record is in as many regressions as that of the rarest code",
+        "Node.composed",
+        other_extreme(),
+        _uneven,
+        "wrong charge",
     ),
     (
         "a record is in one regression of each attribute",

@@ -66,6 +66,14 @@ MUTANTS = [
         "score sensitivity",
     ),
     Mutant(
+        "as many rounds as the exact number of records is worth",
+        "pypgm.mechanisms._fem",
+        "_Search.default_rounds",
+        instead("self.total", "table.trusted_access.records().n_records"),
+        options["fem"],
+        "records counted exactly",
+    ),
+    Mutant(
         "a gain changes under replace as under add-remove",
         "pypgm.mechanisms._jam",
         "_Search.go",

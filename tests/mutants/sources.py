@@ -40,6 +40,7 @@ MUTANTS = [
     source("a generator is made of one that was passed", "np.__dict__['random'].default_rng(seed)"),
     source("a release draws", "from numpy.random import default_rng", RELEASE, "    return _of_archive(read_file("),
     source("a mechanism draws", "import secrets", MST, "    run.close()\n"),
+    source("a mechanism reaches behind the table", "table.trusted_access", MST, "    run.close()\n"),
     source("a mechanism draws with the core", "None and _core.flip_coins(1, 1, 2)", MST, "    run.close()\n"),
     Mutant(
         "noise is drawn from a fixed seed",
