@@ -159,9 +159,9 @@ MUTANTS = [
         "pypgm.bayes.private_learning",
         "learn_private",
         instead(
-            "PrivateTable(data, relation, ledger, n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)",
+            "PrivateTable(data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed)",
             "PrivateTable(data, Privacy() if relation is None else Privacy(relation), ledger, "
-            "n_threads=n_threads, noise=noise, unsafe_seed=unsafe_seed)",
+            "n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed)",
         ),
         partial(
             check_spelling, "learn_private", SPELLED["learn_private"], "the schema's number", [Privacy("replace", 3)]

@@ -155,7 +155,7 @@ MUTANTS = [
         "a copy loses the mark",
         REPORT,
         "LedgerReport.from_dict",
-        instead("stored.get('not_private', '')", "''"),
+        instead("fields.get('not_private', '')", "''"),
         model,
         "mark lost",
     ),
