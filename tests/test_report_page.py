@@ -13,8 +13,10 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Domain, bayes, cli, mechanisms, mrf
+from pypgm.audit import Finding
 from pypgm.data import Categorical, Integer
 from pypgm.reporting import drawings
+from pypgm.reporting.audited import AuditReport, write_audit
 from pypgm.reporting.facts import Facts
 
 pytest.importorskip("jinja2")
@@ -292,9 +294,23 @@ def wide_release():
     return mechanisms.wide(schema.records(codes), epsilon=1, delta=1e-9)
 
 
+def compared():
+    table = raw_table()
+    return pypgm.compare({name: column[::-1] for name, column in table.items()}, table)
+
+
+class audited:  # noqa: N801 - it stands where functions do
+    """A release whose page has an audit."""
+
+    def report_html(self, path):
+        found = tuple(Finding("calibration", "wide " * 40, how, "64 draws " * 40) for how in ("ok", "failed"))
+        write_audit(path.with_suffix(".json"), AuditReport(found, ("mst",)))
+        region_release().report_html(path, audit=path.with_suffix(".json"))
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-@pytest.mark.parametrize("made", [wide_release, *KINDS])
+@pytest.mark.parametrize("made", [wide_release, *KINDS, compared, audited])
 def test_in_a_browser(made, tmp_path):
     """No message, no request, nothing to scroll sideways on a telephone, and it prints."""
     sync = pytest.importorskip("playwright.sync_api", reason="needs playwright")
@@ -312,9 +328,11 @@ def test_in_a_browser(made, tmp_path):
                 page.on("pageerror", lambda error: heard.append(str(error)))
                 page.on("request", lambda request: heard.append(request.url))
                 page.goto(address)
-                assert page.evaluate("document.documentElement.scrollWidth") <= width
-                outside = "[...document.querySelectorAll('main *')].map(e => e.getBoundingClientRect().right)"
-                assert max(page.evaluate(outside)) <= width + 1
+                for is_open in ("false", "true"):
+                    page.evaluate(f"document.querySelectorAll('details').forEach(d => d.open = {is_open})")
+                    assert page.evaluate("document.documentElement.scrollWidth") <= width
+                    outside = "[...document.querySelectorAll('main *')].map(e => e.getBoundingClientRect().right)"
+                    assert max(page.evaluate(outside)) <= width + 1
                 context.close()
         page = browser.new_page()
         page.goto(address)

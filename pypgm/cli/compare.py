@@ -14,7 +14,7 @@ from pypgm.data import read_table
 from pypgm.data.duckdb_file import is_database
 from pypgm.evaluation import evaluate
 from pypgm.release import Release, load
-from pypgm.reporting.compared import NOT_PRIVATE, SCORE, compare_texts, shown_quantile
+from pypgm.reporting.compared import NOT_PRIVATE, SCORE, compare_texts, shown_number, shown_quantile
 from pypgm.reporting.quality import rounded
 from pypgm.terminal import aligned, cells_wide, laid_out, terminal_width
 
@@ -138,7 +138,7 @@ def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
     for c in columns:
         heads = [(c.name, rounded(c.points), "real"), ("", f"({rounded(c.chance)})", "synthetic")]
         for i, head in enumerate(heads):
-            mean = f"{c.mean[i]:.4g}" if c.mean else ""
+            mean = shown_number(c.mean[i]) if c.mean else ""
             low, median, high = (shown_quantile(c, q) for q in c.quantiles[i]) if c.quantiles else ("", "", "")
             rows.append((*head, f"{100 * c.missing[i]:.3g}", f"{c.distinct[i]:,}", mean, median, low, high))
     for n in range(len(rows[0]), 3, -1):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
     from pypgm.data import Schema
 
-__all__ = ["NOT_PRIVATE", "SCORE", "ColumnPair", "ComparedTables", "compare_texts", "shown_quantile"]
+__all__ = ["NOT_PRIVATE", "SCORE", "ColumnPair", "ComparedTables", "compare_texts", "shown_number", "shown_quantile"]
 
 NOT_PRIVATE = "these numbers come from the records themselves; they must not be published"
 SCORE = (
@@ -148,12 +148,13 @@ class ComparedTables(Shown):
             squares=squares,
             score=SCORE,
             quantile=shown_quantile,
+            number=shown_number,
         )
         with replacing_text(path) as file:
             file.write(text)
 
     def sdmetrics(self) -> Any:  # noqa: ANN401 - a class of another package
-        """Return SDV's own quality report of the two tables, ``sdmetrics.reports.single_table.QualityReport``.
+        """Return SDV's own quality report of the two tables, ``sdmetrics.reports.QualityReport``.
 
         It tells each column's shape and each pair's trend by other measures than `score`: of two columns of numbers how
         far their correlations agree, say.
@@ -165,7 +166,7 @@ class ComparedTables(Shown):
         """
         try:
             import pandas as pd
-            from sdmetrics.reports.single_table import QualityReport
+            from sdmetrics.reports import QualityReport
         except ImportError as error:
             raise ImportError('SDV\'s report needs sdmetrics: pip install "pypgm[sdmetrics]"') from error
         types = {"number": "numerical", "date": "datetime", "text": "categorical"}
@@ -175,17 +176,17 @@ class ComparedTables(Shown):
             for c in self.columns:
                 if c.kind == "date":
                     frame[c.name] = pd.to_datetime(frame[c.name], unit="D")
-            frames.append(frame)
+            frames.append({"table": frame})
         report = QualityReport()
         about = {"columns": {c.name: {"sdtype": types[c.kind]} for c in self.columns}}
-        report.generate(*frames, about, verbose=False)
+        report.generate(*frames, {"tables": {"table": about}}, verbose=False)
         return report
 
     def sdmetrics_scores(self) -> dict[str, float]:
         """Return the scores of `sdmetrics` by name, 0 .. 1, that of all first."""
         report = self.sdmetrics()
         parts = report.get_properties()
-        return {"overall": report.get_score(), **dict(zip(parts["Property"], parts["Score"], strict=True))}
+        return {"overall": report.get_score(), **parts.dropna().set_index("Property")["Score"].to_dict()}
 
 
 def compare_texts(
@@ -235,7 +236,18 @@ def shown_quantile(column: ColumnPair, value: float) -> str:
     """Return a quantile: a number, or the date that so many days stand for."""
     if column.kind == "date":
         return (datetime.date(1970, 1, 1) + datetime.timedelta(round(value))).isoformat()
-    return f"{value:.4g}"
+    return shown_number(value)
+
+
+def shown_number(value: float) -> str:
+    """Return a number to four digits, a large one whole.
+
+    Examples
+    --------
+    >>> shown_number(12345.6), shown_number(0.123456)
+    ('12,346', '0.1235')
+    """
+    return f"{value:,.0f}" if 1000 <= abs(value) < 1e15 else f"{value:.4g}"
 
 
 class _Column:
