@@ -77,7 +77,7 @@ def evaluate(
     a: Answers,
     b: Answers | None = None,
     *,
-    cliques: Sequence[str | Iterable[str]],
+    cliques: Iterable[str | Iterable[str]],
     metric: Metric = "tv",
     unsafe_data: Answers | None = None,
 ) -> Evaluation:

@@ -263,8 +263,8 @@ def ranges(domain: Domain, cliques: Iterable[str | Iterable[str]], ordinal: Iter
 
     Examples
     --------
-    >>> ranges(Domain({"a": 2, "b": 3}), ["b"], ["b"]).queries[0].shape
-    (6, 3)
+    >>> ranges(Domain({"a": 2, "b": 3}), ["b"], ["b"]).queries
+    (AllRange(size=3),)
     """
     return _along(domain, cliques, ordinal, AllRange)
 

@@ -19,5 +19,5 @@ def test_the_page_runs():
     for block in blocks:
         if "doctest: skip" not in block:
             exec(compile(block, str(PAGE), "exec"), names)
-    assert names["table"].n_records == 2000
+    assert names["visits"].n_records == 2000
     assert names["release"].model.total > 1000

@@ -23,7 +23,6 @@ from pypgm.html import Shown
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
-    from numpy.typing import ArrayLike
 
 __all__ = ["ConditionalTables"]
 
@@ -43,7 +42,7 @@ class ConditionalTables(Shown):
         self,
         domain: Domain,
         parents: Mapping[str, str | Iterable[str]],
-        tables: Mapping[str, ArrayLike | Factor],
+        tables: Mapping[str, Any],
         *,
         name: str = "unknown",
     ) -> None:

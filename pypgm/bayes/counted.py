@@ -17,8 +17,6 @@ from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
     from pypgm.data import Dataset
     from pypgm.estimation.fit import Fit
     from pypgm.graphs.evidence import Evidence
@@ -66,7 +64,7 @@ class CountedNetwork(Stored, BayesianNetwork):
         self,
         domain: Domain,
         parents: Mapping[str, str | Iterable[str]],
-        tables: Mapping[str, ArrayLike | Factor],
+        tables: Mapping[str, Any],
         *,
         name: str = "unknown",
         total: float = 1.0,

@@ -32,7 +32,7 @@ class Table(Protocol):
     def __len__(self) -> int: ...
 
 
-Frame: TypeAlias = "Dataset | Mapping[str, Sequence[Any] | NDArray[Any]] | Table"
+Frame: TypeAlias = "Dataset | Mapping[str, Any] | Table"
 
 
 def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tuple[int, dict[str, NDArray[np.intp]]]:

@@ -156,9 +156,9 @@ class Boolean(Closed):
     Examples
     --------
     >>> active = Boolean(["no", "yes"])
-    >>> active.encode(["Yes", "no"])[0].tolist(), active.decode([1, 0]).tolist()
+    >>> active.encode(["Yes", "no"])[0].tolist(), active.decode(np.array([1, 0])).tolist()
     ([1, 0], ['yes', 'no'])
-    >>> Boolean().decode([1, 0]).tolist()
+    >>> Boolean().decode(np.array([1, 0])).tolist()
     [True, False]
     """
 

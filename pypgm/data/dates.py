@@ -54,7 +54,7 @@ class Date(Binned):
     >>> hired = Date("2023-11-15", "2024-02-10", "month")
     >>> hired.labels, hired.encode(["2023-12-24", "2024-02-10"])[0].tolist()
     (('2023-11', '2023-12', '2024-01', '2024-02'), [1, 3])
-    >>> hired.texts([0, 3], rng=0).tolist()
+    >>> hired.texts(np.array([0, 3]), rng=0).tolist()
     ['2023-11-28', '2024-02-07']
     """
 

@@ -108,7 +108,7 @@ class Integer(Numeric):
     >>> age = Integer(0, 99, edges=[18, 65])
     >>> age.labels, age.encode(["17", "18.0", 99])[0].tolist()
     (('[0, 18)', '[18, 65)', '[65, 99]'), [0, 1, 2])
-    >>> age.decode([0, 1], rng=0).tolist()
+    >>> age.decode(np.array([0, 1]), rng=0).tolist()
     [15, 47]
     """
 
@@ -225,7 +225,7 @@ class Real(Numeric):
     >>> wage = Real(0, 100, bins=4, decimals=2, outside="clip")
     >>> wage.labels, wage.encode(["24.99", 25, 1e9])[0].tolist()
     (('[0, 25)', '[25, 50)', '[50, 75)', '[75, 100]'), [0, 1, 3])
-    >>> wage.texts([0, 3], rng=0).tolist()
+    >>> wage.texts(np.array([0, 3]), rng=0).tolist()
     ['21.26', '90.93']
     """
 

@@ -47,9 +47,9 @@ def span_between(
 
     Examples
     --------
-    >>> born, day = (np.datetime64(text).astype(np.int64) for text in ("2004-02-29", "2022-02-28"))
-    >>> int(span_between(born, day, "year", False)), int(span_between(born, day + 1, "year", False))
-    (17, 18)
+    >>> born, day = np.array([["2004-02-29"], ["2022-02-28"]], "datetime64[D]").astype(np.int64)
+    >>> span_between(born, day, "year", False), span_between(born, day + 1, "year", False)
+    (array([17]), array([18]))
     """
     apart = places_of(second, unit, has_times) - places_of(first, unit, has_times)
     return np.asarray(apart // units_per(unit, has_times))

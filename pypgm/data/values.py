@@ -125,7 +125,7 @@ def as_keys(values: Sequence[Any]) -> tuple[Sequence[Any], dict[Any, Any]] | Non
 
     Examples
     --------
-    >>> keys, value_of = as_keys([1, True, 1])
+    >>> keys, value_of = as_keys([1, True, 1]) or ([], {})
     >>> list(value_of.values()), keys == [(int, 1), (bool, True), (int, 1)]
     ([1, True], True)
     """

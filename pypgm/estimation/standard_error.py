@@ -81,6 +81,7 @@ def least_squares(
     >>> domain = Domain({"a": 2, "b": 2})
     >>> pair = LinearMeasurement([1, 2, 3, 4], ("a", "b"), 1.0)
     >>> found = least_squares(domain, [pair], total_is_known=False)
+    >>> assert found is not None
     >>> found.standard_error(("a",)).round(4)
     array([1.4142, 1.4142])
     """

@@ -107,7 +107,7 @@ class JunctionTree(Shown):
     def __init__(
         self,
         domain: Domain,
-        cliques: Sequence[str | Iterable[str]],
+        cliques: Iterable[str | Iterable[str]],
         *,
         effort: Literal["auto", "best"] = "auto",
         order: Sequence[str] | None = None,

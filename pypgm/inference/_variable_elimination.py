@@ -183,7 +183,7 @@ def log_elimination(domain: Domain, factors: Sequence[Factor], keep: Clique, *, 
     --------
     >>> import numpy as np, pypgm
     >>> domain = pypgm.Domain({"a": 2, "b": 2})
-    >>> log_elimination(domain, [pypgm.Factor(domain, np.log([[1, 2], [0.5, 0.25]]))], ("a",)).exp().values
+    >>> log_elimination(domain, [pypgm.Factor(domain, np.log([[1.0, 2.0], [0.5, 0.25]]))], ("a",)).exp().values
     array([3.  , 0.75])
     """
     terms = [_NOTHING, *((domain.indices(f.domain.attributes), f.datavector()) for f in factors)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from pypgm.data.frames import Frame
 from pypgm.mechanisms.better_start import estimate_from_better_start, estimate_from_exact, is_small
 from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.risk_score import GRID, hidden, saving
@@ -42,7 +43,7 @@ _LEAK = 0.5  # of what noise hides of a table: how far noise alone moves an esti
 
 @of_tables
 def aim(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -61,7 +62,7 @@ def aim(
 
     Parameters
     ----------
-    data : Dataset or PrivateTable
+    data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.

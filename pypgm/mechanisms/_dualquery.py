@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.data.frames import Frame
 from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
@@ -33,7 +34,7 @@ _MOST_ROUNDS = 1000  # a likelihood of as many rounds takes all queries as often
 
 @of_tables
 def dualquery(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -54,7 +55,7 @@ def dualquery(
 
     Parameters
     ----------
-    data : Dataset or PrivateTable
+    data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left may be spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.

@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, get_args
 
+from pypgm.data.frames import Frame
 from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
@@ -30,7 +31,7 @@ _BITS = 30  # of an epsilon after the point
 
 @of_tables
 def fem(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -52,7 +53,7 @@ def fem(
 
     Parameters
     ----------
-    data : Dataset or PrivateTable
+    data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
+from pypgm.data.frames import Frame
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.strategies import contrast_strategy, marginal_strategy
 from pypgm.mechanisms.tables import of_tables
@@ -27,7 +28,7 @@ Kind = Literal["marginals", "contrasts"]
 
 @of_tables
 def hdmm(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -42,7 +43,7 @@ def hdmm(
 
     Parameters
     ----------
-    data : Dataset or PrivateTable
+    data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.

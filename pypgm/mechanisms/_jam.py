@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.data import Dataset
+from pypgm.data.frames import Frame
 from pypgm.domain import check_kind
 from pypgm.estimation import LinearMeasurement
 from pypgm.mechanisms.run import Options, Run
@@ -41,7 +42,7 @@ _CHANGES = 2  # of a score, in records, by one record more or less: two distance
 
 @of_tables
 def jam(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -60,7 +61,7 @@ def jam(
 
     Parameters
     ----------
-    data : Dataset or PrivateTable
+    data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.

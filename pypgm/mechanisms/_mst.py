@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.frames import Frame
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
@@ -36,7 +37,7 @@ _COUNT_BYTES = 8  # of a cell of a pair, while it is counted
 
 @of_tables
 def mst(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -52,7 +53,7 @@ def mst(
 
     Parameters
     ----------
-    data : Dataset or PrivateTable
+    data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from pypgm.data.frames import Frame
 from pypgm.domain import Clique
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
@@ -46,7 +47,7 @@ _MEASURING_PURE = Fraction(1, 2)  # where noise grows with the steps themselves,
 
 @of_tables
 def mwem(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -65,7 +66,7 @@ def mwem(
 
     Parameters
     ----------
-    data : Dataset or PrivateTable
+    data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure and the noise exact discrete

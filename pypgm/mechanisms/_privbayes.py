@@ -12,6 +12,7 @@ from pypgm.bayes.counted import CountedNetwork
 from pypgm.bayes.learning import rows_of
 from pypgm.bayes.private_learning import Law, measure_family
 from pypgm.bayes.private_structure import PrivateStructure, select_parents
+from pypgm.data.frames import Frame
 from pypgm.domain import Clique
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.total import estimate_total
@@ -36,7 +37,7 @@ Estimator = Literal["model", "tables"]
 
 @of_tables
 def privbayes(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -51,7 +52,7 @@ def privbayes(
 
     Parameters
     ----------
-    data : Dataset or PrivateTable
+    data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure and the noise exact discrete

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.frames import Frame
 from pypgm.domain import Clique
 from pypgm.errors import ModelTooLargeError
 from pypgm.inference.bounded_tree import within
@@ -43,7 +44,7 @@ Array = NDArray[np.float64]
 
 @of_tables
 def screen(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -61,7 +62,7 @@ def screen(
 
     Parameters
     ----------
-    data : Dataset or PrivateTable
+    data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left is spent.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.

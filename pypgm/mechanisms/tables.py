@@ -51,7 +51,7 @@ def of_tables(mechanism: M) -> M:
     >>> from pypgm import mechanisms
     >>> people = {"age": [31, 7, 44] * 100, "sex": ["F", "M", "F"] * 100}
     >>> schema = {"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]}
-    >>> mechanisms.mst(people, epsilon=1, delta=1e-9, schema=schema).schema.domain
+    >>> mechanisms.mst(people, epsilon=1, delta=1e-9, schema=schema).model.domain
     Domain(age: 10, sex: 2)
     """
 

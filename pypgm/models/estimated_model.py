@@ -40,5 +40,5 @@ class EstimatedModel(ReleasedModel, Protocol):
     def recipe(self) -> Recipe | None:
         """What it was estimated from, and how."""
 
-    def project_many(self, cliques: Sequence[str | Iterable[str]], *, n_threads: int = 0) -> Sequence[Factor]:
+    def project_many(self, cliques: Iterable[str | Iterable[str]], *, n_threads: int = 0) -> Sequence[Factor]:
         """Return the marginals of many cliques in counts, in the order asked."""

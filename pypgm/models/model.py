@@ -170,7 +170,7 @@ class Model(Shown, Stored, Generic[Table]):
 
     def project_many(
         self,
-        cliques: Sequence[str | Iterable[str]],
+        cliques: Iterable[str | Iterable[str]],
         evidence: Evidence | None = None,
         *,
         method: Method | None = None,
@@ -493,7 +493,7 @@ class Model(Shown, Stored, Generic[Table]):
 
     def standard_error_many(
         self,
-        cliques: Sequence[str | Iterable[str]],
+        cliques: Iterable[str | Iterable[str]],
         evidence: Evidence | None = None,
         *,
         method: Literal["auto", "gls", "bootstrap"] = "auto",
@@ -593,7 +593,7 @@ class Model(Shown, Stored, Generic[Table]):
 
     def expected_error_many(
         self,
-        cliques: Sequence[str | Iterable[str]],
+        cliques: Iterable[str | Iterable[str]],
         evidence: Evidence | None = None,
         *,
         draws: int = 20,

@@ -74,6 +74,7 @@ def as_spins(potentials: CliqueVector) -> Spins | None:
     --------
     >>> from pypgm import CliqueVector, Domain
     >>> spins = as_spins(CliqueVector(Domain({"a": 2, "b": 2}), [("a", "b"), ("a",)], [1, -1, -1, 1, 0, 3]))
+    >>> assert spins is not None
     >>> spins.fields.tolist(), float(spins.couplings.toarray()[0, 1])
     ([1.5, 0.0], 1.0)
     """

@@ -47,8 +47,8 @@ class Union(LinearQuery):
     >>> both = Union([Identity(3), total(3)])
     >>> both.matvec([1, 2, 4]).tolist(), both.l1_sensitivity("add-remove")
     ([1, 2, 4, 7], 2)
-    >>> LinearMeasurement([1.5, 1.8, 4.2, 7.1], "a", both.spread([2.0, 0.5]), both).stddev.tolist()
-    [2.0, 2.0, 2.0, 0.5]
+    >>> LinearMeasurement([1.5, 1.8, 4.2, 7.1], "a", both.spread([2.0, 0.5]), both).stddev
+    array([2. , 2. , 2. , 0.5])
     """
 
     parts: tuple[LinearQuery, ...]

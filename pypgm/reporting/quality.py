@@ -145,6 +145,7 @@ def quality_of(
     >>> import pypgm
     >>> data = pypgm.Dataset({"a": [0, 1, 1] * 100, "b": [0, 1, 0] * 100}, pypgm.Domain({"a": 2, "b": 2}))
     >>> found = quality_of(pypgm.mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=0).model)
+    >>> assert found is not None
     >>> list(found.of("pairs")), 0 < found.mean("columns").points < 5
     ([('a', 'b')], True)
     """

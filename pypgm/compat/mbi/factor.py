@@ -37,7 +37,7 @@ class Factor:
 
     Examples
     --------
-    >>> table = Factor(Domain(["a", "b"], [2, 2]), [1, 2, 3, 4])
+    >>> table = Factor(Domain(["a", "b"], [2, 2]), np.array([1.0, 2.0, 3.0, 4.0]))
     >>> table.project("b").datavector()
     array([4., 6.])
     """
