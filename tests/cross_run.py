@@ -1,7 +1,6 @@
 """Plants every mutant and runs all checks that any mutant names; writes which of them report it.
 
     PYTHONPATH=tests python tests/cross_run.py REPORT [SECONDS]
-    python tests/cross_run.py REPORT --list  # pypgm/reporting/planted.json from a report, as the package has it
 
 A mutant is run against its own check and all that take at most SECONDS of the processor (0.1 by default) on the whole
 package: what else a machine does changes nothing. A mutant
@@ -12,7 +11,6 @@ from __future__ import annotations
 
 import contextlib
 import io
-import json
 import multiprocessing
 import os
 import signal
@@ -29,8 +27,6 @@ from pypgm.audit.finding import Finding
 
 _MOST = 60  # seconds of the processor that one check may take: a mutant may never end
 _WAITS = 900  # seconds of one that waits, for a lock that a mutant holds
-
-PLANTED = Path(__file__).parent.parent / "pypgm" / "reporting" / "planted.json"
 
 Check = Callable[[], "Finding | list[Finding]"]
 CHECKS: list[Check] = list(dict.fromkeys(m.check for m in MUTANTS))
@@ -94,15 +90,6 @@ def report(names: list[str], seconds: float, seen: list[list[int]]) -> str:
     return "\n".join([*lines, ""])
 
 
-def by_check(page: str) -> str:
-    """Return what a report says as JSON: the planted defects of each check that has to report them."""
-    planted: dict[str, list[str]] = {}
-    rows = [line.split(" | ") for line in page.splitlines() if line.startswith("| ")]
-    for name, _, check, *_ in rows[1:]:
-        planted.setdefault(check, []).append(name.removeprefix("| "))
-    return json.dumps(planted, ensure_ascii=False, indent=1, sort_keys=True) + "\n"
-
-
 def main(path: str, seconds: float = 0.1) -> None:
     """Run all mutants, each in a process of its own, and write the report."""
     fork: Any = multiprocessing.get_context("fork")
@@ -115,11 +102,7 @@ def main(path: str, seconds: float = 0.1) -> None:
             seen.append(hits)
             sys.stderr.write(f"\r{len(seen)} of {len(MUTANTS)}")
     Path(path).write_text(report([name for name, _ in known], seconds, seen), encoding="utf-8")
-    PLANTED.write_text(by_check(Path(path).read_text(encoding="utf-8")), encoding="utf-8")
 
 
 if __name__ == "__main__":
-    if sys.argv[2:] == ["--list"]:
-        PLANTED.write_text(by_check(Path(sys.argv[1]).read_text(encoding="utf-8")), encoding="utf-8")
-    else:
-        main(sys.argv[1], *map(float, sys.argv[2:3]))
+    main(sys.argv[1], *map(float, sys.argv[2:3]))

@@ -17,7 +17,7 @@ from operators import Change
 
 from pypgm.audit.finding import Finding
 
-__all__ = ["Mutant", "planted"]
+__all__ = ["Mutant", "named_checks", "planted"]
 
 
 @dataclass(frozen=True)
@@ -48,6 +48,12 @@ class Mutant:
         except ValueError as error:
             raise ValueError(f"{self.name}: {error} in {self.module}") from None
         return tree
+
+
+def named_checks(page: str) -> dict[str, str]:
+    """Return what docs/mutants.md says: the name of the check of each defect."""
+    rows = [line.removeprefix("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
+    return {name: check for name, _, check, *_ in rows[1:]}
 
 
 @contextmanager

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections import Counter
+from pathlib import Path
 
 import pytest
 from mutants import MUTANTS
-from mutate import Mutant, planted
+from mutate import Mutant, named_checks, planted
 
 from pypgm.audit.finding import Finding
 
 pytestmark = pytest.mark.slow
+
+NAMED = named_checks((Path(__file__).parents[1] / "docs" / "mutants.md").read_text(encoding="utf-8"))
 
 
 def found(check):
@@ -25,6 +28,7 @@ def test_it_is_reported_by_name(mutant):
     if {finding.result for finding in findings} == {"skipped"}:
         pytest.skip(findings[0].detail)
     assert mutant.defect in [name for finding in findings for name in finding.defects]
+    assert NAMED[mutant.name] in {finding.check for finding in findings}
 
 
 @pytest.mark.parametrize("check", dict.fromkeys(m.check for m in MUTANTS))
