@@ -369,6 +369,7 @@ def test_a_difference_that_does_not_fit_is_named_by_its_row_alone(tmp_path, rows
     schema = Schema({"a": Integer(0, 9), "b": Difference("a", 0, 3)})
     table = {"a": ["1"] * 4, "b": ["7319" if i in rows else "2" for i in range(4)]}
     told = f"column 'b', row {rows[0]} (the first is 0): needs a value that is 0 to 3 after that of 'a', and is not"
+    told += ' or is empty ("outside": "clip" allows others)'
     with pytest.raises(ValueError, match="column 'b'") as caught:
         schema.encode(table)
     assert "7319" not in str(caught.value)

@@ -169,6 +169,7 @@ class Difference(Column):
         is_strange = ~is_missing & (of_second >= second.n_values)
         codes, problem = self.span.codes_of(places.astype(np.float64), is_missing, is_strange)
         what = f"needs {self.allowed}, and is not{' or is empty' if not self.nulls else ''}"
+        what += ' ("outside": "clip" allows others)' if self.outside == "refuse" else ""
         return codes, None if problem is None else Misfit(problem.row, what)
 
     def cells(self, first: Cells, codes: NDArray[Any], rng: np.random.Generator) -> Cells:
