@@ -12,6 +12,7 @@ import numpy as np
 
 from pypgm._core import __version__
 from pypgm.data import Schema, write_table
+from pypgm.data.evidence import read_evidence
 from pypgm.data.frames import check_library
 from pypgm.data.layout import Layout
 from pypgm.data.rules import drawn_by_rules
@@ -143,7 +144,11 @@ class Release(Shown, Stored, Generic[Model_co]):
         >>> release.query("region", {"city": "Elm"})["North"]
         1.0
         """
-        return conditioned(self.schema, targets, evidence, self.model.query)
+        return conditioned(self.schema, targets, self._read(evidence), self.model.query)
+
+    def _read(self, evidence: Evidence | None) -> Evidence | None:
+        """Return evidence with its texts read by the schema, as ``--given`` of the command is."""
+        return read_evidence(self.model.domain, evidence, self.schema)
 
     def expected_error(
         self,
@@ -188,7 +193,7 @@ class Release(Shown, Stored, Generic[Model_co]):
         """
         model = self._with_errors((*as_clique(clique), *(evidence or ())))
         if synthetic is None:
-            return model.expected_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
+            return model.expected_error(clique, self._read(evidence), draws=draws, rng=rng, time_limit=time_limit)
         if synthetic.domain != model.domain:
             raise ValueError(f"the release is over {model.domain!r}, the records are over {synthetic.domain!r}")
         if evidence:
@@ -208,7 +213,7 @@ class Release(Shown, Stored, Generic[Model_co]):
     ) -> Factor:
         """Return how far noise alone may have moved each count, as the model's; ``TypeError`` as `expected_error`."""
         model = self._with_errors((*as_clique(clique), *(evidence or ())))
-        return model.standard_error(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
+        return model.standard_error(clique, self._read(evidence), draws=draws, rng=rng, time_limit=time_limit)
 
     def _with_errors(self, names: Iterable[str]) -> Model[Any]:
         if not isinstance(self.model, Model):
@@ -235,7 +240,7 @@ class Release(Shown, Stored, Generic[Model_co]):
         'measured'
         """
         model = self._with_errors((*as_clique(clique), *(evidence or ())))
-        return model.marginal(clique, evidence, draws=draws, rng=rng, time_limit=time_limit)
+        return model.marginal(clique, self._read(evidence), draws=draws, rng=rng, time_limit=time_limit)
 
     def synthetic_data(
         self,
@@ -285,7 +290,7 @@ class Release(Shown, Stored, Generic[Model_co]):
         asked = {"time_limit": time_limit, "progress": progress or None}
         limits: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
         # Any model draws records, not all take evidence.
-        given: dict[str, Any] = {} if evidence is None else {"evidence": evidence}
+        given: dict[str, Any] = {} if evidence is None else {"evidence": self._read(evidence)}
         given |= limits if isinstance(self.model, Model) else {}
         return self._by_rules(lambda n: self.model.synthetic_data(rows if n is None else n, draws, **given))
 

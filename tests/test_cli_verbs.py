@@ -342,8 +342,8 @@ def test_numbers_and_dates_as_evidence_say_what_they_are(folder, capsys):
     release = mechanisms.mst(data, 9, 1e-9)
     release.save("told.pgm")
     for given, said in {
-        "age=3": "from 20 to 69, or one of its bins such as '[20, 30)'; a number is a value here, not a code",
-        "age=30,40": "of several values repeat --given, or give a range: age=30..39",
+        "age=3": "from 20 to 69, or one of its bins such as '[20, 30)'; a number in a text is a value, not a code",
+        "age=30,40": "of several values give a list, --given again and again, or a range: age=30..39",
         "hired=2020-02": "an ISO date from 2020-01-01 to 2021-12-31, or one of its bins such as '2020-Q1'",
     }.items():
         assert cli.main(["query", "told.pgm", "sex", "--draws", "0", "--given", given]) == 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import contextlib
-import csv
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -15,11 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from pypgm import load
-from pypgm.data.bins import Binned
-from pypgm.data.codebook import Codebook
-from pypgm.data.columns import Column
+from pypgm.data.evidence import codes_of_text, split_text
 from pypgm.data.files import as_path, open_stream
-from pypgm.data.numbers import Integer, Real
 from pypgm.data.parquet import check_parquet
 from pypgm.data.relations import codes_giving
 from pypgm.data.schema import Schema, read_schema
@@ -80,8 +76,6 @@ RUNNABLE = [name for name in mechanism_names() if not needs_more(name)]
 
 TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
 """How the name of a table ends that is written."""
-
-_TO = ".."  # between the ends of a range
 
 
 def add_verb(
@@ -263,16 +257,7 @@ def check_rows(domain: Domain, rows: int) -> None:
 
 def clique_named(text: str) -> Clique:
     """Return the attributes of a text such as ``age,sex``."""
-    return as_clique(_split(text))
-
-
-def _split(text: str) -> list[str]:
-    """Return what stands between the commas of a text; ``ValueError`` where a line breaks outside quotes."""
-    try:
-        return next(csv.reader([text]), [])
-    except csv.Error:
-        way_out = "write it in double quotes within the argument"
-        raise ValueError(f"{text!r} has a line break in a name or a value: {way_out}") from None
+    return as_clique(split_text(text))
 
 
 def model_in(path: str) -> tuple[ReleasedModel, Schema | None]:
@@ -305,7 +290,7 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
                 source, codes = codes_giving(schema, name, text[len(name) + 1 :])
                 mapped.append((source, set(codes)))
             else:
-                found.setdefault(name, set()).update(_codes_of(domain, name, text[len(name) + 1 :], schema))
+                found.setdefault(name, set()).update(codes_of_text(domain, name, text[len(name) + 1 :], schema))
         except ValueError as error:
             raise ValueError(f"--given {text!r}: {error}") from None
     for source, known in mapped:
@@ -314,72 +299,6 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
             raise ValueError(f"--given: no value of {source!r} agrees with all that is given")
     labels = domain.labels
     return {a: [labels[a][code] if a in labels else code for code in sorted(codes)] for a, codes in found.items()}
-
-
-def _codes_of(domain: Domain, name: str, text: str, schema: Schema | None) -> list[int]:
-    """Return the codes of a value, of several with commas between them, or of a range; what is itself a value is one.
-
-    Raises
-    ------
-    ValueError
-        If part of the text is no value, or a range is empty.
-    """
-    code, needed = _code_of(domain, name, text, schema)
-    if code is not None:
-        return [code]
-    column = None if schema is None else schema.columns[name]
-    parts = _split(text)
-    if len(parts) > 1 and not isinstance(column, Integer | Real):  # whose numbers may be written 40,000
-        return [code for part in parts for code in _codes_of(domain, name, part, schema)]
-    ends = text.split(_TO)
-    if len(ends) != 2 or not any(ends):
-        raise ValueError(f"attribute {name!r} needs {needed}{_hint(domain, name, text, len(parts) > 1)}")
-    aside = set() if column is None else {column.null_code, column.other_code}
-    inside = [code for code in range(domain.size((name,))) if code not in aside]
-    places = [inside[0], inside[-1]]
-    for i, end in enumerate(ends):
-        if end:
-            code, _ = _code_of(domain, name, end, schema)
-            if code not in inside:
-                raise ValueError(f"attribute {name!r} needs {needed} at the ends of a range, got {end!r}")
-            places[i] = inside[inside.index(code)]
-    found = [code for code in inside if places[0] <= code <= places[1]]
-    if not found:
-        raise ValueError(f"no value of attribute {name!r} is in the range: {ends[0]!r} comes after {ends[1]!r}")
-    return found
-
-
-def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tuple[int | None, str]:
-    """Return the code of a label or, by a schema, of a value, if it has one, and what would have one."""
-    book = Codebook(domain, name)
-    with contextlib.suppress(KeyError):
-        return book[value], book.allowed
-    if schema is None:
-        return None, book.allowed
-    column = schema.columns[name]
-    codes, problem = column.encode([value])
-    # A value that is not declared may be a typing error: other values are asked for by their label, which is above.
-    strays = problem is not None or codes[0] == column.other_code or _is_no_null(column, value, codes[0])
-    labels = domain.labels.get(name, ())
-    bins = (
-        f", or one of its bins such as {labels[0]!r}" if isinstance(column, Binned) and type(labels[0]) is str else ""
-    )
-    return (None if strays else int(codes[0])), f"{column.allowed}{bins}"
-
-
-def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
-    """Return what may have been meant by a text that is no value, as the end of a sentence."""
-    if is_list:
-        return f"; of several values repeat --given, or give a range: {name}=30{_TO}39"
-    labels = domain.labels.get(name)
-    if labels is not None and text.strip().removeprefix("-").isdigit():
-        return "; a number is a value here, not a code as in Python"
-    return nearest(text, labels or ())
-
-
-def _is_no_null(column: Column, value: str, code: int) -> bool:
-    """Return whether a value that no text of null is would become one."""
-    return code == column.null_code and value.strip() not in column.nulls
 
 
 def schema_in(path: str) -> Schema:

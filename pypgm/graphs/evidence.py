@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.data.evidence import read_evidence
 from pypgm.domain import Domain, Label
 from pypgm.numeric import float_array
 
@@ -74,8 +75,10 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
     evidence : mapping of attribute to value, values or likelihood vector
         A value is a label where the attribute has labels (an integer is a code only if no label is an
         integer), else a code: a plain number is never looked up in bins, as ``--given`` of the command does, for
-        which ``age=35`` is the value 35. A list, tuple, range, set or NumPy array of integers allows each of its
-        values. A `Likelihood`, or a NumPy float array of the attribute's size, holds the likelihood of each value.
+        which ``age=35`` is the value 35. A text such as ``"30..40"`` is a range of labels or codes; that of a release
+        is one of values, as its schema reads them. A list, tuple, range, set or NumPy array of integers allows each
+        of its values. A `Likelihood`, or a NumPy float array of the attribute's size, holds the likelihood of each
+        value.
 
     Raises
     ------
@@ -87,6 +90,7 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
     """
     if not isinstance(evidence, Mapping | None):
         raise TypeError(_no_mapping(evidence))
+    evidence = read_evidence(domain, evidence, None)
     return [(domain.index(a), _log_likelihood(domain, a, given)) for a, given in (evidence or {}).items()]
 
 

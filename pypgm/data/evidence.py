@@ -1,0 +1,137 @@
+"""What is known of an attribute, as people write it: a value, several, or a range such as ``30..40``."""
+
+from __future__ import annotations
+
+import contextlib
+import csv
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from pypgm.data.bins import Binned
+from pypgm.data.codebook import Codebook
+from pypgm.data.columns import Column
+from pypgm.data.numbers import Integer, Real
+from pypgm.domain import Domain, nearest
+
+if TYPE_CHECKING:
+    from pypgm.data.schema import Schema
+
+__all__ = ["codes_of_text", "read_evidence", "split_text"]
+
+_TO = ".."  # between the ends of a range
+
+
+def read_evidence(domain: Domain, evidence: Mapping[str, Any] | None, schema: Schema | None) -> dict[str, Any] | None:
+    """Return evidence whose texts that are no labels are read by the schema: its values, and ranges of them.
+
+    Examples
+    --------
+    >>> from pypgm import Schema
+    >>> schema = Schema.from_dict({"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}})
+    >>> read_evidence(schema.domain, {"age": "35..59"}, schema)
+    {'age': ['[30, 40)', '[40, 50)', '[50, 60)']}
+    """
+    if not isinstance(evidence, Mapping):
+        return evidence
+    return {name: _read(domain, name, value, schema) for name, value in evidence.items()}
+
+
+def _read(domain: Domain, name: str, value: object, schema: Schema | None) -> object:
+    labels = domain.labels.get(name)
+    if not isinstance(value, str) or name not in domain or (labels is not None and value in labels):
+        return value
+    if schema is None and _TO not in value:
+        return value  # no value of the domain, which says so
+    codes = codes_of_text(domain, name, value, schema)
+    return codes if labels is None else [labels[code] for code in codes]
+
+
+def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -> list[int]:
+    """Return the codes of a value, of several with commas between them, or of a range; what is itself a value is one.
+
+    Parameters
+    ----------
+    domain : Domain
+    name : str
+        An attribute of it.
+    text : str
+        A label, or what a column of the schema takes for a value; ``30..40``, ``30..`` and ``..40`` are ranges, in the
+        order of the codes, nulls and other values aside.
+    schema : Schema, optional
+        Of the table that the domain is of.
+
+    Raises
+    ------
+    ValueError
+        If part of the text is no value, or a range is empty.
+
+    Examples
+    --------
+    >>> codes_of_text(Domain({"age": 85}), "age", "83..", None)
+    [83, 84]
+    """
+    code, needed = _code_of(domain, name, text, schema)
+    if code is not None:
+        return [code]
+    column = None if schema is None else schema.columns[name]
+    parts = split_text(text)
+    if len(parts) > 1 and not isinstance(column, Integer | Real):  # whose numbers may be written 40,000
+        return [code for part in parts for code in codes_of_text(domain, name, part, schema)]
+    ends = text.split(_TO)
+    if len(ends) != 2 or not any(ends):
+        raise ValueError(f"attribute {name!r} needs {needed}{_hint(domain, name, text, len(parts) > 1)}")
+    aside = set() if column is None else {column.null_code, column.other_code}
+    inside = [code for code in range(domain.size((name,))) if code not in aside]
+    places = [inside[0], inside[-1]]
+    for i, end in enumerate(ends):
+        if end:
+            code, _ = _code_of(domain, name, end, schema)
+            if code not in inside:
+                raise ValueError(f"attribute {name!r} needs {needed} at the ends of a range, got {end!r}")
+            places[i] = inside[inside.index(code)]
+    found = [code for code in inside if places[0] <= code <= places[1]]
+    if not found:
+        raise ValueError(f"no value of attribute {name!r} is in the range: {ends[0]!r} comes after {ends[1]!r}")
+    return found
+
+
+def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tuple[int | None, str]:
+    """Return the code of a label or, by a schema, of a value, if it has one, and what would have one."""
+    book = Codebook(domain, name)
+    with contextlib.suppress(KeyError):
+        return book[value], book.allowed
+    if schema is None:
+        return None, book.allowed
+    column = schema.columns[name]
+    codes, problem = column.encode([value])
+    # A value that is not declared may be a typing error: other values are asked for by their label, which is above.
+    strays = problem is not None or codes[0] == column.other_code or _is_no_null(column, value, codes[0])
+    labels = domain.labels.get(name, ())
+    bins = (
+        f", or one of its bins such as {labels[0]!r}" if isinstance(column, Binned) and type(labels[0]) is str else ""
+    )
+    return (None if strays else int(codes[0])), f"{column.allowed}{bins}"
+
+
+def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
+    """Return what may have been meant by a text that is no value, as the end of a sentence."""
+    if is_list:
+        return f"; of several values give a list, --given again and again, or a range: {name}=30{_TO}39"
+    labels = domain.labels.get(name)
+    if labels is not None and text.strip().removeprefix("-").isdigit():
+        return "; a number in a text is a value, not a code"
+    return nearest(text, labels or ())
+
+
+def _is_no_null(column: Column, value: str, code: int) -> bool:
+    """Return whether a value that no text of null is would become one."""
+    return code == column.null_code and value.strip() not in column.nulls
+
+
+def split_text(text: str) -> list[str]:
+    """Return what stands between the commas of a text; ``ValueError`` where a line breaks outside quotes."""
+    try:
+        return next(csv.reader([text]), [])
+    except csv.Error:
+        way_out = "write it in double quotes within the argument"
+        raise ValueError(f"{text!r} has a line break in a name or a value: {way_out}") from None
