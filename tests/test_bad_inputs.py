@@ -327,8 +327,6 @@ def calls(release, domain):
         "a tuple as epsilon": lambda: mechanisms.mst(release.synthetic_data(), epsilon=(1,), delta=1e-9),
         "a number as budget": lambda: mechanisms.mst(release.synthetic_data(), budget=1.0),
         "a tuple as path": lambda: pypgm.read_table(("people.csv",), domain),
-        "a path as domain": lambda: pypgm.read_table("people.csv", "domain.json"),
-        "a dict as domain": lambda: pypgm.read_table("people.csv", DOMAIN),
         "a dict as file": lambda: pypgm.load({}),
         "a path as table": lambda: pypgm.write_table("people.csv", "x.csv"),
         "a dict as clique": lambda: release.project({"age": 1}),
