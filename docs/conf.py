@@ -1,0 +1,227 @@
+"""The site: README.md, the pages of docs/ as they are, the reference of every public name, and notebooks, run anew.
+
+`.ci/site FOLDER` builds it. Sources are found from the root of the tree, so that links lead where they do on a code host.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import os
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from sphinx.application import Sphinx
+from sphinx.util import logging
+
+import pypgm
+
+project = "pypgm"
+author = "The pypgm developers"
+copyright = "the pypgm developers"  # noqa: A001 - the name that Sphinx reads
+version = release = pypgm.__version__
+
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.autosummary", "numpydoc"]
+root_doc = "README"
+include_patterns = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md", "bench/README.md", "docs/**"]
+exclude_patterns = [".*", "docs/_static", "build*", "dist", "tests", "cpp", "pypgm"]
+
+html_theme = "furo"
+html_title = "pypgm"
+html_static_path = ["_static"]
+html_css_files = ["pypgm.css"]
+html_show_sphinx = html_copy_source = False
+
+myst_heading_anchors = 4
+os.environ["COLUMNS"] = "100"  # of what notebooks print
+nb_execution_mode = "force"
+nb_execution_in_temp = nb_execution_raise_on_error = nb_merge_streams = True
+nb_execution_timeout = 60
+
+autosummary_generate = False
+autodoc_member_order = "groupwise"
+autodoc_typehints = "none"  # types are in the docstrings
+numpydoc_show_class_members = False  # autodoc shows them
+default_role = "py:obj"
+nitpick_ignore_regex = [("py:obj", ".*")]  # code in backticks is a link where it names something public
+
+CONTENTS = """
+
+```{toctree}
+:hidden:
+:caption: A table of your own
+docs/your_table
+docs/tables
+docs/schema
+docs/command
+docs/report
+```
+```{toctree}
+:hidden:
+:caption: From Python
+docs/python
+docs/notebooks/index
+docs/gallery
+docs/mechanisms
+docs/sources
+docs/mechanism
+docs/networks
+docs/mrf
+docs/reference/index
+```
+```{toctree}
+:hidden:
+:caption: Privacy
+docs/privacy
+docs/audit
+docs/mutants
+docs/SECURITY
+```
+```{toctree}
+:hidden:
+:caption: Compared
+docs/migrating
+docs/peers
+docs/performance
+bench/README
+```
+```{toctree}
+:hidden:
+:caption: Inside
+CONTRIBUTING
+docs/map
+docs/glossary
+docs/format
+docs/releasing
+CHANGELOG
+```
+"""
+NOTEBOOKS = """
+
+```{toctree}
+:hidden:
+:glob:
+*_*
+```
+"""
+
+PUBLIC = {
+    "pypgm": "what most scripts need",
+    "pypgm.mechanisms": "whole mechanisms: a table in, a release out",
+    "pypgm.data": "tables, schemas and their columns",
+    "pypgm.workloads": "which queries should be accurate",
+    "pypgm.queries": "linear queries, with their exact sensitivities",
+    "pypgm.privacy": "budgets, ledgers, private tables",
+    "pypgm.privacy.laws": "the laws of noise, with their costs",
+    "pypgm.models": "what an estimate returns",
+    "pypgm.estimation": "measurements, constraints and how an estimate ended",
+    "pypgm.estimation.losses": "what an estimate minimises",
+    "pypgm.reconstruction": "other ways to estimate answers, for comparison",
+    "pypgm.graphs": "junction trees and region graphs",
+    "pypgm.inference": "marginals of a model, exact and by region graphs",
+    "pypgm.bayes": "Bayesian networks, queried and learned privately",
+    "pypgm.mrf": "Markov random fields, learned privately",
+    "pypgm.plot": "pictures",
+    "pypgm.io": "files of other tools",
+    "pypgm.errors": "exceptions and warnings",
+    "pypgm.audit": "checks that a mechanism is as private as it says",
+    "pypgm.compat": "mbi's interface over this engine",
+}
+
+
+def names_by_home() -> dict[str, dict[str, str]]:
+    """Return the public names of each module, each with where it is described: in the first module that has it."""
+    described: dict[int, str] = {}
+    found: dict[str, dict[str, str]] = {}
+    for module in PUBLIC:
+        home = importlib.import_module(module)
+        found[module] = {}
+        for name in sorted(home.__all__, key=str.lower):
+            thing = getattr(home, name)
+            if isinstance(thing, ModuleType):
+                found[module][name] = thing.__name__
+            else:
+                found[module][name] = described.setdefault(id(thing), f"{module}.{name}")
+    return found
+
+
+def directive_of(place: str) -> str:
+    """Return the directive that describes what is at a place."""
+    module, name = place.rsplit(".", 1)
+    thing = getattr(importlib.import_module(module), name)
+    if inspect.isclass(thing):
+        kind, options = (
+            ("exception", []) if issubclass(thing, BaseException) else ("class", ["members", "inherited-members"])
+        )
+    elif callable(thing):
+        kind, options = "function", []
+    else:
+        known = f"   :type: {type(thing).__name__}\n" if type(thing).__module__ == "builtins" else ""
+        return f".. py:data:: {name}\n   :module: {module}\n{known}"
+    return "\n".join([f".. auto{kind}:: {place}", *(f"   :{option}:" for option in options), ""])
+
+
+def page_of(module: str, names: dict[str, str]) -> str:
+    """Return the page of a module: its docstring, a list of its names, then each that is described here."""
+    own = [place for name, place in names.items() if place == f"{module}.{name}" and place not in PUBLIC]
+    others = [place for place in names.values() if place not in own]
+    kept = [f".. automodule:: {module}", "   :no-members:", ""]
+    listed = [place for place in own if callable(getattr(importlib.import_module(module), place.rpartition(".")[2]))]
+    if listed:
+        kept += [".. autosummary::", "   :nosignatures:", ""]
+        kept += [*(f"   {place.rpartition('.')[2]}" for place in listed), ""]
+    if others:
+        roles = (f":py:{'mod' if place in PUBLIC else 'obj'}:`{place}`" for place in others)
+        kept += ["Also here: " + ", ".join(roles) + ".", ""]
+    return "\n".join([module, "=" * len(module), "", *kept, *map(directive_of, own)])
+
+
+def write_reference(app: Sphinx) -> None:
+    """Write the pages of the reference where they are not as they should be."""
+    folder = Path(app.srcdir) / "docs" / "reference"
+    folder.mkdir(exist_ok=True)
+    rows = (f"   * - :doc:`{module} <{module}>`\n     - {what}" for module, what in PUBLIC.items())
+    head = "Reference\n=========\n\nEvery public name, by the module it is in.\n\n.. list-table::\n\n"
+    tree = "\n\n.. toctree::\n   :hidden:\n\n" + "\n".join(f"   {module}" for module in PUBLIC)
+    pages = {"index": head + "\n".join(rows) + tree + "\n"}
+    pages |= {module: page_of(module, names) for module, names in names_by_home().items()}
+    for name, text in pages.items():
+        page = folder / f"{name}.rst"
+        if not page.exists() or page.read_text(encoding="utf-8") != text:
+            page.write_text(text, encoding="utf-8")
+
+
+def check_reference(app: Sphinx, env: Any) -> None:
+    """Warn of each public name that no page describes, and of each public module without a page."""
+    objects = {entry[0] for entry in env.domains["py"].get_objects()}
+    told = logging.getLogger("pypgm")
+    for module in dir(pypgm):
+        if isinstance(getattr(pypgm, module), ModuleType) and getattr(pypgm, module).__name__ not in {
+            *PUBLIC,
+            "pypgm.planning",
+        }:
+            told.warning("pypgm.%s is public, and has no page", module)
+    for names in names_by_home().values():
+        for place in names.values():
+            if place not in objects:
+                told.warning("%s is public, and no page describes it", place)
+
+
+def add_contents(app: Sphinx, name: str, text: list[str]) -> None:
+    """Add tables of contents, which a code host would show as code, to the home page and to that of the notebooks."""
+    text[0] += {root_doc: CONTENTS, "docs/notebooks/index": NOTEBOOKS}.get(name, "")
+
+
+def skip_foreign(app: Sphinx, kind: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
+    """Leave out methods that a class has from other packages."""
+    module = getattr(inspect.unwrap(thing) if callable(thing) else thing, "__module__", None) or ""
+    return True if callable(thing) and not module.startswith("pypgm") else None
+
+
+def setup(app: Sphinx) -> None:
+    """Connect what is above to the build."""
+    app.connect("builder-inited", write_reference)
+    app.connect("source-read", add_contents)
+    app.connect("autodoc-skip-member", skip_foreign)
+    app.connect("env-check-consistency", check_reference)
