@@ -1,6 +1,6 @@
 """The site: README.md, the pages of docs/ as they are, the reference of every public name, and notebooks, run anew.
 
-`.ci/site FOLDER` builds it. Sources are found from the root of the tree, so that links lead where they do on a code host.
+`.ci/site FOLDER` builds it. Sources are found from the root of the tree: links lead where they do on a code host.
 """
 
 from __future__ import annotations
