@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real, to_frame
+from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real, as_frame
 
 pytest.importorskip("narwhals")
 
@@ -82,7 +82,7 @@ def test_a_schema_reads_dates_numbers_and_nulls(library):
     data = schema.encode(framed(library, columns))
     assert codes(data) == {"hired": [1, 0, 0], "wage": [0, 2, 1], "active": [1, 0, 1], "job": [1, 2, 0]}
     decoded = schema.decode(data, rng=0)
-    assert codes(schema.encode(to_frame(decoded, library))) == codes(data)
+    assert codes(schema.encode(as_frame(decoded, library))) == codes(data)
 
 
 @pytest.mark.parametrize("unit", ["s", "us", "ns"])
@@ -198,7 +198,7 @@ def test_names_of_pandas_that_are_no_names_of_columns_are_refused(names, error, 
 def test_objects_are_of_one_kind(library):
     pytest.importorskip(library)
     columns = {"mixed": [1, "other", None], "whole": [1, None, 2], "truth": [True, None, False]}
-    frame = to_frame({name: np.array(column, dtype=object) for name, column in columns.items()}, library)
+    frame = as_frame({name: np.array(column, dtype=object) for name, column in columns.items()}, library)
     types = {n: str(frame[n].type if library == "pyarrow" else frame[n].dtype).lower() for n in columns}
     assert types["mixed"] in {"str", "string", "object"}
     assert types["whole"] == "int64"

@@ -11,7 +11,7 @@ from pypgm.data.dates import Date
 from pypgm.data.derived import Derived
 from pypgm.data.difference import Difference
 from pypgm.data.engine import EngineTable
-from pypgm.data.frames import to_frame
+from pypgm.data.frames import as_frame
 from pypgm.data.made import Fake, Id
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.rule_comparison import Comparison
@@ -44,10 +44,10 @@ __all__ = [
     "Rule",
     "Schema",
     "StreamedTable",
+    "as_frame",
     "read_domain",
     "read_schema",
     "read_table",
     "scan",
-    "to_frame",
     "write_table",
 ]

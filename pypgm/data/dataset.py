@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.data import tabulate
 from pypgm.data.encoding import columns_of, encoded
 from pypgm.data.foreign import guarded
-from pypgm.data.frames import Frame, Library, to_frame
+from pypgm.data.frames import Frame, Library, as_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain, nearest
 from pypgm.factor import Factor
 from pypgm.html import Shown
@@ -127,7 +127,7 @@ class Dataset(Shown):
     def to_frame(self, library: Library = "pandas", *, value: str = "weight") -> Frame:
         """Return the records as a data frame of labels, or of codes where an attribute has no labels.
 
-        With a schema ``schema.decode(data)`` gives the values that its tables have, `pypgm.data.to_frame` a frame of
+        With a schema ``schema.decode(data)`` gives the values that its tables have, `pypgm.data.as_frame` a frame of
         them.
 
         Parameters
@@ -156,7 +156,7 @@ class Dataset(Shown):
             if value in columns:
                 raise ValueError(f"the table has an attribute {value!r}; name the column of weights otherwise")
             columns[value] = self.weights
-        return to_frame(columns, library)
+        return as_frame(columns, library)
 
     def head(self, rows: int = 5, library: Library = "pandas") -> Frame:
         """Return the first records as a data frame, see `to_frame`.

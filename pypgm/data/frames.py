@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pypgm.data.foreign import guarded
 from pypgm.data.values import EXACT, Values
 
-__all__ = ["Library", "as_columns", "as_values", "check_library", "collected", "imported", "to_frame"]
+__all__ = ["Library", "as_columns", "as_frame", "as_values", "check_library", "collected", "imported"]
 
 Library = Literal["pandas", "polars", "pyarrow"]
 Frame: TypeAlias = Any
@@ -89,7 +89,7 @@ def _check_names(names: Iterable[object]) -> None:
         seen.add(name)
 
 
-def to_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -> Frame:
+def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -> Frame:
     """Return columns as a data frame; one of texts and other values, such as "other" and numbers, has texts alone.
 
     Parameters

@@ -21,7 +21,7 @@ from pypgm.data.closed import Boolean, Codes
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.files import check_encoding, check_marks
-from pypgm.data.frames import Frame, Library, check_library, imported, to_frame
+from pypgm.data.frames import Frame, Library, as_frame, check_library, imported
 from pypgm.data.made import Cells
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.numbers import Numeric, Real
@@ -247,7 +247,7 @@ def _series(module: Any, kind: str, cells: Cells) -> Any:  # noqa: ANN401
         kind = {"pandas": "str", "polars": "String", "pyarrow": "string"}[module.__name__]
     values = _values(cells, family_of(kind))
     if not kind:
-        return to_frame({"": values}, module.__name__)[""]
+        return as_frame({"": values}, module.__name__)[""]
     return {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__](module, kind, values, column)
 
 
