@@ -42,7 +42,7 @@ def model(shown: Model[Any]) -> Markup:
     """Return the size of a model, its cliques, and how its estimate ended."""
     own = shown.domain
     told = f"{shown.total:,.6g} records, {len(own):,} attributes, {len(shown.cliques):,} cliques, "
-    told += f"{shown.potentials.values.size:,} parameters"
+    told += f"{shown.potentials.values.size:,} parameters{'' if shown.is_exact else ';'}"
     exact = "" if shown.is_exact else "answers are of a region graph, each consistent with its neighbours"
     warning = element("div", f"protects nobody: {shown.not_private}", style="color:#b3261e")
     largest = sorted(shown.cliques, key=own.size, reverse=True)[:_ROWS]

@@ -73,5 +73,5 @@ def convergence(fitted: Fit | Model[Any] | Release, ax: Axes | None = None) -> A
         ax.grid(color=PALE)
         ax.spines[["top", "right"]].set_visible(False)
         ax.set_title(f"Estimate, {fit.seconds:.2g} s", loc="left", fontsize=11, color=INK)
-        ax.legend(frameon=False, fontsize=9)
+        ax.legend(loc="upper right", frameon=False, fontsize=9)
     return ax
