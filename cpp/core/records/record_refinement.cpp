@@ -12,12 +12,10 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kOffers = 4;    // values considered for each record and attribute in a sweep
-constexpr double kWorthwhile = 1e-2;  // a sweep that lowers the distance by a smaller part is the last, ...
-constexpr double kWorthwhileNear = 5e-2;  // ... or by this part where targets are met but for ...
-constexpr double kNear = 1e-2;            // ... so many of the records: the noise of a release leaves more
-constexpr double kForbidden = 0x1p40;     // added to the excess of structural zeros: counts there stay exact
-constexpr std::uint32_t kBlock = 1024;    // records between two looks at the watch
+constexpr std::size_t kOffers = 4;      // values considered for each record and attribute in a sweep
+constexpr double kWorthwhile = 1e-2;    // a sweep that lowers the distance by a smaller part is the last
+constexpr double kForbidden = 0x1p40;   // added to the excess of structural zeros: counts there stay exact
+constexpr std::uint32_t kBlock = 1024;  // records between two looks at the watch
 
 /// A target that an attribute belongs to.
 struct Use {
@@ -164,14 +162,12 @@ double refine_records(std::span<std::vector<std::int32_t>> columns, std::span<co
                       std::span<const RecordTarget> targets, int sweeps, std::uint64_t seed, Watch& watch) {
   Xoshiro draws(seed);
   Refinement refinement(columns, sizes, targets);
-  const auto counted = static_cast<double>(targets.size() * (columns.empty() ? 0 : columns[0].size()));
   double distance = refinement.distance();
   for (int i = 0; i < sweeps && !watch.is_over(); ++i) {
     refinement.sweep(draws, watch);
     const double before = distance;
     distance = refinement.distance();
-    const double worthwhile = distance < kNear * counted ? kWorthwhileNear : kWorthwhile;
-    if (before - distance <= worthwhile * before) break;
+    if (before - distance <= kWorthwhile * before) break;
   }
   refinement.write(columns);
   return distance;

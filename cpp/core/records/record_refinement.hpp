@@ -19,9 +19,8 @@ struct RecordTarget {
 /// every record and attribute, the best of a few values drawn at random. No record moves into a structural
 /// zero. `columns`: one array of values for each attribute, `sizes` their numbers of values. Returns the
 /// final sum over the targets of the L1 distances. Ends early after a sweep that lowers it by less than 1e-2
-/// of itself, where the targets are nearly met by less than 5e-2. One thread; the result depends on the seed
-/// and the input alone. Steps of the watch are records visited; once it is over the records are left as they
-/// are by then.
+/// of itself. One thread; the result depends on the seed and the input alone. Steps of the watch are records
+/// visited; once it is over the records are left as they are by then.
 double refine_records(std::span<std::vector<std::int32_t>> columns, std::span<const std::size_t> sizes,
                       std::span<const RecordTarget> targets, int sweeps, std::uint64_t seed, Watch& watch);
 
