@@ -50,8 +50,8 @@ def evidence_on(draw, domain):
             given[attribute] = draw(st.integers(0, size - 1))
             likelihood[given[attribute]] = 1
         elif kind == "codes":
-            given[attribute] = draw(st.lists(st.integers(0, size - 1), min_size=1, max_size=size))
-            likelihood[given[attribute]] = 1
+            given[attribute] = draw(st.sets(st.integers(0, size - 1), min_size=1, max_size=size))
+            likelihood[list(given[attribute])] = 1
         elif kind == "vector":
             weights = st.sampled_from([0.0, 1e-3, 0.25, 1.0, 7.0])
             likelihood = np.array(draw(st.lists(weights, min_size=size, max_size=size)))

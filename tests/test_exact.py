@@ -186,8 +186,8 @@ def test_evidence_by_label_code_set_and_likelihood():
     def answer(**evidence):
         return model.query("age", evidence).values
 
-    np.testing.assert_array_equal(answer(sex="M"), answer(sex=1))
-    np.testing.assert_array_equal(answer(sex="M"), answer(sex=np.int8(1)))
+    np.testing.assert_array_equal(answer(year=2001), answer(year=np.int16(2001)))
+    np.testing.assert_array_equal(answer(year=2001), answer(year="2001"))
     np.testing.assert_array_equal(answer(sex="M"), answer(sex=np.str_("M")))
     np.testing.assert_array_equal(answer(sex="M"), answer(sex=np.array([0.0, 1.0])))
     np.testing.assert_array_equal(answer(year=2001), answer(year=np.array([0.0, 0.0, 1.0])))
@@ -211,7 +211,7 @@ REFUSED_EVIDENCE = [
     ({"age": True}, TypeError, "'age' has no labels"),
     ({"age": None}, TypeError, "'age' has no labels"),
     ({"sex": "X"}, ValueError, "'sex' has no label 'X'; its labels are 'F', 'M'"),
-    ({"sex": 2}, ValueError, "codes of 'sex' are 0 to 1, got 2"),
+    ({"sex": 2}, ValueError, "'sex' has no label 2; its labels are 'F', 'M'; a number is a value here"),
     ({"year": 0}, ValueError, "'year' has no label 0; its labels are 1999, 2000, 2001"),
     ({"age": []}, ValueError, "evidence on 'age' needs at least one value"),
     ({"age": [0, 7]}, ValueError, "codes of 'age' are 0 to 3, got 7"),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from pypgm import Dataset, Domain
-from pypgm.bayes import BayesianNetwork, fit_score, learn, missing
+from pypgm.bayes import BayesianNetwork, batch, fit_score, learn, missing
 from pypgm.bayes.missing import PartlyKnown
 
 DOMAIN = Domain({"a": ["x", "y"], "b": 3, "c": 2})
@@ -176,3 +176,23 @@ def test_a_callback_and_a_limit_end_it():
 def test_refused(data, options, error, match):
     with pytest.raises(error, match=match):
         learn(data, ARCS, **options)
+
+
+@pytest.mark.parametrize("few", [0, 10**9])  # all rows down one tree; each pattern for itself
+def test_rows_of_many_patterns_are_answered_as_each_alone(monkeypatch, few):
+    monkeypatch.setattr(batch, "_FEW_PATTERNS", few)
+    tables = random_tables(4)
+    tables[1][0, 0] = [0, 0.5, 0.5]
+    net = BayesianNetwork(DOMAIN, {"b": ("a", "c"), "c": ("a",)}, dict(zip(DOMAIN, tables, strict=True)))
+    columns = random_columns(5)
+    frame = {a: [None if code < 0 else DOMAIN.labels.get(a, range(3))[code] for code in columns[a]] for a in DOMAIN}
+    rows = [{a: frame[a][i] for a in DOMAIN if frame[a][i] is not None} for i in range(60)]
+    np.testing.assert_allclose(net.log_likelihood(frame), [net.log_probability(row) for row in rows], 1e-12, 1e-15)
+    assert (net.log_likelihood(frame) == -np.inf).any()
+    del frame["b"]
+    for target in (["b"], ["b", "c"]):
+        found = net.predict_proba(frame, target, impossible="nan")
+        for i, row in enumerate(rows):
+            known = {a: value for a, value in row.items() if a not in target}
+            for t in target:
+                np.testing.assert_allclose(found[t][i], net.query(t, known).values, rtol=1e-12)

@@ -272,11 +272,12 @@ def test_a_release_answers_as_its_model_does(tmp_path):
         Release.load(tmp_path / "model.pgm")
 
 
-def test_evidence_of_a_binned_attribute_is_a_code_or_a_label():
+def test_a_number_as_evidence_is_looked_up_in_the_bins():
     schema = pypgm.Schema({"salary": Integer(0, 99999, width=10000)})
     release = mst(schema.encode({"salary": [5, 41000]}), budget=Budget(rho=1), iterations=3)
-    with pytest.raises(ValueError, match=r"are 0 to 9, got 40000: pass a code, or a label such as '\[0, 10000\)'"):
-        release.query("salary", {"salary": 40000})
+    assert release.query("salary", {"salary": 40000}).values.tolist() == [0, 0, 0, 0, 1, 0, 0, 0, 0, 0]
+    with pytest.raises(ValueError, match=r"has no label 4; its labels are '\[0, 10000\)'.* a number is a value here"):
+        release.model.query("salary", {"salary": 4})
 
 
 @pytest.mark.parametrize(("rng", "kind"), [(-1, ValueError), ("seven", TypeError), (1.5, TypeError)])

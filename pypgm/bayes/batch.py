@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.bayes.frames import MISSING
+from pypgm.bayes.missing import beside_rows, rows_of_a_chunk
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
@@ -20,6 +22,11 @@ from pypgm.inference._variable_elimination import log_elimination
 __all__ = ["Posteriors", "posteriors"]
 
 _CHUNK = 1024  # rows of one table, if memory allows
+_FEW_PATTERNS = 8
+_CELLS_OF_A_TABLE = 1000  # of junction trees that take as long as one table of one more pattern (alarm: 50 us)
+
+_Pattern = tuple[Clique, NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
+"""Attributes that are known together, the rows, their distinct codes, and which of these each row has."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +55,8 @@ def posteriors(
     """Compute the posteriors of some attributes for each row of a frame.
 
     Identical rows are answered once. Rows with the same attributes known go together: each table becomes one over the
-    row and what is unknown of its attributes, and the row is an attribute that is never summed out.
+    row and what is unknown of its attributes, and the row is an attribute that is never summed out. Where nearly each
+    row has a pattern of its own, all go together, and one junction tree serves all patterns.
 
     Parameters
     ----------
@@ -71,9 +79,15 @@ def posteriors(
         {t: np.full((n_rows, domain.size(t)), np.nan) for t in targets}, np.full(n_rows, -np.inf, dtype=np.float64)
     )
     logs = [table.log() for table in tables]
-    for observed, rows, codes, same in _patterns(columns, n_rows):
-        model = _Model(domain, logs, observed, tuple(targets))
-        parts = list(_answered(model, codes))
+    table = np.stack([*columns.values()], axis=1) if columns else np.empty((n_rows, 0), dtype=np.intp)
+    at_once = _rows_at_once(domain, logs, table)
+    patterns = _patterns(tuple(columns), table)
+    for observed, rows, codes, same in [_whole(tuple(columns), table)] if at_once else patterns:
+        if at_once:
+            answer = partial(_with_holes, domain, logs, observed, targets)
+        else:
+            answer = partial(_posteriors, _Model(domain, logs, observed, tuple(targets)))
+        parts = list(_answered(answer, codes, at_once or _CHUNK))
         log_evidence = np.concatenate([p.log_evidence for p in parts])
         found.log_evidence[rows] = log_evidence[same]
         for t in targets:
@@ -81,24 +95,55 @@ def posteriors(
     return found
 
 
-def _patterns(
-    columns: Mapping[str, NDArray[np.intp]], n_rows: int
-) -> Iterator[tuple[Clique, NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]]:
-    """Yield each set of attributes known together: the rows, their distinct codes, and which of these each row has."""
-    names = tuple(columns)
-    table = np.stack([*columns.values()], axis=1) if names else np.empty((n_rows, 0), dtype=np.intp)
+def _whole(names: Clique, table: NDArray[np.intp]) -> _Pattern:
+    """Return all rows as one pattern, whatever is known of them."""
+    first, same = _distinct(table)
+    return names, np.arange(len(table)), table[first], same
+
+
+def _patterns(names: Clique, table: NDArray[np.intp]) -> Iterator[_Pattern]:
+    """Yield each set of attributes known together."""
     known = np.packbits(table != MISSING, axis=1)
-    for pattern in np.unique(known, axis=0) if n_rows else ():
+    for pattern in np.unique(known, axis=0) if len(table) else ():
         rows = np.flatnonzero((known == pattern).all(axis=1))
         observed = [i for i, name in enumerate(names) if table[rows[0], i] != MISSING]
         codes = table[rows][:, observed]
-        # Equal bytes are equal rows, and bytes sort faster than rows of integers do.
-        keys = np.ascontiguousarray(codes).view(np.dtype((np.void, codes.itemsize * max(1, codes.shape[1]))))
-        if observed:
-            _, first, same = np.unique(keys.reshape(-1), return_index=True, return_inverse=True)
-        else:
-            first, same = np.zeros(1, dtype=np.intp), np.zeros(len(rows), dtype=np.intp)
-        yield tuple(names[i] for i in observed), rows, codes[first], same.reshape(-1)
+        first, same = _distinct(codes)
+        yield tuple(names[i] for i in observed), rows, codes[first], same
+
+
+def _distinct(codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+    """Return where each different row comes first, and which of these each row is."""
+    if not codes.shape[1]:
+        return np.zeros(1, dtype=np.intp), np.zeros(len(codes), dtype=np.intp)
+    # Equal bytes are equal rows, and bytes sort faster than rows of integers do.
+    keys = np.ascontiguousarray(codes).view(np.dtype((np.void, codes.itemsize * codes.shape[1])))
+    _, first, same = np.unique(keys.reshape(-1), return_index=True, return_inverse=True)
+    return first, same.reshape(-1)
+
+
+def _rows_at_once(domain: Domain, logs: Sequence[Factor], table: NDArray[np.intp]) -> int:
+    """Return how many rows go through one junction tree whatever is known of them; 0 where each pattern does better."""
+    n_patterns = len(np.unique(np.packbits(table != MISSING, axis=1), axis=0)) if table.size else 0
+    if n_patterns <= _FEW_PATTERNS:
+        return 0
+    try:
+        tree = JunctionTree(domain, [domain.canonical(log.domain.attributes) for log in logs])
+    except ModelTooLargeError:
+        return 0
+    cells = tree.cost.cells * len(table)
+    return rows_of_a_chunk(tree) if cells < _CELLS_OF_A_TABLE * n_patterns * len(logs) else 0
+
+
+def _with_holes(
+    domain: Domain, logs: Sequence[Factor], names: Sequence[str], targets: Sequence[str], codes: NDArray[np.intp]
+) -> Posteriors:
+    """Return the posteriors of rows, -1 where a value is missing."""
+    own, known = beside_rows(domain, names, codes)
+    found = _part_posteriors(own, [*logs, *known], targets)
+    for table in found.probabilities.values():
+        table[found.log_evidence == -np.inf] = np.nan
+    return found
 
 
 class _Model:
@@ -133,12 +178,14 @@ def _last(leader: dict[str, str], attribute: str) -> str:
     return attribute
 
 
-def _answered(model: _Model, codes: NDArray[np.intp]) -> Iterator[Posteriors]:
+def _answered(
+    answer: Callable[[NDArray[np.intp]], Posteriors], codes: NDArray[np.intp], size: int
+) -> Iterator[Posteriors]:
     """Yield the posteriors of distinct rows, a chunk at a time; one that does not fit is halved."""
-    start, size = 0, _CHUNK
+    start = 0
     while start < len(codes):
         with contextlib.suppress(*([ModelTooLargeError] if size > 1 else [])):
-            yield _posteriors(model, codes[start : start + size])
+            yield answer(codes[start : start + size])
             start += size
             continue
         size = (min(size, len(codes)) + 1) // 2

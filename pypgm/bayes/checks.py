@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
+from pypgm.bayes.table_forms import aligned
 from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
 from pypgm.numeric import float_array
@@ -68,7 +71,7 @@ def _circle(parents: Mapping[str, Clique], left: Mapping[str, None]) -> list[str
     return path[path.index(path[-1]) :]
 
 
-def checked_table(domain: Domain, child: str, parents: Clique, table: ArrayLike | Factor) -> Factor:
+def checked_table(domain: Domain, child: str, parents: Clique, table: Any) -> Factor:  # noqa: ANN401 - see `aligned`
     """Return a conditional table over (parents, child) whose rows are distributions, give or take printed digits.
 
     Raises
@@ -78,6 +81,10 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: ArrayLike 
         sums to something else than 1 within 1e-4.
     """
     scope = (*parents, child)
+    try:
+        table = aligned(domain, scope, table)
+    except (TypeError, ValueError) as error:
+        raise NetworkError(child, f"the table of {child!r}: {error}") from None
     if isinstance(table, Factor):
         if set(table.domain) != set(scope):
             raise NetworkError(child, f"the table of {child!r} must be over {scope}, got {table.domain.attributes}")
@@ -85,7 +92,7 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: ArrayLike 
     values = np.array(float_array(f"the table of {child!r}", table))
     if values.shape != domain.sizes(scope):
         what = f"the table of {child!r} needs shape {domain.sizes(scope)}, of ({listed(scope)})"
-        raise NetworkError(child, f"{what}, got {values.shape}")
+        raise NetworkError(child, f"{what}, got {values.shape}{_other_layout(values, domain.sizes(scope))}")
     bad = ~((values >= 0) & (values < np.inf))
     if bad.any():
         where = _row(domain, parents, np.argwhere(bad)[0])
@@ -95,10 +102,22 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: ArrayLike 
         position = np.argwhere(far)[0]
         found = float(values[tuple(position)].sum())
         where = _row(domain, parents, position)
-        raise NetworkError(child, f"probabilities of {child!r}{where} must sum to 1 within {_CLOSE:g}, got {found}")
+        turned = values.ndim > 1 and (np.abs(values.sum(axis=0) - 1) <= _CLOSE).all()
+        hint = f"; sums over the first axis do: the values of {child!r} are the last axis here" if turned else ""
+        what = f"probabilities of {child!r}{where} must sum to 1 within {_CLOSE:g}, got {found}"
+        raise NetworkError(child, what + hint)
     values = np.ascontiguousarray(values).reshape(-1)
     values.flags.writeable = False
     return Factor.over(domain.project(scope), values)
+
+
+def _other_layout(values: NDArray[np.float64], shape: tuple[int, ...]) -> str:
+    """Return how a table that is laid out as elsewhere becomes one of a shape, as the end of a sentence."""
+    if values.size != math.prod(shape):
+        return ""
+    if values.ndim == 2 and values.shape[0] == shape[-1] != values.shape[1]:
+        return f"; of one with a column for each of the parents' values, as in pgmpy, pass table.T.reshape({shape})"
+    return f"; if its cells are in that order, pass table.reshape({shape})"
 
 
 def row_error(values: NDArray[np.float64]) -> float:

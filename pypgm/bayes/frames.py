@@ -9,11 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data import Dataset
+from pypgm.data.encoding import columns_of
+from pypgm.data.frames import as_values as column_values
 from pypgm.domain import Domain, listed
 from pypgm.graphs.evidence import code_of
-from pypgm.numeric import is_masked
 
-__all__ = ["MISSING", "Frame", "Table", "as_codes", "as_values", "like_frame"]
+__all__ = ["MISSING", "Frame", "Table", "as_codes", "as_values", "column_names", "like_frame"]
 
 MISSING = -1
 """The code of a value that is not known."""
@@ -42,7 +43,8 @@ def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tup
     ----------
     domain : Domain
     frame : Dataset, data frame, or mapping of str to sequence
-        Columns of labels, or of codes where an attribute has no labels; None, NaN, NA and masked entries are missing.
+        Columns of labels, matched as `Dataset.from_frame` does, or of codes where an attribute has no labels; None,
+        NaN, NA, masked entries and empty texts are missing.
         A data frame is what has ``columns`` and gives a column by its name, such as that of pandas, or an Arrow table.
     ignored : collection of str
         Columns to leave out.
@@ -51,9 +53,9 @@ def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tup
     ------
     ValueError
         If a column is no attribute, columns differ in length, or a value is none of its attribute's; the message names
-        column and row.
+        column and row, never the value.
     TypeError
-        If the frame is none, or a value neither a label nor a code.
+        If the frame is none.
 
     Examples
     --------
@@ -64,7 +66,7 @@ def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tup
         extra = [name for name in frame.domain if name not in domain]
         _check_extra(extra, domain)
         return len(frame), {n: _from_dataset(domain, frame, n) for n in frame.columns if n not in ignored}
-    names = _column_names(frame)
+    names = column_names(frame)
     _check_extra([name for name in names if name not in domain], domain)
     lengths = {name: len(frame[name]) for name in names}
     if len(set(lengths.values())) > 1:
@@ -94,7 +96,8 @@ def like_frame(frame: Frame, columns: dict[str, NDArray[Any]]) -> dict[str, NDAr
     return found
 
 
-def _column_names(frame: Frame) -> list[str]:
+def column_names(frame: Frame) -> list[str]:
+    """Return the names of the columns of a frame; ``ValueError`` if two are the same, ``TypeError`` if it is none."""
     if isinstance(frame, Mapping):
         return list(frame)
     columns = getattr(frame, "columns", None)
@@ -124,56 +127,14 @@ def _from_dataset(domain: Domain, data: Dataset, name: str) -> NDArray[np.intp]:
         if data.domain.size(name) != domain.size(name):
             raise ValueError(f"attribute {name!r} needs {domain.size(name)} values, got {data.domain.size(name)}")
         return column
-    unknown = [label for label in theirs if label not in mine]
-    if unknown:
-        raise ValueError(f"attribute {name!r} has no label {unknown[0]!r}; its labels are {listed(mine)}")
-    return np.array([mine.index(label) for label in theirs], dtype=np.intp)[column]
-
-
-class _Codes(dict[Any, int]):
-    """The code of each value met so far in a column."""
-
-    def __init__(self, domain: Domain, attribute: str) -> None:
-        super().__init__()
-        self.domain = domain
-        self.attribute = attribute
-
-    def __missing__(self, value: object) -> int:
-        self[value] = code = MISSING if _is_missing(value) else self._code(value)
-        return code
-
-    def _code(self, value: object) -> int:
-        try:
-            return code_of(self.domain, self.attribute, value)
-        except (TypeError, ValueError):
-            # A column of integers with gaps comes as floats.
-            if isinstance(value, float) and value.is_integer():
-                return code_of(self.domain, self.attribute, int(value))
-            raise
-
-
-def _is_missing(value: object) -> bool:
-    return value is None or type(value).__name__ == "NAType" or value != value  # noqa: PLR0124 - NaN
+    return np.array([code_of(domain, name, label) for label in theirs], dtype=np.intp)[column]
 
 
 def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
-    book = _Codes(domain, name)
-    # NumPy takes the nulls of an Arrow dictionary for its last value, and integers with nulls for floats.
-    values = np.asarray(column.to_pylist() if hasattr(column, "to_pylist") else column, dtype=object)
-    if is_masked(column):
-        values = values.copy()
-        values[np.ma.getmaskarray(column)] = None
-    if np.ndim(values) != 1:
-        raise ValueError(f"column {name!r} needs one dimension, got {np.ndim(values)}")
-    try:
-        return np.fromiter(map(book.__getitem__, values), dtype=np.intp, count=len(values))
-    except (TypeError, ValueError) as error:
-        row = next(i for i, value in enumerate(values) if not _fits(book, value))
-        raise type(error)(f"column {name!r}, row {row} (the first is 0): {error}") from None
-
-
-def _fits(book: _Codes, value: object) -> bool:
-    try:
-        return book[value] >= MISSING
-    except (TypeError, ValueError):
-        return False
+    own = columns_of(domain.project((name,)), with_nulls=True)[name]
+    if np.ndim(column) > 1:
+        raise ValueError(f"column {name!r} needs one dimension, got {np.ndim(column)}")
+    codes, problem = own.encode(column_values(column))
+    if problem is not None:
+        raise ValueError(f"column {name!r}, row {problem.row} (the first is 0): {problem.what}")
+    return np.where(codes == own.null_code, MISSING, codes.astype(np.intp))

@@ -15,7 +15,7 @@ from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 from pypgm.inference._variable_elimination import log_elimination
 
-__all__ = ["PartlyKnown"]
+__all__ = ["PartlyKnown", "beside_rows", "rows_of_a_chunk"]
 
 _CELLS = 1 << 22  # of a junction tree over a chunk of records: 32 MiB, beyond which larger chunks are no faster
 _ROWS = 1024  # of a chunk, at most
@@ -131,22 +131,47 @@ class PartlyKnown:
         if not len(codes):
             return []
         one = self._planned(codes[:1], weights[:1])
-        rows = int(np.clip(_CELLS / one.tree.cost.cells, 1, _ROWS))
+        rows = rows_of_a_chunk(one.tree)
         parts = -(-len(codes) // rows)
         cuts = zip(np.array_split(codes, parts), np.array_split(weights, parts), strict=True)
         return [self._planned(own, times) for own, times in cuts]
 
     def _planned(self, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> _Chunk:
-        row = "row"
-        while row in self._domain:
-            row += "_"
-        domain = Domain([row, *self._domain], [len(codes), *self._domain.shape])
-        known = []
-        for a, column in zip(self._domain, codes.T, strict=True):
-            values = np.arange(self._domain.size(a))
-            likelihoods = np.where((column[:, None] == values) | (column[:, None] == MISSING), 0.0, -np.inf)
-            known.append(Factor(domain.project((row, a)), likelihoods))
-        cliques = [*self._families, *(f.domain.attributes for f in known), (row,)]
+        domain, known = beside_rows(self._domain, self._domain.attributes, codes)
+        cliques = [*self._families, *(f.domain.attributes for f in known), domain.attributes[:1]]
         if len(codes) not in self._trees:
             self._trees[len(codes)] = JunctionTree(domain, [domain.canonical(c) for c in cliques])
         return _Chunk(domain, self._trees[len(codes)], known, weights)
+
+
+def rows_of_a_chunk(tree: JunctionTree) -> int:
+    """Return how many records are best passed through the junction tree of one together."""
+    return int(np.clip(_CELLS / tree.cost.cells, 1, _ROWS))
+
+
+def beside_rows(domain: Domain, names: Sequence[str], codes: NDArray[np.intp]) -> tuple[Domain, list[Factor]]:
+    """Return a domain with an attribute for rows before its own, and what each row tells of some attributes.
+
+    Parameters
+    ----------
+    domain : Domain
+    names : sequence of str
+        Attributes of the columns.
+    codes : ndarray of int, shape (n_rows, n_names)
+        -1 where a value is missing.
+
+    Returns
+    -------
+    domain : Domain
+    known : list of Factor
+        Over the row and each attribute: 0 for the value that the row has, or for all where it is missing; else -inf.
+    """
+    row = "row"
+    while row in domain:
+        row += "_"
+    own = Domain([row, *domain], [len(codes), *domain.shape])
+    known = []
+    for a, column in zip(names, codes.T, strict=True):
+        fits = (column[:, None] == np.arange(domain.size(a))) | (column[:, None] == MISSING)
+        known.append(Factor(own.project((row, a)), np.where(fits, 0.0, -np.inf)))
+    return own, known

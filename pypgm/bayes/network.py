@@ -10,7 +10,7 @@ import numpy as np
 
 from pypgm.bayes.batch import Posteriors, posteriors
 from pypgm.bayes.conditional_tables import ConditionalTables
-from pypgm.bayes.frames import Frame, Table, as_codes, as_values, like_frame
+from pypgm.bayes.frames import Frame, Table, as_codes, as_values, column_names, like_frame
 from pypgm.bayes.relevance import Part, relevant
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, Label, as_clique
@@ -43,7 +43,8 @@ class BayesianNetwork(ConditionalTables):
     parents : mapping of str to sequence of str
         Parents of an attribute, in the order of its table's axes; an attribute that is left out has none.
     tables : mapping of str to array_like of float, shape (sizes of the parents, size of the attribute)
-        Probabilities of each attribute given its parents; or a `Factor` over both, axes in any order.
+        Probabilities of each attribute given its parents; a `Factor` over both, axes in any order; a mapping of labels,
+        those of the parents first; or a series or frame of pandas, aligned by its index and columns.
     name : str, optional
         Of the network; kept in files.
 
@@ -236,7 +237,8 @@ class BayesianNetwork(ConditionalTables):
             What is known: columns of labels, or of codes where an attribute has no labels. None, NaN and NA are not
             known. See `predict_proba` for what is shared between rows.
         targets : str or sequence of str, optional
-            By default all attributes without a column. A target's own column is left aside.
+            By default all attributes without a column. A target's own column is left aside; see `impute` for filling
+            what is missing.
         impossible : {"raise", "nan"}
             Whether a row of probability zero is an error, or its answer None.
 
@@ -324,6 +326,10 @@ class BayesianNetwork(ConditionalTables):
         n_rows, columns = as_codes(self.domain, frame, asked or ())
         if asked is None:
             asked = tuple(a for a in self.domain if a not in columns)
+            if not asked and columns:
+                raise ValueError("every attribute has a column: name the targets, or fill what is missing by `impute`")
+        elif asked and not columns and column_names(frame):
+            raise ValueError("every column is a target's, so that nothing is known; `impute` fills what is missing")
         part = self._part((*asked, *columns))
         found = posteriors(part.domain, part.tables, columns, n_rows, asked)
         bad = np.flatnonzero(found.log_evidence == -np.inf)

@@ -118,14 +118,17 @@ def problems_error(name: str, problems: Sequence[str]) -> ValueError:
     return ValueError(f"{name}{' ' if verb else ': '}{problems[0]}")
 
 
-def columns_of(domain: Domain) -> dict[str, Column]:
-    """Return the columns of a domain: labels are values, sizes are codes."""
+def columns_of(domain: Domain, *, with_nulls: bool = False) -> dict[str, Column]:
+    """Return the columns of a domain: labels are values, sizes are codes; with nulls, the last code is theirs."""
     check_domain(domain)
     found: dict[str, Column] = {}
     for name, size in zip(domain.attributes, domain.shape, strict=True):
-        labels = domain.labels.get(name)
+        given = domain.labels.get(name)
+        labels = None if given is None else [_as_label(label) for label in given]
+        is_blank = any(isinstance(label, str) and not label.strip() for label in labels or ())
+        null = ("\0" if is_blank else "") if with_nulls else ()
         try:
-            found[name] = Codes(size) if labels is None else _listed([_as_label(label) for label in labels])
+            found[name] = Codes(size, null=null) if labels is None else _listed(labels, null)
         except ValueError as error:
             raise ValueError(f"attribute {name!r}: {error}") from None
     return found
@@ -148,9 +151,10 @@ def as_column(name: str, given: object) -> Column | Unsettled | Made:
     raise TypeError(f"column {name!r} needs a column of pypgm.data, a size or a list of labels, got {given!r}")
 
 
-def _listed(labels: Sequence[Label]) -> Categorical:
+def _listed(labels: Sequence[Label], null: str | tuple[str, ...] = ()) -> Categorical:
     """Return the column of a list of labels, whose order means something where all are numbers."""
-    return Categorical(labels, ordinal=all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels))
+    ordinal = all(isinstance(v, int | float) and not isinstance(v, bool) for v in labels)
+    return Categorical(labels, ordinal=ordinal, null=null)
 
 
 def _as_label(label: object) -> Label:

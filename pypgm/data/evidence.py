@@ -7,6 +7,8 @@ import csv
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pypgm.data.bins import Binned
 from pypgm.data.codebook import Codebook
 from pypgm.data.columns import Column
@@ -22,7 +24,7 @@ _TO = ".."  # between the ends of a range
 
 
 def read_evidence(domain: Domain, evidence: Mapping[str, Any] | None, schema: Schema | None) -> dict[str, Any] | None:
-    """Return evidence whose texts that are no labels are read by the schema: its values, and ranges of them.
+    """Return evidence whose texts and numbers that are no labels are read by the schema: values, and ranges of them.
 
     Examples
     --------
@@ -38,12 +40,14 @@ def read_evidence(domain: Domain, evidence: Mapping[str, Any] | None, schema: Sc
 
 def _read(domain: Domain, name: str, value: object, schema: Schema | None) -> object:
     labels = domain.labels.get(name)
+    if schema is not None and labels is not None and isinstance(value, int | float | np.number):
+        value = value if isinstance(value, bool) or value in labels else str(value)  # a value of the table
     if not isinstance(value, str) or name not in domain or (labels is not None and value in labels):
         return value
     if schema is None and _TO not in value:
         return value  # no value of the domain, which says so
     codes = codes_of_text(domain, name, value, schema)
-    return codes if labels is None else [labels[code] for code in codes]
+    return set(codes) if labels is None else [labels[code] for code in codes]
 
 
 def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -> list[int]:

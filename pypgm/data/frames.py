@@ -176,6 +176,8 @@ def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
         return found.astype("datetime64[us]")
     values = np.empty(len(series), dtype=object)
     values[:] = series.to_list()
+    if series.null_count():
+        values[series.is_null().to_numpy()] = None  # of one type, as nulls of several kinds take longer to look up
     return values
 
 

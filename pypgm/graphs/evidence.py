@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Set
+import contextlib
+from collections.abc import Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.data.encoding import columns_of
 from pypgm.data.evidence import read_evidence
-from pypgm.domain import Domain, Label
+from pypgm.domain import Domain
 from pypgm.numeric import float_array
 
 if TYPE_CHECKING:
@@ -73,12 +75,12 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
     domain : Domain
         The attributes.
     evidence : mapping of attribute to value, values or likelihood vector
-        A value is a label where the attribute has labels (an integer is a code only if no label is an
-        integer), else a code: a plain number is never looked up in bins, as ``--given`` of the command does, for
-        which ``age=35`` is the value 35. A text such as ``"30..40"`` is a range of labels or codes; that of a release
-        is one of values, as its schema reads them. A list, tuple, range, set or NumPy array of integers allows each
-        of its values. A `Likelihood`, or a NumPy float array of the attribute's size, holds the likelihood of each
-        value.
+        A value is a label where the attribute has labels, matched as those of a table are, else a code: a plain number
+        is never looked up in bins, as ``--given`` of the command does, for which ``age=35`` is the value 35. A text
+        such as ``"30..40"`` is a range of labels or codes; that of a release is one of values, as its schema reads
+        them. A list, tuple, range, set or NumPy array of integers allows each of its values; a list that may hold
+        likelihoods, such as ``[0, 1]`` for two values, is refused. A `Likelihood`, or a NumPy float array of the
+        attribute's size, holds the likelihood of each value.
 
     Raises
     ------
@@ -120,37 +122,53 @@ def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np
     if not values:
         raise ValueError(f"evidence on {attribute!r} needs at least one value, got none")
     known = np.full(size, -np.inf)
-    codes = _codes(domain, attribute) if len(values) > _FEW else {}
+    labels = domain.labels.get(attribute, ()) if len(values) > _FEW else ()
+    codes = {(type(label), label): code for code, label in enumerate(labels)}
     for value in values:  # a range may be longer than memory holds; its first value that is none ends it
-        plain = value.item() if isinstance(value, np.generic) else value
-        code = codes.get(plain) if isinstance(plain, str | float) or type(plain) is int else None
+        code = codes.get((type(value), value)) if isinstance(value, str | int | float) else None
         known[code_of(domain, attribute, value) if code is None else code] = 0.0
+    if isinstance(several, list | tuple):
+        _check_clear(attribute, several, known)
     return known
 
 
-def _codes(domain: Domain, attribute: str) -> dict[Label, int]:
-    """Return the code of each value that `code_of` knows."""
-    labels = domain.labels.get(attribute, ())
-    numbers = {} if any(isinstance(x, int) for x in labels) else {i: i for i in range(domain.size(attribute))}
-    return numbers | {label: code for code, label in enumerate(labels)}
+def _check_clear(attribute: str, values: Sequence[Any], known: NDArray[np.float64]) -> None:
+    """Raise ``ValueError`` for a list that may hold a likelihood for each value, as other packages read it."""
+    has_repeats = np.count_nonzero(known == 0) < len(values)
+    if has_repeats or (len(values) == known.size == 2 and all(value in {0, 1} for value in values)):
+        ways = "pypgm.Likelihood([...]) has a likelihood for each value, a set such as {0, 1} the values it may be"
+        raise ValueError(f"evidence on {attribute!r} is a list that may mean two things: {ways}")
 
 
 def code_of(domain: Domain, attribute: str, value: object) -> int:
-    """Return the code of one value, a label or a code; raise as `log_likelihoods` does."""
+    """Return the code of one value; raise as `log_likelihoods` does.
+
+    Where an attribute has labels, a value is matched with them as `Dataset.from_frame` matches those of a table: the
+    number 1 is the label 1, or the text that reads so. Only an attribute without labels takes codes.
+
+    Examples
+    --------
+    >>> code_of(Domain({"a": ["1", "0"]}), "a", 1), code_of(Domain({"a": 2}), "a", 1)
+    (0, 1)
+    """
     labels = domain.labels.get(attribute)
-    if isinstance(value, np.generic):
-        value = value.item()
-    if labels is not None and value in labels:
-        return labels.index(value)
-    if isinstance(value, bool) or not isinstance(value, int) or any(isinstance(x, int) for x in labels or ()):
-        likely = "; likelihoods come in a pypgm.Likelihood" if isinstance(value, float) else ""
-        if labels is None:
+    value = value.item() if isinstance(value, np.generic) else value
+    likely = "; likelihoods come in a pypgm.Likelihood" if isinstance(value, float) else ""
+    if labels is None:
+        size = domain.shape[domain.index(attribute)]
+        if isinstance(value, bool) or not isinstance(value, int):
             raise TypeError(f"attribute {attribute!r} has no labels, so its values are codes, got {value!r}{likely}")
-        shown = ", ".join(repr(x) for x in labels[:10]) + (", …" if len(labels) > 10 else "")
-        raise ValueError(f"attribute {attribute!r} has no label {value!r}; its labels are {shown}{likely}")
-    size = domain.shape[domain.index(attribute)]
-    if not 0 <= value < size:
-        why = "; a number is a code here, not a value as for --given of the command"
-        or_label = f": pass a code, or a label such as {labels[0]!r}{why}" if labels else ""
-        raise ValueError(f"codes of {attribute!r} are 0 to {size - 1}, got {value}{or_label}")
-    return value
+        if not 0 <= value < size:
+            raise ValueError(f"codes of {attribute!r} are 0 to {size - 1}, got {value}")
+        return value
+    with contextlib.suppress(ValueError):
+        code = labels.index(value)
+        if type(labels[code]) is type(value):  # to Python 1, 1.0 and True are equal
+            return code
+    with contextlib.suppress(ValueError):  # of labels that one value would match two of
+        codes, problem = columns_of(domain.project((attribute,)))[attribute].encode([value])
+        if problem is None:
+            return int(codes[0])
+    shown = ", ".join(repr(x) for x in labels[:10]) + (", …" if len(labels) > 10 else "")
+    number = "; a number is a value here, not a code" if type(value) is int else ""
+    raise ValueError(f"attribute {attribute!r} has no label {value!r}; its labels are {shown}{likely}{number}")
