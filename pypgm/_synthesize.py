@@ -9,7 +9,6 @@ from pypgm.data.number_text import DecimalMark
 from pypgm.data.schema import SchemaLike
 from pypgm.mechanisms.registry import BEST
 from pypgm.mechanisms.run import DEFAULTS, Options
-from pypgm.mechanisms.signatures import with_options
 from pypgm.mechanisms.tables import prepared
 from pypgm.privacy.arguments import one_relation
 from pypgm.privacy.budget import Budget
@@ -17,6 +16,7 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 from pypgm.release import ModelRelease
+from pypgm.signatures import with_options
 
 __all__ = ["synthesize"]
 

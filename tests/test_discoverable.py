@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import pydoc
 import re
@@ -10,6 +11,7 @@ import pytest
 
 import pypgm
 from pypgm import CliqueVector, Dataset, Domain, Factor
+from pypgm.estimation.limits import LimitOptions, Limits
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names
 from pypgm.mechanisms.run import DEFAULTS, Options, Run
 
@@ -28,6 +30,48 @@ def test_defaults_are_those_of_a_run():
     for option in Options.__annotations__.keys() & of_run.keys():
         assert of_run[option].default == DEFAULTS.get(option), option
     assert inspect.signature(pypgm.mechanisms.wide).parameters["backend"].default == "pypgm"
+
+
+TAKING_LIMITS = [
+    pypgm.estimate,
+    pypgm.bayes.learn_private,
+    *(getattr(pypgm.mrf, f"learn_{name}") for name in ("ising", "pairwise", "t_wise", "structure")),
+    *map(mechanism_named, mechanism_names()),
+]
+
+
+@pytest.mark.parametrize("function", TAKING_LIMITS, ids=lambda function: function.__name__)
+def test_limits_are_spelled_in_one_place_and_listed_in_all(function):
+    assert LimitOptions.__annotations__.keys() == {field.name for field in dataclasses.fields(Limits)}
+    code, listed = inspect.unwrap(function).__code__, inspect.signature(function).parameters
+    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    assert not LimitOptions.__annotations__.keys() & set(own)
+    assert len([name for name in own if name not in {"data", "epsilon", "delta"}]) <= 12
+    assert {"progress", "n_threads"} <= listed.keys()
+    if function.__module__.partition(".mrf")[1] == "":
+        assert LimitOptions.__annotations__.keys() <= listed.keys()
+
+
+def test_what_is_meant_by_an_unknown_limit():
+    one, data = pypgm.LinearMeasurement([1, 2], "a"), Dataset({"a": [0]}, Domain({"a": 2}))
+    with pytest.raises(TypeError, match="'max_iterations'; did you mean 'iterations'"):
+        pypgm.estimate(data.domain, [one], max_iterations=3)
+    with pytest.raises(TypeError, match="'methods'; the nearest is 'method'"):
+        pypgm.estimate(data.domain, [one], methods="auto")
+    with pytest.raises(TypeError, match="'alocation'; the nearest is 'allocation'"):
+        pypgm.bayes.learn_private(data, [], 1, alocation="uniform")
+    with pytest.raises(TypeError, match="learn_ising takes backend, budget, n_threads, "):
+        pypgm.mrf.learn_ising(data, 1, radius=1.0, time_limit=3)
+
+
+def test_limits_reach_the_estimate_of_a_network():
+    data = Dataset({"a": [0, 1] * 9, "b": [0, 1, 1] * 6, "c": [1, 0, 0] * 6}, Domain(dict.fromkeys("abc", 2)))
+    arcs = [("a", "b"), ("b", "c")]
+    fits = [
+        pypgm.bayes.learn_private(data, arcs, 1, unsafe_seed=0, tolerance=0, iterations=n, callback=None).model.fit
+        for n in (1, 3)
+    ]
+    assert [(fit.status, fit.iterations) for fit in fits] == [("iterations", 1), ("iterations", 3)]
 
 
 def test_what_passes_options_on_lists_them():
@@ -57,7 +101,7 @@ def test_completion_of_notebooks_knows_the_options():
 )
 def test_an_option_that_is_none_names_the_one_that_is_meant(wrong, meant):
     data = Dataset({"a": [0]}, Domain({"a": 2}))
-    with pytest.raises(TypeError, match=f"did you mean '{meant}'" if meant else "all mechanisms take"):
+    with pytest.raises(TypeError, match=f"did you mean '{meant}'" if meant else "a mechanism takes"):
         pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9, **{wrong: 1})
 
 

@@ -15,7 +15,7 @@ ROOT = Path(pypgm.__file__).parent
 # A package imports only from those above it; of one line, from each other without a cycle of modules.
 ORDER = [
     {"_core", "errors", "_waiting", "fields", "html", "numeric", "progress", "student", "terminal"},
-    {"canvas", "clock", "domain", "factor", "clique_vector", "memory"},
+    {"canvas", "clock", "domain", "factor", "clique_vector", "memory", "signatures"},
     {"queries"},
     {"data"},
     {"graphs"},

@@ -165,7 +165,7 @@ def test_no_constraints_may_be_said_as_none():
 def test_an_unknown_option_names_the_one_that_was_meant():
     with pytest.raises(TypeError, match="'iteratons'; the nearest is 'iterations'"):
         mst(DATA, epsilon=1, delta=1e-9, iteratons=3)
-    with pytest.raises(TypeError, match=r"all mechanisms take .*time_limit"):
+    with pytest.raises(TypeError, match=r"a mechanism takes .*time_limit"):
         mst(DATA, epsilon=1, delta=1e-9, zzz=3)
 
 

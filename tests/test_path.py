@@ -9,7 +9,7 @@ import pytest
 
 import pypgm
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.fit import SolverOptions
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Step
 from pypgm.estimation.residual_losses import L2
@@ -50,7 +50,7 @@ class Iterates:
         return 3
 
 
-OPTIONS = SolverOptions(10**6, 0.0, n_threads=1)
+OPTIONS = SolverOptions(iterations=10**6, tolerance=0.0, n_threads=1)
 
 
 def new_path(points, held_out=None, *, exact=True, rule=None):

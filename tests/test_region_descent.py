@@ -52,8 +52,8 @@ def test_on_a_junction_tree_it_is_the_exact_estimate(seed, sigma):
 @given(st.integers(0, 2**32 - 1))
 def test_counting_numbers_and_edges_do_not_change_the_estimate(seed):
     from pypgm.estimation.accelerated import accelerated
-    from pypgm.estimation.fit import SolverOptions
     from pypgm.estimation.independence import independent_potentials
+    from pypgm.estimation.limits import SolverOptions
     from pypgm.estimation.region_problem import RegionProblem
 
     measurements = measure(records(seed), CYCLE, 10.0, seed)
@@ -65,7 +65,7 @@ def test_counting_numbers_and_edges_do_not_change_the_estimate(seed):
         kappa = np.ones(len(graph.regions)) if i == 0 else rng.uniform(0.3, 3.0, len(graph.regions))
         loss = pypgm.losses.L2(measurements)
         problem = RegionProblem(loss=loss, total=1000.0, start=start, graph=graph, counting_numbers=kappa)
-        options = SolverOptions(20_000, 1e-10, None, None, None, False, 1, "optimum", None, 0.0)
+        options = SolverOptions(iterations=20_000, tolerance=1e-10, n_threads=1)
         potentials, marginals, fit = accelerated(problem, options)
         losses.append(fit.loss)
         again = convex_gbp(potentials, graph, kappa, 1000.0, tolerance=1e-10)

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from functools import partial
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
@@ -27,27 +27,26 @@ from pypgm.bayes.structure import Structure, parents_of
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation import LinearMeasurement
+from pypgm.estimation.limits import LimitOptions, Limits
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs import JunctionTree, RegionGraph
-from pypgm.models._estimate import estimate
-from pypgm.numeric import checked_flag
-from pypgm.privacy.arguments import as_budget, gaussian_budget, one_relation
-from pypgm.privacy.budget import Budget
+from pypgm.models._estimate import estimated
+from pypgm.privacy.arguments import as_budget, gaussian_budget
+from pypgm.privacy.counts import check_counts
+from pypgm.privacy.entry import LEARNER_DEFAULTS, LearnerOptions, PrivateOptions, entered
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.sampler import NoiseBackend
-from pypgm.privacy.shown_charges import shown_ledger
 from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.progress import Bar
-from pypgm.queries import Identity, Neighbours
+from pypgm.queries import Identity
 from pypgm.reconstruction.consistency import consistent
+from pypgm.signatures import split_options, with_options
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from pypgm.estimation import FitState
+    from typing_extensions import Unpack
 
 __all__ = ["Law", "learn_private", "measure_family"]
 
@@ -98,13 +97,13 @@ _PAPER = _Scheme(
 )
 
 
+@with_options(LearnerOptions, LEARNER_DEFAULTS)
 def learn_private(
     data: Counts,
     structure: Structure | PrivateStructure,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    budget: Budget | None = None,
     stage_one: Number = _DEFAULT.stage_one,
     sampling: Number = _DEFAULT.sampling,
     allocation: Allocation = _DEFAULT.allocation,
@@ -114,15 +113,7 @@ def learn_private(
     estimator: Estimator = _DEFAULT.estimator,
     noise: Law = _DEFAULT.noise,
     paper: bool = False,
-    neighbours: Neighbours | None = None,
-    privacy: Privacy | None = None,
-    time_limit: float | None = None,
-    max_bytes: float | None = None,
-    callback: Callable[[FitState], object] | None = None,
-    progress: bool = False,
-    n_threads: int = 0,
-    backend: NoiseBackend = "pypgm",
-    unsafe_seed: int | None = None,
+    **options: Unpack[LearnerOptions],
 ) -> NetworkRelease:
     r"""Release the conditional tables of a structure, each with the part of the budget it deserves.
 
@@ -141,8 +132,6 @@ def learn_private(
         budget; what is said of the budget below is then said of the rest.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
-    budget : Budget
-        Instead of both.
     stage_one : number
         Part of the budget that the first stage gets, between 0 and 1.
     sampling : number
@@ -171,17 +160,10 @@ def learn_private(
         The algorithm as published, with the noise its guarantee needs: a first stage on a tenth of the records,
         "epsilon" consistency of normalised tables, the paper's error and sensitivity, tables one by one. All options
         above are then left at their defaults.
-    neighbours : {"add-remove", "replace"}, optional
-        Whose presence is protected: "add-remove" (the default) keeps the number of records private.
-    privacy : Privacy, optional
-        Instead of `neighbours`; also says how many records a person may have.
-    time_limit, max_bytes, callback, progress, n_threads
-        As in `pypgm.estimate`; those of the estimate alone, but for `max_bytes` and `n_threads`.
-    backend : {"pypgm", "opendp"}
-        Whose samplers draw the noise of the measurements; OpenDP's need the extra ``[opendp]``.
-    unsafe_seed : int, optional
-        For tests and demonstrations: draw all noise from this number. The release is then the same every time and
-        private for nobody, and its ledger and its model say so.
+    **options
+        `budget`, instead of epsilon and delta, `neighbours`, `privacy`, `backend` and `unsafe_seed`, see
+        `pypgm.privacy.PrivateOptions`; and the limits of the estimate, `time_limit` and all others of
+        `pypgm.estimation.Limits`. `max_bytes` and `n_threads` are those of everything else too.
 
     Returns
     -------
@@ -218,21 +200,20 @@ def learn_private(
         if scheme != _DEFAULT:
             raise ValueError("paper=True sets the options of the scheme itself: leave them at their defaults")
         scheme = _PAPER
-    gaussian = scheme.noise == "gaussian"
-    limit = gaussian_budget(NAME, epsilon, delta, budget) if gaussian else as_budget(epsilon, delta, budget)
-    bar = Bar(NAME, shares=True) if checked_flag("progress", progress) else None
-    ledger, relation = shown_ledger(limit, bar), one_relation(neighbours, privacy)
-    table = PrivateTable(data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed)
+    private, own = split_options("learn_private", options, PrivateOptions, LimitOptions, names=_Scheme.__slots__)
+    limits = Limits(**own)
+    bar = Bar(NAME, shares=True) if limits.progress else None
+    check_counts(data)
+    budget_of = partial(gaussian_budget, NAME) if scheme.noise == "gaussian" else as_budget
+    table = entered(data, epsilon, delta, private, bar=bar, n_threads=limits.n_threads, budget_of=budget_of)
     del data  # tracebacks from here on do not hold the records
     if scheme.sampling < 1 and scheme.allocation == "data-dependent" and table.privacy != Privacy():
         raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record a person")
-    learner, measurements = _prepared(table, structure, scheme, max_bytes)
+    learner, measurements = _prepared(table, structure, scheme, limits.max_bytes)
     measurements += learner.measure(table)
     total = table.public_total
     table.close()
-    options: dict[str, Any] = {"time_limit": time_limit, "max_bytes": max_bytes, "callback": callback}
-    options = {name: value for name, value in options.items() if value is not None}
-    model = learner.estimate(measurements, total, {**options, "progress": bar or False, "n_threads": n_threads})
+    model = learner.estimate(measurements, total, replace(limits, progress=bar or False))
     if bar is not None:
         bar.close()
     return NetworkRelease(model, tuple(measurements), table.ledger, NAME, schema=table.schema)
@@ -324,9 +305,7 @@ class _Learner:
     def _rows(self, counts: list[NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
         return {a: rows_of(np.maximum(c, 0.0)) for a, c in zip(self._domain, counts, strict=True)}
 
-    def estimate(
-        self, measurements: list[LinearMeasurement], total: int | None, options: dict[str, Any]
-    ) -> CountedNetwork:
+    def estimate(self, measurements: list[LinearMeasurement], total: int | None, limits: Limits) -> CountedNetwork:
         """Return the network that explains released counts best."""
         fitted = [] if total == 0 else measurements  # where there are publicly no records the answers are noise alone
         records = float(total) if total is not None else estimate_total(self._domain, measurements)[0]
@@ -334,7 +313,7 @@ class _Learner:
         if self._scheme.estimator == "tables":
             counts = self._tables(measurements)
         else:
-            model = estimate(self._domain, fitted, total, oracle=self._oracle if fitted else "exact", **options)
+            model = estimated(self._domain, fitted, total, self._oracle if fitted else "exact", limits)
             counts, fit = [model.project(f).values for f in self._families], model.fit
         return CountedNetwork(self._domain, self._parents, self._rows(counts), total=records, fit=fit)
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from dataclasses import replace
 
-from pypgm.estimation.fit import SolverOptions, Status
+from pypgm.estimation.fit import Status
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Problem, Solution
 from pypgm.estimation.solver import Watch, watched

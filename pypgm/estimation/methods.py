@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from pypgm.estimation.accelerated import accelerated
-from pypgm.estimation.fit import SolverOptions
 from pypgm.estimation.lbfgs import lbfgs
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.mirror_descent import mirror_descent
 from pypgm.estimation.problem import Solution

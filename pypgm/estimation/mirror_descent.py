@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from pypgm.estimation.fit import SolverOptions, Status
+from pypgm.estimation.fit import Status
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import StepwiseSolver, solved

@@ -12,7 +12,8 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.compiled_terms import Term, is_compiled, lowered
-from pypgm.estimation.fit import Fit, SolverOptions
+from pypgm.estimation.fit import Fit
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.domain import Clique
-    from pypgm.estimation.fit import SolverOptions
+    from pypgm.estimation.limits import SolverOptions
     from pypgm.graphs.region_graph import RegionGraph
 
 __all__ = ["RegionEngine", "RegionProblem"]

@@ -9,7 +9,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
 from pypgm.clock import Clock
-from pypgm.estimation.fit import Fit, FitState, SolverOptions, Status
+from pypgm.estimation.fit import Fit, FitState, Status
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.problem import Solution
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import math
 from collections import deque
 from collections.abc import Iterator
 
-from pypgm.estimation.fit import Stop
+from pypgm.estimation.limits import Stop
 
 __all__ = ["FixedSteps", "MeasuredSteps", "Steps", "averaged_step"]
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.estimation.fit import SolverOptions
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import StepwiseSolver, solved

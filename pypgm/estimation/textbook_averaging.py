@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Iterator
 
-from pypgm.estimation.fit import SolverOptions
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Solution
 from pypgm.estimation.solver import solved

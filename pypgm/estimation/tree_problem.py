@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm import _core
-from pypgm.estimation.fit import SolverOptions
 from pypgm.estimation.general_solvers import GeneralAcceleration, GeneralDescent
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.oracle import LossOracle, Oracle
 from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.steps import MeasuredSteps

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.estimation.fit import SolverOptions
 from pypgm.estimation.general_solvers import GeneralAcceleration
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import StepwiseSolver, solved

@@ -9,7 +9,8 @@ from typing import get_args
 
 import numpy as np
 
-from pypgm.estimation.fit import Status, Stop
+from pypgm.estimation.fit import Status
+from pypgm.estimation.limits import Stop
 from pypgm.estimation.measurement import Noise
 from pypgm.estimation.methods import METHODS
 from pypgm.fields import ANY_NUMBER, Record

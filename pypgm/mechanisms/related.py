@@ -16,12 +16,12 @@ from pypgm.mechanisms.keys import parent_rows
 from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mechanisms.run import DEFAULTS, Options, check_noise
-from pypgm.mechanisms.signatures import with_options
 from pypgm.numeric import checked_integer
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
+from pypgm.signatures import with_options
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

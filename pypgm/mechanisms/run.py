@@ -5,34 +5,34 @@ from __future__ import annotations
 import contextlib
 import math
 import warnings
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from pypgm.clock import Clock
-from pypgm.domain import Clique, nearest
+from pypgm.domain import Clique
 from pypgm.errors import BudgetError, ModelTooLargeError
-from pypgm.estimation import Constraint, fit
+from pypgm.estimation import Constraint
 from pypgm.estimation.constraint import as_constraints
+from pypgm.estimation.limits import LimitOptions, Limits
 from pypgm.estimation.losses import L2, Loss
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.mechanisms.mapped import Mapped, Released
 from pypgm.memory import short
-from pypgm.models._estimate import checked_measurements, estimate, estimated
-from pypgm.numeric import checked_threads
-from pypgm.privacy.arguments import as_budget, gaussian_budget, one_relation
-from pypgm.privacy.budget import Budget
+from pypgm.models._estimate import checked_measurements, estimated
+from pypgm.privacy.arguments import as_budget, gaussian_budget
+from pypgm.privacy.entry import LEARNER_DEFAULTS, LearnerOptions, PrivateOptions, entered
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.sampler import NoiseBackend
-from pypgm.privacy.shown_charges import shown_ledger
 from pypgm.progress import Bar
-from pypgm.queries import Identity, Neighbours
+from pypgm.queries import Identity
 from pypgm.release import Release
+from pypgm.signatures import split_options
 from pypgm.workloads import Workload, WorkloadLike, all_k_way, as_workload
 
 if TYPE_CHECKING:
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pypgm.data import Schema
     from pypgm.data.schema import SchemaLike
     from pypgm.domain import Domain
-    from pypgm.estimation import FitState, LinearMeasurement
+    from pypgm.estimation import LinearMeasurement
     from pypgm.models import GraphicalModel, RegionGraphModel
 
     _Model: TypeAlias = GraphicalModel | RegionGraphModel
@@ -56,29 +56,14 @@ _LEAST_SECONDS = 1e-9  # an estimate takes no limit of zero; from a nanosecond i
 _TREE_BYTES = 2**25  # of the tables of a tree that "auto" takes: hundreds of passes over them take seconds
 
 
-class _How(TypedDict, total=False):
-    """Options that go to every estimate of a run."""
-
-    iterations: int | None
-    tolerance: float | None
-    max_bytes: float | None
-    callback: Callable[[FitState], object] | None
-    progress: bool
-
-
-class Options(_How, total=False):
+class Options(LearnerOptions, total=False):
     """What every mechanism takes by keyword besides options of its own.
+
+    These, what `pypgm.privacy.PrivateOptions` says of `budget`, `neighbours`, `privacy`, `backend` and `unsafe_seed`,
+    and the limits of its estimates, `pypgm.estimation.Limits`.
 
     Parameters
     ----------
-    budget : Budget
-        Instead of epsilon and delta. With an open `PrivateTable` there is neither: all that its ledger has left is
-        spent.
-    neighbours : {"add-remove", "replace"}, optional
-        Whose presence is protected: "add-remove" (the default) keeps the number of records private. How many records a
-        person may have is what the schema of the records says, else 1.
-    privacy : Privacy, optional
-        Instead of `neighbours`; also says how many records a person may have, and may not contradict the schema.
     schema : Schema, Domain, mapping or path, optional
         Of a table that is not encoded: `data` may then be whatever `pypgm.synthesize` takes, a frame, the path of a CSV
         or Parquet file, a DuckDB relation or an Ibis table. What the schema leaves open is found first.
@@ -92,61 +77,16 @@ class Options(_How, total=False):
         the records forbid comes by itself.
     oracle : {"auto", "exact", "region_graph"}
         As in `pypgm.estimate`; "auto" is exact where the tables of the junction tree take at most 32 MiB.
-    iterations, tolerance, max_bytes, callback, progress, n_threads
-        As in `pypgm.estimate`; None is its default. A callback sees released quantities only. Progress is one bar of
-        what is charged, the share of the budget that is spent, and the estimates.
-    time_limit : float, optional
-        Seconds for the whole run, after which its estimate ends with the best so far. What comes before it, choosing
-        what to measure and measuring it, takes the time it takes, and so does the start of an estimate.
-    backend : {"pypgm", "opendp"}
-        Whose samplers draw the noise of the measurements; OpenDP's need the extra ``[opendp]``.
-    unsafe_seed : int, optional
-        For tests and demonstrations: draw all noise from this number. The release is then the same every time and
-        private for nobody, and its ledger and its model say so.
     """
 
-    budget: Budget | None
-    neighbours: Neighbours | None
-    privacy: Privacy | None
     schema: SchemaLike | None
     measurements: Sequence[LinearMeasurement]
     constraints: Sequence[Constraint] | None
     oracle: Oracle
-    time_limit: float | None
-    n_threads: int
-    backend: NoiseBackend
-    unsafe_seed: int | None
 
 
-DEFAULTS: Mapping[str, object] = {"measurements": (), "oracle": "auto", "progress": False} | {
-    "n_threads": 0,
-    "backend": "pypgm",
-}
+DEFAULTS: Mapping[str, object] = {**LEARNER_DEFAULTS, "measurements": (), "oracle": "auto"}
 """Of `Options`, where it is not None."""
-
-# What a user may mean by a name that is none of the options.
-_MEANT = {"seed": "unsafe_seed", "rng": "unsafe_seed", "random_state": "unsafe_seed", "noise": "backend"} | {
-    "n_iters": "iterations",
-    "n_iter": "iterations",
-    "max_iter": "iterations",
-    "verbose": "progress",
-}
-
-
-def _checked(oracle: Oracle, n_threads: int, how: _How) -> dict[str, Any]:
-    """Return those that are given, checked before anything is spent."""
-    if oracle not in get_args(Oracle):
-        raise ValueError(f"oracle must be one of {get_args(Oracle)}, got {oracle!r}")
-    unknown = how.keys() - _How.__annotations__.keys()
-    if unknown:
-        names = sorted(Options.__annotations__)
-        other = _MEANT.get(min(unknown))
-        near = nearest(min(unknown), names) or f"; all mechanisms take {', '.join(names)}"
-        meant = near if other is None else f"; did you mean {other!r}?"
-        raise TypeError(f"a mechanism got an unexpected keyword argument {min(unknown)!r}{meant}")
-    given: dict[str, Any] = {name: value for name, value in how.items() if value is not None}
-    options = fit.SolverOptions(**{"iterations": 1, "tolerance": 0.0, **given}, n_threads=n_threads)
-    return {name: getattr(options, name) for name in given}
 
 
 def _of_rules(schema: Schema | None) -> tuple[Constraint, ...]:
@@ -192,7 +132,7 @@ class Run:
     pure : bool
         Whether the mechanism takes a budget without delta too.
     **options
-        See `Options`.
+        See `Options`; an estimate takes the limits of the run.
 
     Attributes
     ----------
@@ -230,42 +170,32 @@ class Run:
         delta: Number | None = None,
         *,
         pure: bool = False,
-        budget: Budget | None = None,
-        neighbours: Neighbours | None = None,
-        privacy: Privacy | None = None,
         schema: object = None,
         measurements: Sequence[LinearMeasurement] = (),
         constraints: Sequence[Constraint] | None = None,
         oracle: Oracle = "auto",
-        backend: NoiseBackend = "pypgm",
-        unsafe_seed: int | None = None,
-        time_limit: float | None = None,
-        n_threads: int = 0,
-        **how: Unpack[_How],
+        **options: Unpack[LearnerOptions],
     ) -> None:
         if schema is not None:
             raise TypeError("an open table has its schema already")
-        n_threads = checked_threads(n_threads)
-        self.name = name
-        self.clock = Clock(name, time_limit)
+        if oracle not in get_args(Oracle):
+            raise ValueError(f"oracle must be one of {get_args(Oracle)}, got {oracle!r}")
+        names = Options.__annotations__
+        private, limits = split_options("a mechanism", options, PrivateOptions, LimitOptions, names=names)
+        self.name, self.oracle, self.limits = name, oracle, Limits(**limits)
+        self.clock = Clock(name, self.limits.time_limit)
         self._is_full = False
-        self.oracle, self._n_threads, self._how = oracle, n_threads, _checked(oracle, n_threads, how)
         self._is_own = not isinstance(data, PrivateTable)
-        self._bar = Bar(name, shares=self._is_own) if self._how.get("progress") else None
-        self._how |= {} if self._bar is None else {"progress": self._bar}
-        checked = as_budget if pure else partial(gaussian_budget, name)
-        if isinstance(data, PrivateTable):
-            asked = (epsilon, delta, budget, neighbours, privacy, unsafe_seed)
-            if any(a is not None for a in asked) or not (isinstance(backend, str) and backend == "pypgm"):
-                raise TypeError("an open table has its budget, relation, backend and seed already")
-            checked(None, None, data.ledger.budget)
-            self.table = data
-        else:
-            ledger = shown_ledger(checked(epsilon, delta, budget), self._bar)
-            relation = one_relation(neighbours, privacy)
-            self.table = PrivateTable(
-                data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed
-            )
+        self._bar = Bar(name, shares=self._is_own) if self.limits.progress else None
+        self._options_kept: dict[str, object] = {
+            "oracle": oracle,
+            "backend": private.get("backend", "pypgm"),
+            **self.limits.kept(),
+        }
+        self.limits = replace(self.limits, progress=self._bar or False)
+        budget_of = as_budget if pure else partial(gaussian_budget, name)
+        n_threads = self.limits.n_threads
+        self.table = entered(data, epsilon, delta, private, bar=self._bar, n_threads=n_threads, budget_of=budget_of)
         self.rho: Fraction = self.table.ledger.remaining()
         if not self._is_own:
             _check_left(self.table.ledger)
@@ -277,15 +207,11 @@ class Run:
         self._whole, self.table = self.table, self.mapped.table(self.table)
         self._check_possible()
         self.given = tuple(m.checked(self.domain) for m in self.mapped.measurements(taken))
-        common = {"oracle": oracle, "backend": backend, "time_limit": self.clock.time_limit, **self._how}
-        self._options_kept: dict[str, object] = {
-            n: _kept(v) for n, v in common.items() if n not in {"callback", "progress"} and v is not None
-        }
 
     @property
     def max_bytes(self) -> float | None:
         """What structures may take, as given."""
-        return self._how.get("max_bytes")
+        return self.limits.max_bytes
 
     @property
     def domain(self) -> Domain:
@@ -367,18 +293,17 @@ class Run:
         # Where there are publicly no records the answers are noise alone.
         fitted = [] if self.total == 0 else measurements
         chosen, seconds = oracle or self._planned([m.clique for m in fitted]), self._seconds_left()
-        how = self._how | {"time_limit": None if seconds is None else part * seconds, "prior": prior}
-        how |= {"constraints": self.constraints}
-        how |= {"n_threads": self._n_threads, "is_start": is_start}
-        return estimated(self.domain, fitted, self.total, chosen, **how)
+        limits = replace(self.limits, time_limit=None if seconds is None else part * seconds)
+        how: dict[str, Any] = {"prior": prior, "constraints": self.constraints, "is_start": is_start}
+        return estimated(self.domain, fitted, self.total, chosen, limits, **how)
 
     def fit_loss(self, loss: Loss, cliques: Sequence[Clique], total: float, start: _Model) -> _Model:
         """Return the model of the least loss over the marginals of cliques and what the run was given, from a start."""
         oracle, seconds = self._planned([*cliques, *(m.clique for m in self.given)]), self._seconds_left()
         whole = loss + L2(self.given) if self.given else loss
-        how = self._how | {"time_limit": seconds, "stop": "optimum", "warm_start": start}
-        how |= {"constraints": self.constraints}
-        return estimate(self.domain, [], total, loss=whole, oracle=oracle, n_threads=self._n_threads, **how)
+        limits = replace(self.limits, time_limit=seconds)
+        how: dict[str, Any] = {"stop": "optimum", "warm_start": start, "constraints": self.constraints}
+        return estimated(self.domain, [], total, oracle, limits, loss=whole, **how)
 
     def tree(self, cliques: Sequence[Clique]) -> JunctionTree:
         """Return the junction tree of cliques; `ModelTooLargeError` if it, or an estimate on it, does not fit."""
@@ -394,8 +319,8 @@ class Run:
         """
         if self.constraints:
             oracle = self._planned([], "exact" if self.oracle == "exact" else "auto")
-            how: dict[str, Any] = {"constraints": self.constraints, "iterations": 1, "max_bytes": self.max_bytes}
-            estimate(self.domain, [], 1, oracle=oracle, n_threads=self._n_threads, **how)
+            limits = Limits(iterations=1, max_bytes=self.max_bytes, n_threads=self.limits.n_threads)
+            estimated(self.domain, [], 1, oracle, limits, constraints=self.constraints)
 
     def _planned(self, cliques: Sequence[Clique], oracle: Oracle | None = None) -> Literal["exact"] | RegionGraph:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""

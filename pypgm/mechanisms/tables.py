@@ -19,7 +19,6 @@ from pypgm.domain import Domain, as_cliques, listed
 from pypgm.mechanisms.dry_run import check_call
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
 from pypgm.mechanisms.run import DEFAULTS, Options
-from pypgm.mechanisms.signatures import with_options
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -29,6 +28,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.settling import settle
 from pypgm.queries import Neighbours
 from pypgm.release import Release
+from pypgm.signatures import with_options
 from pypgm.workloads import Workload, as_workload
 
 __all__ = ["budget_for", "of_tables", "prepared"]

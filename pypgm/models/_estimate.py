@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, overload
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, check_domain, check_kind
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
-from pypgm.estimation.fit import ITERATIONS, FitState, SolverOptions, Stop, warn_if_interrupted
+from pypgm.estimation.fit import warn_if_interrupted
+from pypgm.estimation.limits import LIMIT_DEFAULTS, LimitOptions, Limits, SolverOptions, Stop
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.estimation.methods import MethodName, chosen_method
@@ -28,6 +29,7 @@ from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle
 from pypgm.models.region_model import RegionGraphModel, solved_on_regions
 from pypgm.models.request import Request
 from pypgm.numeric import checked_real
+from pypgm.signatures import split_options, with_options
 
 if TYPE_CHECKING:
     import numpy as np
@@ -36,29 +38,21 @@ if TYPE_CHECKING:
 __all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimated"]
 
 _TOLERANCE = 1e-2
-_LIMITS = "time_limit", "callback", "progress", "n_threads", "rng", "max_bytes"
 
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
 
-class EstimateOptions(TypedDict, total=False):
+class EstimateOptions(LimitOptions, total=False):
     """The options of `estimate` besides its oracle."""
 
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction
     method: MethodName
     stop: Stop | None
-    iterations: int
-    tolerance: float | None
     stepsize: float | Callable[[int], float] | None
     prior: GraphicalModel | RegionGraphModel | CliqueVector | None
     warm_start: GraphicalModel | RegionGraphModel | CliqueVector | None
     constraints: Sequence[Constraint] | None
-    max_bytes: float | None
-    time_limit: float | None
-    callback: Callable[[FitState], object] | None
-    progress: bool
     rng: np.random.Generator | int | None
-    n_threads: int
 
 
 @overload
@@ -79,6 +73,7 @@ def estimate(
     oracle: RegionOracle,
     **options: Unpack[EstimateOptions],
 ) -> RegionGraphModel: ...
+@with_options(LimitOptions, LIMIT_DEFAULTS)
 def estimate(
     domain: Domain,
     measurements: Sequence[LinearMeasurement],
@@ -88,18 +83,12 @@ def estimate(
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
     method: MethodName = "auto",
     stop: Stop | None = None,
-    iterations: int = ITERATIONS,
-    tolerance: float | None = None,
     stepsize: float | Callable[[int], float] | None = None,
     prior: GraphicalModel | RegionGraphModel | CliqueVector | None = None,
     warm_start: GraphicalModel | RegionGraphModel | CliqueVector | None = None,
     constraints: Sequence[Constraint] | None = None,
-    max_bytes: float | None = None,
-    time_limit: float | None = None,
-    callback: Callable[[FitState], object] | None = None,
-    progress: bool = False,
     rng: np.random.Generator | int | None = None,
-    n_threads: int = 0,
+    **limits: Unpack[LimitOptions],
 ) -> GraphicalModel | RegionGraphModel:
     r"""Find the graphical model whose marginals are closest to noisy measurements.
 
@@ -140,11 +129,6 @@ def estimate(
         least expected error, or at the minimum of the loss. By default "validated" where that can be: by the
         accelerated method, without `warm_start`, for losses that rest on measurements. Everywhere else the default is
         "optimum": every other `method`, so also with a `stepsize`, every `warm_start`, and a callable or `Custom` loss.
-    iterations : int
-        Most oracle calls (one propagation each, rejected trials included).
-    tolerance : float, optional
-        Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
-        less over 50 iterations; 1e-2 by default, 1e-6 on a region graph. 0 runs all iterations.
     stepsize : float or callable, optional
         None searches; a number is a constant step in count space, a callable gives the step of iteration 1, 2, ….
         The best point is returned where the loss did not fall steadily.
@@ -161,20 +145,11 @@ def estimate(
         and the optimum is that of the others.
     constraints : sequence of Constraint, optional
         Structural zeros and attributes that are functions of others; public knowledge.
-    max_bytes : float, optional
-        Memory the estimate may take, with all copies of the tables its method keeps; half of what is available by
-        default.
-    time_limit : float, optional
-        Seconds after which the best point so far is returned.
-    callback : callable, optional
-        Called with a `FitState` after each iteration; a truthy answer ends the estimate. It sees released
-        quantities only.
-    progress : bool
-        Show a line on standard error.
     rng : Generator or int, optional
         Source of the noise that validation adds; a fixed seed by default, so that the same input gives the same bits.
-    n_threads : int
-        0 for all threads; the bits of the answer do not depend on it.
+    **limits
+        `iterations`, `tolerance`, `time_limit`, `max_bytes`, `callback`, `progress` and `n_threads`: when the estimate
+        ends and what it may take, see `pypgm.estimation.Limits`.
 
     Returns
     -------
@@ -212,27 +187,10 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
-    return estimated(
-        domain,
-        measurements,
-        total,
-        oracle,
-        loss=loss,
-        method=method,
-        stop=stop,
-        iterations=iterations,
-        tolerance=tolerance,
-        stepsize=stepsize,
-        prior=prior,
-        warm_start=warm_start,
-        constraints=constraints,
-        max_bytes=max_bytes,
-        time_limit=time_limit,
-        callback=callback,
-        progress=progress,
-        rng=rng,
-        n_threads=n_threads,
-    )
+    own: dict[str, Any] = {"loss": loss, "method": method, "stop": stop, "stepsize": stepsize, "prior": prior}
+    own |= {"warm_start": warm_start, "constraints": constraints, "rng": rng}
+    (given,) = split_options("estimate", limits, LimitOptions, names=own)
+    return estimated(domain, measurements, total, oracle, Limits(**given), **own)
 
 
 def estimated(
@@ -240,33 +198,31 @@ def estimated(
     measurements: Sequence[LinearMeasurement],
     total: float | None,
     oracle: Literal["exact"] | RegionOracle,
+    limits: Limits,
     *,
+    loss: Literal["l2", "l1", "huber"] | Loss | LossFunction = "l2",
+    method: MethodName = "auto",
+    stop: Stop | None = None,
+    stepsize: float | Callable[[int], float] | None = None,
+    prior: EstimatedModel | CliqueVector | None = None,
+    warm_start: EstimatedModel | CliqueVector | None = None,
+    constraints: Sequence[Constraint] | None = None,
+    rng: np.random.Generator | int | None = None,
     is_start: bool = False,
-    **how: Unpack[EstimateOptions],
 ) -> GraphicalModel | RegionGraphModel:
     """Return what `estimate` does; of a model that is only to start from, nearly what it does.
 
     To the end of the accelerated path, which averages marginals, potentials are then fitted roughly.
     """
     measurements = checked_measurements(domain, measurements)
-    loss, stepsize, constraints = how.get("loss", "l2"), how.get("stepsize"), how.get("constraints")
-    stop, tolerance = how.get("stop"), how.get("tolerance")
-    first, earlier = _starts(how.get("prior"), how.get("warm_start"))
+    first, earlier = _starts(prior, warm_start)
     _check_oracle(oracle)
-    default = _TOLERANCE if oracle == "exact" else REGION_TOLERANCE
-    limits: Any = {name: value for name, value in how.items() if name in _LIMITS}
-    options = SolverOptions(
-        how.get("iterations", ITERATIONS),
-        default if tolerance is None else tolerance,
-        stepsize,
-        stop=stop or "validated",
-        is_start=is_start,
-        **limits,
-    )
+    own: dict[str, Any] = {"stepsize": stepsize, "stop": stop or "validated", "rng": rng, "is_start": is_start}
+    options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **own)
     folding, masks = fold(domain, constraints or ())
     fitting = [folded_measurement(folding, m).ordered(folding.inner) for m in measurements]
     objective = _objective(loss, fitting, folding)
-    chosen = chosen_method(how.get("method", "auto"), options, objective)
+    chosen = chosen_method(method, options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, earlier))
     zero = oracle == "exact"
     records = estimate_total(folding.inner, fitting)[0] if total is None else checked_real("total", total, zero=zero)

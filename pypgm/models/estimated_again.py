@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.fit import ITERATIONS, SolverOptions
 from pypgm.estimation.independence import nearest
+from pypgm.estimation.limits import ITERATIONS, SolverOptions
 from pypgm.estimation.number_range import check_range
 from pypgm.estimation.residual_losses import LOSSES
 from pypgm.estimation.total import estimate_total

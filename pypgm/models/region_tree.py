@@ -11,8 +11,9 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
 from pypgm.estimation.accelerated import accelerated
-from pypgm.estimation.fit import FitState, SolverOptions
+from pypgm.estimation.fit import FitState
 from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.tree_problem import TreeProblem
@@ -86,7 +87,9 @@ def _least_squares(tree: BoundedTree, index: RegionIndex, clock: Clock) -> Bound
     def watch(state: FitState) -> bool:
         return clock.tick(lambda: f"{state.iteration} iterations of the junction tree, loss {state.loss:.3g}")
 
-    options = SolverOptions(_ITERATIONS, _TOLERANCE, callback=watch, n_threads=clock.n_threads, keeps=False)
+    options = SolverOptions(
+        iterations=_ITERATIONS, tolerance=_TOLERANCE, callback=watch, n_threads=clock.n_threads, keeps=False
+    )
     problem = TreeProblem(tree=tree.tree, loss=L2(goals), total=total, start=start)
     potentials, marginals, _ = accelerated(problem, options)
     tables = tree.tree.tables(potentials, 1.0, n_threads=clock.n_threads)

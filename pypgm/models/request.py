@@ -13,7 +13,7 @@ from pypgm.models.estimated_model import EstimatedModel
 if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain
     from pypgm.estimation.constraint import Masks
-    from pypgm.estimation.fit import SolverOptions
+    from pypgm.estimation.limits import SolverOptions
     from pypgm.estimation.loss import Loss
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.inference.folding import Folding

@@ -4,6 +4,7 @@ from pypgm.mrf.companions import fit_logistic, fit_pseudo_likelihood, fit_sparsi
 from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.field_release import FieldRelease
+from pypgm.mrf.field_run import FieldOptions
 from pypgm.mrf.private_learning import learn_ising, learn_pairwise, learn_t_wise
 from pypgm.mrf.sample_size import (
     BlockSize,
@@ -18,6 +19,7 @@ from pypgm.mrf.structure import Structure, learn_structure
 
 __all__ = [
     "BlockSize",
+    "FieldOptions",
     "FieldRelease",
     "MarkovRandomField",
     "Sample",

@@ -4,33 +4,41 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypedDict
 
+from pypgm.estimation.limits import Limits
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.field_release import FieldRelease
 from pypgm.mrf.frank_wolfe import MOST_STEPS, FrankWolfe, Regressions
-from pypgm.numeric import checked_flag, checked_integer
-from pypgm.privacy.arguments import as_budget, one_relation
+from pypgm.numeric import checked_integer
+from pypgm.privacy.entry import PrivateOptions, entered
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import isqrt_down
-from pypgm.privacy.shown_charges import shown_ledger
 from pypgm.progress import Bar
+from pypgm.signatures import split_options
 
 if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
     from pypgm.mrf.regression_plans import Plan
-    from pypgm.privacy.budget import Budget
     from pypgm.privacy.rational import Number
-    from pypgm.privacy.relation import Privacy
-    from pypgm.privacy.sampler import NoiseBackend
-    from pypgm.queries import Neighbours
 
-__all__ = ["FieldRun", "default_steps"]
+__all__ = ["FieldOptions", "FieldRun", "default_steps"]
 
 _TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
 _BITS = 40
 _FEWEST_STEPS, _MOST_STEPS = 10, 2000
+
+
+class _FieldLimits(TypedDict, total=False):
+    """Of the limits, those that learning a field has: its steps are counted beforehand."""
+
+    progress: bool
+    n_threads: int
+
+
+class FieldOptions(PrivateOptions, _FieldLimits, total=False):
+    """What every learner of a field takes by keyword; `progress` and `n_threads` as in `pypgm.estimation.Limits`."""
 
 
 class FieldRun:
@@ -57,29 +65,14 @@ class FieldRun:
         data: Counts | PrivateTable,
         epsilon: Number | None,
         delta: Number | None,
-        *,
-        budget: Budget | None = None,
-        neighbours: Neighbours | None = None,
-        privacy: Privacy | None = None,
-        n_threads: int = 0,
-        backend: NoiseBackend = "pypgm",
-        unsafe_seed: int | None = None,
-        progress: bool = False,
+        options: FieldOptions,
     ) -> None:
+        private, own = split_options(name.rpartition(".")[2], options, PrivateOptions, _FieldLimits)
+        limits = Limits(**own)
         self.name = name
         self._is_own = not isinstance(data, PrivateTable)
-        self._bar = Bar(name, shares=self._is_own) if checked_flag("progress", progress) else None
-        if isinstance(data, PrivateTable):
-            asked = (epsilon, delta, budget, neighbours, privacy, unsafe_seed)
-            if any(a is not None for a in asked) or backend != "pypgm":
-                raise TypeError("an open table has its budget, relation, backend and seed already")
-            self.table = data
-        else:
-            ledger = shown_ledger(as_budget(epsilon, delta, budget), self._bar)
-            relation = one_relation(neighbours, privacy)
-            self.table = PrivateTable(
-                data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed
-            )
+        self._bar = Bar(name, shares=self._is_own) if limits.progress else None
+        self.table = entered(data, epsilon, delta, private, bar=self._bar, n_threads=limits.n_threads)
 
     @property
     def domain(self) -> Domain:

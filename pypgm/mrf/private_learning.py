@@ -4,36 +4,31 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pypgm.mrf.field_run import FieldRun
+from pypgm.mrf.field_run import FieldOptions, FieldRun
 from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
 from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.entry import LEARNER_DEFAULTS
+from pypgm.signatures import with_options
 
 if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
     from pypgm.mrf.field_release import FieldRelease
-    from pypgm.privacy.budget import Budget
     from pypgm.privacy.private_table import Counts, PrivateTable
     from pypgm.privacy.rational import Number
-    from pypgm.privacy.relation import Privacy
-    from pypgm.privacy.sampler import NoiseBackend
-    from pypgm.queries import Neighbours
 
 __all__ = ["learn_ising", "learn_pairwise", "learn_t_wise"]
 
 
+@with_options(FieldOptions, LEARNER_DEFAULTS)
 def learn_ising(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
     radius: float,
-    budget: Budget | None = None,
     steps: int | None = None,
-    neighbours: Neighbours | None = None,
-    privacy: Privacy | None = None,
-    n_threads: int = 0,
-    backend: NoiseBackend = "pypgm",
-    unsafe_seed: int | None = None,
-    progress: bool = False,
+    **options: Unpack[FieldOptions],
 ) -> FieldRelease:
     r"""Release an Ising model: the couplings and fields of binary attributes.
 
@@ -52,26 +47,14 @@ def learn_ising(
         absolute field. A smaller one shrinks what is learned, a larger one adds noise.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
-    budget : Budget
-        Instead of both.
     steps : int, optional
         Of each regression, chosen without looking at the data. By default
         :math:`(\lambda' n \sqrt\rho / \log 2q)^{2/3}`, between 10 and 2000, with q features, :math:`\rho` of one
         regression and n the (noisy) number of records; under a pure budget
         :math:`(\lambda' n \varepsilon / \log 2q)^{1/2}`.
-    neighbours : {"add-remove", "replace"}, optional
-        Whose presence is protected: "add-remove" (the default) keeps the number of records private.
-    privacy : Privacy, optional
-        Instead of `neighbours`; also says how many records a person may have.
-    n_threads : int
-        0 for all; nothing depends on it.
-    backend : {"pypgm", "opendp"}
-        Whose sampler draws the noise of the total; OpenDP's needs the extra ``[opendp]``.
-    unsafe_seed : int, optional
-        For tests and demonstrations: draw all noise from this number. The release is then the same every time and
-        private for nobody, and its ledger and its model say so.
-    progress : bool
-        Whether to show what is charged and the share of the budget that is spent, on standard error.
+    **options
+        `budget`, instead of epsilon and delta, and all others of `pypgm.privacy.PrivateOptions`; `progress` and
+        `n_threads` of `pypgm.estimation.Limits`.
 
     Returns
     -------
@@ -101,37 +84,20 @@ def learn_ising(
     True
     """
     width = checked_real("radius", radius)
-    run = FieldRun(
-        "mrf.learn_ising",
-        data,
-        epsilon,
-        delta,
-        budget=budget,
-        neighbours=neighbours,
-        privacy=privacy,
-        n_threads=n_threads,
-        backend=backend,
-        unsafe_seed=unsafe_seed,
-        progress=progress,
-    )
+    run = FieldRun("mrf.learn_ising", data, epsilon, delta, options)
     del data  # tracebacks from here on do not hold the records
     return run.learn(ising_plan(run.domain, width), steps)
 
 
+@with_options(FieldOptions, LEARNER_DEFAULTS)
 def learn_pairwise(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
     radius: float,
-    budget: Budget | None = None,
     steps: int | None = None,
-    neighbours: Neighbours | None = None,
-    privacy: Privacy | None = None,
-    n_threads: int = 0,
-    backend: NoiseBackend = "pypgm",
-    unsafe_seed: int | None = None,
-    progress: bool = False,
+    **options: Unpack[FieldOptions],
 ) -> FieldRelease:
     r"""Release a pairwise Markov random field of attributes with any number of values.
 
@@ -143,7 +109,7 @@ def learn_pairwise(
 
     Parameters
     ----------
-    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, backend, unsafe_seed, progress
+    data, epsilon, delta, steps, **options
         As for `learn_ising`; attributes have up to 256 values.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum over a node's pairs of their largest
@@ -175,23 +141,12 @@ def learn_pairwise(
     True
     """
     width = checked_real("radius", radius)
-    run = FieldRun(
-        "mrf.learn_pairwise",
-        data,
-        epsilon,
-        delta,
-        budget=budget,
-        neighbours=neighbours,
-        privacy=privacy,
-        n_threads=n_threads,
-        backend=backend,
-        unsafe_seed=unsafe_seed,
-        progress=progress,
-    )
+    run = FieldRun("mrf.learn_pairwise", data, epsilon, delta, options)
     del data  # tracebacks from here on do not hold the records
     return run.learn(pairwise_plan(run.domain, width), steps)
 
 
+@with_options(FieldOptions, LEARNER_DEFAULTS)
 def learn_t_wise(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,
@@ -199,14 +154,8 @@ def learn_t_wise(
     *,
     radius: float,
     order: int,
-    budget: Budget | None = None,
     steps: int | None = None,
-    neighbours: Neighbours | None = None,
-    privacy: Privacy | None = None,
-    n_threads: int = 0,
-    backend: NoiseBackend = "pypgm",
-    unsafe_seed: int | None = None,
-    progress: bool = False,
+    **options: Unpack[FieldOptions],
 ) -> FieldRelease:
     r"""Release a binary Markov random field with interactions of up to `order` attributes.
 
@@ -216,7 +165,7 @@ def learn_t_wise(
 
     Parameters
     ----------
-    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, backend, unsafe_seed, progress
+    data, epsilon, delta, steps, **options
         As for `learn_ising`.
     radius : float
         :math:`\lambda`, public: at least the largest sum of the absolute coefficients of h that share an attribute.
@@ -251,18 +200,6 @@ def learn_t_wise(
     """
     most = checked_integer("order", order, 1)
     width = checked_real("radius", radius)
-    run = FieldRun(
-        "mrf.learn_t_wise",
-        data,
-        epsilon,
-        delta,
-        budget=budget,
-        neighbours=neighbours,
-        privacy=privacy,
-        n_threads=n_threads,
-        backend=backend,
-        unsafe_seed=unsafe_seed,
-        progress=progress,
-    )
+    run = FieldRun("mrf.learn_t_wise", data, epsilon, delta, options)
     del data  # tracebacks from here on do not hold the records
     return run.learn(t_wise_plan(run.domain, width, most), steps)

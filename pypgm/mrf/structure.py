@@ -11,27 +11,27 @@ import numpy as np
 
 from pypgm.html import Shown
 from pypgm.mrf.companions import fit_logistic
-from pypgm.mrf.field_run import FieldRun
+from pypgm.mrf.field_run import FieldOptions, FieldRun
 from pypgm.mrf.pictures import draw_edges
 from pypgm.mrf.regression_plans import pairwise_plan
 from pypgm.mrf.stability import Stability
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.entry import LEARNER_DEFAULTS
 from pypgm.privacy.rational import Number, isqrt_down
 from pypgm.privacy.thresholds import laplace_threshold
+from pypgm.signatures import with_options
 
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
+    from typing_extensions import Unpack
 
     from pypgm.data import Dataset
     from pypgm.mrf.field_release import FieldRelease
     from pypgm.mrf.stability import Edges
     from pypgm.privacy.ledger_report import LedgerReport
     from pypgm.privacy.private_table import Counts, PrivateTable
-    from pypgm.privacy.relation import Privacy
-    from pypgm.privacy.sampler import NoiseBackend
-    from pypgm.queries import Neighbours
 
 __all__ = ["Structure", "learn_structure"]
 
@@ -126,6 +126,7 @@ def _reaches(scale: float, t: int) -> float:
     return q**t / (1 + q) if t >= 1 else 1 - q ** (1 - t) / (1 + q)
 
 
+@with_options(FieldOptions, LEARNER_DEFAULTS)
 def learn_structure(
     data: Counts | PrivateTable,
     epsilon: Number | None = None,
@@ -134,15 +135,9 @@ def learn_structure(
     radius: float,
     eta: float,
     method: Literal["threshold", "stability"] = "threshold",
-    budget: Budget | None = None,
     steps: int | None = None,
     n_blocks: int | None = None,
-    neighbours: Neighbours | None = None,
-    privacy: Privacy | None = None,
-    n_threads: int = 0,
-    backend: NoiseBackend = "pypgm",
-    unsafe_seed: int | None = None,
-    progress: bool = False,
+    **options: Unpack[FieldOptions],
 ) -> Structure:
     r"""Release the graph of a pairwise Markov random field: which attributes interact, given all others.
 
@@ -155,7 +150,7 @@ def learn_structure(
 
     Parameters
     ----------
-    data, epsilon, delta, budget, steps, neighbours, privacy, n_threads, backend, unsafe_seed, progress
+    data, epsilon, delta, steps, **options
         As for `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure noise
         and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget or an open table needs
         a `reserved_delta`.
@@ -202,21 +197,9 @@ def learn_structure(
         raise ValueError(f"method must be 'threshold' or 'stability', got {method!r}")
     if (steps if stable else n_blocks) is not None:
         raise ValueError("steps are for the method 'threshold', n_blocks for 'stability'")
-    if stable and budget is None and epsilon is not None:
-        budget, epsilon, delta = Budget(epsilon=epsilon, reserved_delta=delta or 0), None, None
-    run = FieldRun(
-        "mrf.learn_structure",
-        data,
-        epsilon,
-        delta,
-        budget=budget,
-        neighbours=neighbours,
-        privacy=privacy,
-        n_threads=n_threads,
-        backend=backend,
-        unsafe_seed=unsafe_seed,
-        progress=progress,
-    )
+    if stable and options.get("budget") is None and epsilon is not None:
+        options["budget"], epsilon, delta = Budget(epsilon=epsilon, reserved_delta=delta or 0), None, None
+    run = FieldRun("mrf.learn_structure", data, epsilon, delta, options)
     del data  # tracebacks from here on do not hold the records
     if stable:
         return _stable(run, _voter(width, least), n_blocks)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pypgm.privacy.accounting import dp_events
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
+from pypgm.privacy.entry import PrivateOptions
 from pypgm.privacy.l1_selector import L1Selector
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.ledger_report import LedgerReport
@@ -28,6 +29,7 @@ __all__ = [
     "LedgerReport",
     "Privacy",
     "PrivateColumn",
+    "PrivateOptions",
     "PrivateTable",
     "RealAnswers",
     "Screen",

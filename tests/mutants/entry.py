@@ -15,7 +15,7 @@ from pypgm.audit.subjects import MECHANISMS, SPELLED
 from pypgm.privacy import Privacy
 
 BUDGET, ARGUMENTS = "pypgm.privacy.budget", "pypgm.privacy.arguments"
-MST, RUN = "pypgm.mechanisms._mst", "pypgm.mechanisms.run"
+MST, ENTRY = "pypgm.mechanisms._mst", "pypgm.privacy.entry"
 REPLACE = (Privacy("replace"),)
 SEVERAL = Privacy(records_per_person=3)
 spelled = {
@@ -156,12 +156,12 @@ MUTANTS = [
     ),
     Mutant(
         "records a person are lost where a learner meets the schema",
-        "pypgm.bayes.private_learning",
-        "learn_private",
+        ENTRY,
+        "entered",
         instead(
-            "PrivateTable(data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed)",
+            "PrivateTable(data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=seed)",
             "PrivateTable(data, Privacy() if relation is None else Privacy(relation), ledger, "
-            "n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed)",
+            "n_threads=n_threads, backend=backend, unsafe_seed=seed)",
         ),
         partial(
             check_spelling, "learn_private", SPELLED["learn_private"], "the schema's number", [Privacy("replace", 3)]
@@ -238,8 +238,8 @@ MUTANTS = [
     ),
     Mutant(
         "a run on several threads counts on the relation of one record a person",
-        RUN,
-        "Run.__init__",
+        ENTRY,
+        "entered",
         instead(
             "one_relation(neighbours, privacy)", "one_relation(neighbours, privacy) if n_threads != 2 else Privacy()"
         ),

@@ -1,4 +1,4 @@
-"""What ``help`` and completion say of functions that take a dictionary of options: each option by its name."""
+"""Functions that take a dictionary of options: each option by its name in ``help``, and a wrong one refused."""
 
 from __future__ import annotations
 
@@ -6,9 +6,20 @@ import inspect
 from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
-__all__ = ["with_options"]
+from pypgm.domain import nearest
+
+__all__ = ["split_options", "with_options"]
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+# What a user may mean by a name that is none of the options.
+_MEANT = {"seed": "unsafe_seed", "rng": "unsafe_seed", "random_state": "unsafe_seed", "noise": "backend"} | {
+    "n_iters": "iterations",
+    "n_iter": "iterations",
+    "max_iter": "iterations",
+    "max_iterations": "iterations",
+    "verbose": "progress",
+}
 
 
 def with_options(
@@ -58,3 +69,39 @@ def with_options(
 def _text(annotation: object) -> object:
     """Return an annotation as it was written."""
     return getattr(annotation, "__forward_arg__", annotation)
+
+
+def split_options(what: str, given: Mapping[str, Any], *kinds: type, names: Collection[str] = ()) -> list[Any]:
+    """Return the options of each ``TypedDict``, without those that are None.
+
+    Parameters
+    ----------
+    what : str
+        Who takes them, as an error says it.
+    given : mapping
+        The keywords of a call.
+    *kinds : TypedDict
+    names : collection of str
+        What it takes by keyword besides, for the hint of an error.
+
+    Raises
+    ------
+    TypeError
+        If one of them is of no kind; the message names the one that may be meant.
+
+    Examples
+    --------
+    >>> from typing import TypedDict
+    >>> Options = TypedDict("Options", {"progress": bool, "n_threads": int})
+    >>> split_options("the run", {"progress": True, "n_threads": None}, Options)
+    [{'progress': True}]
+    """
+    known = [kind.__annotations__.keys() for kind in kinds]
+    unknown = given.keys() - set().union(*known)
+    if unknown:
+        all_names = sorted({*names}.union(*known))
+        wrong, other = min(unknown), _MEANT.get(min(unknown))
+        near = nearest(wrong, all_names) or f"; {what} takes {', '.join(all_names)}"
+        meant = f"; did you mean {other!r}?" if other in all_names else near
+        raise TypeError(f"{what} got an unexpected keyword argument {wrong!r}{meant}")
+    return [{n: value for n, value in given.items() if n in of_kind and value is not None} for of_kind in known]

@@ -1,0 +1,161 @@
+"""When an estimate ends and what it may take: spelled, checked and documented here alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, Literal, TypedDict
+
+from pypgm.clock import now
+from pypgm.estimation.fit import FitState
+from pypgm.numeric import as_generator, checked_integer, checked_real, checked_threads
+from pypgm.progress import Bar, checked_progress
+
+if TYPE_CHECKING:
+    import numpy as np
+    from typing_extensions import Self
+
+__all__ = ["ITERATIONS", "LIMIT_DEFAULTS", "LimitOptions", "Limits", "SolverOptions", "Stop"]
+
+ITERATIONS = 5000
+
+Stop = Literal["validated", "optimum"]
+
+
+class LimitOptions(TypedDict, total=False):
+    """The fields of `Limits`, as keywords of a call; None is the default of each."""
+
+    iterations: int | None
+    tolerance: float | None
+    time_limit: float | None
+    max_bytes: float | None
+    callback: Callable[[FitState], object] | None
+    progress: bool
+    n_threads: int
+
+
+LIMIT_DEFAULTS: Mapping[str, object] = {"progress": False, "n_threads": 0}
+"""Of `LimitOptions`, where it is not None."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """When an estimate ends and what it may take: the keywords of whatever estimates a model.
+
+    Parameters
+    ----------
+    iterations : int, optional
+        Most oracle calls (one propagation each, rejected trials included); 5000 by default.
+    tolerance : float, optional
+        Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
+        less over 50 iterations; 1e-2 by default, 1e-6 on a region graph. 0 runs all iterations.
+    time_limit : float, optional
+        Seconds after which the best point so far is returned. Of a mechanism, seconds for the whole run: choosing what
+        to measure and measuring it takes the time it takes, and so does the start of an estimate.
+    max_bytes : float, optional
+        Memory the estimate may take, with all copies of the tables its method keeps; half of what is available by
+        default.
+    callback : callable, optional
+        Called with a `FitState` after each iteration; a truthy answer ends the estimate. It sees released
+        quantities only.
+    progress : bool
+        Show a line on standard error; of what spends a budget, one bar of what is charged, the share that is spent, and
+        the estimates.
+    n_threads : int
+        0 for all threads; the bits of the answer do not depend on it.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If one of them is out of range, or no number.
+
+    Examples
+    --------
+    >>> Limits(time_limit=60, max_bytes=2**30).time_limit
+    60.0
+    """
+
+    iterations: int | None = None
+    tolerance: float | None = None
+    time_limit: float | None = None
+    max_bytes: float | None = None
+    callback: Callable[[FitState], object] | None = None
+    progress: bool | Bar = False
+    n_threads: int = 0
+
+    def __post_init__(self) -> None:
+        # What is kept is what was checked: what was given may be read as another number the next time.
+        own: dict[str, object] = {"n_threads": checked_threads(self.n_threads)}
+        own["progress"] = checked_progress(self.progress)
+        if self.iterations is not None:
+            own["iterations"] = checked_integer("iterations", self.iterations, 1)
+        if self.tolerance is not None:
+            own["tolerance"] = checked_real("tolerance", self.tolerance, zero=True)
+        for name in ("time_limit", "max_bytes"):
+            if getattr(self, name) is not None:
+                own[name] = checked_real(name, getattr(self, name), infinite=True)
+        if not (self.callback is None or callable(self.callback)):
+            raise TypeError(f"callback must be callable, got {type(self.callback).__name__}")
+        for name, value in own.items():
+            object.__setattr__(self, name, value)
+
+    def kept(self) -> dict[str, float]:
+        """Return those that were given and that a file keeps."""
+        named = {n: getattr(self, n) for n in ("iterations", "tolerance", "time_limit", "max_bytes")}
+        return {n: value for n, value in named.items() if value is not None}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SolverOptions(Limits):
+    """Limits without gaps, and how to step and stop; see `pypgm.estimate`.
+
+    Attributes
+    ----------
+    started : float
+        ``time.perf_counter()`` at the beginning.
+    keeps : bool
+        Whether Ctrl-C ends the estimate with the best so far; else it is raised.
+    is_start : bool
+        Whether another estimate starts from the answer: an accelerated path need not fit its potentials then.
+
+    Raises
+    ------
+    ValueError, TypeError
+        If one of them is out of range, or no number.
+    """
+
+    iterations: int
+    tolerance: float
+    stepsize: float | Callable[[int], float] | None = None
+    stop: Stop = "optimum"
+    rng: np.random.Generator | int | None = None
+    started: float = field(default_factory=now)
+    keeps: bool = True
+    is_start: bool = False
+
+    def __post_init__(self) -> None:
+        Limits.__post_init__(self)
+        if self.stop not in {"validated", "optimum"}:
+            raise ValueError(f"stop must be 'validated' or 'optimum', got {self.stop!r}")
+        if not (self.stepsize is None or callable(self.stepsize)):
+            object.__setattr__(self, "stepsize", checked_real("stepsize", self.stepsize))
+        if self.rng is not None:
+            as_generator(self.rng)  # here, for a run that ends before it validates should refuse it too
+
+    @classmethod
+    def within(cls, limits: Limits, tolerance: float, **own: Any) -> Self:  # noqa: ANN401 - its fields
+        """Return options within some limits; the tolerance is that of limits without one."""
+        given = {f.name: getattr(limits, f.name) for f in fields(limits)}
+        given["iterations"] = ITERATIONS if limits.iterations is None else limits.iterations
+        given["tolerance"] = tolerance if limits.tolerance is None else limits.tolerance
+        return cls(**given, **own)
+
+    def meets(self, distance: float, loss: float) -> bool:
+        """Return whether a distance between losses is within the tolerance."""
+        return distance <= self.tolerance * (1 + abs(loss))
+
+    def step(self, t: int) -> float | None:
+        """Return the given step at iteration t = 1, 2, …, None if the method chooses it."""
+        if not callable(self.stepsize):
+            return self.stepsize
+        return checked_real(f"stepsize({t})", self.stepsize(t))
