@@ -113,6 +113,18 @@ def wide() -> Iterator[Line]:
         yield f"`wide`, {attributes} binary columns, {attributes * (attributes - 1) // 2:,} pairs", seconds
 
 
+def measure_many() -> Iterator[Line]:
+    """Charges and noise of many pairs."""
+    import pypgm
+
+    data = binary(200, 100)
+    pairs = list(itertools.combinations(data.domain, 2))
+    table = pypgm.PrivateTable(data, "add-remove", pypgm.Ledger(pypgm.Budget(rho=1)), n_threads=1)
+    measured, seconds = timed(lambda: table.measure_many(pairs, rho=1))
+    check(len(measured) == len(pairs) and table.ledger.remaining() == 0, "not all was measured, or spent")
+    yield f"`measure_many`, {len(pairs):,} pairs of binary columns, 100 records", seconds
+
+
 def mst() -> Iterator[Line]:
     """Spanning trees of binary columns."""
     from pypgm import mechanisms
@@ -197,7 +209,8 @@ def synth() -> Iterator[Line]:
     yield "`pypgm synth`, adult, defaults, whole process", used.ru_utime + used.ru_stime
 
 
-CASES = {"first": first, "synth": synth, "wide": wide, "mst": mst, "table": table, "star": star, "closure": closure}
+JOBS = (first, synth, wide, measure_many, mst, table, star, closure)
+CASES = {job.__name__: job for job in JOBS}
 
 
 def main() -> None:

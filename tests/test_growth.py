@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from pypgm.mechanisms import aim, mst
 from pypgm.mechanisms.run import Run
 from pypgm.models import region_model
 from pypgm.privacy import score_weights
+from pypgm.privacy.laws import DiscreteGaussian
 from pypgm.reporting.quality import quality_of
 
 DOMAIN = pypgm.Domain({f"x{i}": 2 + i % 2 for i in range(8)})
@@ -194,6 +196,19 @@ def test_what_is_told_of_a_release_is_made_up_of_the_records_that_were_drawn(mon
     assert len(drawn) == 1
     quality_of(model, records=model.synthetic_data(10))  # too few
     assert len(drawn) == 3
+
+
+def test_charges_of_one_law_are_checked_once(monkeypatch):
+    data = pypgm.Dataset({a: np.zeros(9, dtype=int) for a in DOMAIN}, DOMAIN)
+    table = pypgm.PrivateTable(data, pypgm.Privacy(), pypgm.Ledger(pypgm.Budget(rho=1)))
+    made = Calls(monkeypatch, DiscreteGaussian, "_with_threshold")
+    table.measure_many(PAIRS, rho="1/2")
+    told = table.ledger.snapshot()
+    assert len(made) == 3 * 3  # of 4, 6 and 9 cells: that which is drawn from, the ledger's own, and the report's
+    assert len(told.lines) == len(PAIRS)
+    assert len({line.on for line in told.lines}) == len(PAIRS)
+    assert {line.within for line in told.lines} == {"28 cliques"}
+    assert told.spent() == sum(line.cost for line in told.lines) == Fraction(1, 2)
 
 
 def test_many_tables_over_one_attribute_are_multiplied_one_by_one():

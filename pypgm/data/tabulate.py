@@ -58,8 +58,7 @@ def count(
     [array([1, 2, 0])]
     """
     borrowed, positions = _borrow(columns, domain, cliques)
-    _check_memory(domain, cliques)
-    tables = [np.zeros(domain.size(clique), dtype=np.int64) for clique in cliques]
+    tables = [np.zeros(size, dtype=np.int64) for size in _checked_sizes(domain, cliques)]
     work = borrowed.n_rows * sum(map(len, cliques))
     inside = _run(borrowed.count, positions, tables, _threads(n_threads, len(cliques), work))
     if not inside:
@@ -94,8 +93,7 @@ def add_weights(
     array([0.5, 3. , 0. ])
     """
     borrowed, (position,) = _borrow(columns, domain, [clique])
-    _check_memory(domain, [clique])
-    table = np.zeros(domain.size(clique))
+    table = np.zeros(_checked_sizes(domain, [clique]))
     if not borrowed.add_weights(position, weights, table):
         _refuse_codes(columns, domain)
     return table
@@ -136,9 +134,10 @@ def _borrow(
     return borrowed, [[place[a] for a in clique] for clique in cliques]
 
 
-def _check_memory(domain: Domain, cliques: Sequence[Clique]) -> None:
+def _checked_sizes(domain: Domain, cliques: Sequence[Clique]) -> list[int]:
+    """Return the cells of each clique's table; ``ModelTooLargeError`` if they do not fit memory."""
     if not cliques:
-        return
+        return []
     sizes = [domain.size(clique) for clique in cliques]
     largest = cliques[sizes.index(max(sizes))]
     named = f"clique {largest}" if len(largest) <= 12 else f"a clique of {len(largest)} attributes"
@@ -146,6 +145,7 @@ def _check_memory(domain: Domain, cliques: Sequence[Clique]) -> None:
     if max(sizes) >= MAX_CELLS:
         raise ModelTooLargeError(f"{what}; one table holds less than {MAX_CELLS:,}: count smaller cliques")
     check_fits(_CELL_BYTES * sum(sizes), None, what, "count fewer or smaller cliques at a time")
+    return sizes
 
 
 def _threads(n_threads: int, n_cliques: int, work: int) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, get_args
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["LinearMeasurement", "Noise", "cells_of", "joined_marks"]
 
 Noise = Literal["gaussian", "laplace"]
+_LAWS = get_args(Noise)
 
 _BETWEEN = "; "  # reasons why something protects nobody
 
@@ -109,13 +111,13 @@ class LinearMeasurement(Shown):
             raise ValueError(f"values of the measurement of {names} must fit int64, got {answers.max()}")
         shape = answers.shape
         answers = answers.astype(np.int64 if answers.dtype.kind in "iu" else np.float64).reshape(-1)
-        if not np.isfinite(answers).all():
+        if answers.dtype.kind == "f" and not np.isfinite(answers).all():
             raise ValueError(f"values of the measurement of {names} must be finite, got NaN or infinity")
         asked = None if query is None else _as_query(query, names)
         if asked is not None and answers.size != asked.shape[0]:
             raise ValueError(f"the query on {names} has {asked.shape[0]} rows, got {answers.size} values")
-        if noise not in get_args(Noise):
-            raise ValueError(f"noise of the measurement of {names} must be one of {get_args(Noise)}, got {noise!r}")
+        if noise not in _LAWS:
+            raise ValueError(f"noise of the measurement of {names} must be one of {_LAWS}, got {noise!r}")
         answers.setflags(write=False)
         each = _checked_stddev(stddev, names, answers.size)
         own = (answers, names, each, asked, noise, str(not_private), shape)
@@ -215,6 +217,8 @@ def _kind(query: object) -> str:
 
 
 def _checked_stddev(stddev: float | ArrayLike, clique: Clique, n_values: int) -> float | NDArray[np.float64]:
+    if type(stddev) is float and 0 < stddev < math.inf:
+        return stddev
     spread: NDArray[np.float64] = real_array(f"stddev of the measurement of {clique}", stddev).astype(np.float64)
     if spread.shape not in {(), (n_values,)}:
         raise ValueError(f"the measurement of {clique} needs one stddev or {n_values}, got shape {spread.shape}")

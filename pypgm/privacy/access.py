@@ -88,6 +88,46 @@ class Access:
         ImportError
             If what draws the noise is not installed.
         """
+        law = self._law(query, on, rho=rho, variance=variance, scale=scale, delta=delta, privacy=privacy)
+        noise, payer = ChargedNoise(law, law.adder(self.sampler)), self.ledger if ledger is None else ledger
+        payer.charge(what, on, law)
+        return noise
+
+    def charge_gaussians(
+        self, asked: Sequence[tuple[LinearQuery, str, Fraction]], what: str, ledger: Ledger
+    ) -> list[ChargedNoise]:
+        """Charge Gaussian noise on the answers to many queries, of which each is given what it is on and its rho.
+
+        Raises
+        ------
+        BudgetError
+            If the charges do not fit; then nothing is entered.
+        ValueError, ImportError
+            As for `charge_noise`.
+        """
+        made: dict[tuple[int, Fraction], ChargedNoise] = {}
+        each = []
+        for query, on, rho in asked:
+            noise = made.get((id(query), rho))
+            if noise is None:
+                law = self._law(query, on, rho=rho)
+                noise = made[id(query), rho] = ChargedNoise(law, law.adder(self.sampler))
+            each.append(noise)
+        ledger.charge_many(what, [(on, noise.law) for (_, on, _), noise in zip(asked, each, strict=True)])
+        return each
+
+    def _law(
+        self,
+        query: LinearQuery,
+        on: str,
+        *,
+        rho: Number | None,
+        variance: Number | None = None,
+        scale: Number | None = None,
+        delta: Number | None = None,
+        privacy: Privacy | None = None,
+    ) -> Noise:
+        """Return the law that `charge_noise` charges."""
         if sum(given is not None for given in (rho, variance, scale)) != 1:
             raise ValueError(f"noise on {on} takes exactly one of rho, variance and scale")
         relation = self.privacy if privacy is None else privacy
@@ -105,9 +145,7 @@ class Access:
         if delta is not None:
             fails, k = as_fraction("delta", delta), relation.records_per_person
             law = replace(law, threshold=k + law.reach(fails / k), records_per_person=k, delta=fails)
-        noise, payer = ChargedNoise(law, law.adder(self.sampler)), self.ledger if ledger is None else ledger
-        payer.charge(what, on, law)
-        return noise
+        return law
 
     def charge_screen(self, changes: Sequence[int], what: str, on: str, rho: Number) -> ChargedNoise:
         """Charge discrete Gaussian noise on integers, of which neighbours change each by at most what `changes` says.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 from types import MappingProxyType
@@ -12,7 +12,7 @@ from pypgm.privacy.budget import Unit, check_new
 from pypgm.privacy.laws import Law, law_of, own_law
 from pypgm.privacy.rational import as_fraction
 
-__all__ = ["Charge"]
+__all__ = ["Charge", "charges"]
 
 
 @dataclass(frozen=True, slots=True, init=False)
@@ -66,9 +66,21 @@ class Charge:
         if unit not in get_args(Unit):
             raise ValueError(f"a charge is in 'rho' or 'epsilon', got {unit!r}")
         own = own_law(law)
-        texts = {"what": str(what), "on": str(on), "within": str(within)}
-        for name, value in {**texts, "law": own, "unit": unit, "cost": own.cost(unit)}.items():
+        self._fill(str(what), str(on), own, unit, str(within), own.cost(unit))
+
+    def _fill(self, *values: object) -> None:
+        for name, value in zip(Charge.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
+
+    def _like(self, what: str, on: str, within: str) -> Charge:
+        """Return a line of the same law, of which nothing needs to be checked again."""
+        other = object.__new__(Charge)
+        other._fill(str(what), str(on), self.law, self.unit, str(within), self.cost)
+        return other
+
+    def told_by(self, name: str) -> Charge:
+        """Return the line as the ledger tells it that the allocation of this name was taken from."""
+        return self._like(self.what, self.on, f"{name} / {self.within}" if self.within else name)
 
     @property
     def noise(self) -> str:
@@ -118,3 +130,15 @@ class Charge:
 
     def __reduce__(self) -> tuple[Callable[..., Charge], tuple[dict[str, Any]]]:
         return (Charge.from_dict, (self.to_dict(),))
+
+
+def charges(entries: Sequence[tuple[str, str, Law, str]], unit: Unit) -> list[Charge]:
+    """Return the lines of what, on, law and within; a law that several of them name is checked and copied once."""
+    first: dict[int, Charge] = {}
+    lines = []
+    for what, on, law, within in entries:
+        known = first.get(id(law))
+        line = Charge(what, on, law, unit=unit, within=within) if known is None else known._like(what, on, within)
+        first.setdefault(id(law), line)
+        lines.append(line)
+    return lines

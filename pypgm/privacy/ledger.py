@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import threading
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
 
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.charge import Charge
+from pypgm.privacy.charge import Charge, charges
 from pypgm.privacy.laws import Law
 from pypgm.privacy.ledger_report import LedgerReport, short
 from pypgm.privacy.observer import Observer, the_observer
-from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
 
 __all__ = ["Charge", "Ledger", "LedgerReport"]
@@ -129,11 +130,12 @@ class Ledger(LedgerReport):
     def _summed(self) -> tuple[Fraction, Fraction]:
         """Return the sums of costs and deltas of the lines; earlier lines are not added up again."""
         seen, cost, fails = self._sums
-        for told in self._journal[seen:]:
-            seen += 1
-            if self in told:
-                cost, fails = cost + told[self].cost, fails + told[self].delta
-        self._sums = seen, cost, fails
+        new = self._journal[seen:]
+        if new:
+            own = [told[self] for told in new if self in told]
+            cost += exact_sum(line.cost for line in own)
+            fails += exact_sum(line.delta for line in own)
+            self._sums = seen + len(new), cost, fails
         return cost, fails
 
     def _held(self) -> tuple[Fraction, Fraction]:
@@ -260,13 +262,48 @@ class Ledger(LedgerReport):
         >>> ledger.charge("train", "a tree", Stated(epsilon=1)).cost
         Fraction(1, 2)
         """
-        line = Charge(what, on, law, unit=self._budget.unit, within=within)
-        named = f"{line.what} on {line.on}"
+        return self._charge([(what, on, law, within)])[0]
+
+    def charge_many(self, what: str, laws: Sequence[tuple[str, Law]]) -> list[Charge]:
+        """Charge many steps at once: all of them, or none where they do not fit together.
+
+        Parameters
+        ----------
+        what : str
+            What is done each time.
+        laws : sequence of (str, Law)
+            What it is done to, and the law that it will draw from; one that several steps share is checked once.
+
+        Returns
+        -------
+        list of Charge
+            The lines.
+
+        Raises
+        ------
+        BudgetError, ValueError, TypeError
+            As for `charge`.
+
+        Examples
+        --------
+        >>> from pypgm.privacy.laws import Stated
+        >>> ledger, half = Ledger(Budget(rho=1)), Stated(rho="1/2")
+        >>> [line.on for line in ledger.charge_many("train", [("a tree", half), ("a forest", half)])]
+        ['a tree', 'a forest']
+        >>> ledger.remaining()
+        Fraction(0, 1)
+        """
+        return self._charge([(what, on, law, "") for on, law in laws])
+
+    def _charge(self, entries: Sequence[tuple[str, str, Law, str]]) -> list[Charge]:
+        lines = charges(entries, self._budget.unit)
+        named = f"{lines[0].what} on {lines[0].on}" if len(lines) == 1 else f"a charge of {len(lines)} steps"
         self._check_process(named)
         with self._lock:
-            self._check(named, line.cost, line.delta)
-            self._enter(line)
-        return line
+            self._check(named, exact_sum(line.cost for line in lines), exact_sum(line.delta for line in lines))
+            for line in lines:
+                self._enter(line)
+        return lines
 
     def _check_process(self, what: str) -> None:
         # Before the lock: a forked child may have inherited it locked.
@@ -292,7 +329,7 @@ class Ledger(LedgerReport):
         (self._observer or the_observer()).charged(self, line)
         told, ledger, own = {self: line}, self, line
         while ledger._parent is not None:
-            own = replace(own, within=f"{ledger._name} / {own.within}" if own.within else ledger._name)
+            own = own.told_by(ledger._name)
             ledger = ledger._parent
             told[ledger] = own
         self._journal.append(told)

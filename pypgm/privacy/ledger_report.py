@@ -12,15 +12,15 @@ from pypgm.fields import check_fields
 from pypgm.files.format import LEDGER
 from pypgm.html import Shown
 from pypgm.privacy.budget import Budget, check_new, own_budget
-from pypgm.privacy.charge import Charge
-from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.charge import Charge, charges
+from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.zcdp import zcdp_epsilon
 from pypgm.terminal import escaped
 
 _Entry = tuple[str, str, str, Fraction]
 
-__all__ = ["LedgerReport", "check_line", "short", "upward"]
+__all__ = ["LedgerReport", "short", "upward"]
 
 
 class LedgerReport(Shown):
@@ -68,10 +68,10 @@ class LedgerReport(Shown):
     ) -> None:
         check_new(self, "_budget")
         self._budget = own_budget(budget)
-        self._lines = tuple(check_line(line, self._budget) for line in lines)
+        self._lines = tuple(_checked_lines(list(lines), self._budget))
         self._privacy = privacy
         self._not_private = str(not_private)
-        cost, fails = sum(line.cost for line in self._lines), sum(line.delta for line in self._lines)
+        cost, fails = exact_sum(line.cost for line in self._lines), exact_sum(line.delta for line in self._lines)
         if cost > budget.limit or fails > budget.reserved_delta:
             raise BudgetError(f"the lines of a stored ledger cost more than {budget!r}")
 
@@ -97,11 +97,11 @@ class LedgerReport(Shown):
 
     def spent(self) -> Fraction:
         """Return the sum of the charges, in the budget's unit."""
-        return sum((line.cost for line in self.lines), Fraction(0))
+        return exact_sum(line.cost for line in self.lines)
 
     def spent_delta(self) -> Fraction:
         """Return the sum of the probabilities of failure that were charged."""
-        return sum((line.delta for line in self.lines), Fraction(0))
+        return exact_sum(line.delta for line in self.lines)
 
     def remaining(self) -> Fraction:
         """Return what of the budget was not charged, in its unit."""
@@ -247,13 +247,18 @@ def _shortened(entries: Sequence[_Entry], most: int) -> list[_Entry]:
     return [*(found[i] for i in kept), *more]
 
 
-def check_line(line: Charge, budget: Budget) -> Charge:
-    """Return a copy of a line; raise unless it is a `Charge` in the budget's unit with the cost of its law."""
-    if type(line) is not Charge:
-        raise TypeError(f"a ledger takes lines of Charge, got {type(line).__name__}")
-    if line.unit != budget.unit:
-        raise ValueError(f"{line.what} on {line.on} is charged in {line.unit}, the budget is in {budget.unit}")
-    return Charge.from_dict(line.to_dict())
+def _checked_lines(lines: Sequence[Charge], budget: Budget) -> Sequence[Charge]:
+    """Return copies of lines; raise unless each is a `Charge` in the budget's unit with the cost of its law."""
+    for line in lines:
+        if type(line) is not Charge:
+            raise TypeError(f"a ledger takes lines of Charge, got {type(line).__name__}")
+        if line.unit != budget.unit:
+            raise ValueError(f"{line.what} on {line.on} is charged in {line.unit}, the budget is in {budget.unit}")
+    own = charges([(line.what, line.on, line.law, line.within) for line in lines], budget.unit)
+    for line, made in zip(lines, own, strict=True):
+        if made.cost != line.cost:
+            raise ValueError(f"{line.what} on {line.on} costs {made.cost}, not {line.cost} as stored")
+    return own
 
 
 def short(value: Fraction) -> str:

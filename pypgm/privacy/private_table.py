@@ -24,7 +24,7 @@ from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, on_grid
 from pypgm.privacy.laws import PoissonSample
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn, TableColumn
-from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import NoiseBackend, Sampler
 from pypgm.privacy.selector import Selector, StatedSelector
@@ -230,14 +230,10 @@ class PrivateTable(Shown, Guarded):
                 raise ValueError(f"no record changes the answers on {named(clique)}: they need no noise, and no rho")
         self.__records()  # raises where they are gone
         total = as_fraction("rho", rho)
-        unit = total / sum(shares)
-        each = [unit * share for share in shares]
-        access = self.trusted_access
+        unit = total / exact_sum(shares)
+        each = [(done, named(clique), unit * share) for (clique, _, done), share in zip(asked, shares, strict=True)]
         with self._ledger.allocate(f"{len(asked)} cliques", amount=total) as part:
-            noises = [
-                access.charge_noise(done, "measure", named(clique), rho=own, ledger=part)
-                for (clique, _, done), own in zip(asked, each, strict=True)
-            ]
+            noises = self.trusted_access.charge_gaussians(each, "measure", part)
         with fixed_errors:
             values = self.__noisy(asked, noises)
         mark = self._ledger.not_private

@@ -3,11 +3,27 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from fractions import Fraction
 
 from pypgm.numeric import Number, as_fraction
 
-__all__ = ["Number", "as_fraction", "isqrt_down", "round_down", "round_up", "significant_down"]
+__all__ = ["Number", "as_fraction", "exact_sum", "isqrt_down", "round_down", "round_up", "significant_down"]
+
+
+def exact_sum(values: Iterable[Fraction]) -> Fraction:
+    """Return the sum of rationals; those of one denominator are added up as integers.
+
+    Examples
+    --------
+    >>> exact_sum([Fraction(1, 3), Fraction(1, 2), Fraction(1, 3)])
+    Fraction(7, 6)
+    """
+    numerators: dict[int, int] = {}
+    for value in values:
+        below = value.denominator
+        numerators[below] = numerators.get(below, 0) + value.numerator
+    return sum((Fraction(above, below) for below, above in numerators.items()), Fraction(0))
 
 
 def round_up(value: Fraction, bits: int) -> Fraction:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Callable, Sequence
 from fractions import Fraction
+from functools import lru_cache
 
 import numpy as np
 
@@ -64,12 +66,17 @@ def named(clique: Clique) -> str:
     return f"({', '.join(clique)})"
 
 
-def trusted_on(domain: Domain, clique: str | Sequence[str], query: LinearQuery | Products | None) -> Trusted:
+def trusted_on(
+    domain: Domain,
+    clique: str | Sequence[str],
+    query: LinearQuery | Products | None,
+    every_cell: Callable[[int], Identity] = Identity,
+) -> Trusted:
     """Return a clique, the trusted query on it as a measurement has it, None for every cell, and the one to apply."""
-    attributes = own_clique(domain, clique)
-    cells = domain.size(attributes)
+    positions = domain.indices(as_clique(clique))
+    cells = math.prod([domain.shape[i] for i in positions])
     own = None if query is None else trusted_query(query, cells)
-    return attributes, own, Identity(cells) if own is None else own
+    return domain.names(positions), own, every_cell(cells) if own is None else own
 
 
 def trusted_many(
@@ -81,11 +88,13 @@ def trusted_many(
     """Return what `trusted_on` does of each clique, and its weight; ``ValueError`` unless there are as many of each."""
     given = list(cliques)
     wanted = [None] * len(given) if queries is None else list(queries)
-    shares = [as_fraction("a weight", w) for w in ([1] * len(given) if weights is None else weights)]
+    shares = [Fraction(1)] * len(given) if weights is None else [as_fraction("a weight", w) for w in weights]
     if not len(wanted) == len(shares) == len(given) >= 1 or min(shares) <= 0:
         needed = f"{len(given)} cliques need as many queries and weights above 0"
         raise ValueError(f"{needed}, and at least one of each")
-    return [trusted_on(domain, clique, query) for clique, query in zip(given, wanted, strict=True)], shares
+    every_cell = lru_cache(maxsize=None)(Identity)  # one for all cliques of a size, that nobody else holds
+    asked = [trusted_on(domain, clique, query, every_cell) for clique, query in zip(given, wanted, strict=True)]
+    return asked, shares
 
 
 def _copied(query: LinearQuery) -> LinearQuery | None:

@@ -176,7 +176,7 @@ MUTANTS = [
     Mutant(
         "only tables above 4,096 cells get noise of one record a person",
         "pypgm.privacy.access",
-        "Access.charge_noise",
+        "Access._law",
         instead(
             "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))",
             "DiscreteGaussian(s, relation.squared_l2_sensitivity(query) if query.shape[0] <= 4096 else "
@@ -464,13 +464,10 @@ MUTANTS = [
     Mutant(
         "equal cliques measured together are charged once",
         TABLE,
-        '                access.charge_noise(done, "measure", named(clique), rho=own, ledger=part)\n'
-        "                for",
-        "                kept.get(clique)\n"
-        '                or kept.setdefault(clique, access.charge_noise(done, "measure", "()", rho=own, '
-        "ledger=part))\n"
-        "                for kept in [{}]\n"
-        "                for",
+        '            noises = self.trusted_access.charge_gaussians(each, "measure", part)\n',
+        "            kept = {on: (done, on, own) for done, on, own in each}\n"
+        '            noises = self.trusted_access.charge_gaussians(list(kept.values()), "measure", part)\n'
+        "            noises = [noises[list(kept).index(on)] for _, on, _ in each]\n",
         several,
         "uncharged draw",
     ),

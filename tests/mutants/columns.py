@@ -81,7 +81,7 @@ _KEYS = [
     (
         "L1 sensitivities stand for squared L2 ones",
         "access",
-        "Access.charge_noise",
+        "Access._law",
         instead(
             "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))",
             "DiscreteGaussian(s, relation.l1_sensitivity(query), relation.largest_change(query))",
@@ -300,7 +300,7 @@ _ASKED = [
     (
         "L1 sensitivities are those of add-remove",
         "access",
-        "Access.charge_noise",
+        "Access._law",
         instead("relation.l1_sensitivity(query)", "query.l1_sensitivity('add-remove') * relation.records_per_person"),
         "cells, pure",
         "wrong relation",
@@ -316,7 +316,7 @@ _ASKED = [
     (
         "the largest change is that of one record",
         "access",
-        "Access.charge_noise",
+        "Access._law",
         instead(
             "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))",
             "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), query.largest_change(relation.neighbours))",

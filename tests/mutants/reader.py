@@ -209,14 +209,9 @@ _PLACES = [
     (
         "noise of many measurements is kept by clique",
         "private_table",
-        "            noises = [\n"
-        '                access.charge_noise(done, "measure", named(clique), rho=own, ledger=part)\n'
-        "                for (clique, _, done), own in zip(asked, each, strict=True)\n"
-        "            ]\n",
-        "            by_clique = {\n"
-        '                clique: access.charge_noise(done, "measure", named(clique), rho=own, ledger=part)\n'
-        "                for (clique, _, done), own in zip(asked, each, strict=True)\n"
-        "            }\n"
+        '            noises = self.trusted_access.charge_gaussians(each, "measure", part)\n',
+        '            noises = self.trusted_access.charge_gaussians(each, "measure", part)\n'
+        "            by_clique = {clique: noise for (clique, _, _), noise in zip(asked, noises, strict=True)}\n"
         "            noises = [by_clique[clique] for clique, _, _ in asked]\n",
         several,
         "scale differs from the charge",

@@ -235,8 +235,8 @@ MUTANTS = [
     Mutant(
         "an overdraw of many cliques is found after their count",
         TABLE,
-        "        each = [unit * share for share in shares]\n",
-        "        each = [unit * share for share in shares]\n"
+        "        unit = total / exact_sum(shares)\n",
+        "        unit = total / exact_sum(shares)\n"
         "        self.__records().count([clique for clique, _, _ in asked])\n",
         check_refusals,
         "read before the charge",

@@ -164,8 +164,9 @@ _PLACES = [
     (
         "what is summed is noted before the sum",
         "ledger",
-        "        self._sums = seen, cost, fails\n",
-        "        self._sums = seen, *self._sums[1:]\n        self._sums = seen, cost, fails\n",
+        "            self._sums = seen + len(new), cost, fails\n",
+        "            self._sums = seen + len(new), *self._sums[1:]\n"
+        "            self._sums = seen + len(new), cost, fails\n",
         check_interrupts,
         "interrupt",
     ),
