@@ -127,6 +127,9 @@ PUBLIC = {
     "pypgm.errors": "exceptions and warnings",
     "pypgm.audit": "checks that a mechanism is as private as it says",
     "pypgm.compat": "mbi's interface over this engine",
+    "pypgm.integrations.opendp": "an estimator for OpenDP, and what its tables have measured",
+    "pypgm.integrations.smartnoise": "a synthesizer with SmartNoise's methods",
+    "pypgm.integrations.sdv": "a synthesizer with SDV's methods",
 }
 
 

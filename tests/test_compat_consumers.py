@@ -11,7 +11,9 @@ import os
 import numpy as np
 import pytest
 
+import pypgm
 from pypgm.compat import install_as_mbi, uninstall
+from pypgm.integrations.opendp import measurements
 
 ASKED = os.environ.get("PYPGM_CONSUMERS", "").split()
 pytestmark = [pytest.mark.slow, pytest.mark.filterwarnings("default")]
@@ -82,6 +84,11 @@ def test_opendp(name):
     released = context.query().contingency_table(keys=KEYS, algorithm=algorithm).release()
     counts = released.project(("a", "b"))
     assert counts.shape[0] >= 3
+    # What was measured, by pypgm's own words: the same model.
+    domain, measured = measurements(released)
+    assert [*domain.labels["a"]][:3] == ["0", "1", "2"]
+    model = pypgm.estimate(domain, measured, stop="optimum")
+    np.testing.assert_allclose(model.project(("a", "b")).values, counts, atol=0.02 * ROWS)
     records = released.synthesize()
     known = records.drop_nulls()
     assert len(known) > 0.9 * len(records)
@@ -118,3 +125,17 @@ def test_smartnoise(name):
     synthesizer = Synthesizer.create(name, epsilon=3.0)
     synthesizer.fit(frame, categorical_columns=list(frame), preprocessor_eps=0.5)
     assert max(misses(synthesizer.sample(ROWS).astype(int))) < 0.15
+
+
+@needs("smartnoise")
+def test_smartnoise_makes_a_synthesizer_of_pypgm():
+    import pandas as pd
+    from snsynth import Synthesizer
+    from snsynth.base import synth_map
+
+    synth_map["pypgm"] = {"class": "pypgm.integrations.smartnoise.Synthesizer"}
+    frame = pd.DataFrame(columns())
+    synthesizer = Synthesizer.create("pypgm", epsilon=3.0, schema=KEYS)
+    records = synthesizer.fit_sample(frame, categorical_columns=list(frame))
+    assert (records.dtypes == frame.dtypes).all()
+    assert max(misses(records)) < 0.15

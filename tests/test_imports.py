@@ -32,6 +32,7 @@ ORDER = [
     {"io"},
     {"audit"},
     {"compat"},
+    {"integrations"},
 ]
 
 

@@ -14,6 +14,10 @@ def test_the_page_runs(capsys):
     pytest.importorskip("pandas")
     pytest.importorskip("narwhals")
     blocks = re.findall(r"^```python\n(.*?)^```", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
-    assert len(blocks) == 5
+    assert len(blocks) == 8
     exec("\n".join(blocks), {})
-    assert capsys.readouterr().out == "[43. 60. 22.]\n[43. 60. 22.]\n[60. 62.]\n2\n"
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == [
+        *("[43. 60. 22.]", "[43. 60. 22.]", "True", "[60. 62.]", "2"),
+        *("100 epsilon 1.0, delta 1e-06", "(100, 2)"),
+    ]

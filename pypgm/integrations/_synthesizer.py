@@ -1,0 +1,79 @@
+"""A synthesizer as other packages have it: first fitted, then asked for records."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+import pypgm
+from pypgm.data.frames import Frame
+from pypgm.data.schema import SchemaLike
+from pypgm.data.typed_draft import draft_text, typed_draft
+
+__all__ = ["TableSynthesizer"]
+
+_SHARE, _MOST_SHARE = 0.3, 0.05  # of the budget, for all columns whose values have to be found, and for one of them
+
+
+class TableSynthesizer:
+    """A mechanism of pypgm that is fitted once and asked for records as often as one likes.
+
+    Parameters
+    ----------
+    epsilon, delta : float
+        The guarantee for the presence of one person, natural logs for epsilon.
+    schema : schema, mapping or path, optional
+        What is publicly known of the columns, as `pypgm.synthesize` takes it.
+    bounds : mapping of str to sequence, optional
+        Where there is no schema: the lowest and the highest value of each column of numbers or dates; of others a list
+        of all values, which are otherwise found privately.
+    **options
+        Of `pypgm.synthesize`, such as ``mechanism``, ``neighbours`` and ``workload``.
+    """
+
+    _found: pypgm.Release[Any] | None = None
+
+    def __init__(
+        self,
+        epsilon: float = 1.0,
+        delta: float = 1e-9,
+        *,
+        schema: SchemaLike | None = None,
+        bounds: Mapping[str, Sequence[Any]] | None = None,
+        **options: Any,
+    ) -> None:
+        self.epsilon, self.delta, self.schema, self.bounds, self.options = epsilon, delta, schema, bounds, options
+
+    def _fit(self, frame: Frame, schema: SchemaLike | None, listed: Iterable[str], ids: Iterable[str]) -> None:
+        """Release; values of columns that are `listed` and have no bounds are found privately, `ids` are never read."""
+        schema = self.schema if schema is None else schema
+        if schema is None:
+            draft, missing = typed_draft(frame, self.bounds or {})
+            columns = draft["columns"] | {name: {"kind": "id"} for name in ids}
+            found = {*listed, *(n for n, c in columns.items() if c["kind"] == "open")} - {*(self.bounds or ())}
+            share = round(min(_MOST_SHARE, _SHARE / max(1, len(found))), 4)
+            is_open = {n for n in found if columns[n]["kind"] not in {"boolean", "categorical", "id"}}
+            draft["columns"] = columns | {n: {"kind": "open", "share": share, "null": True} for n in is_open}
+            left = [name for name in missing if draft["columns"][name]["kind"] not in {"open", "id"}]
+            if left:
+                needed = f"a schema, or bounds of {', '.join(map(repr, left))}"
+                raise ValueError(f"fit needs {needed}. The draft of one, to be completed:\n{draft_text(draft)}")
+            schema = pypgm.Schema.from_dict(draft)
+        self._found = pypgm.synthesize(frame, schema, self.epsilon, self.delta, **self.options)
+
+    @property
+    def release(self) -> pypgm.Release[Any]:
+        """The release of the last fit; ``ValueError`` before."""
+        if self._found is None:
+            raise ValueError("records can be drawn after fit")
+        return self._found
+
+    def _sampled(self, rows: int | None, evidence: Mapping[str, Any] | None = None) -> Frame:
+        return self.release.to_frame(rows, self._seed(), evidence=evidence)
+
+    @staticmethod
+    def _seed() -> int:
+        """Return a seed from NumPy's global state, on which these packages' records depend."""
+        return int(np.random.randint(0, 2**31 - 1))  # noqa: NPY002

@@ -1,0 +1,95 @@
+"""A synthesizer with the methods of SDV's single table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import pypgm
+from pypgm.data.frames import Frame
+from pypgm.integrations._synthesizer import TableSynthesizer
+
+__all__ = ["Synthesizer"]
+
+_READ = {"categorical", "boolean", "numerical", "datetime", "unknown"}  # all others are keys or made up
+
+
+class Synthesizer(TableSynthesizer):
+    """A mechanism of pypgm with the methods of SDV's synthesizers of one table.
+
+    Parameters
+    ----------
+    metadata : sdv.metadata.Metadata, or mapping
+        Of one table, or what its ``to_dict`` gives. Columns that are neither categorical, boolean, numerical nor of
+        dates are never read: they get numbers. Bounds of numbers and dates are not in it.
+    *budget, **options
+        ``epsilon``, ``delta``, ``schema``, ``bounds`` and what else `TableSynthesizer` takes.
+
+    Examples
+    --------
+    >>> import pandas  # doctest: +SKIP
+    >>> frame = pandas.DataFrame({"age": [31, 7, 44] * 100, "sex": ["F", "M", "F"] * 100})  # doctest: +SKIP
+    >>> metadata = {"columns": {"age": {"sdtype": "numerical"}, "sex": {"sdtype": "categorical"}}}
+    >>> synthesizer = Synthesizer(metadata, epsilon=5.0, bounds={"age": (0, 99)})
+    >>> synthesizer.fit(frame)  # doctest: +SKIP
+    >>> len(synthesizer.sample(num_rows=5))  # doctest: +SKIP
+    5
+    """
+
+    def __init__(self, metadata: Any, *budget: Any, **options: Any) -> None:
+        super().__init__(*budget, **options)
+        self.metadata = metadata
+        told: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
+        tables = [*told.get("tables", {"": told}).values()]
+        if len(tables) != 1 or "columns" not in tables[0]:
+            raise ValueError(f"metadata needs one table with columns, got {len(tables)}")
+        self._kinds = {name: column.get("sdtype", "unknown") for name, column in tables[0]["columns"].items()}
+
+    def get_metadata(self) -> Any:
+        """Return the metadata as they were given."""
+        return self.metadata
+
+    def fit(self, data: Frame) -> None:
+        """Spend the budget on a table."""
+        listed = [name for name, kind in self._kinds.items() if kind == "categorical"]
+        self._fit(data, None, listed, [name for name, kind in self._kinds.items() if kind not in _READ])
+
+    def sample(self, num_rows: int | None = None) -> Frame:
+        """Return records, in the library and with the types of the table; for None about as many as it had."""
+        return self._sampled(num_rows)
+
+    def fit_sample(self, data: Frame) -> Frame:
+        """Fit, and return about as many records as there are: how many there are is private."""
+        self.fit(data)
+        return self.sample()
+
+    def sample_from_conditions(self, conditions: Iterable[Any]) -> Frame:
+        """Return records that agree with conditions, distributed as the model's records that do: none is thrown away.
+
+        Parameters
+        ----------
+        conditions : iterable of sdv.sampling.Condition
+            Each with `get_num_rows` and `get_column_values`.
+        """
+        import pandas
+
+        parts = [
+            self._sampled(c.get_num_rows(), {name: str(value) for name, value in c.get_column_values().items()})
+            for c in conditions
+        ]
+        return pandas.concat(parts, ignore_index=True)
+
+    def save(self, filepath: str | os.PathLike[str]) -> None:
+        """Write the release, which `pypgm.load` reads: metadata and options are not in it."""
+        self.release.save(filepath)
+
+    @classmethod
+    def load(cls, filepath: str | os.PathLike[str]) -> Synthesizer:
+        """Return a synthesizer of a release that was saved, without metadata: it is there to be asked for records."""
+        made = cls({"columns": {}})
+        found = pypgm.load(filepath)
+        if not isinstance(found, pypgm.Release):
+            raise ValueError(f"load needs a release with its schema, got a {type(found).__name__}")  # noqa: TRY004
+        made._found = found
+        return made

@@ -1,0 +1,79 @@
+"""A synthesizer with SmartNoise's methods."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from pypgm.data.schema import SchemaLike, as_schema
+from pypgm.integrations._synthesizer import TableSynthesizer
+
+__all__ = ["Synthesizer"]
+
+
+class Synthesizer(TableSynthesizer):
+    """A mechanism of pypgm with the methods of `snsynth.Synthesizer`: ``fit``, ``sample`` and ``fit_sample``.
+
+    ``snsynth.base.synth_map["pypgm"] = {"class": "pypgm.integrations.smartnoise.Synthesizer"}`` lets SmartNoise's own
+    ``Synthesizer.create("pypgm", epsilon=1.0)`` make it.
+
+    Examples
+    --------
+    >>> rows = [("F", True), ("M", False)] * 200
+    >>> synthesizer = Synthesizer(epsilon=5.0, schema={"0": ["F", "M"], "1": {"kind": "boolean"}})
+    >>> synthesizer.fit(rows)
+    >>> len(synthesizer.sample(3))
+    3
+    """
+
+    _is_frame, _dtype = True, None
+
+    def fit(
+        self,
+        data: Any,
+        *ignore: Any,
+        transformer: SchemaLike | None = None,
+        categorical_columns: Sequence[Any] = (),
+        ordinal_columns: Sequence[Any] = (),
+        continuous_columns: Sequence[Any] = (),
+        preprocessor_eps: float = 0.0,
+        nullable: bool = False,
+    ) -> None:
+        """Spend the budget on a table: a data frame, an array, or a list of rows, columns "0", "1" and on.
+
+        Parameters
+        ----------
+        data : data frame, array or list of tuples
+        *ignore
+            Not used.
+        transformer : schema, mapping or path, optional
+            A schema of pypgm, instead of that of the synthesizer.
+        categorical_columns, ordinal_columns : list
+            Columns whose values are found privately, where there is no schema and no bounds.
+        continuous_columns, preprocessor_eps, nullable
+            Not needed: bounds are stated, finding values is part of the budget, and missing values are kept.
+        """
+        del ignore, continuous_columns, preprocessor_eps, nullable
+        if type(transformer).__module__.startswith("snsynth"):
+            raise TypeError("fit needs a schema of pypgm as transformer: SmartNoise's have read the records")
+        self._dtype = data.dtype if isinstance(data, np.ndarray) else None
+        self._is_frame = not isinstance(data, np.ndarray | list)
+        columns = () if self._is_frame else zip(*data, strict=True)
+        frame = data if self._is_frame else {str(i): np.asarray(column) for i, column in enumerate(columns)}
+        self._fit(frame, transformer, map(str, [*categorical_columns, *ordinal_columns]), ())
+
+    def sample(self, n_rows: int | None) -> Any:
+        """Return records of the kind that was given to `fit`, a frame in its library; for None as many as counted."""
+        if self._is_frame:
+            return self._sampled(n_rows)
+        release, seed = self.release, self._seed()
+        schema = as_schema(release.schema or release.model.domain)
+        rows = [*zip(*schema.decode(release.synthetic_data(n_rows, seed), seed).values(), strict=True)]
+        return rows if self._dtype is None else np.array(rows, dtype=self._dtype)
+
+    def fit_sample(self, data: Any, *ignore: Any, **options: Any) -> Any:
+        """Fit, and return about as many records as there are: how many there are is private."""
+        self.fit(data, *ignore, **options)
+        return self.sample(None)

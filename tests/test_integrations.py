@@ -1,0 +1,138 @@
+"""What fits into other packages: synthesizers with their methods, and what OpenDP releases."""
+
+from __future__ import annotations
+
+import sys
+import types
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm.compat import install_as_mbi, mbi, uninstall
+from pypgm.integrations import opendp, sdv, smartnoise
+
+ROWS = 600
+BOUNDS = {"age": (0, 99)}
+METADATA = {"columns": {"age": {"sdtype": "numerical"}, "sex": {"sdtype": "categorical"}, "mail": {"sdtype": "email"}}}
+
+
+def people():
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 100, ROWS)
+    sex = np.where(rng.random(ROWS) < 0.9, np.where(age < 50, "F", "M"), "F")
+    return pandas.DataFrame({"age": age, "sex": sex, "mail": [f"{i}@x.org" for i in range(ROWS)]})
+
+
+def test_the_table_of_smartnoise():
+    frame = people().drop(columns="mail")
+    synthesizer = smartnoise.Synthesizer(epsilon=20.0, bounds=BOUNDS)
+    with pytest.raises(ValueError, match="after fit"):
+        synthesizer.sample(3)
+    synthesizer.fit(frame, categorical_columns=["sex"], continuous_columns=["age"], preprocessor_eps=0.5)
+    records = synthesizer.sample(2000)
+    assert (records.dtypes == frame.dtypes).all()
+    assert len(records) == 2000
+    for value in ("F", "M"):
+        assert (records.sex == value).mean() == pytest.approx((frame.sex == value).mean(), abs=0.03)
+    young = records.sex[records.age < 50]
+    assert (young == "F").mean() > 0.9
+    assert synthesizer.release.ledger.spent() > 0
+    np.random.seed(0)  # noqa: NPY002
+    first = synthesizer.sample(50)
+    np.random.seed(0)  # noqa: NPY002
+    assert first.equals(synthesizer.sample(50))
+
+
+def test_the_number_of_records_is_not_given_away():
+    # As many as there are would tell it: epsilon is small, and so is the chance that it is met.
+    rows = [("F", 0), ("M", 1)] * 50
+    schema = {"0": ["F", "M"], "1": [0, 1]}
+    counts = {len(smartnoise.Synthesizer(0.2, 1e-6, schema=schema).fit_sample(rows)) for _ in range(6)}
+    assert len(counts) > 1
+
+
+def test_arrays_and_rows_come_back_as_they_went_in():
+    rows = [("F", 0), ("M", 1)] * 300
+    synthesizer = smartnoise.Synthesizer(20.0)
+    synthesizer.fit(rows, transformer={"0": ["F", "M"], "1": [0, 1]})
+    drawn = synthesizer.sample(400)
+    assert sum(row in {("F", 0), ("M", 1)} for row in drawn) > 380
+    assert {type(row) for row in drawn} == {tuple}
+    table = np.array([[0, 2], [1, 0]] * 300, dtype=np.int16)
+    drawn = smartnoise.Synthesizer(20.0, schema={"0": 2, "1": 3}).fit_sample(table)
+    assert drawn.dtype == np.int16
+    assert (drawn[:, 0] * 2 + drawn[:, 1] == 2).mean() > 0.95
+    with pytest.raises(ValueError, match="bounds of '0', '1'"):
+        smartnoise.Synthesizer().fit(table)
+    theirs = type("Transformer", (), {"__module__": "snsynth.transform"})()
+    with pytest.raises(TypeError, match="schema of pypgm"):
+        smartnoise.Synthesizer().fit(table, transformer=theirs)
+
+
+def test_the_table_of_sdv(tmp_path):
+    frame = people()
+    asked = types.SimpleNamespace(to_dict=lambda: {"tables": {"people": METADATA}})
+    synthesizer = sdv.Synthesizer(asked, epsilon=20.0, bounds=BOUNDS)
+    assert synthesizer.get_metadata() is asked
+    synthesizer.fit(frame)
+    records = synthesizer.sample(num_rows=500)
+    assert list(records) == list(frame)
+    assert not set(records.mail.astype(str)) & set(frame.mail)  # never read
+    assert (records.sex[records.age < 50] == "F").mean() > 0.9
+    old = types.SimpleNamespace(get_num_rows=lambda: 40, get_column_values=lambda: {"sex": "M"})
+    assert set(synthesizer.sample_from_conditions([old, old]).sex) == {"M"}
+    assert len(synthesizer.sample_from_conditions([old, old])) == 80
+    synthesizer.save(tmp_path / "release.pgm")
+    assert list(sdv.Synthesizer.load(tmp_path / "release.pgm").sample(7)) == list(frame)
+    with pytest.raises(ValueError, match="bounds of 'age'"):
+        sdv.Synthesizer(METADATA).fit(frame)
+    with pytest.raises(ValueError, match="one table"):
+        sdv.Synthesizer({"tables": {"a": METADATA, "b": METADATA}})
+
+
+def released():
+    """A table as OpenDP makes it: keys, one of them missing, and measurements by clique, one of them a total."""
+    table = np.array([[40.0, 10, 3], [5, 60, 2]])
+    told = [
+        mbi.LinearMeasurement(table.ravel(), ("a", "b"), 2.0),
+        mbi.LinearMeasurement(table.sum(0)[:2], ("b",), 1.0, lambda f: f.datavector()[:2]),
+        mbi.LinearMeasurement([table.sum()], (), 1.0),
+    ]
+    marginals = types.SimpleNamespace(flatten=lambda: told)
+    return table, types.SimpleNamespace(keys={"a": [0, 1], "b": ["x", "y", None]}, marginals=marginals)
+
+
+def test_measurements_of_a_release_of_opendp():
+    table, release = released()
+    domain, measurements = opendp.measurements(release)
+    assert tuple(domain.labels["b"]) == ("x", "y", "null")
+    for m in measurements:
+        np.testing.assert_allclose(m.linear_map.matvec(marginal(table, m.clique)), m.values)
+    model = pypgm.estimate(domain, measurements, stop="optimum")
+    np.testing.assert_allclose(model.project(("a", "b")).values, table, atol=0.05)
+    assert model.total == pytest.approx(table.sum())
+
+
+def marginal(table, clique):
+    return table.sum(axis=tuple(i for i, a in enumerate("ab") if a not in clique)).ravel()
+
+
+def test_an_estimator_for_those_who_keep_mbi():
+    # Whatever mbi is there makes the model; here it is the compatible surface.
+    install_as_mbi()
+    try:
+        own = mbi.Domain(["a", "b"], [2, 3])
+        table, release = released()
+        told = release.marginals.flatten()
+        model = opendp.estimator(own, told)
+        assert isinstance(model, sys.modules["mbi"].MarkovRandomField)
+        np.testing.assert_allclose(model.project(("a", "b")).values, table, atol=0.1)
+        # A start keeps what is not measured: the odds of b for each a.
+        again = opendp.estimator(own, [mbi.LinearMeasurement([20.0, 80.0], "a")], potentials=model.potentials)
+        given = again.project(("a", "b")).values / np.array([[20.0], [80.0]])
+        np.testing.assert_allclose(given, table / table.sum(axis=1, keepdims=True), rtol=0.01)
+    finally:
+        uninstall()
