@@ -3,46 +3,40 @@
 from __future__ import annotations
 
 import io
-import re
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Generic, TypeAlias
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from pypgm._core import __version__
-from pypgm.data import Schema, write_table
+from pypgm.data import write_table
 from pypgm.data.evidence import read_evidence
 from pypgm.data.frames import check_library
 from pypgm.data.layout import Layout
 from pypgm.data.rules import drawn_by_rules
 from pypgm.data.schema import as_schema
 from pypgm.domain import as_clique
-from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
-from pypgm.html import Shown
 from pypgm.models.derived_answers import answered, check_read, conditioned
 from pypgm.models.model import Model
-from pypgm.models.stored_model import Stored, in_module, message_of, model_of_archive
+from pypgm.models.stored_model import in_module, message_of, model_of_archive
 from pypgm.numeric import as_generator
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.ledger import Ledger, LedgerReport
+from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
-from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import NoiseBackend
 from pypgm.release_fields import check_release, release_arguments, release_fields
-from pypgm.report import budget_text, error_lines, model_lines, summary_lines, weakness_lines
+from pypgm.released import Model_co, Released
+from pypgm.report import error_lines, model_lines, summary_lines, weakness_lines
 from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import PAGE_PAIRS, Part, write_page
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     import os
 
-    from typing_extensions import Self, TypeVar
+    from typing_extensions import Self
 
     from pypgm.data import Dataset
     from pypgm.data.frames import Frame, Library
@@ -51,20 +45,10 @@ if TYPE_CHECKING:
     from pypgm.models.marginal import Marginal
     from pypgm.models.stored_model import ReleasedModel
 
-    # Of a release of any model, where nothing else is said.
-    Model_co = TypeVar("Model_co", bound=ReleasedModel, covariant=True, default=ReleasedModel)
-else:
-    from typing import TypeVar
-
-    Model_co = TypeVar("Model_co", covariant=True)
-
 __all__ = ["RELEASES", "ModelRelease", "Release", "load"]
 
-_NAME = re.compile(r"\w+([ .-]\w+)*")
 
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Release(Shown, Stored, Generic[Model_co]):
+class Release(Released[Model_co]):
     """A private release: what was measured, what it cost, and the model that explains it.
 
     Nothing here holds records. Asking the model, drawing records and saving cost no privacy and leave the ledger
@@ -94,36 +78,7 @@ class Release(Shown, Stored, Generic[Model_co]):
         How the table of the records looks, whose frame it is or how its file is written; `pypgm.synthesize` keeps it.
     """
 
-    model: Model_co
-    measurements: tuple[LinearMeasurement, ...]
-    ledger: LedgerReport
-    mechanism: str
-    options: Mapping[str, Any] = field(default_factory=dict)
-    version: str = __version__
-    log: tuple[Mapping[str, Any], ...] = ()
-    schema: Schema | None = None
-    layout: Layout | None = None
-
-    def __post_init__(self) -> None:
-        if isinstance(self.ledger, Ledger):
-            object.__setattr__(self, "ledger", self.ledger.snapshot())
-        if self.ledger.privacy is None:
-            raise ValueError("a release needs a ledger that a private table has bound to its relation")
-        if self.schema is not None:
-            self.schema.check_domain(self.model.domain)
-        if not _NAME.fullmatch(self.mechanism):
-            raise ValueError(f"the name of a mechanism needs words of letters, digits and _, got {self.mechanism!r}")
-        self.model.not_private = joined_marks([self.ledger, self.model, *self.measurements])
-
-    @property
-    def privacy(self) -> Privacy:
-        """The neighbour relation the guarantee is stated for: that of the ledger."""
-        return self.ledger.privacy or Privacy()
-
-    @property
-    def not_private(self) -> str:
-        """Why the release protects nobody; empty where it does."""
-        return self.model.not_private
+    __slots__ = ()
 
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the model's marginal of any clique, measured or not, in counts; derived columns may be in it."""
@@ -503,11 +458,6 @@ class Release(Shown, Stored, Generic[Model_co]):
         part = Part("", Facts(self, PAGE_PAIRS), unsafe_data)
         found = None if audit is None else read_audit(audit)
         write_page(path, [part], self.ledger, self.privacy.sentence, self.not_private, audit=found)
-
-    @property
-    def guarantee(self) -> str:
-        """What the budget guarantees, such as ``epsilon 1.0, delta 1e-09``; of a release for nobody, ``none``."""
-        return f"none ({escaped(self.not_private)})" if self.not_private else budget_text(self.ledger.budget)
 
     def __repr__(self) -> str:
         return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"

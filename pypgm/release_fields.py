@@ -13,12 +13,12 @@ from pypgm.privacy.measured_lines import check_links, links_of
 
 if TYPE_CHECKING:
     from pypgm.domain import Domain
-    from pypgm.release import Release
+    from pypgm.released import Released
 
 __all__ = ["check_release", "release_arguments", "release_fields"]
 
 
-def release_fields(release: Release) -> dict[str, Any]:
+def release_fields(release: Released) -> dict[str, Any]:
     """Return the fields of a release."""
     own: dict[str, Any] = {"mechanism": release.mechanism, "ledger": release.ledger.to_dict()}
     own |= {"measurements": packed_measurements(release.measurements)}
@@ -46,6 +46,6 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
     }
 
 
-def check_release(release: Release, stored: Mapping[str, Any]) -> None:
+def check_release(release: Released, stored: Mapping[str, Any]) -> None:
     """Raise ``ValueError`` if a release that was made of its fields contradicts itself."""
     check_links(release.measurements, release.ledger, stored if "charged_by" in stored else None)

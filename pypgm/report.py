@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,11 +24,10 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.models.stored_model import ReleasedModel
     from pypgm.privacy.budget import Budget
-    from pypgm.release import Release
+    from pypgm.released import Released
 
 _CHARGES = 40  # lines of a ledger that a summary shows
 __all__ = [
-    "budget_text",
     "cells",
     "compare",
     "domain_lines",
@@ -53,26 +51,13 @@ _MUCH = 30  # epsilon: who has seen the release may be sure, whatever was though
 _OFTEN = 1e-2  # delta: of a hundred people one may be shown as he is
 
 
-def budget_text(budget: Budget) -> str:
-    """Return what a budget guarantees, such as ``epsilon 1.0, delta 1e-09``."""
-    delta = budget.delta or budget.reserved_delta
-    amount = f"rho {_shown(budget.limit)}" if budget.epsilon is None else f"epsilon {_shown(budget.epsilon)}"
-    return f"{amount}{f', delta {_shown(delta)}' if delta else ''}"
-
-
-def _shown(value: Fraction) -> str:
-    """Return the shortest decimal of a float that is not below a rational."""
-    nearest = float(value)
-    return repr(nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf))
-
-
 def weakness_lines(budget: Budget) -> list[str]:
     """Return a warning where what a budget guarantees is next to nothing."""
     weak = (budget.epsilon or 0) > _MUCH or (budget.delta or 0) > _OFTEN
     return ["warning: a guarantee as weak as this protects hardly anybody"] if weak else []
 
 
-def summary_lines(release: Release) -> list[str]:
+def summary_lines(release: Released) -> list[str]:
     """Return what a release spent, line by line, under its guarantee, and how much was measured."""
     relation = f"{release.privacy.neighbours} neighbours, {release.privacy.records_per_person} record(s) a person"
     total = "records" if release.privacy.total_is_public else "records (noisy)"
@@ -84,7 +69,7 @@ def summary_lines(release: Release) -> list[str]:
     ]
 
 
-def unpaired_lines(release: Release) -> list[str]:
+def unpaired_lines(release: Released) -> list[str]:
     """Return what measurements the ledger does not charge one by one, and what it charged that is not released."""
     found, many = measured_lines(release.measurements, release.ledger), len(release.measurements)
     given, apart = found.of.count(None), len(found.apart)

@@ -181,7 +181,7 @@ class ConditionalTables(Shown):
         from pypgm.bayes.pictures import arcs_of
         from pypgm.graphs.pictures import draw_graph
 
-        return draw_graph(list(self.domain), arcs_of(self), ax)
+        return draw_graph(list(self.domain), arcs_of(self.domain, self.parents), ax)
 
     def __repr__(self) -> str:
         arcs = sum(map(len, self.parents.values()))

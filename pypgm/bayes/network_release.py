@@ -92,7 +92,8 @@ class NetworkRelease(Release[CountedNetwork]):
         from pypgm.bayes.pictures import draw_graph
 
         unit = "ε" if self.ledger.budget.unit == "epsilon" else "ρ"
-        return draw_graph(self.model, {a: float(c) for a, c in self.allocation.items()}, f"{unit} of the table", ax)
+        shares, net = {a: float(c) for a, c in self.allocation.items()}, self.model
+        return draw_graph(net.domain, net.parents, shares, f"{unit} of the table", ax)
 
     def plot_table(self, attribute: str, ax: Axes | None = None) -> Axes:
         """Draw a conditional table with its standard errors; of a large one the first groups of the parents' values.

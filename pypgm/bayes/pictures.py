@@ -16,7 +16,7 @@ from pypgm.graphs.pictures import draw_graph as draw_nodes
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pypgm.bayes.conditional_tables import ConditionalTables
+    from pypgm.domain import Clique, Domain
     from pypgm.factor import Factor
 
 __all__ = ["arcs_of", "draw_graph", "draw_table"]
@@ -24,12 +24,16 @@ __all__ = ["arcs_of", "draw_graph", "draw_table"]
 _MOST_BARS = 48
 
 
-def draw_graph(network: ConditionalTables, values: Mapping[str, float], what: str, ax: Axes | None = None) -> Axes:
+def draw_graph(
+    domain: Domain, parents: Mapping[str, Clique], values: Mapping[str, float], what: str, ax: Axes | None = None
+) -> Axes:
     """Draw a network from the top down, each attribute in the colour of a number, with a colour bar.
 
     Parameters
     ----------
-    network : BayesianNetwork
+    domain : Domain
+    parents : mapping of str to tuple of str
+        Of each attribute.
     values : mapping of str to float
         A number of each attribute.
     what : str
@@ -47,16 +51,16 @@ def draw_graph(network: ConditionalTables, values: Mapping[str, float], what: st
     from matplotlib.colors import Normalize
 
     shade = ScalarMappable(Normalize(0, max(values.values()) or 1.0), colormaps["YlGnBu"])
-    colours = [shade.to_rgba(np.array(values[a])) for a in network.domain]
-    ax = draw_nodes(list(network.domain), arcs_of(network), ax, colours=colours, extra=(1.4, 0.3))
+    colours = [shade.to_rgba(np.array(values[a])) for a in domain]
+    ax = draw_nodes(list(domain), arcs_of(domain, parents), ax, colours=colours, extra=(1.4, 0.3))
     ax.figure.colorbar(shade, ax=ax, label=what, shrink=0.7, aspect=25)
     return ax
 
 
-def arcs_of(network: ConditionalTables) -> list[tuple[int, int]]:
+def arcs_of(domain: Domain, parents: Mapping[str, Clique]) -> list[tuple[int, int]]:
     """Return the arcs of a network, from parent to child, by position in the domain."""
-    at = {a: i for i, a in enumerate(network.domain)}
-    return [(at[p], at[child]) for child, parents in network.parents.items() for p in parents]
+    at = {a: i for i, a in enumerate(domain)}
+    return [(at[p], at[child]) for child, own in parents.items() for p in own]
 
 
 def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from pypgm import load
+from pypgm.data.derived_images import codes_giving
 from pypgm.data.evidence import codes_of_text, split_text
 from pypgm.data.files import as_path, open_stream
 from pypgm.data.parquet import check_parquet
-from pypgm.data.relations import codes_giving
 from pypgm.data.schema import Schema, read_schema
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
 from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more

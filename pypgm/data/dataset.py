@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -18,10 +18,17 @@ from pypgm.factor import Factor
 from pypgm.html import Shown
 from pypgm.numeric import float_array, is_masked
 
-if TYPE_CHECKING:
-    from pypgm.data.schema import Schema
-
 __all__ = ["Dataset"]
+
+
+class Encoder(Protocol):
+    """What turns tables into records over a domain, as a `pypgm.Schema` does."""
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raise ``ValueError`` unless the domain is that of its columns."""
+
+    def encode(self, frame: Frame, *, ignore_extra: bool = False) -> Dataset:
+        """Return the records of a frame."""
 
 
 class Dataset(Shown):
@@ -65,7 +72,7 @@ class Dataset(Shown):
 
     columns: dict[str, NDArray[Any]]
     domain: Domain
-    schema: Schema | None
+    schema: Any  # a `pypgm.Schema`, which makes datasets: its name is not known here
     weights: NDArray[np.float64] | None
 
     def __init__(
@@ -74,7 +81,7 @@ class Dataset(Shown):
         domain: Domain,
         weights: ArrayLike | None = None,
         *,
-        schema: Schema | None = None,
+        schema: Encoder | None = None,
     ) -> None:
         check_domain(domain)
         if schema is not None:
@@ -90,7 +97,7 @@ class Dataset(Shown):
         self.weights = None if weights is None else _as_weights(weights, self._length(weights))
 
     @classmethod
-    def from_frame(cls, frame: Frame, schema: Schema | Domain, *, ignore_extra: bool = False) -> Dataset:
+    def from_frame(cls, frame: Frame, schema: Encoder | Domain, *, ignore_extra: bool = False) -> Dataset:
         """Return the records of a data frame; columns are matched by name, and labels become codes.
 
         Parameters

@@ -13,7 +13,7 @@ from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.made import Cells, Made
-from pypgm.data.mapped import Mapped, mapped
+from pypgm.data.mapped import Images, Mapped, mapped
 from pypgm.data.numbers import Integer, Numeric, Real
 from pypgm.data.spans import Unit, span_between, units_of
 from pypgm.domain import Label
@@ -128,7 +128,9 @@ class Derived(Made):
         return not isinstance(function, Mapped) or function.splits_bins
 
     def _function(self, columns: Sequence[Column]) -> Mapped | _Computed:
-        return mapped(self, columns) if self.source else _Computed(self, columns)
+        if not self.source:
+            return _Computed(self, columns)
+        return mapped(Images(self.source, self.pairs, self.other, self.nulls(columns)), columns)
 
     def nulls(self, columns: Sequence[Column]) -> tuple[str, ...]:
         """Return the text of missing values; none where there are none."""

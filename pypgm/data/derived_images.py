@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pypgm.data.columns import Column
     from pypgm.data.schema import Schema
 
-__all__ = ["image_of", "read_names"]
+__all__ = ["codes_giving", "image_of", "read_names"]
 
 
 def read_names(schema: Schema | None, clique: str | Iterable[str]) -> Clique:
@@ -68,6 +68,33 @@ def image_of(schema: Schema, name: str) -> tuple[Clique, Cells]:
             raise refused
         cells[own] = column.made(cells, rows, draws)
     return parents, cells[name]
+
+
+def codes_giving(schema: Schema, name: str, text: str) -> tuple[str, list[int]]:
+    """Return the column that one is mapped from, and which of its codes give a value.
+
+    Raises
+    ------
+    ValueError
+        If the column is not a mapping of one that is read, or none of the codes gives the value.
+
+    Examples
+    --------
+    >>> from pypgm import Schema
+    >>> mapping = {"Ash": "North", "Elm": "North", "Fox": "South"}
+    >>> schema = Schema({"city": ["Ash", "Elm", "Fox"], "region": Derived("city", mapping)})
+    >>> codes_giving(schema, "region", "North")
+    ('city', [0, 1])
+    """
+    (source, *others), cells = image_of(schema, name)
+    if others:
+        told = listed([repr(own) for own in (source, *others)])
+        raise ValueError(f"column {name!r} follows from {told} together: give those")
+    texts = cells.texts().tolist()
+    found = [code for code, own in enumerate(texts) if own == text]
+    if not found:
+        raise ValueError(f"column {name!r} needs one of {listed([*map(repr, dict.fromkeys(texts))])}")
+    return source, found
 
 
 def _chain(made: Mapping[str, Made], name: str) -> list[str]:

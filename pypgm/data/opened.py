@@ -17,7 +17,8 @@ from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout
 from pypgm.data.number_text import DecimalMark
-from pypgm.data.parquet import is_parquet, raw_columns, read_parquet
+from pypgm.data.parquet import is_parquet, raw_columns
+from pypgm.data.parquet_records import read_parquet
 from pypgm.data.schema import Schema
 from pypgm.data.streamed import StreamedTable, scan
 from pypgm.data.table import csv_names, read_open_table

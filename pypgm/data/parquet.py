@@ -7,19 +7,15 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-import numpy as np
-
 from pypgm.data.columns import Column
-from pypgm.data.dataset import Dataset
-from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
+from pypgm.data.encoding import name_problems, problems_error
 from pypgm.data.file_kind import START, file_kind
-from pypgm.data.files import as_path, replacing
+from pypgm.data.files import as_path
 from pypgm.data.frames import imported
 from pypgm.data.layout import Layout
-from pypgm.domain import Domain
 
 if TYPE_CHECKING:
-    from pypgm.data.schema import Schema
+    pass
 
 __all__ = [
     "batches",
@@ -28,11 +24,9 @@ __all__ = [
     "is_parquet",
     "layout_in",
     "raw_columns",
-    "read_parquet",
-    "write_parquet",
 ]
 
-_ROWS = 1 << 16  # of a piece
+ROWS = 1 << 16  # of a piece
 _MAGIC = b"PAR1"  # that a file begins with
 
 T = TypeVar("T")
@@ -55,21 +49,6 @@ def check_parquet(paths: Iterable[str | os.PathLike[str]]) -> None:
         imported("pyarrow.parquet", f"{os.fspath(path)} is Parquet, which", "parquet")
 
 
-def read_parquet(
-    path: str | os.PathLike[str],
-    domain: Domain,
-    schema: Schema,
-    *,
-    ignore_extra: bool = False,
-) -> Dataset:
-    """Read records from a Parquet file, as `pypgm.read_table` does."""
-    columns = schema.reading
-    check_names(path, columns, drop=schema.unread, ignore_extra=ignore_extra)
-    parts = list(encoded_pieces(columns, batches(path, list(columns)), os.fspath(path)))
-    codes = {n: np.concatenate([np.empty(0, c.dtype), *(part[n] for part in parts)]) for n, c in columns.items()}
-    return Dataset(schema.combined(codes, os.fspath(path)), domain)
-
-
 def check_names(
     path: str | os.PathLike[str], columns: Mapping[str, Column], *, drop: tuple[str, ...], ignore_extra: bool
 ) -> list[str]:
@@ -81,7 +60,7 @@ def check_names(
         return file.names
 
 
-def batches(path: str | os.PathLike[str], names: Sequence[str], rows: int = _ROWS) -> Iterator[Any]:
+def batches(path: str | os.PathLike[str], names: Sequence[str], rows: int = ROWS) -> Iterator[Any]:
     """Yield about so many rows at a time of some columns of a Parquet file, of the types that the file has."""
     with _opened(path) as file:
         yield from file.pieces(list(names), rows)
@@ -123,7 +102,7 @@ class _Parquet:
         if any("\0" in name for name in self.names):  # by which columns are not found
             raise self._damaged()
 
-    def pieces(self, columns: list[str] | None = None, rows: int = _ROWS) -> Iterator[Any]:
+    def pieces(self, columns: list[str] | None = None, rows: int = ROWS) -> Iterator[Any]:
         """Yield about so many rows at a time."""
         found = self.step(lambda: self._file.iter_batches(rows, columns=columns))
         left = self.step(lambda: self._file.metadata.num_rows)
@@ -151,24 +130,3 @@ class _Parquet:
 
     def _damaged(self) -> ValueError:
         return ValueError(f"{self._name} is damaged, or a piece of it does not fit in memory")
-
-
-def write_parquet(
-    data: Dataset,
-    path: str | os.PathLike[str],
-    schema: Schema,
-    rng: np.random.Generator,
-    layout: Layout,
-) -> None:
-    """Write records to a Parquet file, as `pypgm.write_table` does."""
-    check_parquet([path])
-    parquet = imported("pyarrow.parquet", "Parquet", "parquet")
-    layout = layout.in_arrow(schema.example(0))
-    pieces = range(0, max(1, data.n_records), _ROWS)
-    with replacing(path) as file, contextlib.ExitStack() as stack:
-        writer = None
-        for start in pieces:
-            codes = {name: column[start : start + _ROWS] for name, column in data.columns.items()}
-            piece = layout.frame(schema.cells(codes, rng, start))
-            writer = writer or stack.enter_context(parquet.ParquetWriter(file, piece.schema))
-            writer.write_table(piece)

@@ -10,19 +10,17 @@ import numpy as np
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.derived import Derived
-from pypgm.data.derived_images import image_of
 from pypgm.data.difference import Difference, Steps
 from pypgm.data.encoding import problems_error
 from pypgm.data.made import Cells, Fake, Made, made_in_order
 from pypgm.data.within import values_within
-from pypgm.domain import listed, nearest
+from pypgm.domain import nearest
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.data.schema import Schema
 
-__all__ = ["Relations", "codes_giving"]
+__all__ = ["Relations"]
 
 
 class Relations:
@@ -141,30 +139,3 @@ class Relations:
             return column.second(first)
         except ValueError as error:
             raise ValueError(f"column {name!r}: {error}") from None
-
-
-def codes_giving(schema: Schema, name: str, text: str) -> tuple[str, list[int]]:
-    """Return the column that one is mapped from, and which of its codes give a value.
-
-    Raises
-    ------
-    ValueError
-        If the column is not a mapping of one that is read, or none of the codes gives the value.
-
-    Examples
-    --------
-    >>> from pypgm import Schema
-    >>> mapping = {"Ash": "North", "Elm": "North", "Fox": "South"}
-    >>> schema = Schema({"city": ["Ash", "Elm", "Fox"], "region": Derived("city", mapping)})
-    >>> codes_giving(schema, "region", "North")
-    ('city', [0, 1])
-    """
-    (source, *others), cells = image_of(schema, name)
-    if others:
-        told = listed([repr(own) for own in (source, *others)])
-        raise ValueError(f"column {name!r} follows from {told} together: give those")
-    texts = cells.texts().tolist()
-    found = [code for code, own in enumerate(texts) if own == text]
-    if not found:
-        raise ValueError(f"column {name!r} needs one of {listed([*map(repr, dict.fromkeys(texts))])}")
-    return source, found

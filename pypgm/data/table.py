@@ -34,7 +34,8 @@ from pypgm.data.files import (
 from pypgm.data.layout import Layout
 from pypgm.data.marks import marked, respelling
 from pypgm.data.number_text import DecimalMark
-from pypgm.data.parquet import is_parquet, read_parquet, write_parquet
+from pypgm.data.parquet import is_parquet
+from pypgm.data.parquet_records import read_parquet, write_parquet
 from pypgm.data.schema import Schema, SchemaLike, as_schema
 from pypgm.domain import Domain, listed
 from pypgm.numeric import as_generator

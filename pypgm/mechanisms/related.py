@@ -239,9 +239,10 @@ def _per_person(parents: Dataset) -> int:
 
 def _schema_of_parents(parents: Dataset, count: str, max_children: int) -> Schema | None:
     """Return the schema of parents with their numbers of children, where they have one."""
-    if parents.schema is None:
+    own: Schema | None = parents.schema
+    if own is None:
         return None
-    return parents.schema.extended({count: Codes(max_children + 1)}, parents.schema.stated_records_per_person)
+    return own.extended({count: Codes(max_children + 1)}, own.stated_records_per_person)
 
 
 def _schema_of_children(children: Dataset, parents: Schema | None, context: Domain, bound: int) -> Schema | None:

@@ -14,7 +14,8 @@ from pypgm.errors import ModelTooLargeError
 from pypgm.html import Markup, bar, element, folded, heading, table
 from pypgm.notebook.tables import few_labels, names_of, spark
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.report import budget_text, noise_of, together, weakness_lines
+from pypgm.released import budget_text
+from pypgm.report import noise_of, together, weakness_lines
 from pypgm.reporting.shares import budget_shares, law_text, share_text
 from pypgm.reporting.words import promise
 

@@ -9,7 +9,7 @@ import numpy as np
 from pypgm.canvas import BLUE, GREY, INK, PALE, axes_of, plain_text
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.report import budget_text
+from pypgm.released import budget_text
 from pypgm.reporting.shares import NOT_SPENT, budget_shares
 from pypgm.terminal import escaped
 

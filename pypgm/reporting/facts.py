@@ -15,7 +15,7 @@ from pypgm.reporting.words import odds, promise
 if TYPE_CHECKING:
     from pypgm.data import Dataset
     from pypgm.domain import Clique
-    from pypgm.release import Release
+    from pypgm.released import Released
 
 __all__ = ["Facts", "quality_dict"]
 
@@ -35,7 +35,7 @@ class Facts:
         Synthetic records of the release, if there are some already.
     """
 
-    release: Release
+    release: Released
     most_pairs: int = 100
     progress: bool = False
     records: Dataset | None = None

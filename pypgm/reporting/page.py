@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm.data.files import replacing_text
 from pypgm.domain import Domain
-from pypgm.report import budget_text
+from pypgm.released import budget_text
 from pypgm.reporting.audited import AuditReport, told
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
 from pypgm.reporting.facts import Facts
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.factor import Factor
     from pypgm.privacy.ledger_report import LedgerReport
-    from pypgm.release import Release
+    from pypgm.released import Released
 
 __all__ = ["PAGE_PAIRS", "Part", "page_of", "write_page"]
 
@@ -187,7 +187,7 @@ def _least(facts: Facts) -> float | None:
     return 2 * float(np.median(errors))
 
 
-def _counts(release: Release, facts: Facts, clique: Clique) -> Factor:
+def _counts(release: Released, facts: Facts, clique: Clique) -> Factor:
     """Return the counts of a clique by the model."""
     if facts.quality is not None and clique in facts.quality.answers:
         return facts.quality.answers[clique]
@@ -248,7 +248,7 @@ def _squares(facts: Facts, names: Sequence[str]) -> dict[str, Any] | None:
     return squares_of(names, quality.of("pairs"), quality.pairs_on("unmeasured", "unknown"))
 
 
-def _network(release: Release) -> dict[str, Any] | None:
+def _network(release: Released) -> dict[str, Any] | None:
     """Return the tables of a network, what each got of the budget and how far its rows may be off; else None."""
     parents: Mapping[str, Sequence[str]] | None = getattr(release.model, "parents", None)
     if parents is None or not hasattr(release, "allocation"):

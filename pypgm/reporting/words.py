@@ -6,7 +6,7 @@ import math
 from typing import TYPE_CHECKING
 
 from pypgm.data.codebook import label_texts
-from pypgm.report import budget_text
+from pypgm.released import budget_text
 from pypgm.terminal import MISSING, label_text
 
 if TYPE_CHECKING:

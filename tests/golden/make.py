@@ -83,14 +83,16 @@ def answers(found: Any) -> dict[str, Any]:
     """Return what a file says, in JSON."""
     model = getattr(found, "model", found)
     domain = model.domain
+    first, second = domain.attributes[:2]
+    known = {second: domain.labels.get(second, (0,))[0]}
     told: dict[str, Any] = {
         "attributes": list(domain.attributes),
         "labels": {a: list(labels) for a, labels in domain.labels.items()},
         "total": model.total,
         "not_private": model.not_private,
         "marginals": {a: model.project(a).values.ravel().tolist() for a in domain},
-        "pair": model.project(domain.attributes[:2]).values.ravel().tolist(),
-        "given": model.query(domain.attributes[0], {domain.attributes[1]: 0}).values.ravel().tolist(),
+        "pair": model.project((first, second)).values.ravel().tolist(),
+        "given": model.query(first, known).values.ravel().tolist(),
     }
     if getattr(model, "recipe", None) is not None:
         told["expected_error"] = model.expected_error(domain.attributes[0], draws=3).values.ravel().tolist()

@@ -1,0 +1,91 @@
+"""What a release is made of: everything that is said of one follows from this."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, Generic
+
+from pypgm._core import __version__
+from pypgm.data import Schema
+from pypgm.data.layout import Layout
+from pypgm.estimation.measurement import LinearMeasurement, joined_marks
+from pypgm.html import Shown
+from pypgm.models.stored_model import Stored
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger, LedgerReport
+from pypgm.privacy.relation import Privacy
+from pypgm.terminal import escaped
+
+if TYPE_CHECKING:
+    from typing_extensions import TypeVar
+
+    from pypgm.models.stored_model import ReleasedModel
+
+    # Of a release of any model, where nothing else is said.
+    Model_co = TypeVar("Model_co", bound=ReleasedModel, covariant=True, default=ReleasedModel)
+else:
+    from typing import TypeVar
+
+    Model_co = TypeVar("Model_co", covariant=True)
+
+__all__ = ["Model_co", "Released", "budget_text"]
+
+_NAME = re.compile(r"\w+([ .-]\w+)*")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Released(Shown, Stored, Generic[Model_co]):
+    """The fields of a `pypgm.Release`, which says what they are."""
+
+    model: Model_co
+    measurements: tuple[LinearMeasurement, ...]
+    ledger: LedgerReport
+    mechanism: str
+    options: Mapping[str, Any] = field(default_factory=dict)
+    version: str = __version__
+    log: tuple[Mapping[str, Any], ...] = ()
+    schema: Schema | None = None
+    layout: Layout | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.ledger, Ledger):
+            object.__setattr__(self, "ledger", self.ledger.snapshot())
+        if self.ledger.privacy is None:
+            raise ValueError("a release needs a ledger that a private table has bound to its relation")
+        if self.schema is not None:
+            self.schema.check_domain(self.model.domain)
+        if not _NAME.fullmatch(self.mechanism):
+            raise ValueError(f"the name of a mechanism needs words of letters, digits and _, got {self.mechanism!r}")
+        self.model.not_private = joined_marks([self.ledger, self.model, *self.measurements])
+
+    @property
+    def privacy(self) -> Privacy:
+        """The neighbour relation the guarantee is stated for: that of the ledger."""
+        return self.ledger.privacy or Privacy()
+
+    @property
+    def not_private(self) -> str:
+        """Why the release protects nobody; empty where it does."""
+        return self.model.not_private
+
+    @property
+    def guarantee(self) -> str:
+        """What the budget guarantees, such as ``epsilon 1.0, delta 1e-09``; of a release for nobody, ``none``."""
+        return f"none ({escaped(self.not_private)})" if self.not_private else budget_text(self.ledger.budget)
+
+
+def budget_text(budget: Budget) -> str:
+    """Return what a budget guarantees, such as ``epsilon 1.0, delta 1e-09``."""
+    delta = budget.delta or budget.reserved_delta
+    amount = f"rho {_shown(budget.limit)}" if budget.epsilon is None else f"epsilon {_shown(budget.epsilon)}"
+    return f"{amount}{f', delta {_shown(delta)}' if delta else ''}"
+
+
+def _shown(value: Fraction) -> str:
+    """Return the shortest decimal of a float that is not below a rational."""
+    nearest = float(value)
+    return repr(nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf))
