@@ -113,6 +113,23 @@ def wide() -> Iterator[Line]:
         yield f"`wide`, {attributes} binary columns, {attributes * (attributes - 1) // 2:,} pairs", seconds
 
 
+def read() -> Iterator[Line]:
+    """Files of many columns."""
+    import pypgm
+    from pypgm.data import scan
+
+    for n in (4_000, 16_000):
+        codes, domain = np.random.default_rng(0).integers(0, 2, (20, n)), pypgm.Domain({f"x{i}": 2 for i in range(n)})
+        with tempfile.TemporaryDirectory() as made:
+            path = Path(made) / "wide.csv"
+            path.write_text("\n".join(map(",".join, [domain.attributes, *codes.astype(str)])), encoding="utf-8")
+            for name, job in (("read_table", pypgm.read_table), ("scan", scan)):
+                table, seconds = timed(lambda path=path, domain=domain, job=job: job(path, domain))
+                counted = table.count([("x7",)])[0]
+                check(list(counted) == list(np.bincount(codes[:, 7], minlength=2)), "other records were read")
+                yield f"`{name}` of a CSV file of {n:,} columns, 20 records", seconds
+
+
 def measure_many() -> Iterator[Line]:
     """Charges and noise of many pairs."""
     import pypgm
@@ -209,7 +226,7 @@ def synth() -> Iterator[Line]:
     yield "`pypgm synth`, adult, defaults, whole process", used.ru_utime + used.ru_stime
 
 
-JOBS = (first, synth, wide, measure_many, mst, table, star, closure)
+JOBS = (first, synth, read, wide, measure_many, mst, table, star, closure)
 CASES = {job.__name__: job for job in JOBS}
 
 

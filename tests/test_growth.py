@@ -11,6 +11,7 @@ import pytest
 import pypgm
 from pypgm import queries
 from pypgm.clock import Clock
+from pypgm.data.relations import Relations
 from pypgm.estimation import estimate_total, problem
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeEngine
@@ -196,6 +197,33 @@ def test_what_is_told_of_a_release_is_made_up_of_the_records_that_were_drawn(mon
     assert len(drawn) == 1
     quality_of(model, records=model.synthetic_data(10))  # too few
     assert len(drawn) == 3
+
+
+class Name(str):
+    """A name that counts how often it is compared with others."""
+
+    __slots__ = ()
+    __hash__ = str.__hash__
+    compared = 0
+
+    def __eq__(self, other):
+        Name.compared += 1
+        return str.__eq__(self, other)
+
+
+@pytest.mark.parametrize("read", [pypgm.read_table, pypgm.data.scan])
+def test_each_column_of_a_file_is_found_at_once(tmp_path, read, monkeypatch):
+    n, path = 300, tmp_path / "wide.csv"
+    path.write_text(",".join(f"x{i}" for i in range(n)) + "\n" + ",".join("01" * (n // 2)) + "\n")
+    schema = pypgm.Schema({Name(f"x{i}"): 2 for i in range(n)})
+    began, made, listed = Name.compared, Relations.reading.fget, []
+    monkeypatch.setattr(Relations, "reading", property(lambda self: listed.append(0) or made(self)))
+    assert read(path, schema).count([("x7", "x8")])[0].tolist() == [0, 0, 1, 0]
+    assert Name.compared - began < 40 * n
+    assert len(listed) < 12
+    before = Name.compared
+    pypgm.Dataset({name: [0, 1] for name in schema.declared}, pypgm.Domain({f"x{i}": 2 for i in range(n)}))
+    assert Name.compared - before < 10 * n
 
 
 def test_charges_of_one_law_are_checked_once(monkeypatch):

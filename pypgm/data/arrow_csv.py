@@ -71,7 +71,8 @@ def arrow_codes(
         csv = importlib.import_module("pyarrow.csv")
     except ImportError:
         return None
-    numbers = {name: header.index(name) for name in columns}
+    by_name = {name: number for number, name in enumerate(header)}
+    numbers = {name: by_name[name] for name in columns}
     encoders = {name: column.encoder() for name, column in columns.items()}
     parts = {name: [np.empty(0, column.dtype)] for name, column in columns.items()}
     held: dict[str, list[str]] = {name: [] for name in texts}

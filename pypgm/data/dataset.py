@@ -284,7 +284,8 @@ class Dataset(Shown):
 
 
 def _check_names(names: Sequence[object], domain: Domain) -> None:
-    missing = [name for name in domain if name not in names]
+    given = set(names)
+    missing = [name for name in domain if name not in given]
     if missing:
         raise ValueError(f"the domain needs a column for each attribute; missing: {', '.join(map(repr, missing))}")
     extra = [name for name in names if name not in domain]

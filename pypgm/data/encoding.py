@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -122,13 +123,14 @@ def columns_of(domain: Domain, *, with_nulls: bool = False) -> dict[str, Column]
     """Return the columns of a domain: labels are values, sizes are codes; with nulls, the last code is theirs."""
     check_domain(domain)
     found: dict[str, Column] = {}
+    codes = lru_cache(maxsize=None)(Codes)  # one for all attributes of a size
     for name, size in zip(domain.attributes, domain.shape, strict=True):
         given = domain.labels.get(name)
         labels = None if given is None else [_as_label(label) for label in given]
         is_blank = any(isinstance(label, str) and not label.strip() for label in labels or ())
         null = ("\0" if is_blank else "") if with_nulls else ()
         try:
-            found[name] = Codes(size, null=null) if labels is None else _listed(labels, null)
+            found[name] = codes(size, null=null) if labels is None else _listed(labels, null)
         except ValueError as error:
             raise ValueError(f"attribute {name!r}: {error}") from None
     return found

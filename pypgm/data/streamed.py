@@ -191,9 +191,10 @@ def scan(
 def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, marks: dict[str, Any]) -> StreamedTable:
     """Return the table in CSV files, whose columns may come in another order in each."""
     names = [csv_names(path, schema, ignore_extra=ignore_extra, **marks) for path in paths]
+    reading = schema.reading
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
-        columns = {name: schema.reading[name] for name in wanted}
+        columns = {name: reading[name] for name in wanted}
         for path in paths:
             yield from csv_pieces(path, columns, rows, **marks)
 

@@ -260,12 +260,13 @@ def csv_pieces(
     parts: dict[str, list[str]] = {name: [] for name in columns}
     n_held = 0
     with _opened(path, columns, delimiter, encoding) as (header, rows):
+        places = {name: place for place, name in enumerate(header)}
         for chunk, problem in _chunks(rows, len(header), 1):
             if problem:
                 raise problems_error(os.fspath(path), [problem])
             fields = list(zip(*chunk, strict=True))
             for name, held in parts.items():
-                given = fields[header.index(name)]
+                given = fields[places[name]]
                 held.extend(spell[name](given) if name in spell else given)
             n_held += len(chunk)
             if n_held >= n_rows:
@@ -319,7 +320,8 @@ def _opened(
     with open_text(path, encoding) as file:
         start = cast("BufferedReader", file.buffer).peek(START)
         rows = csv_rows(path, file, delimiter)
-        header = _Header(field if field in names else field.strip() for field in next(rows, []))
+        exact = set(names)
+        header = _Header(field if field in exact else field.strip() for field in next(rows, []))
         is_marked = start.startswith(codecs.BOM_UTF8) and check_encoding(encoding) == "utf-8"
         header.encoding = "utf-8-sig" if is_marked else encoding
         header.has_separator = start.removeprefix(codecs.BOM_UTF8).startswith(b"sep=")
@@ -345,14 +347,16 @@ def _read_columns(
     problems: list[str] = []
     if not set(columns).intersection(header):
         return {}, problems
-    encoders = {name: column.encoder() for name, column in columns.items() if name in header}
+    places = {name: place for place, name in reversed([*enumerate(header)])}  # the first of each name
+    alike = {id(column): column.encoder() for column in columns.values()}  # equal texts are looked up once
+    encoders = {name: alike[id(column)] for name, column in columns.items() if name in places}
     parts = {name: [np.empty(0, dtype=column.dtype)] for name, column in columns.items()}
     pools: dict[str, dict[str, str]] = {name: {} for name in texts}  # equal texts are one object
     first_row = 1
     for chunk, problem in _chunks(rows, len(header), first_row):
         fields = list(zip(*chunk, strict=True))
         for name, encode in list(encoders.items()) if chunk else ():
-            given = fields[header.index(name)]
+            given = fields[places[name]]
             codes, wrong = encode(given)
             parts[name].append(codes)
             if name in texts:
