@@ -31,7 +31,7 @@ from pypgm.released import Model_co, Released
 from pypgm.report import error_lines, model_lines, summary_lines, weakness_lines
 from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
-from pypgm.reporting.page import PAGE_PAIRS, Part, write_page
+from pypgm.reporting.page import PAGE_PAIRS, TITLE, Part, write_page
 
 if TYPE_CHECKING:
     import os
@@ -426,6 +426,7 @@ class Release(Released[Model_co]):
         *,
         unsafe_data: Dataset | None = None,
         audit: str | os.PathLike[str] | None = None,
+        title: str = TITLE,
     ) -> None:
         """Write a page to show: the promise in words, how good each column and pair is, what was lost, the ledger.
 
@@ -439,6 +440,8 @@ class Release(Released[Model_co]):
             The real records: their counts are drawn beside. The page is then not private, and says so in red.
         audit : str or path-like, optional
             What ``python -m pypgm.audit MECHANISM --out audit.json`` wrote: folded in.
+        title : str
+            What the page is called: of what, by whom.
 
         Raises
         ------
@@ -457,7 +460,7 @@ class Release(Released[Model_co]):
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {unsafe_data.domain!r}")
         part = Part("", Facts(self, PAGE_PAIRS), unsafe_data)
         found = None if audit is None else read_audit(audit)
-        write_page(path, [part], self.ledger, self.privacy.sentence, self.not_private, audit=found)
+        write_page(path, [part], self.ledger, self.privacy.sentence, self.not_private, title=title, audit=found)
 
     def __repr__(self) -> str:
         return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"

@@ -148,7 +148,7 @@ def noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
     if error >= uniform.mean():
         return ["warning: about all of this release is noise; its answers say hardly more than nothing"]
     if error >= independent.mean() and told:
-        out = f"of {len(pairs)} looked at, these stand out: {listed(told)}"
+        out = f"of {len(pairs)} looked at, these clearly do, though not in detail: {listed(told)}"
         return [f"warning: noise hides how most pairs depend; {out}"]
     if error >= independent.mean():
         return ["warning: what it says of attributes together is about all noise; they could be independent"]

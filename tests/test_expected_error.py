@@ -337,7 +337,11 @@ SIX = Domain({f"x{i}": 6 for i in range(6)})
     [
         (0, 3000.0, "warning: about all of this release is noise"),
         (0, 50.0, "warning: what it says of attributes together is about all noise"),
-        (1, 50.0, "warning: noise hides how most pairs depend; of 15 looked at, these stand out: x0 and x1"),
+        (
+            1,
+            50.0,
+            "warning: noise hides how most pairs depend; of 15 looked at, these clearly do, though not",
+        ),
         (5, 3.0, None),
     ],
 )

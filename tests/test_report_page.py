@@ -165,6 +165,23 @@ def test_the_page_of_a_table(release, tmp_path):
     assert "prefers-color-scheme: dark" in text
 
 
+def test_the_best_pairs_are_counted_ones_and_small_ones_are_tables(tmp_path):
+    rng = np.random.default_rng(0)
+    data = pypgm.Dataset({a: rng.integers(0, 2, 500) for a in "abcdef"}, Domain({a: ["no", "yes"] for a in "abcdef"}))
+    release = mechanisms.mst(data, epsilon=1, delta=1e-9)
+    text, page = page_of(release, tmp_path / "report.html", title="of the <city>")
+    check_whole(text, page)
+    assert "of the <city>" in page.text
+    assert "may then seem 26 to 74 % likely" in page.text
+    shown = re.findall(r"<h4>(\w) × (\w)</h4>\s*<p [^>]*>(.*?)</p>\s*<figure>(.*?)</figure>", text, re.S)
+    assert len(shown) == 6
+    for a, b, told, figure in shown[:3]:
+        assert release.model.basis((a, b)) == "measured"
+        assert "a guess" not in told
+        counts = release.model.project((b, a) if "down: {b}" in figure else (a, b)).values
+        assert re.findall(r"<span>([\d,]+)</span>", figure) == [f"{c:,.0f}" for c in counts.ravel()]
+
+
 def test_real_counts_come_marked_and_only_when_asked_for(release, tmp_path):
     data = SCHEMA.encode(raw_table())
     text, page = page_of(release, tmp_path / "unsafe.html", unsafe_data=data)

@@ -11,7 +11,6 @@ from pypgm.cli.told import budget_row, ledger_text, model_text, promise_rows, qu
 from pypgm.release import Release
 from pypgm.report import unpaired_lines
 from pypgm.reporting.facts import Facts
-from pypgm.reporting.quality import rounded
 from pypgm.reporting.words import labels_of, records_text
 from pypgm.terminal import aligned, laid_out, terminal_width
 
@@ -89,7 +88,7 @@ def _columns(model: ReleasedModel, schema: Schema | None, quality: Quality | Non
     """Return a table of the columns: how many values, how far off, the first values."""
     rows: list[Sequence[str]] = [("column", "values", *(("points off",) if quality else ()), "")]
     for name, size in _sizes(model).items():
-        off = (f"{rounded(quality.of('columns')[name,])} ± {rounded(quality.bar((name,)))}",) if quality else ()
+        off = (str(quality.far((name,))),) if quality else ()
         labelled = name in model.domain.labels
         labels = labels_of(model.domain, name, schema)[:_LABELS] if labelled else []
         rows.append((name, f"{size:,}", *off, ", ".join([*labels, *(["…"] if labelled and size > _LABELS else [])])))

@@ -15,6 +15,7 @@ from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE
 from pypgm.reporting.facts import Facts
+from pypgm.reporting.page import TITLE
 
 if TYPE_CHECKING:
     import argparse
@@ -50,6 +51,7 @@ def add_to(commands: Verbs) -> None:
     report.add_argument("table", metavar="TABLE", nargs="?", help="the real records, with --unsafe")
     report.add_argument("--unsafe", action="store_true", help="draw counts of the real records: not private")
     report.add_argument("--audit", metavar="FILE", help="what python -m pypgm.audit wrote: .json")
+    report.add_argument("--title", default=TITLE, help="what the page is called: of what, by whom")
     report.add_argument("--out", metavar="FILE", required=True, help="where the page goes: .html")
     add_reading(report)
 
@@ -75,13 +77,13 @@ def _report(arguments: argparse.Namespace) -> None:
                 records = None
                 if arguments.table is not None:
                     records = read_table(arguments.table, found.schema or found.model.domain, **reading(arguments))
-                found.report_html(arguments.out, unsafe_data=records, audit=arguments.audit)
+                found.report_html(arguments.out, unsafe_data=records, audit=arguments.audit, title=arguments.title)
             else:
                 if arguments.unsafe:
                     raise ValueError("a report of two related tables has no real records beside")
                 parts = (found.parents, found.children) if arguments.json else ()
                 facts = {"parts": [Facts(part).to_dict() for part in parts]}
-                found.report_html(arguments.out, audit=arguments.audit)
+                found.report_html(arguments.out, audit=arguments.audit, title=arguments.title)
         except ImportError as error:
             raise ValueError(str(error)) from None
     kind = f"NOT PRIVATE: {NOT_PRIVATE}" if arguments.unsafe else "as public as the release"

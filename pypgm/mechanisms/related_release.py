@@ -28,7 +28,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.release import Release, load
 from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
-from pypgm.reporting.page import PAGE_PAIRS, Part, write_page
+from pypgm.reporting.page import PAGE_PAIRS, TITLE, Part, write_page
 
 __all__ = ["RelatedRelease", "RelatedTables"]
 
@@ -99,7 +99,9 @@ class RelatedRelease(Shown):
         """Why the release protects nobody; empty where it does."""
         return joined_marks([self.parents, self.children])
 
-    def report_html(self, path: str | os.PathLike[str], *, audit: str | os.PathLike[str] | None = None) -> None:
+    def report_html(
+        self, path: str | os.PathLike[str], *, audit: str | os.PathLike[str] | None = None, title: str = TITLE
+    ) -> None:
         """Write a page to show, as `Release.report_html` does: of both tables, with what is promised of them together.
 
         Parameters
@@ -107,6 +109,8 @@ class RelatedRelease(Shown):
         path : str or path-like
         audit : str or path-like, optional
             What ``python -m pypgm.audit MECHANISM --out audit.json`` wrote: folded in.
+        title : str
+            What the page is called: of what, by whom.
 
         Raises
         ------
@@ -118,7 +122,6 @@ class RelatedRelease(Shown):
             If a file cannot be read or written.
         """
         parts = [Part(name, Facts(release, PAGE_PAIRS)) for name, release in self._named()]
-        title = "Private synthetic data: two tables"
         found = None if audit is None else read_audit(audit)
         write_page(path, parts, self.ledger, self.protects, self.not_private, title=title, audit=found)
 

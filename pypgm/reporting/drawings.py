@@ -30,6 +30,7 @@ REACH = 1.645
 _ROWS = 12  # values that have a row with their name; more are a histogram where they have an order
 _COLUMNS = 120  # of a histogram; of more values neighbours are one
 _CELLS = 24  # values of a column in the picture of a pair
+_TABLE_ROWS, _TABLE_COLUMNS = 8, 4  # values of two columns that are read as a table
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,6 +88,8 @@ class Grid:
         Labels.
     shades : tuple of tuple of float
         Of each cell, 0 .. 1: the square root of its share of the largest.
+    counts : tuple of tuple of float
+        Of each cell.
     text : str
         The picture in words.
     """
@@ -94,7 +97,13 @@ class Grid:
     rows: tuple[str, ...]
     columns: tuple[str, ...]
     shades: tuple[tuple[float, ...], ...]
+    counts: tuple[tuple[float, ...], ...]
     text: str
+
+    @property
+    def is_small(self) -> bool:
+        """Whether it is read as a table of its counts."""
+        return len(self.rows) <= _TABLE_ROWS and len(self.columns) <= _TABLE_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +225,7 @@ def grid(clique: Clique, labels: Sequence[Sequence[str]], counts: NDArray[np.flo
     told = ", ".join(f"{names[0][i]} with {names[1][j]} {counts[i, j]:,.0f}" for i, j in at)
     rows, columns = (tuple(map(escaped, own)) for own in names)
     text = escaped(f"{clique[0]} by {clique[1]}, stronger where there are more records; most: {told}")
-    return Grid(rows, columns, tuple(map(tuple, shades.tolist())), text)
+    return Grid(rows, columns, tuple(map(tuple, shades.tolist())), tuple(map(tuple, counts.tolist())), text)
 
 
 def graph(parents: Mapping[str, Sequence[str]]) -> Graph:

@@ -116,7 +116,7 @@ def quality_dict(quality: Quality | None) -> dict[str, Any] | None:
 
 
 def _far_dict(quality: Quality, clique: Clique, points: float) -> dict[str, Any]:
-    return {"columns": list(clique), "points": points, "bar": quality.bar(clique), "basis": quality.basis[clique]}
+    return {"columns": list(clique), "points": points, "bar": quality.far(clique).bar, "basis": quality.basis[clique]}
 
 
 def _share_dict(share: Share, *, laws: bool) -> dict[str, Any]:

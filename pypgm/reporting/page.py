@@ -18,7 +18,7 @@ from pypgm.reporting.facts import Facts
 from pypgm.reporting.shares import Share, ledger_lines
 from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
-from pypgm.reporting.words import labels_of, odds_text
+from pypgm.reporting.words import chances, labels_of, odds_text
 
 if TYPE_CHECKING:
     import os
@@ -31,13 +31,15 @@ if TYPE_CHECKING:
     from pypgm.factor import Factor
     from pypgm.privacy.ledger_report import LedgerReport
     from pypgm.released import Released
+    from pypgm.reporting.quality import Quality
 
-__all__ = ["PAGE_PAIRS", "Part", "page_of", "write_page"]
+__all__ = ["PAGE_PAIRS", "TITLE", "Part", "page_of", "write_page"]
 
 PAGE_PAIRS = 1000
 """Pairs that a page looks at: all of 45 columns."""
+TITLE = "Private synthetic data"
+"""What a page is called."""
 
-_TITLE = "Private synthetic data"
 _PICTURES = 120  # columns that are drawn
 _DRAWN = 3  # best pairs, and as many worst ones
 _LISTED = 100  # pairs that are listed
@@ -72,7 +74,7 @@ def write_page(
     protects: str,
     not_private: str = "",
     *,
-    title: str = _TITLE,
+    title: str = TITLE,
     audit: AuditReport | None = None,
 ) -> None:
     """Write a page, whole or not at all.
@@ -110,7 +112,7 @@ def page_of(
     protects: str,
     not_private: str,
     *,
-    title: str = _TITLE,
+    title: str = TITLE,
     audit: AuditReport | None = None,
 ) -> str:
     """Return a page as text; the arguments are those of `write_page`."""
@@ -124,6 +126,9 @@ def page_of(
         is_unsafe=any(part.unsafe_data is not None for part in parts),
         budget=budget_text(ledger.budget),
         odds=odds_text(ledger),
+        chances=chances(ledger),
+        unit=ledger.budget.unit,
+        limit=f"{float(ledger.budget.limit):.6g}",
         delta=float(ledger.budget.delta or ledger.budget.reserved_delta or 0),
         protects=protects,
         shares=[(share, i) for i, share in enumerate(shares)],
@@ -156,8 +161,10 @@ def _part(part: Part) -> dict[str, Any]:
     release, quality = facts.release, facts.quality
     domain = release.model.domain
     names = list(domain.attributes)
-    far = {} if quality is None else quality.of("pairs")
-    pairs = list(far)
+    pairs = [] if quality is None else list(quality.of("pairs"))
+    counted = [] if quality is None else quality.pairs_on("measured", "merged")
+    worst = pairs[:_DRAWN]
+    best = [p for p in pairs[::-1] if p in counted and p not in worst][:_DRAWN]
     return {
         "name": part.name,
         "made_by": " ".join(p for p in (release.mechanism, "of pypgm", release.version) if p),
@@ -168,11 +175,11 @@ def _part(part: Part) -> dict[str, Any]:
         "quality": quality,
         "columns": [_column(part, name) for name in names[:_PICTURES]],
         "n_columns": len(names),
-        "pairs": [(p, far[p], quality.bar(p), quality.basis[p]) for p in pairs[:_LISTED]] if quality else [],
+        "pairs": [(p, quality.far(p), quality.basis[p]) for p in pairs[:_LISTED]] if quality else [],
         "n_pairs": len(pairs),
         "squares": _squares(facts, names),
-        "worst": [_pair(part, p, far[p]) for p in pairs[:_DRAWN]],
-        "best": [_pair(part, p, far[p]) for p in pairs[_DRAWN:][::-1][:_DRAWN]],
+        "worst": [_pair(part, quality, p) for p in worst] if quality else [],
+        "best": [_pair(part, quality, p) for p in best] if quality else [],
         "losses": facts.losses.sentences(),
         "least": _least(facts),
         "network": _network(release),
@@ -210,7 +217,7 @@ def _column(part: Part, name: str) -> dict[str, Any]:
         notes.append(f"{100 * lost.other[name]:.0f} % became “other”; {lost.kept[name]:,} values kept")
     if name in lost.cut:
         notes.append(f"values beyond its bounds: {lost.cut[name]}")
-    far = None if quality is None else (quality.of("columns")[name,], quality.bar((name,)))
+    far = None if quality is None else quality.far((name,))
     return {"name": name, "picture": picture, "far": far, "notes": notes, "size": domain.size((name,))}
 
 
@@ -221,22 +228,27 @@ def _is_ordinal(schema: Any, domain: Domain, name: str) -> bool:  # noqa: ANN401
     return name not in domain.labels
 
 
-def _pair(part: Part, clique: Clique, points: float) -> dict[str, Any]:
+def _pair(part: Part, quality: Quality, clique: Clique) -> dict[str, Any]:
     """Return two columns: pictures of their counts."""
     facts = part.facts
     release = facts.release
-    labels = [labels_of(release.model.domain, name, release.schema) for name in clique]
-    assert facts.quality is not None
-    drawn: Grid = grid(clique, labels, _counts(release, facts, clique).values)
-    real = None if part.unsafe_data is None else grid(clique, labels, part.unsafe_data.project(clique).values)
-    basis = facts.quality.basis[clique]
+    domain = release.model.domain
+    # The column of more values goes down the page, where there is room for its names.
+    turned = domain.size(clique[:1]) < domain.size(clique[1:])
+    places = clique[::-1] if turned else clique
+    labels = [labels_of(domain, name, release.schema) for name in places]
+
+    def picture(counts: Factor) -> Grid:
+        return grid(places, labels, counts.values.T if turned else counts.values)
+
     return {
         "names": clique,
-        "points": points,
-        "bar": facts.quality.bar(clique),
-        "basis": basis,
-        "drawn": drawn,
-        "real": real,
+        "places": places,
+        "ends": [(own[0], own[-1]) for own in labels],
+        "far": quality.far(clique),
+        "basis": quality.basis[clique],
+        "drawn": picture(_counts(release, facts, clique)),
+        "real": None if part.unsafe_data is None else picture(part.unsafe_data.project(clique)),
     }
 
 

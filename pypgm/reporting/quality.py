@@ -53,6 +53,8 @@ class Far:
     bar: float
 
     def __str__(self) -> str:
+        if self.bar > self.points:
+            return f"up to {rounded(self.points + self.bar)}"
         return f"{rounded(self.points)} ± {rounded(self.bar)}"
 
 
@@ -93,15 +95,15 @@ class Quality:
         found = {c: float(m) for c, m in zip(self.cliques, means, strict=True) if len(c) == size}
         return dict(sorted(found.items(), key=lambda entry: -entry[1]))
 
-    def bar(self, clique: Clique) -> float:
-        """Return how much the distance of one column or pair varies, in percentage points: nine in ten are within."""
-        return _bar(100 * self.tables[:, self.cliques.index(clique)])
+    def far(self, clique: Clique) -> Far:
+        """Return how far one column or pair is off."""
+        return _far(100 * self.tables[:, self.cliques.index(clique)])
 
     def mean(self, kind: Kind) -> Far:
         """Return the mean over columns, or over the pairs that were looked at."""
         size = 1 if kind == "columns" else 2
         own = 100 * self.tables[:, [len(c) == size for c in self.cliques]].mean(axis=1)
-        return Far(float(own.mean()), _bar(own))
+        return _far(own)
 
     def of_records(self, records: Dataset) -> Quality:
         """Return how far synthetic records may be: they are drawn from the answers, and a little off them."""
@@ -197,6 +199,7 @@ def rounded(points: float) -> str:
     return f"{points:.{0 if points >= 9.95 else 1 if points >= 0.995 else 2}f}"
 
 
-def _bar(values: NDArray[np.float64]) -> float:
-    """Return half of the interval that holds nine in ten of values like these."""
-    return float(upper_end(values.size - 1) * values.std(ddof=1)) if values.size > 1 else math.inf
+def _far(values: NDArray[np.float64]) -> Far:
+    """Return the mean of values, and half of the interval that holds nine in ten of values like these."""
+    bar = float(upper_end(values.size - 1) * values.std(ddof=1)) if values.size > 1 else math.inf
+    return Far(float(values.mean()), bar)

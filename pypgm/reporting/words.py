@@ -14,9 +14,10 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.privacy.ledger_report import LedgerReport
 
-__all__ = ["labels_of", "many", "odds", "odds_text", "promise", "records_text"]
+__all__ = ["chances", "labels_of", "many", "odds", "odds_text", "promise", "records_text"]
 
 _MOST_TOLD = 1e6  # factor of odds that is written out
+_MOST_CERTAIN = 49  # factor of odds that leaves a chance within 2 and 98 %
 
 
 def odds(ledger: LedgerReport) -> float | None:
@@ -49,6 +50,23 @@ def odds_text(ledger: LedgerReport) -> str:
     if factor is None:
         return ""
     return "more than a million-fold" if factor > _MOST_TOLD else f"at most {factor:,.10g}-fold"
+
+
+def chances(ledger: LedgerReport) -> tuple[int, int] | None:
+    """Return what a chance of 50 % may become in percent, at least and at most; None where that says hardly anything.
+
+    Examples
+    --------
+    >>> from pypgm import Budget
+    >>> from pypgm.privacy.ledger_report import LedgerReport
+    >>> chances(LedgerReport(Budget(epsilon=1, delta=1e-9)))
+    (26, 74)
+    """
+    factor = odds(ledger)
+    if factor is None or factor > _MOST_CERTAIN:
+        return None
+    low = math.floor(100 / (1 + factor))
+    return low, 100 - low
 
 
 def records_text(total: float, *, is_public: bool) -> str:
