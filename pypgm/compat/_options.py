@@ -4,7 +4,5 @@ from __future__ import annotations
 
 from typing import Any
 
-__all__ = ["OPTIONS"]
-
 OPTIONS: dict[str, Any] = {"stop": "optimum", "tolerance": 1e-6}
 """As `pypgm.estimate` takes them."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import types
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -19,33 +20,11 @@ from pypgm.compat.mbi.domain import Clique, as_clique
 from pypgm.compat.mbi.junction_tree import make_junction_tree
 from pypgm.estimation.total import estimate_total
 
-__all__ = [
-    "CliqueVector",
-    "Dataset",
-    "Domain",
-    "Factor",
-    "FactoredInference",
-    "GraphicalModel",
-    "LocalInference",
-    "MixtureInference",
-    "PublicInference",
-    "callbacks",
-]
-
 _METHODS = {"MD": "auto", "RDA": "dual_averaging", "IG": "interior_gradient"}
 
 
 class Domain(_domain.Domain):
     """Attributes with sizes."""
-
-    def __init__(self, attrs: Iterable[Any], shape: Iterable[float], labels: Any = None) -> None:
-        super().__init__(attrs, shape, labels)
-
-    __hash__ = _domain.Domain.__hash__
-
-    @staticmethod
-    def fromdict(config: Mapping[Any, int]) -> Domain:
-        return Domain(config.keys(), config.values())
 
     def transpose(self, attrs: object) -> _domain.Domain:
         return self.project(attrs)
@@ -69,8 +48,7 @@ class Factor(_factor.Factor):
         values[tuple(np.array(list(structural_zeros)).T)] = -np.inf
         return Factor(domain, values)
 
-    def condition(self, evidence: Mapping[Any, int]) -> _factor.Factor:
-        return self.slice(evidence)
+    condition = _factor.Factor.slice
 
     def logaddexp(self, other: _factor.Factor) -> _factor.Factor:
         return self._with(other, np.logaddexp)
@@ -80,16 +58,7 @@ class Factor(_factor.Factor):
 
     def __truediv__(self, other: object) -> _factor.Factor:
         divided = super().__truediv__(other)
-        np.nan_to_num(divided.values, copy=False, nan=0.0, posinf=np.inf, neginf=-np.inf)
-        return divided
-
-    def __iadd__(self, other: object) -> Factor:
-        self.values[...] = (self + other).transpose(self.domain.attributes).values
-        return self
-
-    def __imul__(self, other: object) -> Factor:
-        self.values[...] = (self * other).transpose(self.domain.attributes).values
-        return self
+        return Factor(divided.domain, np.where(np.isnan(divided.values), 0.0, divided.values))
 
 
 class CliqueVector(dict[Clique, Any]):
@@ -97,28 +66,27 @@ class CliqueVector(dict[Clique, Any]):
 
     @staticmethod
     def zeros(domain: _domain.Domain, cliques: Iterable[Clique]) -> CliqueVector:
-        return CliqueVector({c: Factor(domain.project(c), np.zeros(domain.project(c).shape)) for c in cliques})
+        return CliqueVector({c: Factor.zeros(domain.project(c)) for c in cliques})
 
     @staticmethod
     def from_data(data: Dataset, cliques: Iterable[Clique]) -> CliqueVector:
-        return CliqueVector(
-            {c: Factor(data.domain.project(c), data.project(c).datavector(flatten=False)) for c in cliques}
-        )
+        return CliqueVector({c: Factor(data.domain.project(c), data.project(c).datavector()) for c in cliques})
 
     def combine(self, other: Mapping[Clique, Any]) -> None:
         """Add the tables of another vector, each to the first clique that holds it."""
         for clique, table in other.items():
-            home = next((c for c in self if set(clique) <= set(c)), None)
+            home = next((c for c in self if {*clique} <= {*c}), None)
             if home is not None:
                 self[home] = self[home] + table
 
+    def _each(self, how: Callable[[Any, Clique], Any]) -> CliqueVector:
+        return CliqueVector({c: how(table, c) for c, table in self.items()})
+
     def __add__(self, other: Any) -> CliqueVector:
-        if isinstance(other, dict):
-            return CliqueVector({c: self[c] + other[c] for c in self})
-        return CliqueVector({c: table + other for c, table in self.items()})
+        return self._each(lambda table, c: table + (other[c] if isinstance(other, dict) else other))
 
     def __mul__(self, const: float) -> CliqueVector:
-        return CliqueVector({c: table * const for c, table in self.items()})
+        return self._each(lambda table, _: table * const)
 
     __rmul__ = __mul__
 
@@ -127,10 +95,10 @@ class CliqueVector(dict[Clique, Any]):
         return self + negative
 
     def exp(self) -> CliqueVector:
-        return CliqueVector({c: table.exp() for c, table in self.items()})
+        return self._each(lambda table, _: table.exp())
 
     def log(self) -> CliqueVector:
-        return CliqueVector({c: table.log() for c, table in self.items()})
+        return self._each(lambda table, _: table.log())
 
     def dot(self, other: Mapping[Clique, Any]) -> float:
         return float(sum((self[c] * other[c]).values.sum() for c in self))
@@ -142,9 +110,6 @@ class CliqueVector(dict[Clique, Any]):
 class Dataset(_dataset.Dataset):
     """Records; a projection of them is records of fewer columns."""
 
-    def __init__(self, df: Any, domain: _domain.Domain, weights: Any = None) -> None:
-        super().__init__(df, domain, weights)
-
     def project(self, cols: object) -> Any:
         return self._changed(self.domain.project(cols), self._data)
 
@@ -152,34 +117,70 @@ class Dataset(_dataset.Dataset):
         return super().project(self.domain.attributes).datavector(flatten)
 
 
-class GraphicalModel:
+def _tables(domain: _domain.Domain, cliques: Iterable[object], found: Any) -> CliqueVector:
+    """Return what something of the engine projects cliques onto."""
+    vector = Bridge.of(domain).marginals([*map(as_clique, cliques)], found)
+    return CliqueVector({c: Factor(table.domain, table.values) for c, table in vector.tables.items()})
+
+
+class _Answers:
+    """A model of the engine with this generation's names."""
+
+    def __init__(self, domain: _domain.Domain, engine: Any, cliques: Iterable[Clique], total: float) -> None:
+        self.domain, self.engine, self.cliques, self.total = domain, engine, list(cliques), total
+
+    def calculate_many_marginals(self, projections: Iterable[object]) -> CliqueVector:
+        return _tables(self.domain, projections, self.engine)
+
+    @cached_property
+    def marginals(self) -> CliqueVector:
+        """Of its cliques, in counts."""
+        return self.calculate_many_marginals(self.cliques)
+
+    def project(self, attrs: object) -> Factor:
+        """Return the marginal of any attributes, in counts."""
+        found: Factor = self.calculate_many_marginals([attrs])[as_clique(attrs)]
+        return found
+
+    def datavector(self, flatten: bool = True) -> Any:
+        return self.project(self.domain.attributes).datavector(flatten)
+
+    def synthetic_data(self, rows: int | None = None, method: Literal["round", "sample"] = "round") -> Dataset:
+        """Return records."""
+        how = {} if method == "round" else {"method": "independent"}
+        drawn = self.engine.synthetic_data(max(1, int(rows or self.total)), rng=numpy_seed(), **how).columns
+        names = Bridge.of(self.domain).names
+        return Dataset({a: np.asarray(drawn[n], dtype=np.int64) for a, n in names.items()}, self.domain)
+
+
+class GraphicalModel(_Answers):
     """A distribution by potentials over the cliques of a junction tree, dicts of tables."""
 
     def __init__(
         self, domain: _domain.Domain, cliques: Iterable[object], total: float = 1.0, elimination_order: Any = None
     ) -> None:
         tree, self.elimination_order = make_junction_tree(domain, cliques, elimination_order)
-        self.domain, self.cliques, self.total = domain, list(tree.nodes), float(total)
+        super().__init__(domain, None, tree.nodes, float(total))
         self.size = sum(domain.size(c) for c in self.cliques)
-        self._set(CliqueVector.zeros(domain, self.cliques))
+        self.potentials = CliqueVector.zeros(domain, self.cliques)
 
-    def _set(self, potentials: Mapping[Clique, Any]) -> None:
-        self.potentials = CliqueVector(potentials)
-        self.engine = pypgm.GraphicalModel(Bridge.of(self.domain).vector(potentials.values()), self.total)
-        self.marginals = CliqueVector(self.calculate_many_marginals(self.cliques))
+    @property
+    def potentials(self) -> CliqueVector:
+        """Natural logs by clique."""
+        return self._potentials
+
+    @potentials.setter
+    def potentials(self, potentials: Mapping[Clique, Any]) -> None:
+        self._potentials, self.engine = CliqueVector(potentials), self._of(potentials)
+        self.__dict__.pop("marginals", None)
+
+    def _of(self, potentials: Mapping[Clique, Any]) -> pypgm.GraphicalModel:
+        return pypgm.GraphicalModel(Bridge.of(self.domain).vector(potentials.values()), self.total)
 
     def belief_propagation(self, potentials: Mapping[Clique, Any], logZ: bool = False) -> Any:  # noqa: N803
         """Return the marginals of potentials in counts, or the log of their normaliser."""
-        bridge = Bridge.of(self.domain)
-        model = pypgm.GraphicalModel(bridge.vector(potentials.values()), self.total)
-        return model.log_partition() if logZ else CliqueVector(_tables(self.domain, model, self.cliques))
-
-    def project(self, attrs: object) -> Factor:
-        """Return the marginal of any attributes, in counts."""
-        return next(iter(_tables(self.domain, self.engine, [as_clique(attrs)]).values()))
-
-    def calculate_many_marginals(self, projections: Iterable[object]) -> dict[Clique, Factor]:
-        return _tables(self.domain, self.engine, list(map(as_clique, projections)))
+        model = self._of(potentials)
+        return model.log_partition() if logZ else _tables(self.domain, self.cliques, model)
 
     def krondot(self, matrices: Sequence[Any]) -> Any:
         """Return the answers to a product of queries, one for each attribute."""
@@ -187,35 +188,22 @@ class GraphicalModel:
         blocks = {name: pypgm.queries.Matrix(np.asarray(m)) for name, m in zip(names, matrices, strict=True)}
         return self.engine.answer(pypgm.KroneckerQuery(blocks))
 
-    def datavector(self, flatten: bool = True) -> Any:
-        return self.project(self.domain.attributes).datavector(flatten)
-
     def mle(self, marginals: Mapping[Clique, Any]) -> CliqueVector:
         """Return the potentials of given marginals: ratios along the tree."""
+        told = [(None, table.datavector(), 1.0, c) for c, table in marginals.items()]
         bridge = Bridge.of(self.domain)
-        told = [pypgm.LinearMeasurement(t.values, bridge.clique(c)) for c, t in marginals.items()]
-        found = pypgm.estimate(bridge.engine, told, self.total, stop="optimum", tolerance=1e-9)
+        found = pypgm.estimate(bridge.engine, _told(bridge, told), self.total, stop="optimum", tolerance=1e-9)
         return self._over_tree(found)
 
     def fit(self, data: Dataset) -> None:
         """Take the marginals of records."""
         self.total = float(np.sum(data.weights))
-        self._set(self.mle(CliqueVector.from_data(data, self.cliques)))
+        self.potentials = self.mle(CliqueVector.from_data(data, self.cliques))
 
     def _over_tree(self, found: pypgm.GraphicalModel) -> CliqueVector:
         bridge, potentials = Bridge.of(self.domain), CliqueVector.zeros(self.domain, self.cliques)
-        back = {name: a for a, name in bridge.names.items()}
-        for names in found.potentials.cliques:
-            scope = tuple(back[name] for name in names)
-            table = Factor(self.domain.project(scope), found.potentials[names].values)
-            potentials.combine({scope: table})
+        potentials.combine(bridge.parts(bridge.scopes(found.potentials), found.potentials).tables)
         return potentials
-
-    def synthetic_data(self, rows: int | None = None, method: Literal["round", "sample"] = "round") -> Dataset:
-        """Return records."""
-        how: Literal["rounding", "independent"] = "rounding" if method == "round" else "independent"
-        records = self.engine.synthetic_data(max(1, int(rows or self.total)), rng=numpy_seed(), method=how)
-        return _records(self.domain, records)
 
     @staticmethod
     def save(model: GraphicalModel, path: str) -> None:
@@ -228,43 +216,27 @@ class GraphicalModel:
         raise ValueError(f"{path} would be a pickle, which runs what is in it; pypgm.load reads what save wrote")
 
 
-def _tables(domain: _domain.Domain, model: Any, cliques: Sequence[Clique]) -> dict[Clique, Factor]:
-    bridge = Bridge.of(domain)
-    found = model.project_many([bridge.clique(c) for c in cliques])
-    return {c: Factor(domain.project(c), np.array(t.values)) for c, t in zip(cliques, found, strict=True)}
-
-
-def _records(domain: _domain.Domain, records: pypgm.Dataset) -> Dataset:
-    names = Bridge.of(domain).names
-    return Dataset({a: np.asarray(records.columns[n], dtype=np.int64) for a, n in names.items()}, domain)
-
-
-def _told(domain: _domain.Domain, measurements: Iterable[Any]) -> list[pypgm.LinearMeasurement]:
+def _told(bridge: Bridge, measurements: Any) -> list[pypgm.LinearMeasurement]:
     """Return 4-tuples (Q, y, noise, proj) as measurements of the engine."""
-    bridge, found = Bridge.of(domain), []
-    if not isinstance(measurements, list):
-        raise ValueError(  # noqa: TRY004 - as a measurement that is no tuple of four
-            f"measurements need a list of (Q, y, noise, proj), got {type(measurements).__name__}"
-        )
-    for each in measurements:
-        if len(each) != 4:
-            raise ValueError(f"a measurement is (Q, y, noise, proj), got {len(each)} parts")
-        matrix, answers, noise, attrs = each
-        clique = bridge.clique(as_clique(attrs))
-        query: pypgm.queries.LinearQuery | None = None
+    if not isinstance(measurements, list) or any(len(each) != 4 for each in measurements):
+        raise ValueError(f"measurements need a list of (Q, y, noise, proj), got {type(measurements).__name__}")
+    found = []
+    for matrix, answers, noise, attrs in measurements:
+        query: Any = None
         if hasattr(matrix, "matvec"):
             query = pypgm.queries.UserOperator(matrix.shape, matrix.matvec, matrix.rmatvec)
         elif matrix is not None:
             query = pypgm.queries.Matrix(matrix)
-        found.append(pypgm.LinearMeasurement(np.asarray(answers, dtype=np.float64).reshape(-1), clique, noise, query))
+        values = np.asarray(answers, dtype=np.float64).reshape(-1)
+        found.append(pypgm.LinearMeasurement(values, bridge.clique(attrs), noise, query))
     return found
 
 
-def _total(domain: _domain.Domain, told: list[pypgm.LinearMeasurement], total: float | None) -> float:
+def _total(bridge: Bridge, told: list[pypgm.LinearMeasurement], total: float | None) -> float:
     if total is not None:
         return float(total)
     try:
-        return max(1.0, estimate_total(Bridge.of(domain).engine, told)[0])
+        return max(1.0, estimate_total(bridge.engine, told)[0])
     except ValueError:  # nothing tells it
         return 1.0
 
@@ -273,6 +245,7 @@ class FactoredInference:
     """Estimates a graphical model from noisy measurements."""
 
     oracle: Any = "exact"
+    model: Any = None
 
     def __init__(
         self,
@@ -288,7 +261,6 @@ class FactoredInference:
         del backend, log, warm_start  # one engine, which needs no start
         self.domain, self.metric, self.iters, self.elim_order = domain, metric, iters, elim_order
         self.structural_zeros = {as_clique(c): cells for c, cells in (structural_zeros or {}).items()}
-        self.model: Any = None
 
     def estimate(
         self,
@@ -299,36 +271,25 @@ class FactoredInference:
         options: Mapping[str, Any] = types.MappingProxyType({}),
     ) -> Any:
         """Return the model whose marginals are closest to measurements (Q, y, noise, proj)."""
-        bridge, told = Bridge.of(self.domain), _told(self.domain, measurements)
-        records, back = _total(self.domain, told, total), {name: a for a, name in bridge.names.items()}
-        own = list(dict.fromkeys(self.domain.canonical(back[n] for n in m.clique) for m in told))
+        bridge = Bridge.of(self.domain)
+        told = _told(bridge, measurements)
+        records = _total(bridge, told, total)
+        own = list(dict.fromkeys(self.domain.canonical(bridge.attributes[n] for n in m.clique) for m in told))
         if self.metric == "L1" and "stepsize" not in options:
             raise ValueError("metric 'L1' needs options={'stepsize': …}")
         how: dict[str, Any] = {"oracle": self.oracle, "loss": self._loss(own)}
         if self.oracle == "exact":
             how["method"] = _METHODS[engine] if self.metric == "L2" else "auto"
-
-        def look(state: Any) -> None:
-            if callback is not None:
-                found = {
-                    c: Factor(self.domain.project(c), state.marginals.project(bridge.clique(c)).values) for c in own
-                }
-                callback(CliqueVector(found))
-
-        found = pypgm.estimate(
-            bridge.engine,
-            told,
-            records,
-            stop=OPTIONS["stop"] if how.get("method", "auto") == "auto" and isinstance(how["loss"], str) else "optimum",
-            iterations=max(1, self.iters),
-            tolerance=OPTIONS["tolerance"],
-            callback=None if callback is None else look,
-            constraints=[
-                pypgm.Constraint(bridge.clique(c), forbidden=[tuple(map(int, cell)) for cell in cells])
-                for c, cells in self.structural_zeros.items()
-            ],
-            **how,
-        )
+        is_free = how.get("method", "auto") == "auto" and isinstance(how["loss"], str)
+        if callback is not None:
+            how["callback"] = lambda state: callback(_tables(self.domain, own, state.marginals))
+        zeros = [
+            pypgm.Constraint(bridge.clique(c), forbidden=[tuple(map(int, cell)) for cell in cells])
+            for c, cells in self.structural_zeros.items()
+        ]
+        how |= {"iterations": max(1, self.iters), "tolerance": OPTIONS["tolerance"]}
+        how["stop"] = OPTIONS["stop"] if is_free else "optimum"
+        found = pypgm.estimate(bridge.engine, told, records, constraints=zeros, **how)
         self.model = self._model(found, [*own, *self.structural_zeros], records)
         return self.model
 
@@ -340,15 +301,14 @@ class FactoredInference:
         bridge, metric = Bridge.of(self.domain), self.metric
 
         def function(found: pypgm.CliqueVector) -> tuple[float, pypgm.CliqueVector]:
-            tables = {c: Factor(self.domain.project(c), found[bridge.clique(c)].values) for c in cliques}
-            value, gradient = metric(CliqueVector(tables))
+            value, gradient = metric(_tables(self.domain, cliques, found))
             return float(value), bridge.vector(gradient[c] for c in cliques)
 
         return pypgm.losses.Custom(function, [bridge.clique(c) for c in cliques])
 
     def _model(self, found: Any, cliques: list[Clique], total: float) -> Any:
         model = GraphicalModel(self.domain, cliques, total, self.elim_order)
-        model._set(model._over_tree(found))
+        model.potentials = model._over_tree(found)
         return model
 
 
@@ -363,71 +323,47 @@ class LocalInference(FactoredInference):
         self.oracle = "factor_graph" if "pairwise" in marginal_oracle else "region_graph"
 
     def _model(self, found: Any, cliques: list[Clique], total: float) -> Any:
-        return _Answers(self.domain, found, list(cliques), total)
-
-
-class _Answers:
-    """A model of the engine with this generation's names."""
-
-    def __init__(self, domain: _domain.Domain, engine: Any, cliques: list[Clique], total: float) -> None:
-        self.domain, self.engine, self.cliques, self.total = domain, engine, cliques, total
-
-    @property
-    def marginals(self) -> CliqueVector:
-        """Of the measured cliques, in counts."""
-        return CliqueVector({c: self.project(c) for c in self.cliques})
-
-    def project(self, attrs: object) -> Factor:
-        clique = as_clique(attrs)
-        found = self.engine.project(Bridge.of(self.domain).clique(clique))
-        return Factor(self.domain.project(clique), np.array(found.values))
-
-    def synthetic_data(self, rows: int | None = None) -> Dataset:
-        return _records(self.domain, self.engine.synthetic_data(int(rows or self.total), rng=numpy_seed()))
+        return _Answers(self.domain, found, cliques, total)
 
 
 class PublicInference:
     """Gives public records weights that explain measurements of private ones."""
 
     def __init__(self, public_data: Dataset, metric: str = "L2") -> None:
-        if metric != "L2":
-            raise ValueError(f"the metric of public records is 'L2', got {metric!r}")
+        _check_l2(metric)
         self.public_data = public_data
 
     def estimate(self, measurements: Any, total: float | None = None) -> Dataset:
         """Return the public records with weights."""
-        domain = self.public_data.domain
-        bridge, told = Bridge.of(domain), _told(domain, measurements)
-        columns = {bridge.names[a]: column for a, column in self.public_data.data.items()}
-        public = pypgm.Dataset(columns, bridge.engine)
-        found = pypgm.reconstruction.reweight(public, told, _total(domain, told, total))
-        return Dataset(self.public_data.data, domain, found.data.weights)
+        public, bridge = self.public_data, Bridge.of(self.public_data.domain)
+        told = _told(bridge, measurements)
+        records = pypgm.Dataset({bridge.names[a]: column for a, column in public.data.items()}, bridge.engine)
+        found = pypgm.reconstruction.reweight(records, told, _total(bridge, told, total))
+        return Dataset(public.data, public.domain, found.data.weights)
 
 
 class MixtureInference:
     """Fits a mixture of products."""
 
     def __init__(
-        self,
-        domain: _domain.Domain,
-        components: int = 10,
-        metric: str = "L2",
-        iters: int = 2500,
-        warm_start: bool = False,
+        self, domain: _domain.Domain, components: int = 10, metric: str = "L2", iters: int = 2500, **options: Any
     ) -> None:
-        del warm_start
-        if metric != "L2":
-            raise ValueError(f"the metric of a mixture is 'L2', got {metric!r}")
+        del options
+        _check_l2(metric)
         self.domain, self.components, self.iters = domain, components, iters
 
     def estimate(self, measurements: Any, total: float | None = None) -> Any:
         """Return the mixture."""
-        told = _told(self.domain, measurements)
-        records = _total(self.domain, told, total)
-        found = pypgm.reconstruction.relaxed_projection(
-            Bridge.of(self.domain).engine, told, records, kinds=self.components, iterations=self.iters
-        )
+        bridge = Bridge.of(self.domain)
+        told = _told(bridge, measurements)
+        records, project = _total(bridge, told, total), pypgm.reconstruction.relaxed_projection
+        found = project(bridge.engine, told, records, kinds=self.components, iterations=self.iters)
         return _Answers(self.domain, found, [], records)
+
+
+def _check_l2(metric: str) -> None:
+    if metric != "L2":
+        raise ValueError(f"the metric is 'L2' here, got {metric!r}")
 
 
 class _Logger:
@@ -435,15 +371,12 @@ class _Logger:
 
     def __init__(self, engine: FactoredInference, true_answers: Any = None, frequency: int = 50) -> None:
         del engine
-        self.true_answers, self.frequency, self.calls = true_answers, frequency, 0
+        self.true_answers, self.frequency, self.calls = true_answers or (), frequency, 0
 
     def __call__(self, marginals: CliqueVector) -> None:
         if self.calls % self.frequency == 0:
-            errors = [
-                float(np.abs(matrix @ marginals[as_clique(proj)].datavector() - answers).sum())
-                for matrix, answers, _, proj in self.true_answers or ()
-            ]
-            print(self.calls, *(f"{error:.3f}" for error in errors), sep="\t")
+            misses = ((q @ marginals[as_clique(c)].datavector() - y) for q, y, _, c in self.true_answers)
+            print(self.calls, *(f"{np.abs(miss).sum():.3f}" for miss in misses), sep="\t")
         self.calls += 1
 
 

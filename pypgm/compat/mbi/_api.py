@@ -8,8 +8,6 @@ from pypgm.compat.mbi.clique_vector import CliqueVector
 from pypgm.compat.mbi.domain import Domain
 from pypgm.compat.mbi.factor import Factor
 
-__all__ = ["MarginalOracle", "Model", "Projectable"]
-
 
 @runtime_checkable
 class Projectable(Protocol):

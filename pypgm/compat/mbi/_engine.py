@@ -15,13 +15,12 @@ from pypgm.compat.mbi.constraint import Constraint
 from pypgm.compat.mbi.domain import Attribute, Clique, Domain
 from pypgm.compat.mbi.factor import Factor
 
-__all__ = ["Bridge", "done", "model_of", "numpy_seed"]
 
-
-def done(value: object = None) -> Future[Any]:
-    """Return a future that is finished: there is nothing to compile."""
+def finished(*arguments: Any, **options: Any) -> Future[Any]:
+    """Return a finished future, as what compiles beforehand does: there is nothing to compile."""
+    del arguments, options
     future: Future[Any] = Future()
-    future.set_result(value)
+    future.set_result(None)
     return future
 
 
@@ -37,6 +36,8 @@ class Bridge:
     ----------
     names : dict
         The engine's name of each attribute: itself as a string, or its position where that is not unique.
+    attributes : dict
+        The attribute of each of the engine's names.
     """
 
     def __init__(self, domain: Domain) -> None:
@@ -45,6 +46,7 @@ class Bridge:
             names = [str(i) for i in range(len(names))]
         self.domain = domain
         self.names: dict[Attribute, str] = dict(zip(domain, names, strict=True))
+        self.attributes: dict[str, Attribute] = dict(zip(names, domain, strict=True))
         self.engine = pypgm.Domain(names, domain.shape)
 
     @staticmethod
@@ -57,8 +59,9 @@ class Bridge:
         """Return the engine's names; ``ValueError`` where one is unknown."""
         return tuple(self.names[a] for a in self.domain.project(clique))
 
-    def factor(self, table: Factor) -> pypgm.Factor:
-        return pypgm.Factor(self.engine.project(self.clique(table.domain.attributes)), table.values)
+    def scopes(self, vector: pypgm.CliqueVector) -> list[Clique]:
+        """Return the cliques of a vector of the engine."""
+        return [tuple(self.attributes[name] for name in c) for c in vector.cliques]
 
     def table(self, clique: Clique, found: pypgm.Factor) -> Factor:
         """Return a table of the engine over a clique as it is written."""
@@ -66,12 +69,27 @@ class Bridge:
 
     def vector(self, tables: Iterable[Factor]) -> pypgm.CliqueVector:
         """Return tables as a vector of the engine, those over no attribute left out."""
-        return pypgm.CliqueVector.from_factors(self.engine, [self.factor(t) for t in tables if len(t.domain)])
+        own = [
+            pypgm.Factor(self.engine.project(self.clique(t.domain.attributes)), t.values) for t in tables if t.domain
+        ]
+        return pypgm.CliqueVector.from_factors(self.engine, own)
 
-    def tables(self, cliques: Sequence[Clique], model: pypgm.GraphicalModel) -> CliqueVector:
-        """Return a model's marginals over cliques."""
-        found = model.project_many([self.clique(c) for c in cliques])
+    def made(self, cliques: Sequence[Clique], found: Iterable[pypgm.Factor]) -> CliqueVector:
+        """Return tables of the engine over cliques as they are written."""
         return CliqueVector(self.domain, cliques, {c: self.table(c, t) for c, t in zip(cliques, found, strict=True)})
+
+    def parts(self, cliques: Sequence[Clique], vector: pypgm.CliqueVector) -> CliqueVector:
+        """Return a vector of the engine over its cliques as they are written."""
+        scopes = enumerate(vector.cliques)
+        return self.made(cliques, (pypgm.Factor(self.engine.project(c), vector.table(i)) for i, c in scopes))
+
+    def marginals(self, cliques: Sequence[Clique], found: Any) -> CliqueVector:
+        """Return what something of the engine projects cliques onto."""
+        return self.made(cliques, (found.project(self.clique(c)) for c in cliques))
+
+    def tables(self, cliques: Sequence[Clique], model: Any) -> CliqueVector:
+        """Return a model's marginals over cliques."""
+        return self.made(cliques, model.project_many([self.clique(c) for c in cliques]))
 
     def evidence(self, evidence: Mapping[Attribute, int]) -> dict[str, int]:
         known = {self.names[a]: int(np.asarray(v)) for a, v in evidence.items()}
@@ -85,10 +103,7 @@ def model_of(
     potentials: CliqueVector, total: float = 1.0, constraints: Iterable[Constraint] = ()
 ) -> pypgm.GraphicalModel:
     """Return the engine's model of potentials and constraints; tables whose attributes are unknown are dropped."""
-    domain, bridge = potentials.domain, Bridge.of(potentials.domain)
-    own = [t for t in potentials.tables.values() if _fits(domain, t.domain)]
-    return pypgm.GraphicalModel(bridge.vector([*own, *(c.potential for c in constraints)]), float(total))
-
-
-def _fits(domain: Domain, part: Domain) -> bool:
-    return all(a in domain and domain[a] == n for a, n in part.config.items())
+    sizes = potentials.domain.config.items()
+    own = [t for t in potentials.tables.values() if t.domain.config.items() <= sizes]
+    vector = Bridge.of(potentials.domain).vector([*own, *(c.potential for c in constraints)])
+    return pypgm.GraphicalModel(vector, float(total))

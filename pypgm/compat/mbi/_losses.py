@@ -22,8 +22,6 @@ from pypgm.compat.mbi.marginal_loss import (
     from_linear_measurements,
 )
 
-__all__ = ["loss_and_total", "minimum_variance_unbiased_total", "stated_loss"]
-
 _Differentiated = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
 
@@ -66,11 +64,7 @@ def stated_loss(loss: MarginalLossFn, bridge: Bridge) -> Stated:
     scopes = [bridge.clique(c) for c in cliques]
 
     def function(found: pypgm.CliqueVector) -> tuple[float, pypgm.CliqueVector]:
-        tables = {
-            c: bridge.table(c, pypgm.Factor(bridge.engine.project(found.cliques[i]), found.table(i)))
-            for i, c in enumerate(cliques)
-        }
-        value, gradient = differentiated(CliqueVector(bridge.domain, cliques, tables))
+        value, gradient = differentiated(bridge.parts(cliques, found))
         return float(value), bridge.vector(gradient[c] for c in cliques)
 
     return Stated([], pypgm.losses.Custom(function, scopes))
@@ -83,10 +77,16 @@ def _differentiated(loss: MarginalLossFn, cliques: list[Clique], domain: Domain)
         return loss
     for name in ("jax", "autograd"):
         try:
-            differentiate = importlib.import_module(name).value_and_grad
+            gradient = importlib.import_module(name).value_and_grad(
+                lambda arrays: loss(_vector(domain, cliques, arrays))
+            )
         except (ImportError, AttributeError):
             continue
-        function = _by(differentiate, loss, cliques, domain)
+
+        def function(mu: CliqueVector, by: Any = gradient) -> tuple[float, CliqueVector]:
+            value, slopes = by([np.asarray(mu[c].values) for c in cliques])
+            return float(value), _vector(domain, cliques, map(np.asarray, slopes))
+
         try:
             function(uniform)
         except Exception as error:  # of JAX's many kinds
@@ -98,24 +98,9 @@ def _differentiated(loss: MarginalLossFn, cliques: list[Clique], domain: Domain)
     )
 
 
-def _by(differentiate: Any, loss: MarginalLossFn, cliques: list[Clique], domain: Domain) -> _Differentiated:
-    """Return value and gradient of a loss by another library, whose arrays the tables then hold."""
-    gradient = differentiate(lambda arrays: loss(_of_arrays(domain, cliques, arrays)))
-
-    def function(mu: CliqueVector) -> tuple[float, CliqueVector]:
-        value, slopes = gradient([np.asarray(mu[c].values) for c in cliques])
-        tables = {c: Factor(domain.project(c), np.asarray(s)) for c, s in zip(cliques, slopes, strict=True)}
-        return float(value), CliqueVector(domain, cliques, tables)
-
-    return function
-
-
-def _of_arrays(domain: Domain, cliques: list[Clique], arrays: list[Any]) -> CliqueVector:
-    """Return tables that hold arrays of another library as they are."""
-    tables = {}
-    for clique, array in zip(cliques, arrays, strict=True):
-        table = object.__new__(Factor)
-        object.__setattr__(table, "domain", domain.project(clique))
+def _vector(domain: Domain, cliques: list[Clique], arrays: Iterable[Any]) -> CliqueVector:
+    """Return tables that hold arrays, of another library too, as they are."""
+    tables = {c: Factor.zeros(domain.project(c)) for c in cliques}
+    for table, array in zip(tables.values(), arrays, strict=True):
         object.__setattr__(table, "values", array)
-        tables[clique] = table
     return CliqueVector(domain, cliques, tables)

@@ -17,8 +17,6 @@ from pypgm.compat.mbi.factor import Factor
 from pypgm.compat.mbi.marginal_loss import DatavectorQuery, LinearMeasurement, SlicedQuery, WeightedQuery
 from pypgm.compat.mbi.markov_random_field import MarkovRandomField
 
-__all__ = ["load", "save"]
-
 _MADE: dict[str, tuple[Callable[..., Any], tuple[str, ...]]] = {
     kind.__name__: (kind, fields)
     for kind, fields in (

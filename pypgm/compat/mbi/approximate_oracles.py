@@ -2,41 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import pypgm
 from pypgm.compat._options import OPTIONS
-from pypgm.compat.mbi._engine import Bridge, done
+from pypgm.compat.mbi._engine import Bridge, finished
 from pypgm.compat.mbi._losses import loss_and_total, stated_loss
 from pypgm.compat.mbi.clique_vector import CliqueVector
 from pypgm.compat.mbi.domain import Domain
 from pypgm.compat.mbi.factor import refuse_mesh
 
-__all__ = [
-    "ApproxMirrorDescent",
-    "build_graph",
-    "convex_generalized_belief_propagation",
-    "mirror_descent",
-    "pseudo_marginals",
-]
-
 
 def convex_generalized_belief_propagation(
-    potentials: CliqueVector,
-    total: float = 1.0,
-    state: Any = None,
-    mesh: Any = None,
-    iters: int = 1,
-    damping: float = 0.5,
+    potentials: CliqueVector, total: float = 1.0, state: Any = None, mesh: Any = None, **options: Any
 ) -> tuple[CliqueVector, Any]:
     """Return locally consistent marginals over the cliques of potentials, and the messages.
 
     It runs until they agree: `iters` and `damping` are not needed.
     """
-    del iters, damping
+    del options
     refuse_mesh(mesh)
     domain, cliques = potentials.domain, potentials.cliques
     if not cliques:
@@ -45,78 +30,57 @@ def convex_generalized_belief_propagation(
     vector = bridge.vector(potentials.tables.values())
     graph = pypgm.RegionGraph.saturated(bridge.engine, vector.cliques)
     found = pypgm.convex_gbp(vector, graph, total=float(total), state=state)
-    tables = {c: bridge.table(c, found.marginals[bridge.clique(c)]) for c in cliques}
-    return CliqueVector(domain, cliques, tables), found.state
+    return bridge.made(cliques, (found.marginals[bridge.clique(c)] for c in cliques)), found.state
 
 
 def pseudo_marginals(
     domain: Domain,
     loss_fn: Any,
-    known_total: float | None,
-    iters: int,
-    callback: Callable[[CliqueVector], object] | None,
+    known_total: float | None = None,
+    iters: int = 1000,
+    callback_fn: Callable[[CliqueVector], object] | None = None,
+    constraints: Any = (),
+    **options: Any,
 ) -> tuple[CliqueVector, float]:
     """Return the locally consistent marginals of least loss over the loss's cliques, and their sum."""
+    del options
+    if constraints:
+        raise ValueError("a region graph of mbi's takes no constraints")
     loss, total = loss_and_total(loss_fn, domain, known_total)
     cliques, bridge = [c for c in loss.cliques if c], Bridge.of(domain)
     if not cliques:
         return CliqueVector(domain, [], {}), total
     stated = stated_loss(loss, bridge)
-    model = pypgm.estimate(
-        bridge.engine,
-        stated.measurements,
-        total,
-        oracle="region_graph",
-        loss=stated.loss,
-        stop="optimum",
-        iterations=max(1, int(iters)),
-        tolerance=OPTIONS["tolerance"],
-    )
-    tables = {c: bridge.table(c, model.marginals[bridge.clique(c)]) for c in cliques}
-    found = CliqueVector(domain, cliques, tables)
-    if callback is not None:
-        callback(found)
+    limits = {"iterations": max(1, int(iters)), "tolerance": OPTIONS["tolerance"], "stop": "optimum"}
+    how: dict[str, Any] = {"oracle": "region_graph", "loss": stated.loss} | limits
+    model = pypgm.estimate(bridge.engine, stated.measurements, total, **how)
+    found = bridge.made(cliques, (model.marginals[bridge.clique(c)] for c in cliques))
+    if callback_fn is not None:
+        callback_fn(found)
     return found, total
 
 
-@dataclass
 class ApproxMirrorDescent:
-    """The engine's estimate on a region graph; step and sweeps are its own."""
+    """The engine's estimate on a region graph; step, sweeps and damping are its own."""
 
-    stepsize: float | None = None
-    oracle_iters: int = 1
-    damping: float = 0.5
-    mesh: Any = None
+    def __init__(self, stepsize: float | None = None, *tuning: Any, mesh: Any = None, **options: Any) -> None:
+        del tuning, options
+        refuse_mesh(mesh)
+        self.stepsize = stepsize
 
-    def estimate(
-        self,
-        domain: Domain,
-        loss_fn: Any,
-        known_total: float | None = None,
-        iters: int = 1000,
-        callback_fn: Callable[[CliqueVector], object] | None = None,
-        **options: Any,
-    ) -> CliqueVector:
+    def estimate(self, domain: Domain, loss_fn: Any, known_total: float | None = None, **options: Any) -> CliqueVector:
         """Return locally consistent marginals of least loss."""
-        refuse_mesh(self.mesh)
-        if options.get("constraints"):
-            raise ValueError("a region graph of mbi's takes no constraints")
-        return pseudo_marginals(domain, loss_fn, known_total, iters, callback_fn)[0]
+        return pseudo_marginals(domain, loss_fn, known_total, **options)[0]
 
-    def precompile(self, domain: Domain, *measurements: Any, **options: Any) -> Future[Any]:
-        """Return a finished future: there is nothing to compile."""
-        del domain, measurements, options
-        return done()
+    precompile = finished
 
 
-def mirror_descent(
-    domain: Domain, loss_fn: Any, *, known_total: float | None = None, stepsize: float | None = None, **options: Any
-) -> CliqueVector:
+def mirror_descent(domain: Domain, loss_fn: Any, **options: Any) -> CliqueVector:
     """Return locally consistent marginals of least loss."""
-    return ApproxMirrorDescent(stepsize).estimate(domain, loss_fn, known_total, **options)
+    return pseudo_marginals(domain, loss_fn, **options)[0]
 
 
-def build_graph(domain: Domain, cliques: Sequence[object]) -> Any:
+def build_graph(*arguments: Any) -> Any:
     """Refuse: mbi's graph is its own; `pypgm.RegionGraph.saturated` makes the engine's."""
-    del domain, cliques
+    del arguments
     raise TypeError("mbi's region graph is not made here: pypgm.RegionGraph.saturated(domain, cliques) is the engine's")

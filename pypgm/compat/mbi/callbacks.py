@@ -10,8 +10,6 @@ from pypgm.compat.mbi.domain import Domain
 from pypgm.compat.mbi.estimation import CALLBACK_EVERY
 from pypgm.compat.mbi.marginal_loss import LinearMeasurement, from_linear_measurements, primal_feasibility
 
-__all__ = ["Callback", "default", "set_log_fn"]
-
 Loss = Callable[[Any], Any]
 _log: list[Callable[..., Any]] = [print]
 

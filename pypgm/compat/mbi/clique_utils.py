@@ -7,20 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from pypgm.compat.mbi.domain import Attribute, Clique, Domain, as_clique
 
-__all__ = [
-    "Clique",
-    "clique_mapping",
-    "downward_closure",
-    "maximal_subset",
-    "powerset",
-    "reverse_clique_mapping",
-]
-
 
 class Cliques(tuple[Clique, ...]):
-    """A tuple of cliques; with a list behind it, it is a list, as the older releases had it."""
+    """A tuple of cliques; beside a list it is a list, as the older releases had it."""
 
     __slots__ = ()
+    __hash__ = tuple.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return super().__eq__(tuple(other) if isinstance(other, list) else other)
 
     def __add__(self, other: object) -> object:  # type: ignore[override]
         return [*self, *other] if isinstance(other, list) else Cliques((*self, *other))  # type: ignore[misc]

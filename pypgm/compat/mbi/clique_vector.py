@@ -11,8 +11,6 @@ from pypgm.compat.mbi.clique_utils import Cliques
 from pypgm.compat.mbi.domain import Clique, Domain, as_clique
 from pypgm.compat.mbi.factor import Factor
 
-__all__ = ["CliqueVector"]
-
 
 class _AttrsFields:
     """The fields that `attr.evolve` reads; attrs is imported where somebody asks for them."""
@@ -80,9 +78,7 @@ class CliqueVector:
     def random(cls, domain: Domain, cliques: Iterable[object]) -> CliqueVector:
         return cls._made(domain, cliques, Factor.random)
 
-    @classmethod
-    def abstract(cls, domain: Domain, cliques: Iterable[object]) -> CliqueVector:
-        return cls.zeros(domain, cliques)
+    abstract = zeros
 
     @classmethod
     def from_projectable(cls, data: Any, cliques: Iterable[object]) -> CliqueVector:
@@ -159,8 +155,7 @@ class CliqueVector:
     def pad(self, mesh: object = None, pad_value: object = 0.0) -> CliqueVector:
         return self._each(lambda table: table.pad(mesh, pad_value))
 
-    def apply_sharding(self, mesh: object = None) -> CliqueVector:
-        return self._each(lambda table: table.apply_sharding(mesh))
+    apply_sharding = pad
 
     __array_ufunc__ = None
 
@@ -171,12 +166,12 @@ class CliqueVector:
         return self._with(other, Factor.__sub__)
 
     def __mul__(self, other: object) -> CliqueVector:
-        _check_number(other)
+        if isinstance(other, CliqueVector | Factor) or np.ndim(other) != 0:  # type: ignore[arg-type]
+            raise TypeError(f"a CliqueVector is scaled by a number, got {type(other).__name__}")
         return self._with(other, Factor.__mul__)
 
-    def __truediv__(self, other: object) -> CliqueVector:
-        _check_number(other)
-        return self._with(other, Factor.__truediv__)
+    def __truediv__(self, other: float) -> CliqueVector:
+        return self * (1 / other)
 
     __radd__, __rmul__ = __add__, __mul__
 
@@ -190,8 +185,3 @@ class CliqueVector:
 
     def __repr__(self) -> str:
         return f"CliqueVector({self.domain}, cliques={[*self.cliques]})"
-
-
-def _check_number(other: Any) -> None:
-    if isinstance(other, CliqueVector | Factor) or np.ndim(other) != 0:
-        raise TypeError(f"a CliqueVector is scaled by a number, got {type(other).__name__}")

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from pypgm.compat.mbi.domain import Clique, Domain
 from pypgm.compat.mbi.factor import Factor
 
-__all__ = ["Constraint"]
-
 
 @dataclass(frozen=True, eq=False)
 class Constraint:

@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.compat.mbi.domain import Attribute, Domain
 from pypgm.compat.mbi.factor import Factor
 
-__all__ = ["Columns", "Dataset", "JaxDataset"]
-
 
 class Columns(dict[Attribute, NDArray[Any]]):
     """What stands for a data frame where pandas is not installed: columns with `to_numpy`."""

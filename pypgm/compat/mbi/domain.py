@@ -7,8 +7,6 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-__all__ = ["Attribute", "Clique", "Domain", "as_clique"]
-
 Attribute = Any
 """A str or an int."""
 Clique = tuple[Attribute, ...]
@@ -55,10 +53,10 @@ class Domain:
         for name, value in (("attributes", own), ("shape", sizes), ("labels", named)):
             object.__setattr__(self, name, value)
 
-    @staticmethod
-    def fromdict(config: Mapping[Attribute, int]) -> Domain:
+    @classmethod
+    def fromdict(cls, config: Mapping[Attribute, int]) -> Domain:
         """Return the domain of sizes by name."""
-        return Domain(config.keys(), config.values())
+        return cls(config.keys(), config.values())
 
     @property
     def attrs(self) -> Clique:
@@ -81,9 +79,8 @@ class Domain:
         if not self.supports(asked):
             raise ValueError(f"Cannot project {self} onto {asked}.")
         labels = self.labels_config
-        return Domain(
-            asked, map(self.config.__getitem__, asked), None if labels is None else [labels[a] for a in asked]
-        )
+        sizes = map(self.config.__getitem__, asked)
+        return type(self)(asked, sizes, None if labels is None else [labels[a] for a in asked])
 
     def marginalize(self, attributes: object) -> Domain:
         """Return the domain without some attributes; unknown ones are ignored."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -13,8 +12,12 @@ import numpy as np
 import pypgm
 from pypgm.compat._options import OPTIONS
 from pypgm.compat.mbi import approximate_oracles, marginal_oracles
-from pypgm.compat.mbi._engine import Bridge, done, model_of
-from pypgm.compat.mbi._losses import loss_and_total, minimum_variance_unbiased_total, stated_loss
+from pypgm.compat.mbi._engine import Bridge, finished, model_of
+from pypgm.compat.mbi._losses import (
+    loss_and_total,
+    minimum_variance_unbiased_total,  # noqa: F401 - a name of this module
+    stated_loss,
+)
 from pypgm.compat.mbi.clique_vector import CliqueVector
 from pypgm.compat.mbi.constraint import Constraint
 from pypgm.compat.mbi.domain import Clique, Domain
@@ -22,36 +25,22 @@ from pypgm.compat.mbi.factor import refuse_mesh
 from pypgm.compat.mbi.marginal_loss import MarginalLossFn, Stated, mle_loss_fn
 from pypgm.compat.mbi.markov_random_field import MarkovRandomField
 
-__all__ = [
-    "CALLBACK_EVERY",
-    "LBFGS",
-    "DualAveraging",
-    "Estimator",
-    "InteriorGradient",
-    "MirrorDescent",
-    "UniversalAcceleratedMethod",
-    "dual_averaging",
-    "interior_gradient",
-    "lbfgs",
-    "minimum_variance_unbiased_total",
-    "mirror_descent",
-    "mle_from_marginals",
-    "universal_accelerated_method",
-]
-
 CALLBACK_EVERY = 50
 Callback = Callable[[CliqueVector], object]
 
 
-@dataclass
+@dataclass(init=False)
 class Estimator:
-    """What all estimators share: the loss is minimised by the engine, on a junction tree."""
+    """What all estimators share: the loss is minimised by the engine, on a junction tree. What tunes is not needed."""
 
     method: ClassVar[str] = "auto"
 
-    marginal_oracle: Any = None
-    stepsize: float | None = None
-    mesh: Any = None
+    def __init__(
+        self, marginal_oracle: Any = None, stepsize: float | None = None, *tuning: Any, **options: Any
+    ) -> None:
+        del tuning
+        refuse_mesh(options.get("mesh"))
+        self.marginal_oracle, self.stepsize = marginal_oracle, stepsize
 
     def estimate(
         self,
@@ -87,13 +76,15 @@ class Estimator:
             Not needed: the distance from the optimum is known.
         """
         del patience
-        refuse_mesh(self.mesh)
         loss, total = loss_and_total(loss_fn, domain, known_total)
         start = warm_start if potentials is None else potentials
-        first = getattr(start, "potentials", start)
-        ask = _Request(domain, loss, total, tuple(constraints), int(iters), callback_fn, first, tol)
+        tell = _Blocks(callback_fn, 0 if tol is not None else math.ceil(int(iters) / CALLBACK_EVERY))
+        ask = _Request(
+            domain, loss, total, tuple(constraints), int(iters), tell, getattr(start, "potentials", start), tol
+        )
         if marginal_oracles.is_exact(self.marginal_oracle):
             model = ask.by_engine(self.method, self.stepsize)
+            tell.rest(model, loss.cliques)
         else:
             model = ask.by_oracle(self.marginal_oracle, self.stepsize)
         if tol is not None and self._loss_value(model, loss, total, constraints) is None:
@@ -104,48 +95,54 @@ class Estimator:
         del known_total, constraints
         return loss_fn(state.marginals)
 
-    def precompile(self, domain: Domain, *measurements: Any, **options: Any) -> Future[Any]:
-        """Return a finished future: there is nothing to compile."""
-        del domain, measurements, options
-        return done()
+    precompile = finished
 
 
 class MirrorDescent(Estimator):
     """The engine's choice of method; mirror descent where a step is given."""
 
 
-@dataclass
-class _WithoutStep(Estimator):
-    def __init__(self, marginal_oracle: Any = None, mesh: Any = None) -> None:
-        super().__init__(marginal_oracle, None, mesh)
-
-
-class DualAveraging(_WithoutStep):
+class DualAveraging(Estimator):
     """Regularised dual averaging."""
 
     method = "dual_averaging"
 
 
-class InteriorGradient(_WithoutStep):
+class InteriorGradient(Estimator):
     """The interior gradient method."""
 
     method = "interior_gradient"
 
 
-class LBFGS(_WithoutStep):
+class LBFGS(Estimator):
     """Quasi-Newton steps over the potentials."""
 
     method = "lbfgs"
 
 
-class UniversalAcceleratedMethod(_WithoutStep):
-    """The universal gradient method; what tunes mbi's is not needed."""
+class UniversalAcceleratedMethod(Estimator):
+    """The universal gradient method."""
 
     method = "universal"
 
-    def __init__(self, marginal_oracle: Any = None, *tuning: Any, mesh: Any = None, **further: Any) -> None:
-        del tuning, further
-        super().__init__(marginal_oracle, mesh)
+
+@dataclass
+class _Blocks:
+    """Calls a callback of mbi once for each block of iterations."""
+
+    callback: Callback | None
+    wanted: int
+    called: int = 0
+
+    def __call__(self, iteration: float, marginals: Callable[[], CliqueVector]) -> None:
+        if self.callback is not None and iteration >= CALLBACK_EVERY * (self.called + 1):
+            self.called += 1
+            self.callback(marginals())
+
+    def rest(self, model: MarkovRandomField, cliques: Sequence[Clique]) -> None:
+        """Call it with the end, as often as the iterations asked for had it called, and once at least."""
+        for _ in range(max(self.wanted - self.called, 0 if self.wanted else 1)):
+            self(math.inf, lambda: CliqueVector.from_projectable(model, cliques))
 
 
 @dataclass(frozen=True)
@@ -155,7 +152,7 @@ class _Request:
     total: float
     constraints: tuple[Constraint, ...]
     iters: int
-    callback: Callback | None
+    tell: _Blocks
     start: CliqueVector | None
     tol: float | None
 
@@ -170,14 +167,17 @@ class _Request:
         """Return the model that the engine finds."""
         bridge = Bridge.of(self.domain)
         stated = stated_loss(self.loss, bridge)
-        blocks = _Blocks(self, bridge)
         if not stated.loss.cliques and not self.constraints:
-            return blocks.closed(self._model(CliqueVector.zeros(self.domain, self.cliques)))
+            return self._model(CliqueVector.zeros(self.domain, self.cliques), self.constraints)
         options: dict[str, Any] = {"method": _suitable(method, stated, stepsize), "stop": OPTIONS["stop"]}
         if options["method"] == "mirror_descent":
             options["stepsize"] = stepsize
         if options["method"] not in {"auto", "accelerated"} or not stated.measurements:
             options["stop"] = "optimum"
+
+        def look(state: Any) -> None:
+            self.tell(state.iteration, lambda: bridge.marginals(self.loss.cliques, state.marginals))
+
         found = pypgm.estimate(
             bridge.engine,
             stated.measurements,
@@ -190,73 +190,59 @@ class _Request:
             prior=self._prior(stated),
             iterations=max(1, self.iters),
             tolerance=OPTIONS["tolerance"] if self.tol is None else float(self.tol),
-            callback=None if self.callback is None else blocks.look,
+            callback=None if self.tell.callback is None else look,
             **options,
         )
-        return blocks.closed(self._model(*self._shared(bridge, found)))
+        return self._model(*self._shared(bridge, found.potentials))
 
     def by_oracle(self, oracle: Callable[..., CliqueVector], stepsize: float | None) -> MarkovRandomField:
         """Return what mirror descent with a foreign oracle finds; a step is halved where it does not lower the loss."""
-        bridge = Bridge.of(self.domain)
-        cliques = list(self.loss.cliques)
+        bridge, cliques = Bridge.of(self.domain), list(self.loss.cliques)
         theta = CliqueVector.zeros(self.domain, cliques) if self.start is None else self.start.expand(cliques)
         shape = bridge.vector(theta.tables[c] for c in cliques)
         evaluate = stated_loss(self.loss, bridge).loss.on(bridge.engine, shape.cliques)
 
-        def at(mu: CliqueVector) -> tuple[float, CliqueVector]:
+        def at(theta: CliqueVector) -> tuple[CliqueVector, CliqueVector, float, CliqueVector]:
+            mu = oracle(theta, self.total)
             value, slopes = evaluate(bridge.vector(mu.tables[c] for c in cliques).values)
-            found = shape.like(slopes)
-            back = {c: bridge.table(c, pypgm.Factor(bridge.engine.project(shape.cliques[i]), found.table(i)))
-                    for i, c in enumerate(cliques)}  # fmt: skip
-            return value, CliqueVector(self.domain, cliques, back)
+            return theta, mu, value, bridge.parts(cliques, shape.like(slopes))
 
         alpha = 2 / ((self.loss.lipschitz or 1.0) * self.total) if stepsize is None else float(stepsize)
-        mu = oracle(theta, self.total)
-        value, slope = at(mu)
+        theta, mu, value, slope = at(theta)
         for t in range(1, self.iters + 1):
-            tried = theta - slope * alpha
-            there = oracle(tried, self.total)
-            lower, steeper = at(there)
-            if stepsize is not None or value - lower >= 0.5 * alpha * slope.dot(mu - there):
-                theta, mu, value, slope = tried, there, lower, steeper
+            tried = at(theta - slope * alpha)
+            if stepsize is not None or value - tried[2] >= 0.5 * alpha * slope.dot(mu - tried[1]):
+                theta, mu, value, slope = tried
                 alpha *= 1.01 if stepsize is None else 1.0
             else:
                 alpha *= 0.5
-            if self.callback is not None and t % CALLBACK_EVERY == 0:
-                self.callback(mu)
-        return self._model(theta, mu)
+            self.tell(t, lambda: mu)  # noqa: B023 - called at once
+        return MarkovRandomField(theta, mu, self.total, self.constraints)
 
     def _prior(self, stated: Stated) -> pypgm.GraphicalModel | None:
         """Return the start, if the optimum depends on it: where cells of its cliques are not measured one by one."""
         start = self.start
         if start is None or self.constraints or start.domain != self.domain:
             return None
-        told = [t for t in start.tables.values() if t.values.size and np.ptp(t.values) > 0 and len(t.domain)]
-        whole = all(m.linear_map.shape[0] >= m.linear_map.shape[1] for m in stated.measurements)
-        held = [set(c) for c in self.loss.cliques]
-        if whole and all(any(set(t.domain.attributes) <= c for c in held) for t in told):
+        told = [{*t.domain} for t in start.tables.values() if t.values.size and np.ptp(t.values) > 0 and t.domain]
+        is_whole = all(m.linear_map.shape[0] >= m.linear_map.shape[1] for m in stated.measurements)
+        if is_whole and all(any(t <= {*c} for c in self.loss.cliques) for t in told):
             return None
         return model_of(start, self.total)
 
-    def _shared(self, bridge: Bridge, found: pypgm.GraphicalModel) -> tuple[CliqueVector, tuple[Constraint, ...]]:
+    def _shared(self, bridge: Bridge, found: pypgm.CliqueVector) -> tuple[CliqueVector, tuple[Constraint, ...]]:
         """Return the engine's potentials over the answer's cliques; what none of these holds, constraints keep."""
-        back = {name: a for a, name in bridge.names.items()}
-        scopes = [tuple(back[name] for name in c) for c in found.potentials.cliques]
-        tables = {c: bridge.table(c, found.potentials[bridge.clique(c)]) for c in scopes}
-        own = CliqueVector(self.domain, scopes, tables)
+        own = bridge.parts(bridge.scopes(found), found)
         potentials = own.expand(self.cliques)
-        left = {frozenset(c): t for c, t in tables.items() if not potentials.supports(c)}
+        left = {frozenset(c): t for c, t in own.tables.items() if not potentials.supports(c)}
         kept = []
         for c in self.constraints:
-            weights = left.pop(frozenset(c.domain.attributes), None)
+            weights = left.pop(frozenset(c.domain), None)
             turned = None if weights is None else weights.transpose(c.domain.attributes)
             kept.append(Constraint(c.domain, c.valid, c.invalid, c.mapping, turned))
         return potentials, tuple(kept)
 
-    def _model(self, potentials: CliqueVector, more: Any = ()) -> MarkovRandomField:
-        if isinstance(more, CliqueVector):
-            return MarkovRandomField(potentials, more, self.total, self.constraints)
-        constraints = more or self.constraints
+    def _model(self, potentials: CliqueVector, constraints: tuple[Constraint, ...]) -> MarkovRandomField:
         engine = model_of(potentials, self.total, constraints)
         marginals = Bridge.of(self.domain).tables(potentials.cliques, engine)
         model = MarkovRandomField(potentials, marginals, self.total, constraints)
@@ -264,42 +250,13 @@ class _Request:
         return model
 
 
-class _Blocks:
-    """Calls a callback of mbi once for each block of iterations."""
-
-    def __init__(self, request: _Request, bridge: Bridge) -> None:
-        self._request = request
-        self._bridge = bridge
-        self._called = 0
-
-    def look(self, state: Any) -> None:
-        if state.iteration // CALLBACK_EVERY > self._called:
-            cliques, marginals = self._request.loss.cliques, state.marginals
-            found = {c: self._bridge.table(c, marginals.project(self._bridge.clique(c))) for c in cliques}
-            self._call(CliqueVector(self._request.domain, cliques, found))
-
-    def _call(self, marginals: CliqueVector) -> None:
-        self._called += 1
-        if self._request.callback is not None:
-            self._request.callback(marginals)
-
-    def closed(self, model: MarkovRandomField) -> MarkovRandomField:
-        """Call it with the end, as often as the iterations asked for had it called; return the model."""
-        if self._request.callback is not None:
-            wanted = math.ceil(self._request.iters / CALLBACK_EVERY) if self._request.tol is None else self._called + 1
-            for _ in range(wanted - self._called):
-                self._call(CliqueVector.from_projectable(model, self._request.loss.cliques))
-        return model
-
-
 def _suitable(method: str, stated: Stated, stepsize: float | None) -> str:
     """Return the method, or "auto" where the loss is not for it."""
-    measured = isinstance(stated.loss, pypgm.losses.L2)
-    if method == "auto" and stepsize is not None and stated.loss.smooth:
-        return "mirror_descent"
-    if method in {"dual_averaging", "interior_gradient"} and not measured:
-        return "auto"
-    return "auto" if method == "lbfgs" and not stated.loss.smooth else method
+    is_measured, is_smooth = isinstance(stated.loss, pypgm.losses.L2), stated.loss.smooth
+    if method == "auto":
+        return "mirror_descent" if stepsize is not None and is_smooth else "auto"
+    suits = {"dual_averaging": is_measured, "interior_gradient": is_measured, "lbfgs": is_smooth}
+    return method if suits.get(method, True) else "auto"
 
 
 def _function(kind: type[Estimator]) -> Callable[..., MarkovRandomField]:
@@ -307,34 +264,22 @@ def _function(kind: type[Estimator]) -> Callable[..., MarkovRandomField]:
         domain: Domain,
         loss_fn: Any,
         *,
-        known_total: float | None = None,
-        potentials: Any = None,
         marginal_oracle: Any = None,
-        iters: int = 1000,
-        callback_fn: Callback | None = None,
-        mesh: Any = None,
-        stateful: bool = False,
         stepsize: float | None = None,
+        stateful: bool = False,
+        mesh: object = None,
         **options: Any,
     ) -> MarkovRandomField:
         """Return the model whose marginals have the least loss; see `Estimator.estimate`."""
         refuse_mesh(mesh)
-        if stateful:
-            if stepsize is None:
-                raise ValueError("stateful=True needs a stepsize")
-            return _stateful(domain, loss_fn, known_total, iters, callback_fn)
-        estimator = kind(marginal_oracle)
-        estimator.stepsize = stepsize
-        return estimator.estimate(
-            domain, loss_fn, known_total, iters=iters, callback_fn=callback_fn, potentials=potentials, **options
-        )
+        if not stateful:
+            return kind(marginal_oracle, stepsize).estimate(domain, loss_fn, **options)
+        if stepsize is None:
+            raise ValueError("stateful=True needs a stepsize")
+        marginals, total = approximate_oracles.pseudo_marginals(domain, loss_fn, **options)
+        return MarkovRandomField(marginals.log(), marginals, total)
 
     return estimate
-
-
-def _stateful(domain: Domain, loss_fn: Any, known_total: float | None, iters: int, callback: Any) -> MarkovRandomField:
-    marginals, total = approximate_oracles.pseudo_marginals(domain, loss_fn, known_total, iters, callback)
-    return MarkovRandomField(marginals.log(), marginals, total)
 
 
 mirror_descent = _function(MirrorDescent)

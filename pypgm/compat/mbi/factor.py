@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from pypgm.compat.mbi.domain import Domain, as_clique
 
-__all__ = ["Factor", "log_sum", "refuse_mesh"]
-
 
 def refuse_mesh(mesh: object) -> None:
     """Raise ``TypeError`` for anything but None: arrays of NumPy are in one place."""
@@ -63,9 +61,7 @@ class Factor:
     def random(cls, domain: Domain) -> Factor:
         return cls(domain, np.random.rand(*domain.shape))  # noqa: NPY002 - seeded as mbi's
 
-    @classmethod
-    def abstract(cls, domain: Domain) -> Factor:
-        return cls.zeros(domain)
+    abstract = zeros
 
     def transpose(self, attributes: object) -> Factor:
         """Return the table with its axes in another order."""
@@ -148,9 +144,7 @@ class Factor:
         refuse_mesh(mesh)
         return self
 
-    def apply_sharding(self, mesh: object = None) -> Factor:
-        refuse_mesh(mesh)
-        return self
+    apply_sharding = pad
 
     def _with(self, other: Any, how: Callable[[Any, Any], Any], *, reflected: bool = False) -> Factor:
         if isinstance(other, Factor):

@@ -14,14 +14,6 @@ from pypgm.compat.mbi.domain import Attribute, Clique, Domain, as_clique
 if TYPE_CHECKING:
     import networkx
 
-__all__ = [
-    "greedy_order",
-    "hypothetical_model_size",
-    "make_junction_tree",
-    "maximal_cliques",
-    "message_passing_order",
-]
-
 
 def make_junction_tree(
     domain: Domain,

@@ -22,20 +22,6 @@ if TYPE_CHECKING:
 
     from pypgm.estimation.loss import Loss
 
-__all__ = [
-    "DatavectorQuery",
-    "LinearMeasurement",
-    "MarginalLossFn",
-    "SlicedQuery",
-    "Stated",
-    "WeightedQuery",
-    "calculate_l2_lipschitz",
-    "calculate_l2_lipschitz_from_metadata",
-    "from_linear_measurements",
-    "mle_loss_fn",
-    "primal_feasibility",
-]
-
 _LEAST_STDDEV = 1e-12  # what stands for exact, as mbi has it
 _MOST_PROBED = 20_000  # cells of a table for which a foreign query is made a matrix
 

@@ -18,8 +18,6 @@ from pypgm.compat.mbi.dataset import Dataset
 from pypgm.compat.mbi.domain import Domain, as_clique
 from pypgm.compat.mbi.factor import Factor
 
-__all__ = ["MarkovRandomField"]
-
 
 @dataclass(frozen=True, eq=False)
 class MarkovRandomField:
@@ -63,7 +61,10 @@ class MarkovRandomField:
         """Return records: of counts rounded at random, or independent draws; seeded by NumPy's global state."""
         if method not in {"round", "sample"}:
             raise ValueError(f"method must be 'round' or 'sample', got {method!r}")
-        how: Literal["rounding", "independent"] = "rounding" if method == "round" else "independent"
-        records = self.engine.synthetic_data(max(1, int(rows or self.total)), rng=numpy_seed(), method=how)
+        return self.records(int(rows or self.total), numpy_seed(), "rounding" if method == "round" else "independent")
+
+    def records(self, rows: int, seed: int, method: Literal["rounding", "independent"] = "rounding") -> Dataset:
+        """Return records of the engine, at least one."""
+        drawn = self.engine.synthetic_data(max(1, rows), rng=seed, method=method).columns
         names = Bridge.of(self.domain).names
-        return Dataset({a: np.asarray(records.columns[name], dtype=np.int64) for a, name in names.items()}, self.domain)
+        return Dataset({a: np.asarray(drawn[name], dtype=np.int64) for a, name in names.items()}, self.domain)

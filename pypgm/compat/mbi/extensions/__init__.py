@@ -1,16 +1,11 @@
-"""What mbi has beside its core."""
+"""What mbi 2.0 has besides: other models, records from a seed, marginals ahead."""
+
+from __future__ import annotations
 
 from pypgm.compat.mbi.extensions import message_passing as message_passing
-from pypgm.compat.mbi.extensions.mixture_of_products import MixtureOfProducts, MixtureOfProductsEstimator
-from pypgm.compat.mbi.extensions.precompute_marginals import precompute_marginals
-from pypgm.compat.mbi.extensions.reweighted_dataset import ReweightedDatasetEstimator
-from pypgm.compat.mbi.extensions.synthetic_data import precompile, synthetic_data
-
-__all__ = [
-    "MixtureOfProducts",
-    "MixtureOfProductsEstimator",
-    "ReweightedDatasetEstimator",
-    "precompile",
-    "precompute_marginals",
-    "synthetic_data",
-]
+from pypgm.compat.mbi.extensions.mixture_of_products import MixtureOfProducts as MixtureOfProducts
+from pypgm.compat.mbi.extensions.mixture_of_products import MixtureOfProductsEstimator as MixtureOfProductsEstimator
+from pypgm.compat.mbi.extensions.precompute_marginals import precompute_marginals as precompute_marginals
+from pypgm.compat.mbi.extensions.reweighted_dataset import ReweightedDatasetEstimator as ReweightedDatasetEstimator
+from pypgm.compat.mbi.extensions.synthetic_data import precompile as precompile
+from pypgm.compat.mbi.extensions.synthetic_data import synthetic_data as synthetic_data

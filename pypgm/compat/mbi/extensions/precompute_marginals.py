@@ -7,8 +7,6 @@ from collections.abc import Iterable
 from pypgm.compat.mbi.clique_vector import CliqueVector
 from pypgm.compat.mbi.dataset import Dataset
 
-__all__ = ["precompute_marginals"]
-
 
 def precompute_marginals(dataset: Dataset, cliques: Iterable[object], *, transpose: bool = True) -> CliqueVector:
     """Return the counts of cliques."""
