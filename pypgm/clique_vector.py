@@ -26,7 +26,7 @@ __all__ = ["CliqueVector", "read_only"]
 
 
 class CliqueVector(Shown):
-    """One table for each clique, one behind the other in a flat buffer.
+    """One table for each clique, packed into a flat buffer.
 
     Potentials (natural logs), marginals (counts) and gradients all have this form, so that adding, scaling and
     dotting them are single passes.
@@ -83,7 +83,7 @@ class CliqueVector(Shown):
 
     @classmethod
     def from_factors(cls, domain: Domain, factors: Sequence[Factor]) -> CliqueVector:
-        """Put tables one behind the other, each with its axes brought into the domain's order."""
+        """Pack tables, each with its axes brought into the domain's order."""
         vector = object.__new__(cls)
         vector.domain = domain
         axes = [domain.indices(f.domain.attributes) for f in factors]

@@ -42,7 +42,7 @@ class OlderFileWarning(UserWarning):
 
 
 class ReleaseError(RuntimeError):
-    """A step failed after it was charged; what went wrong may depend on the records, and is not told."""
+    """A step failed after it was charged; what went wrong may depend on the records, and is not reported."""
 
 
 class TimeLimitWarning(RuntimeWarning):

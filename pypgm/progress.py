@@ -32,7 +32,7 @@ class Bar:
     what : str
         The head of the line.
     shares : bool
-        Whether it is told what share of a budget is spent.
+        Whether each step comes with the share of a budget that is spent.
     """
 
     def __init__(self, what: str, *, shares: bool = False) -> None:

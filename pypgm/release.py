@@ -65,7 +65,7 @@ class Release(Released[Model_co]):
     mechanism : str
         Its name.
     options : mapping of str to JSON values
-        What the mechanism was told beyond the budget and the relation, where it says.
+        What the mechanism was given beyond the budget and the relation, where it says.
     version : str
         Of pypgm when the release was made; empty where the file does not say.
     log : tuple of mapping

@@ -89,7 +89,7 @@ def reported(task: Task, order: list[int]) -> str:
                 code = pytest.main(["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", *files])
             return "tests" if code else ""
     except ValueError as error:
-        return "" if "changes no function" not in str(error) else "no change"
+        return "no change" if "changes no function" in str(error) else "ValueError"
     except BaseException as error:  # whatever the change has broken
         return type(error).__name__
 

@@ -23,7 +23,7 @@ inline constexpr double kBriefOperations = 1e7;  // that take some milliseconds
 /// asks `tick`. What either raises (KeyboardInterrupt) ends the work, whose thread watches `watch`, and is
 /// rethrown once the work has returned or thrown Abandoned. Work shorter than the thread is worth is called
 /// directly with `brief`. OpenMP gives a thread the default number of threads, not the caller's: `work` has
-/// to be told that number.
+/// to receive that number.
 void run_watched(const Tick& tick, bool brief, const std::function<void(Watch&)>& work);
 
 /// What work() returns, called in the same way; nobody asks it how far it is.

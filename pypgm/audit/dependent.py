@@ -1,4 +1,4 @@
-"""Columns that depend on others: what is read of them, what is counted, and who is told."""
+"""Columns that depend on others: what is read of them, what is counted, and who learns of it."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def fuzz(
 
 
 def check_fuzz(cases: int = 300, first: int = 0, only: Collection[str] = ()) -> Finding:
-    """Run a fixed number of random cases; one that is not run again is told by its seed."""
+    """Run a fixed number of random cases; one that is not run again is named by its seed."""
     done = fuzz(range(first, first + cases), only=only)
     found = [(d, f"seed {seed}: {case}: {f.detail}") for seed, case, f in done.failed for d in f.defects]
     idle = [name for name in only or SETTINGS if not done.ran[name]]

@@ -41,7 +41,7 @@ _LOG = logging.getLogger(__name__)
 
 def _mst(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     def tell(state: Any) -> None:
-        _LOG.debug("%d %r", state.iteration, state.loss)  # observed: a callback must not be told of records either
+        _LOG.debug("%d %r", state.iteration, state.loss)  # observed: a callback must not see records either
 
     return mechanisms.mst(data, budget=budget, privacy=privacy, iterations=2, callback=tell, **more)
 

@@ -253,7 +253,7 @@ class _Sampler:
         return draw.outcome
 
     def _diverge(self, how: str) -> NoReturn:
-        self.trace.diverged = how  # what is raised behind a charge is not told
+        self.trace.diverged = how  # what is raised after a charge is not reported
         raise DivergedError(how)
 
 

@@ -232,7 +232,7 @@ _BEHIND: dict[str, Callable[[PrivateTable], object]] = {
 
 
 def check_errors_behind() -> Finding:
-    """Let records raise behind a charge: of two tables and all errors the same is told, and nothing before it."""
+    """Let records raise behind a charge: of two tables and all errors the same is reported, and nothing before it."""
     told: set[str] = set()
     found: list[tuple[str, str]] = []
     for name, act in _BEHIND.items():

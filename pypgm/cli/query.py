@@ -14,7 +14,7 @@ from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, cliq
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import json_text
 from pypgm.data.derived_images import read_names
-from pypgm.data.files import replacing_text, write_rows
+from pypgm.data.files import write_rows, write_text
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.models.derived_answers import answered, conditioned
 from pypgm.report import cells
@@ -127,8 +127,8 @@ def _query(arguments: argparse.Namespace) -> None:
     if not is_file:
         sys.stdout.write(file.getvalue())
         return
-    with Claim(arguments.out), replacing_text(arguments.out) as out:
-        out.write(file.getvalue())
+    with Claim(arguments.out):
+        write_text(arguments.out, file.getvalue())
 
 
 def _table_lines(rows: Iterable[Sequence[str]], n_names: int, unit: str, evidence: Evidence) -> list[str]:

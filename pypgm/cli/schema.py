@@ -9,7 +9,7 @@ from pypgm.cli.arguments import add_dialect, add_table, add_verb, check_places, 
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.data.draft import draft_schema
-from pypgm.data.files import replacing_text
+from pypgm.data.files import write_text
 from pypgm.data.typed_draft import draft_text
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def _init(arguments: argparse.Namespace) -> None:
     if arguments.out is None:
         sys.stdout.write(text)
         return
-    with Claim(arguments.out), replacing_text(arguments.out) as file:
-        file.write(text)
+    with Claim(arguments.out):
+        write_text(arguments.out, text)
     warned = [name for name, column in draft["columns"].items() if "warning" in column]
     lines = [f"wrote {arguments.out}, NOT private: edit what has a warning: {', '.join(warned)}"]
     lines += [f"warning: {draft['warning']}"] if "warning" in draft else []

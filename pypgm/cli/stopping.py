@@ -1,4 +1,4 @@
-"""How a command ends that is told to: Ctrl-C, SIGTERM and SIGHUP all end it as `KeyboardInterrupt` does."""
+"""How a command is stopped: Ctrl-C, SIGTERM and SIGHUP all end it as `KeyboardInterrupt` does."""
 
 from __future__ import annotations
 

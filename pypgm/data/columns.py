@@ -138,7 +138,7 @@ class Column(ABC):
 
         The code of a value depends on that value alone, by the rules of docs/sources.md, whatever its type and whatever
         else is there. Give values of declared types: what a reader guesses from all records, as `pandas.read_csv` does
-        where it is not told a dtype, has made one of another before it comes here.
+        where it gets no dtype, has made one of another before it comes here.
 
         Parameters
         ----------

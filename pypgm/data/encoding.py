@@ -97,7 +97,7 @@ def name_problems(
     extra = [repr(name) for name in names if name not in columns and name not in left_out]
     problems = [f"lacks a column for {listed(missing)}"] if missing else []
     problems += [f"has more than one column for {listed(repeated)}"] if repeated else []
-    # Where a name is missing, what stands there may be no name but a value of a record: it is not told.
+    # Where a name is missing, what stands there may be no name but a value of a record: it is not shown.
     if extra and not missing and not ignore_extra:
         way_out = 'ignore_extra=True or --ignore-extra leaves them out, or the list "drop" of the schema'
         problems.append(f"has columns that the domain does not: {listed(extra)}; {way_out}")

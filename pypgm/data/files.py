@@ -33,6 +33,7 @@ __all__ = [
     "separator_hint",
     "write_header",
     "write_rows",
+    "write_text",
 ]
 
 MOST_TEXT = 1 << 24
@@ -360,6 +361,12 @@ def replacing_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> Ite
             raise ValueError(f"{os.fspath(path)}: {NO_TEXT}") from None
         text.flush()
         text.detach()
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file as `replacing_text` does."""
+    with replacing_text(path) as file:
+        file.write(text)
 
 
 def is_weight(word: str) -> bool:

@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 
 def guarded(what: str, step: Callable[[], T]) -> T:
-    """Return what a step of a foreign package gives; of its error only the type is told.
+    """Return what a step of a foreign package gives; of its error only the type is shown.
 
     Its warnings, and the lines it logs in this thread, are dropped. Logs that an engine keeps itself are not reached.
 

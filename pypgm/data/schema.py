@@ -60,8 +60,8 @@ class Schema(Shown):
         Combinations of values that no record can have: a table that has one is refused, and `pypgm synth` makes none. A
         text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int, optional
-        Records that one person has at most: every private release of the records takes it from here, and refuses to be
-        told another. Left out, it is 1, and a release may be told another.
+        Records that one person has at most: every private release of the records takes it from here, and refuses
+        another. Left out, it is 1, and a release may be given another.
     warned : sequence of str, or mapping of str to str
         Columns of a draft that have their warning still.
 

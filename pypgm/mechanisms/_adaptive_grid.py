@@ -69,7 +69,7 @@ def adaptive_grid(
         one value in 740 that nobody has reaches 3, the default.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`. The model that
-        pairs of the tree are compared with takes at most half of the time; what ends its estimate early, such as
+        pairs of the tree are compared with takes at most half of the time; whatever ends its estimate early, such as
         Ctrl-C, leaves the measurements as they are.
 
     Returns

@@ -341,7 +341,7 @@ class Run:
         return None if limit is None else max(limit - self.clock.seconds, _LEAST_SECONDS)
 
     def close(self) -> None:
-        """Let go of the records: what follows needs released numbers alone. A table that came open stays so."""
+        """Drop the records: what follows needs released numbers alone. A table that came open stays so."""
         if self._is_own:
             self._whole.close()
 

@@ -118,12 +118,14 @@ def estimate(
         measurements then determine total and start alone.
     method : str
         "accelerated" starts from the independent model the measurements suggest, measures its steps and answers with
-        an average of its path. All others start from the uniform model and go to the optimum. "mirror_descent" lowers
-        the loss step by step, by a line search or with a `stepsize`, and averages the path of a loss that is not
-        smooth; "dual_averaging" and "interior_gradient" are textbook accelerated methods whose fixed steps need the
-        smoothness of the loss; "universal" is accelerated with a line search, for losses of any smoothness;
-        "lbfgs" is quasi-Newton over the potentials. "auto" is mirror descent where there is a `stepsize`, or the loss
-        is not convex, or neither smooth nor approached by smooth ones, else accelerated.
+        an average of its path. All others start from the uniform model and go to the optimum. "mirror_descent"
+        (Prox-PGM, mbi's `MirrorDescent`) lowers the loss step by step, by a line search or with a `stepsize`, and
+        averages the path of a loss that is not smooth; "dual_averaging" (RDA, mbi's `DualAveraging`) and
+        "interior_gradient" (IG, mbi's `InteriorGradient`) are textbook accelerated methods whose fixed steps need the
+        smoothness of the loss; "universal" (mbi's `UniversalAcceleratedMethod`) is accelerated with a line search, for
+        losses of any smoothness; "lbfgs" (mbi's `LBFGS`) is quasi-Newton over the potentials. "auto" is mirror descent
+        where there is a `stepsize`, or the loss is not convex, or neither smooth nor approached by smooth ones, else
+        accelerated.
     stop : {"validated", "optimum"}, optional
         Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
         least expected error, or at the minimum of the loss. By default "validated" where that can be: by the

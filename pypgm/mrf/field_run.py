@@ -95,7 +95,7 @@ class FieldRun:
         return FieldRelease(model, tuple(measured), self.table.ledger, self.name, schema=self.table.schema)
 
     def close(self) -> None:
-        """Let go of the records: what follows needs released numbers alone. A table that came open stays so."""
+        """Drop the records: what follows needs released numbers alone. A table that came open stays so."""
         if self._bar is not None:
             self._bar.close()
         if self._is_own:

@@ -116,7 +116,7 @@ def structure(shown: Structure) -> Markup:
 
 
 def privatetable(shown: PrivateTable) -> Markup:
-    """Return what may be told of a table behind a ledger: its attributes, the relation and the budget."""
+    """Return what is public of a table behind a ledger: its attributes, the relation and the budget."""
     domain = shown.domain
     rows = [[a, s, few_labels(domain, a)] for a, s in _first(domain)]
     parts = [heading(type(shown).__name__, "its records are not shown")]

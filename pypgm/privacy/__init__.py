@@ -1,4 +1,4 @@
-"""What differential privacy needs: a neighbour relation, a budget, a ledger, exact noise, and one door to the data."""
+"""What differential privacy needs: a neighbour relation, a budget, a ledger, exact noise, access that is charged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How records come behind a ledger: what every learner is asked in the same words, and the table it makes of that."""
+"""How a learner gets its private table: by options that all of them spell the same."""
 
 from __future__ import annotations
 

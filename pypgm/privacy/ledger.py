@@ -43,7 +43,7 @@ class Ledger(LedgerReport):
     budget : Budget
         The most that can be charged.
     observer : Observer, optional
-        Who is told of each line before it is entered; by default whoever observes the process, which is nobody.
+        Receives each line before it is entered; by default whoever observes the process, which is nobody.
 
     References
     ----------

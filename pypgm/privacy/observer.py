@@ -46,25 +46,25 @@ class Observer:
     kept_cells: int = 1 << 25
 
     def charged(self, ledger: object, line: object) -> None:
-        """Be told that a line fits and is about to be entered in the ledger that was charged."""
+        """Receive that a line fits and is about to be entered in the ledger that was charged."""
 
     def allocated(self, ledger: object, part: object) -> None:
-        """Be told that a part of a ledger fits and is about to be set aside."""
+        """Receive that a part of a ledger fits and is about to be set aside."""
 
     def compared(self, selector: object, candidates: object, by: T) -> T:
-        """Be told what a selector compares from now on, as the caller gave it; return what is called for it."""
+        """Receive what a selector compares from now on, as the caller gave it; return what is called for it."""
         del selector, candidates
         return by
 
     def queried(self, selector: object, query: T) -> T:
-        """Be told what gives the queries of a selector; return what is called for it."""
+        """Receive what gives the queries of a selector; return what is called for it."""
         del selector
         return query
 
     def asked(
         self, selector: object, given: tuple[object, ...], named: dict[str, object]
     ) -> AbstractContextManager[object]:
-        """Be told what a selector is asked, for as long as what is returned is open."""
+        """Receive the step of a selector, for as long as what is returned is open."""
         del selector, given, named
         return nullcontext()
 
@@ -91,7 +91,7 @@ def observed_by(observer: Observer) -> Iterator[None]:
 
 
 def observed(method: Callable[P, R]) -> Callable[P, R]:
-    """Return a method of a selector of which the observer is told what it is asked."""
+    """Return a method of a selector whose steps the observer receives."""
 
     @functools.wraps(method)
     def inside(*given: P.args, **named: P.kwargs) -> R:

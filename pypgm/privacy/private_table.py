@@ -1,4 +1,4 @@
-"""The one door between a mechanism and the records: it opens only against a charge."""
+"""The only access of a mechanism to records, each time for a charge."""
 
 from __future__ import annotations
 
@@ -101,11 +101,11 @@ class PrivateTable(Shown, Guarded):
 
     @property
     def closed(self) -> bool:
-        """Whether the records were let go of."""
+        """Whether the records were dropped."""
         return self.__data is None
 
     def close(self) -> None:
-        """Let go of the records: from now on whatever asks for them raises, and nothing more is charged.
+        """Drop the records: from now on whatever asks for them raises, and nothing more is charged.
 
         Its selectors, columns and samples end with it. Estimating, sampling and saving need the released measurements
         alone; a table used in a ``with`` block is closed at its end.

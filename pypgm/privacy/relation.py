@@ -68,7 +68,7 @@ class Privacy:
 
     @property
     def total_is_public(self) -> bool:
-        """Whether the number of records may be told: under "replace" all neighbours have as many."""
+        """Whether the number of records is public: under "replace" all neighbours have as many."""
         return self.neighbours == "replace"
 
     def l1_sensitivity(self, query: LinearQuery) -> int:

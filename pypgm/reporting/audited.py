@@ -15,7 +15,7 @@ import numpy as np
 
 from pypgm._core import __version__
 from pypgm.data.codebook import read_json
-from pypgm.data.files import replacing_text
+from pypgm.data.files import write_text
 from pypgm.fields import Record, check_fields
 from pypgm.reporting.template import rendered
 
@@ -234,9 +234,7 @@ def write_audit(path: str | os.PathLike[str], audit: AuditReport) -> None:
     OSError
         If the file cannot be written.
     """
-    text = audit_text(path, audit)
-    with replacing_text(path) as file:
-        file.write(text)
+    write_text(path, audit_text(path, audit))
 
 
 def audit_text(path: str | os.PathLike[str], audit: AuditReport) -> str:

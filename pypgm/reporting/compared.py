@@ -19,7 +19,7 @@ import numpy as np
 
 from pypgm.data.bins import UnreadableError
 from pypgm.data.dates import Date, iso_date
-from pypgm.data.files import replacing_text
+from pypgm.data.files import write_text
 from pypgm.data.numbers import as_number
 from pypgm.html import Shown
 from pypgm.reporting.squares import squares_of
@@ -150,8 +150,7 @@ class ComparedTables(Shown):
             quantile=shown_quantile,
             number=shown_number,
         )
-        with replacing_text(path) as file:
-            file.write(text)
+        write_text(path, text)
 
     def sdmetrics(self) -> Any:  # noqa: ANN401 - a class of another package
         """Return SDV's own quality report of the two tables, ``sdmetrics.reports.QualityReport``.

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.data.files import replacing_text
+from pypgm.data.files import write_text
 from pypgm.domain import Domain
 from pypgm.released import budget_text
 from pypgm.reporting.audited import AuditReport, told
@@ -101,9 +101,7 @@ def write_page(
     OSError
         If the file cannot be written.
     """
-    text = page_of(parts, ledger, protects, not_private, title=title, audit=audit)
-    with replacing_text(path) as file:
-        file.write(text)
+    write_text(path, page_of(parts, ledger, protects, not_private, title=title, audit=audit))
 
 
 def page_of(

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Far", "Quality", "quality_of", "rounded"]
 
-_TABLES = 4  # made-up tables by which errors are told
+_TABLES = 4  # made-up tables from which errors are computed
 _FEW = 2  # of them where an estimate is slow
 _QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is done again but twice, above the second never
 _CELLS = 3 * 10**6  # of all pairs that are looked at, at most

@@ -70,7 +70,7 @@ def chances(ledger: LedgerReport) -> tuple[int, int] | None:
 
 
 def records_text(total: float, *, is_public: bool) -> str:
-    """Return how many records a table has, as far as it may be told."""
+    """Return how many records a table has, as far as that is public."""
     return f"{total:,.0f} real ones" if is_public else f"about {total:,.0f} real ones, a noisy count"
 
 

@@ -23,7 +23,7 @@ struct TreeNode {
   std::size_t cells = 1;
   std::size_t separator_offset = 0;  ///< of the message in the buffer of all messages
   std::size_t separator_cells = 1;
-  std::size_t partial_offset = 0;  ///< of what its pieces sum up, in the buffer of all such
+  std::size_t partial_offset = 0;  ///< of the sums of its pieces, in the buffer of partial sums
   Layout to_separator;             ///< separator inside this table
   Layout from_parent;              ///< separator inside the parent's table
   Blocks blocks;                   ///< what the table is worked on in
