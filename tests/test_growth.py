@@ -19,7 +19,7 @@ from pypgm.inference.bounded_tree import fit_proportionally, plan_bounded_tree
 from pypgm.inference.region_index import RegionIndex
 from pypgm.mechanisms import aim, mst
 from pypgm.mechanisms.run import Run
-from pypgm.models import region_model
+from pypgm.models import graphical_model, region_model
 from pypgm.privacy import score_weights
 from pypgm.privacy.laws import DiscreteGaussian
 from pypgm.reporting.quality import quality_of
@@ -256,6 +256,32 @@ def test_many_tables_over_one_attribute_are_multiplied_one_by_one():
     assert model.log_partition({"x7": 1}) == pytest.approx(np.log(given.sum()))
     joint = np.exp(tables[3]) * (given / messages[3])[:, None]
     np.testing.assert_allclose(model.query(("c", "x3"), {"x7": 1}).values, joint / joint.sum())
+
+
+def test_evidence_that_comes_again_is_not_propagated_again(monkeypatch):
+    n = 40
+    domain = pypgm.Domain({"c": 3} | {f"x{i}": 2 for i in range(n)})
+    cliques = [("c", f"x{i}") for i in range(n)]
+    tables = np.random.default_rng(8).normal(0, 0.3, (n, 3, 2))
+    model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, cliques, tables.ravel()), 10.0)
+    eliminated = Calls(monkeypatch, graphical_model, "variable_elimination")
+    known, all_at_once, sums = (
+        {"x7": 1, "x9": [0]},
+        pypgm.JunctionTree.attribute_marginals,
+        pypgm.JunctionTree.log_partition,
+    )
+    passes = [Calls(monkeypatch, pypgm.JunctionTree, own.__name__) for own in (all_at_once, sums)]
+    for _ in range(3):
+        for attribute in ("c", "x0", "x7"):
+            wanted = pypgm.variable_elimination(model.potentials, attribute, 1.0, known).values
+            found = model.query(attribute, known)
+            np.testing.assert_allclose(found.values, wanted, rtol=1e-12)
+            found.values[:] = -1.0
+        log_z = model.log_partition(known)
+    assert list(map(len, passes)) == [1, 1]
+    assert model.log_partition({"x7": 0, "x9": [0]}) != log_z == model.log_partition(known)
+    assert model.query(("c", "x3"), known).values.sum() == pytest.approx(1.0)
+    assert len(eliminated) == 1
 
 
 def test_a_first_estimate_and_its_records_load_no_package_they_do_not_need():

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -17,9 +17,10 @@ from pypgm.numeric import float_array
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Evidence", "Likelihood", "LogLikelihood", "code_of", "log_likelihoods"]
+__all__ = ["Evidence", "LastEvidence", "Likelihood", "LogLikelihood", "code_of", "log_likelihoods"]
 
 Evidence = Mapping[str, Any]
+T = TypeVar("T")
 
 _FEW = 16  # values that are looked up one by one
 
@@ -94,6 +95,30 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
         raise TypeError(_no_mapping(evidence))
     evidence = read_evidence(domain, evidence, None)
     return [(domain.index(a), _log_likelihood(domain, a, given)) for a, given in (evidence or {}).items()]
+
+
+class LastEvidence:
+    """Keeps what was made for the evidence that came last, of each kind of thing.
+
+    Examples
+    --------
+    >>> last = LastEvidence(Domain({"a": 2}))
+    >>> [last.found("a number", {"a": code}, lambda: number) for code, number in [(1, 5), (1, 6), (0, 7)]]
+    [5, 5, 7]
+    """
+
+    def __init__(self, domain: Domain) -> None:
+        self._domain = domain
+        self._kept: dict[str, tuple[object, Any]] = {}
+
+    def found(self, what: str, evidence: Evidence, make: Callable[[], T]) -> T:
+        """Return what is kept, or else made, of that kind for this evidence."""
+        key = {index: logs.tobytes() for index, logs in log_likelihoods(self._domain, evidence)}
+        kept = self._kept.get(what)
+        if kept is None or kept[0] != key:
+            kept = self._kept[what] = key, make()
+        made: T = kept[1]
+        return made
 
 
 def _no_mapping(given: object) -> str:

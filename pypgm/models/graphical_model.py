@@ -13,6 +13,7 @@ from pypgm.clock import Clock
 from pypgm.domain import Clique, check_kind
 from pypgm.estimation.fit import Fit
 from pypgm.estimation.methods import METHODS
+from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference._variable_elimination import variable_elimination
 from pypgm.inference.calibrated import Calibrated
@@ -27,15 +28,17 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.estimation.constraint import Masks
-    from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
     from pypgm.models.region_answer import Method
     from pypgm.queries import KroneckerQuery
 
 __all__ = ["GraphicalModel", "solved_on_tree"]
 
+_ALL_AT_ONCE = 1 << 17
+"""Cells of trees, in which one attribute given evidence takes longer to plan than all attributes take to compute."""
 
-class GraphicalModel(Model["Factor"]):
+
+class GraphicalModel(Model[Factor]):
     r"""The distribution :math:`p(x) \propto \exp \sum_C \theta_C(x_C)` over a domain, times a number of records.
 
     Parameters
@@ -128,11 +131,23 @@ class GraphicalModel(Model["Factor"]):
             raise ValueError(f"method must be 'exact', got {method!r}: a region-graph model has other ones")
         inner = [self.folding.clique(c) for c in cliques] if self.folding.sources else cliques
         if evidence and len(cliques) == 1:
-            known, order = self.folding.evidence(evidence), self.tree.order
-            answer = variable_elimination(self.potentials, inner[0], self._mass, known, order=order, clock=clock)
+            known = self.folding.evidence(evidence)
+            if len(inner[0]) == 1 and self.tree.cost.cells <= _ALL_AT_ONCE:
+                answer = self._single(inner[0], evidence, known, clock)
+            else:
+                order = self.tree.order
+                answer = variable_elimination(self.potentials, inner[0], self._mass, known, order=order, clock=clock)
             return [self.folding.unfolded(answer, cliques[0])]
         tables = self._given(evidence, clock).project_many(inner, clock)
         return [self.folding.unfolded(table, clique) for table, clique in zip(tables, cliques, strict=True)]
+
+    def _single(self, clique: Clique, evidence: Evidence, known: Evidence, clock: Clock) -> Factor:
+        """Return the marginal of one attribute; those of the others come with it, for when they are asked for."""
+        tree, potentials, mass = self.tree, self.potentials, self._mass
+        found = self._last.found(
+            "marginals", evidence, lambda: tree.attribute_marginals(potentials, mass, known, n_threads=clock.n_threads)
+        )
+        return Factor.over(tree.domain.project(clique), found[clique[0]].copy())
 
     def _answers(
         self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock

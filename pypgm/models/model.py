@@ -18,6 +18,7 @@ from pypgm.domain import as_clique, as_cliques, check_kind
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.constraint import Constraint
 from pypgm.factor import Factor
+from pypgm.graphs.evidence import LastEvidence
 from pypgm.graphs.junction_tree import checked_total
 from pypgm.html import Shown
 from pypgm.inference.folding import Folding
@@ -108,6 +109,7 @@ class Model(Shown, Stored, Generic[Table]):
         self.masks = masks
         self.recipe = recipe
         self.not_private = ""
+        self._last = LastEvidence(self.domain)
 
     @property
     def constraints(self) -> tuple[Constraint, ...]:
@@ -362,7 +364,8 @@ class Model(Shown, Stored, Generic[Table]):
         if not evidence:
             return self._log_z
         tree, potentials = self._joint
-        return tree.log_partition(potentials, self.folding.evidence(evidence))
+        known = self.folding.evidence(evidence)
+        return self._last.found("log Z", evidence, lambda: tree.log_partition(potentials, known))
 
     def log_probability(self, evidence: Evidence) -> float:
         """Return the natural log of the probability of evidence (of its expected likelihood); see `log_partition`.
