@@ -52,7 +52,7 @@ TESTS += [
     "unsafe_seed",
     "one_ledger",
 ]
-TESTS += ["noise", "schema_promises", "odd_numbers", "raising_objects", "pickle", "behind_the_door"]
+TESTS += ["noise", "schema_promises", "odd_numbers", "raising_objects", "pickle", "behind_the_door", "refusals"]
 
 Task = tuple[str, str, Change]
 CHECKS = suite(0)

@@ -12,6 +12,7 @@ import pytest
 from adaptive import adaptive, mutant
 from broken import MUTANTS
 from scipy import stats
+from source_text import check_source
 
 from pypgm import _core
 from pypgm.audit.accounting import check_conversions, check_exact_loss, check_line_costs, check_thresholds
@@ -24,7 +25,7 @@ from pypgm.audit.attacks import (
 from pypgm.audit.finding import DEFECTS
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
-from pypgm.audit.randomness import check_integer_noise, check_open_table, check_seeds, check_source, check_streams
+from pypgm.audit.randomness import check_integer_noise, check_open_table, check_seeds, check_streams
 from pypgm.audit.samplers import (
     check_branches,
     check_chi_square,

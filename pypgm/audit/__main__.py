@@ -20,8 +20,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.reporting.audited import AuditReport, audit_text, write_audit
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
-    """Run an audit, print a table and publish it if that is wanted; or fuzz; return the exit code."""
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="python -m pypgm.audit", description="Check that releases are what they say.")
     parser.add_argument(
         "mechanisms",
@@ -46,6 +45,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     of_fuzz.add_argument("--seed", type=int, default=0, help="of the first case (0)")
     of_fuzz.add_argument("--cases", type=int, default=1 << 60, help="how many seeds at most; 1 makes one case again")
     of_fuzz.add_argument("--only", default="", metavar="NAME,...", help="cases of these mechanisms alone")
+    return parser
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run an audit, print a table and publish it if that is wanted; or fuzz; return the exit code."""
+    parser = _parser()
     options = parser.parse_args(arguments)
     if options.fuzz is not None:
         return _fuzzed(options.seed, options.cases, options.fuzz, [n for n in options.only.split(",") if n])

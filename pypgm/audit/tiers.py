@@ -41,6 +41,7 @@ from pypgm.audit.extremes import (
     check_large_stated,
     check_odd_laws,
 )
+from pypgm.audit.failures import check_failures
 from pypgm.audit.fields import check_regressions
 from pypgm.audit.finding import Check, Finding
 from pypgm.audit.fuzz import check_fuzz
@@ -55,11 +56,9 @@ from pypgm.audit.randomness import (
     check_integer_noise,
     check_open_table,
     check_seeds,
-    check_source,
     check_streams,
     noise_words,
 )
-from pypgm.audit.refusals import check_failures, check_refusals
 from pypgm.audit.related import check_related
 from pypgm.audit.roundings import check_amplification, check_roundings, check_tails
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
@@ -154,9 +153,9 @@ def _foundations() -> list[Check]:
     checks += [check_scores, check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
     checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
-    checks += [check_accounting_library, check_integer_noise, check_source, check_open_table, check_streams]
+    checks += [check_accounting_library, check_integer_noise, check_open_table, check_streams]
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))
-    checks += [check_command, partial(check_command, ("--rows", "50", "--quiet")), check_table_errors, check_refusals]
+    checks += [check_command, partial(check_command, ("--rows", "50", "--quiet")), check_table_errors]
     checks += [check_budgets, check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets]
     checks += [check_trust, check_votes, check_errors_behind, check_interrupts]
     for name, mechanism in STEPS.items():

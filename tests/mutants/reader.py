@@ -8,6 +8,7 @@ import numpy as np
 from ledger_races import check_ledger_races
 from mutate import Mutant
 from operators import instead, no_addend, no_factor
+from refusals import check_refusals
 
 from mutants.answers import TAKEN, follow, several
 from mutants.kept import kept
@@ -17,7 +18,6 @@ from pypgm.audit.composition import check_composed_loss
 from pypgm.audit.extremes import check_large_entries, check_large_stated
 from pypgm.audit.marks import check_marks
 from pypgm.audit.operators import check_sensitivities
-from pypgm.audit.refusals import check_refusals
 from pypgm.audit.roundings import check_tails
 from pypgm.audit.sensitivity import check_query_sensitivity
 from pypgm.audit.shapes import check_batches

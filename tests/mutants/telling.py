@@ -6,11 +6,12 @@ from functools import partial
 
 from mutate import Mutant
 from operators import instead, never
+from refusals import check_refusals
 
 from pypgm.audit.command import check_command, check_table_errors
+from pypgm.audit.failures import check_failures
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
-from pypgm.audit.refusals import check_failures, check_refusals
 from pypgm.audit.single_steps import STEPS
 from pypgm.audit.spellings import check_spelling
 from pypgm.audit.subjects import MECHANISMS, SPELLED

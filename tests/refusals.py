@@ -1,4 +1,4 @@
-"""Calls that must raise before a record is read or anything is charged, and what an error may say after that."""
+"""Calls that must raise before a record is read or anything is charged, with every table in the same words."""
 
 from __future__ import annotations
 
@@ -11,8 +11,7 @@ import numpy as np
 
 from pypgm import mechanisms
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.mechanisms import run_pairs, same_run
-from pypgm.audit.pairs import far_pairs, neighbour_pairs
+from pypgm.audit.pairs import neighbour_pairs
 from pypgm.audit.trace import Trace, observe
 from pypgm.bayes.private_learning import learn_private
 from pypgm.data import Dataset, Schema
@@ -27,7 +26,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.queries import Partition, Prefix
 
-__all__ = ["check_failures", "check_refusals"]
+__all__ = ["check_refusals"]
 
 Found = Iterator[tuple[str, str]]
 Call = Callable[[Any], object]
@@ -241,32 +240,3 @@ def _refused(name: str, traces: list[Trace]) -> Found:
             yield "read before the charge", f"{name} is refused after the records were read"
     if traces[0].error != traces[1].error:
         yield "exception tells", f"{name} is refused in words that depend on the records"
-
-
-def _raising(_: object) -> object:
-    raise RuntimeError("a defect of the caller's")
-
-
-FAILURES: dict[str, dict[str, Any]] = {
-    "a callback that raises": {"callback": _raising, "iterations": 2},
-    "a model too large": {"max_bytes": 10},
-    "iterations below 0": {"iterations": -1},
-    "a tolerance that is no number": {"tolerance": math.nan},
-}
-"""Options with which a mechanism ends in an error once it has measured."""
-
-
-def check_failures(subject: str, function: Callable[..., Any]) -> Finding:
-    """Let a mechanism fail after it has measured: on the same noisy outcomes it says the same of any records."""
-    found: list[tuple[str, str]] = []
-    pairs = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]
-    for name, options in FAILURES.items():
-
-        def mechanism(data: Any, budget: Budget, privacy: Privacy, options: dict[str, Any] = options) -> Any:
-            return function(data, budget=budget, privacy=privacy, **options)
-
-        traces = run_pairs(subject, mechanism, Budget(rho=2), pairs).traces
-        if not any(one.error for _, one, _ in traces):  # an estimate that is at its end at once asks nobody
-            found.append(("not refused", f"{name} is taken"))
-        found += [defect for _, one, other in traces for defect in same_run(one, other)]
-    return finding("failures", subject, found, f"{len(FAILURES)} errors on {len(pairs)} pairs, one text each")
