@@ -59,7 +59,8 @@ def failures(tests: Path) -> tuple[int, set[str]]:
     report = tests.parent / "report.xml"
     ignored = [f"--ignore={tests / name}" for name in LEFT_OUT]
     command = [sys.executable, "-m", "pytest", "-q", "-p", "as_mbi", "-p", "no:cacheprovider", f"--junitxml={report}"]
-    environment = os.environ | {"PYTHONPATH": str(Path(__file__).parent), "JAX_PLATFORMS": "cpu", "PYTEST_ADDOPTS": ""}
+    paths = os.pathsep.join([str(Path(__file__).parent), *filter(None, [os.environ.get("PYTHONPATH")])])
+    environment = os.environ | {"PYTHONPATH": paths, "JAX_PLATFORMS": "cpu", "PYTEST_ADDOPTS": ""}
     subprocess.run([*command, "--tb=line", *ignored, str(tests)], check=False, env=environment, cwd=tests.parent)
     cases = list(ElementTree.parse(report).iter("testcase"))
     failed = [c for c in cases if c.find("failure") is not None or c.find("error") is not None]

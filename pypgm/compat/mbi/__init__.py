@@ -20,6 +20,7 @@ from pypgm.compat.mbi._model_summary import ModelSummary as ModelSummary
 from pypgm.compat.mbi._model_summary import summarize as summarize
 from pypgm.compat.mbi._serialization import load as load
 from pypgm.compat.mbi._serialization import save as save
+from pypgm.compat.mbi.callbacks import set_log_fn as set_log_fn
 from pypgm.compat.mbi.clique_vector import CliqueVector as CliqueVector
 from pypgm.compat.mbi.constraint import Constraint as Constraint
 from pypgm.compat.mbi.dataset import Dataset as Dataset

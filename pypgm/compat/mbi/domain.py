@@ -37,10 +37,7 @@ class Domain:
     labels: tuple[tuple[Any, ...], ...] | None = field(default=None, compare=False)
 
     def __init__(
-        self,
-        attributes: Iterable[Attribute],
-        shape: Iterable[float],
-        labels: Sequence[Sequence[Any]] | None = None,
+        self, attributes: Iterable[Attribute], shape: Iterable[float], labels: Sequence[Sequence[Any]] | None = None
     ) -> None:
         own, sizes = as_clique(attributes), tuple(int(n) for n in as_clique(shape))
         if len(own) != len(sizes):

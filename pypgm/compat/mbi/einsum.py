@@ -1,5 +1,9 @@
-"""Contractions that JAX compiles: not without it."""
+"""Refused: mbi's own contractions are there to steer JAX's compiler."""
 
-raise ModuleNotFoundError(
-    "mbi.einsum tunes how JAX compiles contractions; pypgm's engine needs none of it: it needs mbi and JAX", name="jax"
-)
+from __future__ import annotations
+
+
+def __getattr__(name: str) -> object:
+    if name.startswith("__"):
+        raise AttributeError(name)
+    raise ImportError(f"mbi.einsum.{name} needs JAX, which it compiles for: install mbi for it")

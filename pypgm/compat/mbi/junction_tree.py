@@ -16,9 +16,7 @@ if TYPE_CHECKING:
 
 
 def make_junction_tree(
-    domain: Domain,
-    cliques: Iterable[object],
-    elimination_order: Sequence[Attribute] | int | None = None,
+    domain: Domain, cliques: Iterable[object], elimination_order: Sequence[Attribute] | int | None = None
 ) -> tuple[networkx.Graph[Clique], list[Attribute]]:
     """Return a tree over cliques in the domain's order, edges between those that share attributes, and its order.
 
@@ -77,10 +75,7 @@ def message_passing_order(junction_tree: networkx.Graph[Clique]) -> list[tuple[C
 
 
 def greedy_order(
-    domain: Domain,
-    cliques: Iterable[object],
-    stochastic: bool = False,
-    elim: Iterable[Attribute] | None = None,
+    domain: Domain, cliques: Iterable[object], stochastic: bool = False, elim: Iterable[Attribute] | None = None
 ) -> tuple[list[Attribute], int]:
     """Return an order in which to eliminate attributes, cheapest next, and the cells that makes."""
     scopes = {frozenset(as_clique(c)) for c in cliques}

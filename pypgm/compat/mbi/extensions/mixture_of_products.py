@@ -28,6 +28,22 @@ class MixtureOfProducts:
         self.domain = domain
         self.total = float(total)
 
+    @classmethod
+    def random(
+        cls, domain: Domain, total: float, num_components: int = 100, seed: int = 0, scale: float = 0.25
+    ) -> MixtureOfProducts:
+        """Return a mixture of random logits."""
+        rng = np.random.default_rng(seed)
+        return cls.of_logits(
+            {a: rng.normal(0, scale, (num_components, n)) for a, n in domain.config.items()}, domain, total
+        )
+
+    @classmethod
+    def of_logits(cls, logits: Tables, domain: Domain, total: float) -> MixtureOfProducts:
+        """Return the mixture of unnormalised logarithms."""
+        weights = {a: np.exp(x - x.max(axis=1, keepdims=True)) for a, x in logits.items()}
+        return cls({a: w / w.sum(axis=1, keepdims=True) for a, w in weights.items()}, domain, total)
+
     @property
     def num_components(self) -> int:
         """How many kinds."""
@@ -130,17 +146,13 @@ class MixtureOfProductsEstimator:
             raise ValueError("a mixture of products takes no constraints")
         loss, total = loss_and_total(loss_fn, domain, known_total)
         cliques, gradient = gradient_on(loss, domain)
-        rng = np.random.default_rng(self.seed)
-        logits: Tables = {a: rng.normal(0, 0.25, (self.num_components, n)) for a, n in domain.config.items()}
-        if warm_start is not None:
-            logits = {a: np.log(np.maximum(p, 1e-30)) for a, p in warm_start.products.items()}
+        best = warm_start or MixtureOfProducts.random(domain, total, self.num_components, self.seed)
+        logits: Tables = {a: np.log(np.maximum(p, 1e-30)) for a, p in best.products.items()}
+        least = np.inf if warm_start is None else float(loss(best))
 
         def model(logits: Tables) -> MixtureOfProducts:
-            weights = {a: np.exp(x - x.max(axis=1, keepdims=True)) for a, x in logits.items()}
-            return MixtureOfProducts({a: w / w.sum(axis=1, keepdims=True) for a, w in weights.items()}, domain, total)
+            return MixtureOfProducts.of_logits(logits, domain, total)
 
-        best = model(logits) if warm_start is None else warm_start
-        least = np.inf if warm_start is None else float(loss(warm_start))
         for is_shown, params in steps(self.optimizer, logits, lambda p: _slopes(model(p), cliques, gradient), iters):
             if is_shown:
                 here = model(params)
