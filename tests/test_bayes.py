@@ -500,7 +500,7 @@ def test_what_a_network_is_made_of(sprinkler):
     graph = sprinkler.to_networkx()
     assert networkx.is_directed_acyclic_graph(graph)
     assert set(graph.edges) == {("rain", "sprinkler"), ("sprinkler", "grass"), ("rain", "grass")}
-    assert graph.nodes["rain"] == {"size": 2}
+    assert graph.nodes["rain"] == {"size": 2, "labels": ("no", "yes")}
     with pytest.raises(ValueError, match="read-only"):
         sprinkler.tables["rain"].values[0] = 1
     with pytest.raises(TypeError):

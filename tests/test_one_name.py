@@ -54,6 +54,7 @@ DEFAULTS = {
 DRAWS_RECORDS = {
     "decode",
     "example",
+    "impute",
     "sample",
     "synthetic_data",
     "texts",

@@ -235,7 +235,7 @@ def test_evidence_files(tmp_path):
     write_uai_evidence({"b": 2, "a": "y"}, domain, path)
     assert path.read_text() == "2 1 2 0 1\n"
     assert read_uai_evidence(path) == {"1": 2, "0": 1}
-    assert read_uai_evidence(path, domain) == {"b": 2, "a": 1}
+    assert read_uai_evidence(path, domain) == {"b": 2, "a": "y"}
     for text in ("", "0", "\n0\n2 0\n"):
         assert read_uai_evidence(write(tmp_path, text)) == {}
     assert read_uai_evidence(write(tmp_path, "1\n\n0\n1")) == {"0": 1}

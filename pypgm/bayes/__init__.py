@@ -9,7 +9,7 @@ from pypgm import _later
 _NAMES = {  # by the module they are in
     "pypgm.bayes.answers": ("AnswerComparison", "compare_answers", "map_agreement"),
     "pypgm.bayes.bounds": ("ErrorBounds", "error_bounds"),
-    "pypgm.bayes.comparison": ("TableComparison", "compare_tables"),
+    "pypgm.bayes.comparison": ("NetworkComparison", "TableComparison", "compare_networks", "compare_tables"),
     "pypgm.bayes.counted": ("CountedNetwork",),
     "pypgm.bayes.learning": ("fit_score", "learn"),
     "pypgm.bayes.network": ("BayesianNetwork",),
@@ -25,7 +25,9 @@ if TYPE_CHECKING:
     from pypgm.bayes.answers import map_agreement as map_agreement
     from pypgm.bayes.bounds import ErrorBounds as ErrorBounds
     from pypgm.bayes.bounds import error_bounds as error_bounds
+    from pypgm.bayes.comparison import NetworkComparison as NetworkComparison
     from pypgm.bayes.comparison import TableComparison as TableComparison
+    from pypgm.bayes.comparison import compare_networks as compare_networks
     from pypgm.bayes.comparison import compare_tables as compare_tables
     from pypgm.bayes.counted import CountedNetwork as CountedNetwork
     from pypgm.bayes.learning import fit_score as fit_score

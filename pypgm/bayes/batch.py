@@ -68,7 +68,7 @@ def posteriors(
         Codes of what is known, -1 where it is not.
     n_rows : int
     targets : sequence of str
-        Attributes that are not among the columns.
+        Where one has a column, it is answered where that is missing.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def posteriors(
         parts = list(_answered(answer, codes, at_once or _CHUNK))
         log_evidence = np.concatenate([p.log_evidence for p in parts])
         found.log_evidence[rows] = log_evidence[same]
-        for t in targets:
+        for t in targets if at_once else (t for t in targets if t not in observed):
             found.probabilities[t][rows] = np.concatenate([p.probabilities[t] for p in parts])[same]
     return found
 

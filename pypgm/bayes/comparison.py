@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm.bayes.conditional_tables import ConditionalTables
+from pypgm.clique_vector import CliqueVector
+from pypgm.graphs import JunctionTree
 from pypgm.html import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["TableComparison", "check_domains", "compare_tables", "divergence"]
+    from pypgm.bayes.network import BayesianNetwork
+
+__all__ = ["NetworkComparison", "TableComparison", "check_domains", "compare_networks", "compare_tables", "divergence"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +83,93 @@ def compare_tables(reference: ConditionalTables, other: ConditionalTables) -> Ta
         found.unsupported[child] = int(((values > 0) & (true == 0)).sum())
         found.mean_kl[child] = np.inf if found.unsupported[child] else divergence(true, values)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class NetworkComparison(Shown):
+    """How far the joint distribution and the graph of one network are from those of another.
+
+    Attributes
+    ----------
+    kl : float
+        Kullback-Leibler divergence of the other's joint distribution from the reference's, in nats; infinite where the
+        reference has probability and the other has none.
+    reverse_kl : float
+        The same with the two exchanged.
+    hellinger : float
+        Hellinger distance of the joint distributions, from 0 to 1.
+    missing, extra, reversed : int
+        Arcs of the reference alone, of the other alone, and of both in opposite directions.
+    """
+
+    kl: float
+    reverse_kl: float
+    hellinger: float
+    missing: int
+    extra: int
+    reversed: int
+
+    @property
+    def structural_hamming(self) -> int:
+        """Arcs to add, to remove and to reverse."""
+        return self.missing + self.extra + self.reversed
+
+
+def compare_networks(reference: BayesianNetwork, other: BayesianNetwork) -> NetworkComparison:
+    """Compare the joint distributions and the graphs of two networks, exactly, family by family.
+
+    Parameters
+    ----------
+    reference, other : BayesianNetwork
+        Over the same domain; their structures may differ.
+
+    Returns
+    -------
+    NetworkComparison
+
+    Raises
+    ------
+    ValueError
+        If the domains differ.
+    ModelTooLargeError
+        If a table on the way, or the junction tree of both together, would not fit.
+
+    Examples
+    --------
+    >>> from pypgm.bayes import BayesianNetwork
+    >>> half = [0.5, 0.5]
+    >>> first = BayesianNetwork({"a": 2, "b": 2}, [], {"a": half, "b": half})
+    >>> second = BayesianNetwork({"a": 2, "b": 2}, [("a", "b")], {"a": half, "b": [half, [0.25, 0.75]]})
+    >>> found = compare_networks(first, second)
+    >>> round(found.kl, 4), found.structural_hamming
+    (0.0719, 1)
+    """
+    check_domains(reference, other)
+    both = CliqueVector.from_factors(reference.domain, [*reference.tables.values(), *other.tables.values()]).log() * 0.5
+    affinity = JunctionTree.of(both).log_partition(both) - (reference._whole.log_total + other._whole.log_total) / 2
+    mine, theirs = (
+        {frozenset((p, c)): (p, c) for c, own in net.parents.items() for p in own} for net in (reference, other)
+    )
+    return NetworkComparison(
+        _joint_divergence(reference, other),
+        _joint_divergence(other, reference),
+        math.sqrt(max(0.0, -math.expm1(affinity))),
+        len(mine.keys() - theirs.keys()),
+        len(theirs.keys() - mine.keys()),
+        sum(mine[edge] != theirs[edge] for edge in mine.keys() & theirs.keys()),
+    )
+
+
+def _joint_divergence(true: BayesianNetwork, other: BayesianNetwork) -> float:
+    """Return the expectation, under the first, of the log-ratio of two joint distributions."""
+    found = other._whole.log_total - true._whole.log_total
+    for net, sign in ((true, 1.0), (other, -1.0)):
+        for table in net.tables.values():
+            weights = true.query(table.domain.attributes).datavector()
+            with np.errstate(divide="ignore"):
+                logs = np.log(table.datavector())
+            found += sign * float(weights[weights > 0] @ logs[weights > 0])
+    return max(0.0, found)
 
 
 def check_domains(reference: ConditionalTables, other: ConditionalTables) -> None:

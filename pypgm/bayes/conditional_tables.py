@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Mapping
-from functools import partial
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property, partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from pypgm.bayes.bif import format_bif, parse_bif
-from pypgm.bayes.checks import EXACT, NetworkError, check_family, checked_table, ordered, row_error
-from pypgm.bayes.sampling import draw_ancestral
-from pypgm.data import Dataset
+from pypgm.bayes.checks import EXACT, NetworkError, checked_table, ordered, row_error
+from pypgm.bayes.relevance import relevant
+from pypgm.bayes.structure import Structure, parents_of
 from pypgm.data.codebook import label_texts
 from pypgm.data.files import read_text, replacing_text
-from pypgm.domain import Clique, Domain, as_clique
+from pypgm.domain import Clique, Domain, Label, as_clique
 from pypgm.factor import Factor
 from pypgm.html import Shown
 
@@ -40,22 +40,20 @@ class ConditionalTables(Shown):
 
     def __init__(
         self,
-        domain: Domain,
-        parents: Mapping[str, str | Iterable[str]],
+        domain: Domain | Mapping[str, int | Sequence[Label]],
+        parents: Structure,
         tables: Mapping[str, Any],
         *,
         name: str = "unknown",
     ) -> None:
-        domain.indices(tuple(parents))
+        domain = domain if isinstance(domain, Domain) else Domain(domain)
+        families = parents_of(domain, parents)
         domain.indices(tuple(tables))
         missing = [a for a in domain if a not in tables]
         if missing:
             raise NetworkError(missing[0], f"each attribute needs a table of probabilities; {missing[0]!r} has none")
         self.name = name
         self.domain = domain
-        families = {a: as_clique(parents.get(a, ())) for a in domain}
-        for child, given in families.items():
-            check_family(domain, child, given)
         self.parents = MappingProxyType(families)
         self._order = ordered(domain, families)
         self.tables = MappingProxyType({a: checked_table(domain, a, families[a], tables[a]) for a in domain})
@@ -136,37 +134,95 @@ class ConditionalTables(Shown):
             for block in format_bif(self.name, labels, self.parents, values):
                 file.write(block)
 
-    def sample(self, rows: int, rng: np.random.Generator | int | None = None) -> Dataset:
-        """Draw independent records, each attribute given its parents.
-
-        Rows that do not sum to 1 exactly are drawn from as if they did.
-
-        Parameters
-        ----------
-        rows : int
-            How many records, at least 0.
-        rng : Generator or int, optional
-            The operating system's entropy by default.
-
-        Returns
-        -------
-        Dataset
+    @classmethod
+    def from_networkx(
+        cls: type[_T], graph: networkx.DiGraph[str], tables: Mapping[str, Any], *, name: str = "unknown"
+    ) -> _T:
+        """Return the network of a graph as `to_networkx` makes it: nodes have their ``size``, or ``labels``.
 
         Raises
         ------
         ValueError
-            If `rows` is negative.
-        TypeError
-            If `rows` is not an integer.
+            If a node has neither, or the graph and the tables are no network.
+
+        Examples
+        --------
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> net = BayesianNetwork({"a": 2, "b": ["x", "y"]}, [("a", "b")], {"a": [0.5, 0.5], "b": [[1, 0], [0, 1]]})
+        >>> BayesianNetwork.from_networkx(net.to_networkx(), net.tables) == net
+        True
         """
-        return Dataset(draw_ancestral(self.tables, self._order, rows, rng), self.domain)
+        nodes: dict[str, Any] = {a: told.get("labels", told.get("size")) for a, told in graph.nodes(data=True)}
+        for a, values in nodes.items():
+            if values is None:
+                raise NetworkError(a, f"node {a!r} of the graph needs a size, or labels")
+        return cls(nodes, graph, tables, name=name)
+
+    @cached_property
+    def children(self) -> Mapping[str, Clique]:
+        """The children of each attribute, in the order of the domain."""
+        return MappingProxyType({a: tuple(c for c in self.domain if a in self.parents[c]) for a in self.domain})
+
+    def markov_blanket(self, attribute: str) -> Clique:
+        """Return the attributes that, being known, leave nothing of the others to say about one: in domain order.
+
+        Examples
+        --------
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> half = [0.5, 0.5]
+        >>> tables = {"a": half, "b": half, "c": [[half, half], [half, half]]}
+        >>> net = BayesianNetwork({"a": 2, "b": 2, "c": 2}, [("a", "c"), ("b", "c")], tables)
+        >>> net.markov_blanket("a"), net.children["a"], net.is_d_separated("a", "b"), net.is_d_separated("a", "b", "c")
+        (('b', 'c'), ('c',), True, False)
+        """
+        self.domain.index(attribute)
+        children = self.children[attribute]
+        near = {*self.parents[attribute], *children, *(p for c in children for p in self.parents[c])}
+        return self.domain.canonical(near - {attribute})
+
+    def is_d_separated(
+        self, one: str | Iterable[str], other: str | Iterable[str], given: str | Iterable[str] = ()
+    ) -> bool:
+        """Return whether the graph alone makes some attributes independent of others, given a third set.
+
+        Raises
+        ------
+        ValueError
+            If an attribute is unknown, or in two of the sets.
+        """
+        here, there, known = map(as_clique, (one, other, given))
+        self.domain.indices((*here, *there, *known))
+        # In the moral graph of their ancestors each path from one to the other meets what is known.
+        kept = relevant((*here, *there, *known), self.parents)
+        families = [{child, *self.parents[child]} for child in kept]
+        waiting, seen = list(here), set(here)
+        while waiting:
+            at = waiting.pop()
+            near = {a for family in families if at in family for a in family} - seen
+            seen |= near
+            waiting += near - set(known)
+        return not seen & set(there)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, ConditionalTables):
+            return NotImplemented
+        if self.domain != other.domain or any(set(own) != set(other.parents[a]) for a, own in self.parents.items()):
+            return False
+        pairs = ((t.values, other.tables[a].transpose(t.domain.attributes).values) for a, t in self.tables.items())
+        return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
+
+    def __hash__(self) -> int:
+        return hash((self.domain, frozenset((a, frozenset(own)) for a, own in self.parents.items())))
 
     def to_networkx(self) -> networkx.DiGraph[str]:
-        """Return the directed graph: an arc runs from each parent to its child, a node has its ``size``."""
+        """Return the directed graph: arcs run from parents to children, nodes have their ``size``, and ``labels``."""
         import networkx
 
         graph: networkx.DiGraph[str] = networkx.DiGraph()
-        graph.add_nodes_from((a, {"size": self.domain.size(a)}) for a in self.domain)
+        graph.add_nodes_from(
+            (a, {"size": n, **({"labels": own} if (own := self.domain.labels.get(a)) else {})})
+            for a, n in zip(self.domain.attributes, self.domain.shape, strict=True)
+        )
         graph.add_edges_from((p, child) for child, parents in self.parents.items() for p in parents)
         return graph
 

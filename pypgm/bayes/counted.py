@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
 from pypgm.bayes.network import BayesianNetwork
-from pypgm.domain import Clique, Domain
+from pypgm.bayes.structure import Structure
+from pypgm.domain import Clique, Domain, Label
 from pypgm.factor import Factor
 from pypgm.models import GraphicalModel
 from pypgm.models._load import stored_fit
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = ["CountedNetwork"]
 
 _KIND = "bayesian network"
+_T = TypeVar("_T", bound="CountedNetwork")
 
 
 class CountedNetwork(Stored, BayesianNetwork):
@@ -62,8 +64,8 @@ class CountedNetwork(Stored, BayesianNetwork):
 
     def __init__(
         self,
-        domain: Domain,
-        parents: Mapping[str, str | Iterable[str]],
+        domain: Domain | Mapping[str, int | Sequence[Label]],
+        parents: Structure,
         tables: Mapping[str, Any],
         *,
         name: str = "unknown",
@@ -74,6 +76,16 @@ class CountedNetwork(Stored, BayesianNetwork):
         self.total = 0.0 if total == 0 else checked_real("total", total)
         self.fit = fit
         self.not_private = ""
+
+    @classmethod
+    def of(cls, net: BayesianNetwork) -> CountedNetwork:
+        """Return a network as one of a single record."""
+        return cls(net.domain, net.parents, net.tables, name=net.name)
+
+    def _changed(self: _T, domain: Domain, parents: Structure, tables: Mapping[str, Any]) -> _T:
+        changed = type(self)(domain, parents, tables, name=self.name, total=self.total)
+        changed.not_private = self.not_private
+        return changed
 
     @property
     def cliques(self) -> tuple[Clique, ...]:

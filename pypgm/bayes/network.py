@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from pypgm.bayes.batch import Posteriors, posteriors
-from pypgm.bayes.conditional_tables import ConditionalTables
-from pypgm.bayes.frames import Frame, Table, as_codes, as_values, column_names, like_frame
-from pypgm.bayes.relevance import Part, relevant
-from pypgm.clique_vector import CliqueVector
+from pypgm.bayes.imputation import imputed
+from pypgm.bayes.rows import RowAnswers
+from pypgm.bayes.sampling import draw_ancestral
+from pypgm.data import Dataset
 from pypgm.domain import Domain, Label, as_clique
-from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
-from pypgm.graphs import JunctionTree
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.inference._variable_elimination import variable_elimination
+from pypgm.models import GraphicalModel
+from pypgm.models.stored_model import in_module
 
 if TYPE_CHECKING:
+    import os
+
     from numpy.typing import NDArray
 
+    from pypgm.bayes.frames import Frame, Table
     from pypgm.graphs.evidence import Evidence
 
 __all__ = ["BayesianNetwork"]
 
-_PLANS_KEPT = 32
 
-
-class BayesianNetwork(ConditionalTables):
+class BayesianNetwork(RowAnswers):
     r"""The distribution :math:`p(x) \propto \prod_i \theta_i(x_i \mid x_{\mathrm{pa}(i)})`; it does not change.
 
     Tables are used as they are: rows that sum to 1 within 1e-4 but not exactly (printed digits) are accepted with a
@@ -38,10 +38,11 @@ class BayesianNetwork(ConditionalTables):
 
     Parameters
     ----------
-    domain : Domain
+    domain : Domain, or mapping of str to size or labels
         The attributes, in the order answers come in.
-    parents : mapping of str to sequence of str
-        Parents of an attribute, in the order of its table's axes; an attribute that is left out has none.
+    parents : mapping of str to sequence of str, or networkx.DiGraph, sequence of pairs, network, path
+        Parents of an attribute, in the order of its table's axes; an attribute that is left out has none. Or a
+        structure in another of the forms that `learn` takes.
     tables : mapping of str to array_like of float, shape (sizes of the parents, size of the attribute)
         Probabilities of each attribute given its parents; a `Factor` over both, axes in any order; a mapping of labels,
         those of the parents first; or a series or frame of pandas, aligned by its index and columns.
@@ -74,12 +75,8 @@ class BayesianNetwork(ConditionalTables):
     """
 
     @cached_property
-    def _whole(self) -> Part:
-        return Part(self.domain, list(self.tables.values()), not self._inexact)
-
-    @cached_property
-    def _parts(self) -> dict[frozenset[str], Part]:
-        return {}
+    def _singles(self) -> list[Domain]:
+        return self.domain.singles()
 
     def marginals(self, evidence: Evidence | None = None, *, n_threads: int = 0) -> dict[str, Factor]:
         """Return the probabilities of every attribute, given what is known of some.
@@ -206,6 +203,112 @@ class BayesianNetwork(ConditionalTables):
         values = {a: labels[a][codes[a]] if a in labels else codes[a] for a in asked}
         return values, float(np.log(table.datavector()[best])) + self.log_probability(evidence)
 
+    def sample(
+        self,
+        rows: int,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+        do: Mapping[str, Any] | None = None,
+    ) -> Dataset:
+        """Draw independent records: each attribute given its parents or, given evidence, down the junction tree.
+
+        Rows that do not sum to 1 exactly are drawn from as if they did.
+
+        Parameters
+        ----------
+        rows : int
+            How many records, at least 0.
+        rng : Generator or int, optional
+            The operating system's entropy by default.
+        evidence : mapping, optional
+            As for `query`: records have the distribution of those that agree with it.
+        do : mapping of str to label or code, optional
+            What is set from outside before, see `do`.
+
+        Returns
+        -------
+        Dataset
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If the evidence has probability zero.
+        ValueError
+            If `rows` is negative, or an attribute or value is unknown.
+        TypeError
+            If `rows` is not an integer.
+
+        Examples
+        --------
+        >>> from pypgm import Domain
+        >>> domain = Domain({"rain": ["no", "yes"], "grass": ["dry", "wet"]})
+        >>> net = BayesianNetwork(domain, {"grass": ["rain"]}, {"rain": [0.8, 0.2], "grass": [[0.9, 0.1], [0.2, 0.8]]})
+        >>> net.sample(1000, 0, evidence={"grass": "wet"}).project("rain").values
+        array([302., 698.])
+        >>> net.sample(1000, 0, do={"grass": "wet"}).project("rain").values
+        array([788., 212.])
+        """
+        net = self.do(do) if do else self
+        if evidence:
+            model = GraphicalModel(net.potentials, 1.0)
+            return model.synthetic_data(rows, rng, method="independent", evidence=evidence)
+        return Dataset(draw_ancestral(net.tables, net._order, rows, rng), net.domain)
+
+    def impute(
+        self,
+        frame: Frame,
+        how: Literal["mode", "joint", "sample"] = "mode",
+        rng: np.random.Generator | int | None = None,
+    ) -> dict[str, NDArray[Any]] | Table:
+        """Return a frame with what is missing filled in, given what is known of its row.
+
+        Parameters
+        ----------
+        frame
+            As for `predict`; attributes without a column get none.
+        how : {"mode", "joint", "sample"}
+            "mode": each cell by its own most probable value; "joint": those of a row by the values that are most
+            probable together; "sample": by a draw from their joint posterior.
+        rng : Generator or int, optional
+            Of the draws; the operating system's entropy by default.
+
+        Returns
+        -------
+        data frame or dict of str to ndarray
+            As of `predict`.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If what is known of a row is impossible.
+        ValueError
+            If a column is no attribute, or a value none of its attribute's.
+
+        Examples
+        --------
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> domain = {"rain": ["no", "yes"], "grass": ["dry", "wet"]}
+        >>> net = BayesianNetwork(domain, {"grass": ["rain"]}, {"rain": [0.8, 0.2], "grass": [[0.9, 0.1], [0.2, 0.8]]})
+        >>> net.impute({"rain": ["yes", None], "grass": [None, "wet"]})
+        {'rain': array(['yes', 'yes'], dtype=object), 'grass': array(['wet', 'wet'], dtype=object)}
+        """
+        return imputed(self, frame, how, rng)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the network to a file, whole or not at all; `pypgm.load` reads it, as one of a single record.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile, pypgm
+        >>> net = BayesianNetwork({"a": 2}, [], {"a": [0.25, 0.75]})
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "net.pgm")
+        >>> net.save(path)
+        >>> pypgm.load(path) == net
+        True
+        """
+        in_module("pypgm.bayes.counted", "CountedNetwork").of(self).save(path)
+
     def log_probability(self, evidence: Evidence | None) -> float:
         """Return the natural log of the probability of what is known; -inf if it is impossible.
 
@@ -225,147 +328,3 @@ class BayesianNetwork(ConditionalTables):
             return 0.0
         part = self._part(evidence)
         return part.tree.log_partition(part.potentials, evidence) - part.log_total
-
-    def predict(
-        self, frame: Frame, targets: str | Iterable[str] | None = None, *, impossible: Literal["raise", "nan"] = "raise"
-    ) -> dict[str, NDArray[Any]] | Table:
-        """Return the most probable value of each target, on its own, in each row of a frame.
-
-        Parameters
-        ----------
-        frame : data frame, mapping of str to sequence, or Dataset
-            What is known: columns of labels, or of codes where an attribute has no labels. None, NaN and NA are not
-            known. See `predict_proba` for what is shared between rows.
-        targets : str or sequence of str, optional
-            By default all attributes without a column. A target's own column is left aside; see `impute` for filling
-            what is missing.
-        impossible : {"raise", "nan"}
-            Whether a row of probability zero is an error, or its answer None.
-
-        Returns
-        -------
-        data frame or dict of str to ndarray, shape (n_rows,)
-            Labels, or codes where there are no labels; in the order of the rows. A data frame comes back as one of its
-            kind and index. Of equally probable values the first is taken.
-
-        Raises
-        ------
-        ImpossibleEvidenceError
-            If a row is impossible; the message names the first.
-        ValueError
-            If a column or target is no attribute, or a value none of its attribute's.
-
-        Examples
-        --------
-        >>> from pypgm import Domain
-        >>> domain = Domain({"rain": ["no", "yes"], "grass": ["dry", "wet"]})
-        >>> net = BayesianNetwork(domain, {"grass": ["rain"]}, {"rain": [0.8, 0.2], "grass": [[0.9, 0.1], [0.2, 0.8]]})
-        >>> net.predict({"grass": ["wet", None, "dry"]})
-        {'rain': array(['yes', 'no', 'no'], dtype=object)}
-        """
-        found, _ = self._posteriors(frame, targets, impossible)
-        columns = {}
-        for target, table in found.probabilities.items():
-            codes = np.where(np.isnan(table[:, 0]), -1, table.argmax(axis=1))
-            columns[target] = as_values(self.domain, target, codes)
-        return like_frame(frame, columns)
-
-    def predict_proba(
-        self, frame: Frame, targets: str | Iterable[str] | None = None, *, impossible: Literal["raise", "nan"] = "raise"
-    ) -> dict[str, NDArray[np.float64]]:
-        """Return the probabilities of each target's values in each row of a frame.
-
-        Identical rows are answered once, and rows in which the same attributes are known by one plan, so that a frame
-        costs little more than its different patterns of missing values.
-
-        Parameters
-        ----------
-        frame, targets
-            As for `predict`.
-        impossible : {"raise", "nan"}
-            Whether a row of probability zero is an error, or its probabilities NaN.
-
-        Returns
-        -------
-        dict of str to ndarray of float64, shape (n_rows, size of the target)
-            Rows in the order of the frame, values in the order of the domain.
-
-        Raises
-        ------
-        ImpossibleEvidenceError
-            If a row is impossible; the message names the first.
-        ModelTooLargeError
-            If a table on the way does not fit even for one row.
-        ValueError
-            If a column or target is no attribute, or a value none of its attribute's.
-        """
-        return self._posteriors(frame, targets, impossible)[0].probabilities
-
-    def log_likelihood(self, frame: Frame) -> NDArray[np.float64]:
-        """Return the natural log of the probability of each row of a frame; -inf where it is impossible.
-
-        Parameters
-        ----------
-        frame
-            As for `predict`; what is missing is summed over.
-
-        Returns
-        -------
-        ndarray of float64, shape (n_rows,)
-        """
-        found, part = self._posteriors(frame, (), "nan")
-        return found.log_evidence - part.log_total
-
-    def _posteriors(
-        self, frame: Frame, targets: str | Iterable[str] | None, impossible: str
-    ) -> tuple[Posteriors, Part]:
-        if impossible not in {"raise", "nan"}:
-            raise ValueError(f"impossible must be 'raise' or 'nan', got {impossible!r}")
-        asked = None if targets is None else as_clique(targets)
-        self.domain.indices(asked or ())
-        n_rows, columns = as_codes(self.domain, frame, asked or ())
-        if asked is None:
-            asked = tuple(a for a in self.domain if a not in columns)
-            if not asked and columns:
-                raise ValueError("every attribute has a column: name the targets, or fill what is missing by `impute`")
-        elif asked and not columns and column_names(frame):
-            raise ValueError("every column is a target's, so that nothing is known; `impute` fills what is missing")
-        part = self._part((*asked, *columns))
-        found = posteriors(part.domain, part.tables, columns, n_rows, asked)
-        bad = np.flatnonzero(found.log_evidence == -np.inf)
-        if bad.size and impossible == "raise":
-            what = f"{bad.size} of {n_rows} rows have probability zero, the first is row {bad[0]} (the first is 0)"
-            raise ImpossibleEvidenceError(f"{what}; impossible='nan' answers the others")
-        return found, part
-
-    @property
-    def potentials(self) -> CliqueVector:
-        """Natural logs of the tables, one clique for each attribute in the order of the domain."""
-        return self._whole.potentials
-
-    @property
-    def tree(self) -> JunctionTree:
-        """The junction tree of all attributes; print it to see what an answer costs."""
-        return self._whole.tree
-
-    @cached_property
-    def _singles(self) -> list[Domain]:
-        return self.domain.singles()
-
-    def _part(self, attributes: Iterable[str]) -> Part:
-        """Return the part of the network that an answer on some attributes depends on.
-
-        Others, none of whose descendants is asked for or known, are summed out first; where their rows sum to 1 the
-        sum is 1 and they are left out. Where they do not, they stay, with all their ancestors.
-        """
-        asked = dict.fromkeys(attributes)
-        self.domain.indices(tuple(asked))
-        kept = relevant([*asked, *self._inexact], self.parents)
-        if len(kept) == len(self.domain):
-            return self._whole
-        if kept not in self._parts:
-            names = [a for a in self.domain if a in kept]
-            if len(self._parts) >= _PLANS_KEPT:
-                self._parts.clear()
-            self._parts[kept] = Part(self.domain.project(names), [self.tables[a] for a in names], not self._inexact)
-        return self._parts[kept]

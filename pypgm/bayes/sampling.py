@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from pypgm.factor import Factor
 from pypgm.numeric import as_generator, checked_integer
 
-__all__ = ["draw_ancestral"]
+__all__ = ["draw_ancestral", "draw_rows"]
 
 
 def draw_ancestral(
@@ -46,11 +46,13 @@ def draw_ancestral(
         rows = np.zeros(n_records, dtype=np.intp)
         for parent, size in zip(table.domain.attributes[:-1], table.domain.shape[:-1], strict=True):
             rows = rows * size + columns[parent]
-        columns[attribute] = _draw(table.values.reshape(-1, table.domain.shape[-1]), rows, generator)
+        columns[attribute] = draw_rows(table.values.reshape(-1, table.domain.shape[-1]), rows, generator)
     return {attribute: columns[attribute] for attribute in tables}
 
 
-def _draw(table: NDArray[np.float64], rows: NDArray[np.intp], rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
+def draw_rows(
+    table: NDArray[np.float64], rows: NDArray[np.intp], rng: np.random.Generator
+) -> NDArray[np.unsignedinteger]:
     """Draw one value from each of some rows of a table: the first whose cumulative probability exceeds a uniform."""
     size = table.shape[1]
     cumulative = np.cumsum(table, axis=1)

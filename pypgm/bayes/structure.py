@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, TypeAlias, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
+from pypgm.bayes.bif import parse_bif
 from pypgm.bayes.checks import NetworkError, check_family, ordered
-from pypgm.bayes.conditional_tables import ConditionalTables
+from pypgm.data.files import read_text
 from pypgm.domain import Clique, Domain, as_clique
 
 if TYPE_CHECKING:
@@ -15,8 +16,16 @@ if TYPE_CHECKING:
 
 __all__ = ["Structure", "parents_of"]
 
+
+class Network(Protocol):
+    """A Bayesian network."""
+
+    parents: Mapping[str, Clique]
+    tables: Mapping[str, Any]
+
+
 Structure: TypeAlias = (
-    "ConditionalTables | networkx.DiGraph[str] | Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str]] "
+    "Network | networkx.DiGraph[str] | Mapping[str, str | Iterable[str]] | Iterable[tuple[str, str]] "
     "| str | os.PathLike[str]"
 )
 
@@ -44,10 +53,9 @@ def parents_of(domain: Domain, structure: Structure) -> dict[str, Clique]:
     {'a': (), 'b': (), 'c': ('a', 'b')}
     """
     if isinstance(structure, str | os.PathLike):
-        structure = ConditionalTables.read_bif(structure)
-    if isinstance(structure, ConditionalTables):
-        structure = structure.parents
-    named = {c: as_clique(p) for c, p in structure.items()} if isinstance(structure, Mapping) else _of_arcs(structure)
+        structure = parse_bif(read_text(structure), os.fspath(structure)).parents
+    found = structure.parents if _is_network(structure) else structure
+    named = {c: as_clique(p) for c, p in found.items()} if isinstance(found, Mapping) else _of_arcs(found)
     domain.indices(tuple(named))
     parents = {a: named.get(a, ()) for a in domain}
     for child, own in parents.items():
@@ -56,7 +64,7 @@ def parents_of(domain: Domain, structure: Structure) -> dict[str, Clique]:
     return parents
 
 
-def _of_arcs(structure: networkx.DiGraph[str] | Iterable[tuple[str, str]]) -> dict[str, Clique]:
+def _of_arcs(structure: object) -> dict[str, Clique]:
     """Return the parents of each node that arcs, or a graph, name."""
     found: dict[str, list[str]] = {}
     if _is_graph(structure):
@@ -80,3 +88,7 @@ def _of_arcs(structure: networkx.DiGraph[str] | Iterable[tuple[str, str]]) -> di
 
 def _is_graph(value: object) -> TypeGuard[networkx.DiGraph[str]]:
     return hasattr(value, "nodes") and hasattr(value, "edges") and hasattr(value, "is_directed")
+
+
+def _is_network(value: object) -> TypeGuard[Network]:
+    return isinstance(getattr(value, "tables", None), Mapping)

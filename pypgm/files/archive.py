@@ -30,6 +30,10 @@ __all__ = ["archive_bytes", "digest_of", "parse_archive"]
 _UNSEALED = 2  # the version of files that have no digest
 _ARRAY = "array in this file"  # the key of what stands in the text for an array, whose name is the value
 _DIGEST = "digest"
+_READERS = {  # of files that people load and that hold no model of pypgm's, by their kind
+    "a BIF network": "pypgm.bayes.BayesianNetwork.read_bif",
+    "a UAI model": "pypgm.read_uai",
+}
 Arrays = dict[str, "NDArray[Any]"]
 
 
@@ -65,7 +69,8 @@ def parse_archive(file: BinaryIO, name: str, max_bytes: float | None = None) -> 
     kind = file_kind(start)
     if not start.startswith(ZIP_MAGIC) or kind not in {ARCHIVE, RELEASE}:
         reason = f"it is {kind or 'of another kind'}" if start else "it is empty"
-        raise ValueError(f"{name}: not a whole pypgm model file ({reason})")
+        reader = f"; {_READERS[kind]} reads it" if kind in _READERS else ""
+        raise ValueError(f"{name}: not a whole pypgm model file ({reason}{reader})")
     try:
         members = Members(file, name, max_bytes)
         header = json.loads(members.read(HEADER).tobytes().decode(), object_pairs_hook=_unique)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 
@@ -72,6 +72,14 @@ class TreeNode:
     parent: int
 
 
+class _Model(Protocol):
+    """A Bayesian network, a Markov random field or another model."""
+
+    @property
+    def potentials(self) -> CliqueVector:
+        """Natural logs of its tables."""
+
+
 class JunctionTree(Shown):
     """A junction tree over all attributes of a domain, compiled for exact inference.
 
@@ -124,11 +132,13 @@ class JunctionTree(Shown):
         self._compile(scopes, None if order is None else domain.indices(order), exhaustive=effort == "best")
 
     @classmethod
-    def of(cls, potentials: CliqueVector) -> JunctionTree:
-        """Return the tree for the cliques of some potentials, all options at their defaults."""
+    def of(cls, potentials: CliqueVector | _Model) -> JunctionTree:
+        """Return the tree for the cliques of some potentials, or of a model's; all options at their defaults."""
+        given: Any = potentials
+        own: CliqueVector = getattr(given, "potentials", given)
         tree = object.__new__(cls)
-        tree.domain, tree.cliques, tree._max_bytes = potentials.domain, potentials.cliques, None
-        tree._compile(potentials.scopes)
+        tree.domain, tree.cliques, tree._max_bytes = own.domain, own.cliques, None
+        tree._compile(own.scopes)
         return tree
 
     def _compile(

@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Literal, NoReturn, cast
+from typing import Any, Literal, NoReturn, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pypgm.clique_vector import CliqueVector
 from pypgm.data.file_kind import it_looks_like
 from pypgm.data.files import is_weight, read_text, replacing_text
-from pypgm.domain import Clique, Domain, listed
+from pypgm.domain import Clique, Domain, Label, check_kind, listed
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import code_of
 from pypgm.html import Shown
@@ -43,6 +43,16 @@ class UaiModel(Shown):
     kind: Kind
     domain: Domain
     tables: tuple[Factor, ...]
+
+
+class _Model(Protocol):
+    """A model of the package."""
+
+    @property
+    def domain(self) -> Domain: ...
+
+    @property
+    def potentials(self) -> CliqueVector: ...
 
 
 def read_uai(path: str | os.PathLike[str]) -> CliqueVector:
@@ -108,7 +118,7 @@ def read_uai_model(path: str | os.PathLike[str]) -> UaiModel:
     >>> net = BayesianNetwork(model.domain, {a: t.domain.attributes[:-1] for a, t in tables.items()}, tables)
     >>> net.query("0").values
     array([0.9, 0.1])
-    >>> write_uai(UaiModel("BAYES", net.domain, tuple(net.tables.values())), path)
+    >>> write_uai(net, path)
     """
     words = _Words(path)
     kind = words.word("MARKOV or BAYES")
@@ -128,16 +138,16 @@ def read_uai_model(path: str | os.PathLike[str]) -> UaiModel:
     return model
 
 
-def write_uai(model: CliqueVector | UaiModel, path: str | os.PathLike[str]) -> None:
+def write_uai(model: CliqueVector | UaiModel | _Model, path: str | os.PathLike[str]) -> None:
     """Write a model in UAI format.
 
     Parameters
     ----------
-    model : CliqueVector or UaiModel
+    model : CliqueVector, UaiModel, BayesianNetwork, MarkovRandomField or GraphicalModel
         Log-potentials become a ``MARKOV`` file of their exponentials, scopes in the domain's order; where a double has
         the given logarithm, that double is written, so that what was read from a file reads back to the last bit. A
-        `UaiModel` is written as it stands. Attributes are numbered in the order of the domain; names and labels have
-        no place in the format.
+        `UaiModel` is written as it stands, a network as a ``BAYES`` file, of another model its potentials. Attributes
+        are numbered in the order of the domain; names and labels have no place in the format.
     path : path
         A name that ends in ``.gz`` compresses the file. It appears whole or not at all.
 
@@ -158,10 +168,7 @@ def write_uai(model: CliqueVector | UaiModel, path: str | os.PathLike[str]) -> N
     >>> path.read_text().split()
     ['MARKOV', '2', '2', '2', '1', '2', '0', '1', '4', '1.0', '2.0', '2.0', '1.0']
     """
-    if isinstance(model, CliqueVector):
-        domains = [model.domain.project(c) for c in model.cliques]
-        tables = [Factor(d, _weights(model.table(i), d.attributes)) for i, d in enumerate(domains)]
-        model = UaiModel("MARKOV", model.domain, tuple(tables))
+    model = _described(model)
     for table in model.tables:
         cells = table.datavector()
         if not ((cells >= 0) & (cells < np.inf)).all():
@@ -171,7 +178,20 @@ def write_uai(model: CliqueVector | UaiModel, path: str | os.PathLike[str]) -> N
         file.writelines(_lines(model))
 
 
-def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None) -> dict[str, int]:
+def _described(model: Any) -> UaiModel:  # noqa: ANN401 - see `write_uai`
+    """Return what the file of a model says."""
+    if isinstance(model, UaiModel):
+        return model
+    if isinstance(getattr(model, "tables", None), Mapping):  # a Bayesian network
+        return UaiModel("BAYES", model.domain, tuple(model.tables.values()))
+    vector = getattr(model, "potentials", model)
+    check_kind("model", vector, CliqueVector, "a Bayesian network, a field or a model has one")
+    domains = [vector.domain.project(c) for c in vector.cliques]
+    tables = [Factor(d, _weights(vector.table(i), d.attributes)) for i, d in enumerate(domains)]
+    return UaiModel("MARKOV", vector.domain, tuple(tables))
+
+
+def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None) -> dict[str, Label]:
     """Read an evidence file: a number of pairs, then as many of attribute and code.
 
     In the older form, of the evaluation of 2008, a number of sets stands before it, which has to be 1.
@@ -184,8 +204,8 @@ def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None
 
     Returns
     -------
-    dict of str to int
-        Codes, as evidence for any query.
+    dict of str to label or code
+        Evidence for any query: a label where the domain has them.
 
     Raises
     ------
@@ -217,7 +237,7 @@ def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None
         evidence[name] = words.integer("a value", 0, None if domain is None else domain.shape[number] - 1)
     if count:  # files of libDAI without evidence go on after their 0
         words.end("the last pair (one set of evidence is read)")
-    return evidence
+    return dict(evidence) if domain is None else domain.project(tuple(evidence)).labelled(evidence.values())
 
 
 def write_uai_evidence(evidence: Mapping[str, object], domain: Domain, path: str | os.PathLike[str]) -> None:

@@ -83,7 +83,7 @@ class GraphicalModel(Model[Factor]):
     def __init__(
         self,
         potentials: CliqueVector,
-        total: float,
+        total: float = 1.0,
         *,
         marginals: CliqueVector | None = None,
         fit: Fit | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -10,18 +11,21 @@ import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Clique, Domain, Label
+from pypgm.factor import Factor
 from pypgm.html import Shown
 from pypgm.models.graphical_model import GraphicalModel
 from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.mrf.encoding import Field, centred_field
+from pypgm.mrf.pictures import draw_edges
 from pypgm.mrf.sampling import sample
 from pypgm.numeric import checked_integer, checked_real
 
 if TYPE_CHECKING:
+    import networkx
+    from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from pypgm.factor import Factor
     from pypgm.graphs.evidence import Evidence
 
 __all__ = ["MarkovRandomField"]
@@ -35,7 +39,7 @@ class MarkovRandomField(Shown, Stored):
     Parameters
     ----------
     potentials : CliqueVector
-        Natural logs, up to a constant; finite.
+        Natural logs, up to a constant; -inf is a structural zero. `from_factors` takes weights.
     total : float
         Number of records, at least 0; an estimate need not be whole.
 
@@ -50,7 +54,7 @@ class MarkovRandomField(Shown, Stored):
     Raises
     ------
     ValueError
-        If a potential is not finite, or the total is negative or not finite.
+        If a potential is NaN or +inf, or the total is negative or not finite.
 
     Examples
     --------
@@ -64,9 +68,9 @@ class MarkovRandomField(Shown, Stored):
 
     fit = None
 
-    def __init__(self, potentials: CliqueVector, total: float) -> None:
-        if not np.isfinite(potentials.values).all():
-            raise ValueError("the potentials of a field must be finite")
+    def __init__(self, potentials: CliqueVector, total: float = 1.0) -> None:
+        if not (potentials.values < np.inf).all():
+            raise ValueError("the potentials of a field must be finite, or -inf")
         self.potentials = potentials
         self.total = 0.0 if total == 0 else checked_real("total", total)
         self.not_private = ""
@@ -81,13 +85,29 @@ class MarkovRandomField(Shown, Stored):
         """The cliques that have a potential."""
         return self.potentials.cliques
 
+    @classmethod
+    def from_factors(cls, domain: Domain, factors: Iterable[Factor], total: float = 1.0) -> MarkovRandomField:
+        """Return the field whose density is proportional to a product of tables of weights of at least 0.
+
+        Examples
+        --------
+        >>> from pypgm import Factor
+        >>> domain = Domain({"a": 2, "b": 2})
+        >>> field = MarkovRandomField.from_factors(domain, [Factor(domain, [30.0, 5.0, 1.0, 10.0])])
+        >>> round(np.exp(field.log_partition())), field.map()[0]
+        (46, {'a': 0, 'b': 0})
+        """
+        return cls(CliqueVector.from_factors(domain, list(factors)).log(), total)
+
     def to_potentials(self) -> CliqueVector:
         """Return the log-potentials, up to a constant: for junction trees, region graphs, sampling and MAP."""
         return self.potentials
 
     @cached_property
     def _centred(self) -> Field:
-        """The same field in the centred gauge; ``ValueError`` if a table is over more than two attributes."""
+        """The same field in the centred gauge; ``ValueError`` of zeros, and of tables over more than two attributes."""
+        if not np.isfinite(self.potentials.values).all():
+            raise ValueError("weights are logarithms of a field without structural zeros")
         offsets = np.cumsum([0, *self.domain.shape])
         weights, fields = np.zeros((offsets[-1],) * 2), np.zeros(offsets[-1])
         for i, scope in enumerate(self.potentials.scopes):
@@ -119,9 +139,9 @@ class MarkovRandomField(Shown, Stored):
     def strengths(self) -> NDArray[np.float64]:
         """Return the largest absolute weight between each two attributes, shape (n, n).
 
-        In a field of higher order a table counts for each pair in it, by its largest absolute entry.
+        In a field of higher order or with zeros a table counts for each pair in it, by its largest absolute entry.
         """
-        if all(len(scope) <= 2 for scope in self.potentials.scopes):
+        if np.isfinite(self.potentials.values).all() and all(len(scope) <= 2 for scope in self.potentials.scopes):
             return self._centred.strengths()
         found = np.zeros((len(self.domain),) * 2)
         for i, scope in enumerate(self.potentials.scopes):
@@ -171,6 +191,47 @@ class MarkovRandomField(Shown, Stored):
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
         """Return the joint probabilities of some attributes, given what is known of others."""
         return self.graphical_model.query(targets, evidence)
+
+    def marginals(self, evidence: Evidence | None = None) -> dict[str, Factor]:
+        """Return the probabilities of every attribute, given what is known of some; as of a `BayesianNetwork`."""
+        found = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
+        return {a: Factor(own, cells) for own, (a, cells) in zip(self.domain.singles(), found.items(), strict=True)}
+
+    def map(self, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
+        """Return the most probable values of all attributes together, and the natural log of their weight."""
+        return self.graphical_model.map(evidence)
+
+    def log_partition(self, evidence: Evidence | None = None) -> float:
+        """Return log Z, the natural log of the sum of all weights, of those that agree with what is known."""
+        return self.graphical_model.log_partition(evidence)
+
+    def log_probability(self, evidence: Evidence) -> float:
+        """Return the natural log of the probability of what is known."""
+        return self.graphical_model.log_probability(evidence)
+
+    def to_networkx(self) -> networkx.Graph[str]:
+        """Return the graph: an edge between each two attributes of a table, with their `strengths` as ``weight``."""
+        import networkx
+
+        graph: networkx.Graph[str] = networkx.Graph()
+        graph.add_nodes_from((a, {"size": n}) for a, n in zip(self.domain.attributes, self.domain.shape, strict=True))
+        graph.add_weighted_edges_from((a, b, weight) for (a, b), weight in self._edges().items())
+        return graph
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """Draw the attributes on a circle, edges the wider the stronger; new axes by default.
+
+        Raises
+        ------
+        ImportError
+            If matplotlib, the extra ``plot``, is not there.
+        """
+        return draw_edges(self.domain.attributes, self._edges(), ax)
+
+    def _edges(self) -> dict[tuple[str, str], float]:
+        strengths, names = self.strengths(), self.domain.attributes
+        pairs = sorted({pair for scope in self.potentials.scopes for pair in itertools.combinations(sorted(scope), 2)})
+        return {(names[i], names[j]): float(strengths[i, j]) for i, j in pairs}
 
     def synthetic_data(
         self,

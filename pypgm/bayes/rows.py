@@ -1,0 +1,135 @@
+"""What a network says of the rows of a frame: how likely each is, and what it leaves open."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pypgm.bayes.batch import Posteriors, posteriors
+from pypgm.bayes.frames import Frame, Table, as_codes, as_values, column_names, like_frame
+from pypgm.bayes.parts import Part, PlannedTables
+from pypgm.domain import as_clique
+from pypgm.errors import ImpossibleEvidenceError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["RowAnswers"]
+
+
+class RowAnswers(PlannedTables):
+    """Answers on frames; see `BayesianNetwork`."""
+
+    def predict(
+        self, frame: Frame, targets: str | Iterable[str] | None = None, *, impossible: Literal["raise", "nan"] = "raise"
+    ) -> dict[str, NDArray[Any]] | Table:
+        """Return the most probable value of each target, on its own, in each row of a frame.
+
+        Parameters
+        ----------
+        frame : data frame, mapping of str to sequence, or Dataset
+            What is known: columns of labels, or of codes where an attribute has no labels. None, NaN and NA are not
+            known. See `predict_proba` for what is shared between rows.
+        targets : str or sequence of str, optional
+            By default all attributes without a column. A target's own column is left aside; see `impute` for filling
+            what is missing.
+        impossible : {"raise", "nan"}
+            Whether a row of probability zero is an error, or its answer None.
+
+        Returns
+        -------
+        data frame or dict of str to ndarray, shape (n_rows,)
+            Labels, or codes where there are no labels; in the order of the rows. A data frame comes back as one of its
+            kind and index. Of equally probable values the first is taken.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If a row is impossible; the message names the first.
+        ValueError
+            If a column or target is no attribute, or a value none of its attribute's.
+
+        Examples
+        --------
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> domain = {"rain": ["no", "yes"], "grass": ["dry", "wet"]}
+        >>> net = BayesianNetwork(domain, {"grass": ["rain"]}, {"rain": [0.8, 0.2], "grass": [[0.9, 0.1], [0.2, 0.8]]})
+        >>> net.predict({"grass": ["wet", None, "dry"]})
+        {'rain': array(['yes', 'no', 'no'], dtype=object)}
+        """
+        found, _ = self._posteriors(frame, targets, impossible)
+        columns = {}
+        for target, table in found.probabilities.items():
+            codes = np.where(np.isnan(table[:, 0]), -1, table.argmax(axis=1))
+            columns[target] = as_values(self.domain, target, codes)
+        return like_frame(frame, columns)
+
+    def predict_proba(
+        self, frame: Frame, targets: str | Iterable[str] | None = None, *, impossible: Literal["raise", "nan"] = "raise"
+    ) -> dict[str, NDArray[np.float64]]:
+        """Return the probabilities of each target's values in each row of a frame.
+
+        Identical rows are answered once, and rows in which the same attributes are known by one plan, so that a frame
+        costs little more than its different patterns of missing values.
+
+        Parameters
+        ----------
+        frame, targets
+            As for `predict`.
+        impossible : {"raise", "nan"}
+            Whether a row of probability zero is an error, or its probabilities NaN.
+
+        Returns
+        -------
+        dict of str to ndarray of float64, shape (n_rows, size of the target)
+            Rows in the order of the frame, values in the order of the domain.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If a row is impossible; the message names the first.
+        ModelTooLargeError
+            If a table on the way does not fit even for one row.
+        ValueError
+            If a column or target is no attribute, or a value none of its attribute's.
+        """
+        return self._posteriors(frame, targets, impossible)[0].probabilities
+
+    def log_likelihood(self, frame: Frame) -> NDArray[np.float64]:
+        """Return the natural log of the probability of each row of a frame; -inf where it is impossible.
+
+        Parameters
+        ----------
+        frame
+            As for `predict`; what is missing is summed over.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows,)
+        """
+        found, part = self._posteriors(frame, (), "nan")
+        return found.log_evidence - part.log_total
+
+    def _posteriors(
+        self, frame: Frame, targets: str | Iterable[str] | None, impossible: str
+    ) -> tuple[Posteriors, Part]:
+        if impossible not in {"raise", "nan"}:
+            raise ValueError(f"impossible must be 'raise' or 'nan', got {impossible!r}")
+        asked = None if targets is None else as_clique(targets)
+        self.domain.indices(asked or ())
+        n_rows, columns = as_codes(self.domain, frame, asked or ())
+        if asked is None:
+            asked = tuple(a for a in self.domain if a not in columns)
+            if not asked and columns:
+                raise ValueError("every attribute has a column: name the targets, or fill what is missing by `impute`")
+        elif asked and not columns and column_names(frame):
+            raise ValueError("every column is a target's, so that nothing is known; `impute` fills what is missing")
+        part = self._part((*asked, *columns))
+        found = posteriors(part.domain, part.tables, columns, n_rows, asked)
+        bad = np.flatnonzero(found.log_evidence == -np.inf)
+        if bad.size and impossible == "raise":
+            what = f"{bad.size} of {n_rows} rows have probability zero, the first is row {bad[0]} (the first is 0)"
+            raise ImpossibleEvidenceError(f"{what}; impossible='nan' answers the others")
+        return found, part
