@@ -207,9 +207,9 @@ class Domain(Shown):
         ValueError
             If an attribute is unknown or comes twice.
         """
-        clique = as_clique(attributes)
+        clique, own = as_clique(attributes), self._index
         try:
-            found = tuple([self._index[a] for a in clique])
+            found = tuple([own[a] for a in clique])
         except (KeyError, TypeError):
             found = tuple(self.index(a) for a in clique)  # says which one is unknown
         if len(set(found)) != len(found):
@@ -231,7 +231,8 @@ class Domain(Shown):
 
     def size(self, attributes: str | Iterable[str] | None = None) -> int:
         """Return the number of cells of the table over some attributes (all of them by default), exactly."""
-        return math.prod(self.shape if attributes is None else self.sizes(attributes))
+        shape = self.shape
+        return math.prod(shape if attributes is None else [shape[i] for i in self.indices(attributes)])
 
     def project(self, attributes: str | Iterable[str]) -> Domain:
         """Return the domain of some attributes, in the order given."""

@@ -298,7 +298,8 @@ print(*{"networkx", "scipy", "pandas", "numpy.f2py", "matplotlib"}.intersection(
     assert ran.stdout.split() == []
 
 
-def test_a_draw_among_equal_candidates_makes_no_fraction_of_each(monkeypatch):
+def test_a_draw_among_equal_candidates_makes_no_fraction_of_each_and_compares_no_groups(monkeypatch):
+    monkeypatch.setattr(np, "array_equal", None)  # whether the groups of an attribute are its values is known
     monkeypatch.setattr(score_weights, "Fraction", None)
     monkeypatch.setattr(score_weights, "as_fraction", None)
     data = pypgm.Dataset(dict(zip(DOMAIN, np.random.default_rng(1).integers(0, 2, (8, 500)), strict=True)), DOMAIN)

@@ -149,14 +149,14 @@ def _measure(
 
 def _groups(measurement: LinearMeasurement, compress: bool) -> Partition:
     """Return the groups an attribute's cells are read in: those below three standard deviations make one."""
-    return low_values_merged(measurement, 3) if compress else Partition(np.arange(measurement.values.size))
+    return low_values_merged(measurement, 3) if compress else Identity(measurement.values.size)
 
 
 def low_values_merged(measurement: LinearMeasurement, deviations: float) -> Partition:
     """Return groups of an attribute's values: those counted below so many standard deviations of the noise make one."""
     low = measurement.values < deviations * np.asarray(measurement.stddev)
     if low.sum() < 2:
-        return Partition(np.arange(low.size))
+        return Identity(low.size)
     return Partition(np.where(low, 0, np.cumsum(~low)))
 
 

@@ -57,6 +57,8 @@ class Weights(NamedTuple):
         A score that changes by c 2^16 at most changes its product with a factor by that times c 2^16 at most, and what
         is left of it without the last 16 bits by the factor times c at most: an integer, which rounding down keeps.
         """
+        if self.factors == [1 << GRID_BITS] * len(scores) and not any(self.offsets):
+            return list(scores)
         return [(f * s >> GRID_BITS) + o for f, s, o in zip(self.factors, scores, self.offsets, strict=True)]
 
 
