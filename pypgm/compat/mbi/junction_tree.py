@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -28,7 +28,7 @@ def make_junction_tree(
     if not len(domain):
         return graph, []
     tree = _tree(domain, cliques, None if isinstance(elimination_order, int) else elimination_order)
-    back = {name: a for a, name in Bridge.of(domain).names.items()}
+    back = Bridge.of(domain).attributes
     nodes = [domain.canonical(back[name] for name in node.clique) for node in tree.nodes]
     graph.add_nodes_from(nodes)
     graph.add_edges_from((nodes[n.parent], own) for n, own in zip(tree.nodes, nodes, strict=True) if n.separator)
@@ -46,31 +46,14 @@ def maximal_cliques(junction_tree: networkx.Graph[Clique]) -> list[Clique]:
     """Return the nodes, depth first."""
     import networkx
 
-    return (
-        list(networkx.dfs_preorder_nodes(junction_tree))
-        if _is_connected(junction_tree)
-        else [
-            c
-            for part in networkx.connected_components(junction_tree)
-            for c in networkx.dfs_preorder_nodes(junction_tree, next(iter(part)))
-        ]
-    )
-
-
-def _is_connected(graph: Any) -> bool:
-    import networkx
-
-    return len(graph) > 0 and networkx.is_connected(graph)
+    return list(networkx.dfs_preorder_nodes(junction_tree))
 
 
 def message_passing_order(junction_tree: networkx.Graph[Clique]) -> list[tuple[Clique, Clique]]:
     """Return all messages, each after those that it depends on."""
     import networkx
 
-    downward: list[tuple[Clique, Clique]] = []
-    for part in networkx.connected_components(junction_tree):
-        root = next(c for c in junction_tree if c in part)
-        downward += networkx.dfs_edges(junction_tree, root)
+    downward = list(networkx.dfs_edges(junction_tree))
     return [(b, a) for a, b in reversed(downward)] + downward
 
 
