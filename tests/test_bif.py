@@ -393,3 +393,52 @@ def test_probabilities_beyond_the_doubles_in_sum_are_refused(tmp_path):
     (tmp_path / "network.bif").write_text(text)
     with pytest.raises(ValueError, match="line 1: probabilities must be about 1 in sum"):
         BayesianNetwork.read_bif(tmp_path / "network.bif")
+
+
+UNSEEN = """network bn { }
+variable a { type discrete [2] { x, y }; }
+variable b { type discrete [2] { u, v }; }
+probability ( a ) { table 1.0, 0.0; }
+probability ( b | a ) { (x) 0.25, 0.75; (y) NaN, NaN; }
+"""
+
+
+def test_rows_that_no_record_had_are_uniform_by_choice(tmp_path):
+    path = tmp_path / "bnlearn.bif"
+    path.write_text(UNSEEN, encoding="utf-8")
+    with pytest.raises(ValueError, match=r"line 5.* got 'NaN'; unseen='uniform' reads a row"):
+        BayesianNetwork.read_bif(path)
+    net = BayesianNetwork.read_bif(path, unseen="uniform")
+    assert net.tables["b"].values.tolist() == [[0.25, 0.75], [0.5, 0.5]]
+    assert net.notes == ("1 rows of NaN, of values that no record had, are uniform",)
+    path.write_text(UNSEEN.replace("NaN, NaN", "NaN, 0.5"), encoding="utf-8")
+    with pytest.raises(ValueError, match="got 'NaN'"):
+        BayesianNetwork.read_bif(path, unseen="uniform")
+    with pytest.raises(ValueError, match="unseen must be 'refuse' or 'uniform', got 'drop'"):
+        BayesianNetwork.read_bif(path, unseen="drop")
+
+
+def test_xmlbif_keeps_a_network_to_the_bit(tmp_path):
+    rng = np.random.default_rng(0)
+    domain = Domain({"a & b": ["<x>", "y z"], "c": ["1", "2", "\u00e4"], "d": ["u", "v"]})
+    tables = {"a & b": rng.dirichlet([1, 1]), "c": rng.dirichlet([1] * 3, 2), "d": rng.dirichlet([1, 1], (3, 2))}
+    net = BayesianNetwork(domain, {"c": ["a & b"], "d": ["c", "a & b"]}, tables, name="n < m")
+    net.write_xmlbif(tmp_path / "net.xml")
+    back = BayesianNetwork.read_xmlbif(tmp_path / "net.xml")
+    assert back == net
+    assert back.name == "n < m"
+    with pytest.raises(ValueError, match="it looks like XMLBIF"):
+        BayesianNetwork.read_bif(tmp_path / "net.xml")
+    net.write_bif(tmp_path / "net.bif")
+    with pytest.raises(ValueError, match=r"must be XMLBIF, and is no XML: .*; it looks like a BIF network"):
+        BayesianNetwork.read_xmlbif(tmp_path / "net.bif")
+    text = (tmp_path / "net.xml").read_text(encoding="utf-8")
+    for old, new, message in (
+        ("<BIF", '<!DOCTYPE BIF [<!ENTITY x "y">]><BIF', "entities of one's own are not read"),
+        ("<TABLE>0", "<TABLE>nan 0", "needs .* finite numbers of at least 0"),
+        ("<GIVEN>c<", "<GIVEN>e<", "names 'e', which is no variable"),
+        ("NETWORK>", "NET>", "must be XMLBIF, with BIF and NETWORK, got 'BIF'"),
+    ):
+        (tmp_path / "bad.xml").write_text(text.replace(old, new), encoding="utf-8")
+        with pytest.raises(ValueError, match=message):
+            BayesianNetwork.read_xmlbif(tmp_path / "bad.xml")

@@ -119,5 +119,74 @@ def test_refused_scores():
         fit_score(net, records(), "bde")
     with pytest.raises(ValueError, match="at least one"):
         fit_score(net, records(0), "aic")
-    with pytest.raises(TypeError, match="data needs a pypgm"):
-        learn({"a": [0]}, [])
+    for criterion in ("bdeu", "k2"):
+        with pytest.raises(ValueError, match="needs records without missing values"):
+            fit_score(net, {"a": ["x", None], "b": [0, 1], "c": [0, 1]}, criterion)
+    with pytest.raises(TypeError, match="a frame must be a mapping"):
+        learn("abc", [])
+
+
+def test_a_frame_is_learned_from_as_it_is():
+    frame = {
+        "i": [2, 0, 2, None],
+        "t": ["y", "x", "y", "x"],
+        "w": [True, False, None, True],
+        "f": [1.0, 2.0, None, 2.0],
+    }
+    net = learn(frame, [("i", "t")])
+    assert dict(net.domain.labels) == {"i": (0, 2), "t": ("x", "y"), "w": (False, True), "f": (1, 2)}
+    assert net.query("t", {"i": 2}).values.round(6).tolist() == [0, 1]
+    with pytest.raises(ValueError, match="column 'i' has no value: pass domain="):
+        learn({"i": [None], "t": ["x"]}, [])
+    with pytest.raises(ValueError, match="unknown attribute 'u'"):
+        learn(frame, [("u", "t")])
+
+
+def test_weights_count_as_repeated_records():
+    data = records(30)
+    times = np.random.default_rng(1).integers(0, 4, 30)
+    repeated = Dataset({a: np.repeat(data.columns[a], times) for a in DOMAIN}, DOMAIN)
+    frame = {a: [DOMAIN.labels.get(a, range(3))[code] for code in data.columns[a]] for a in DOMAIN}
+    assert same(learn(data, ARCS, weights=times), learn(repeated, ARCS))
+    assert same(learn(frame, ARCS, domain=DOMAIN, weights=times), learn(repeated, ARCS))
+    for wrong, message in (([1.0], "one for each record"), (-np.ones(30), "at least 0")):
+        with pytest.raises(ValueError, match=message):
+            learn(data, ARCS, weights=wrong)
+    with pytest.raises(ValueError, match="weights of their own"):
+        learn(Dataset(data.columns, DOMAIN, weights=times), ARCS, weights=times)
+
+
+@pytest.mark.parametrize("gone", [0.0, 0.3])
+def test_prior_counts_of_ones_own(gone):
+    rng = np.random.default_rng(2)
+    data = records(50)
+    labels = {a: DOMAIN.labels.get(a, range(3)) for a in DOMAIN}
+    frame = {a: [None if rng.random() < gone else labels[a][code] for code in data.columns[a]] for a in DOMAIN}
+    shapes = {"a": (2,), "b": (2, 3), "c": (3, 2, 2)}
+    by_hand = {a: np.full(shape, 0.75) for a, shape in shapes.items()}
+    for own in (by_hand, {"a": 0.75, "b": [0.75] * 3, "c": 0.75}):
+        assert same(
+            learn(frame, ARCS, domain=DOMAIN, prior=own), learn(frame, ARCS, domain=DOMAIN, prior="k2", strength=0.75)
+        )
+    if not gone:
+        uneven = learn(data, ARCS, prior={"b": [[5, 0, 0], [0, 0, 0]]}, strength=2).tables["b"].values
+        counts = data.project(("a", "b")).values + np.array([[10, 0, 0], [0, 0, 0]])
+        np.testing.assert_allclose(uneven, counts / counts.sum(axis=1, keepdims=True))
+    for wrong, message in (
+        ({"z": 1}, "unknown attribute 'z'"),
+        ({"b": [1, 2]}, "'b' need shape"),
+        ({"b": -1}, "at least 0"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            learn(data, ARCS, prior=wrong)
+
+
+@pytest.mark.parametrize("criterion", ["bdeu", "k2"])
+def test_marginal_likelihoods_are_those_of_one_record_after_the_other(criterion):
+    data, strength = records(40), 3.0
+    net, found = learn(data, ARCS), 0.0
+    for i in range(40):  # each predicted by the network of those before
+        before = Dataset({a: data.columns[a][:i] for a in DOMAIN}, DOMAIN)
+        now = Dataset({a: data.columns[a][i : i + 1] for a in DOMAIN}, DOMAIN)
+        found += learn(before, ARCS, prior=criterion, strength=strength).log_likelihood(now)[0]
+    assert fit_score(net, data, criterion, strength=strength) == pytest.approx(found, rel=1e-12)

@@ -165,7 +165,7 @@ def test_a_callback_and_a_limit_end_it():
 @pytest.mark.parametrize(
     ("data", "options", "error", "match"),
     [
-        ({"a": ["x"]}, {}, TypeError, "data needs a pypgm"),
+        ({"a": ["x"]}, {}, ValueError, "unknown attribute 'b'"),
         ({"a": ["z"]}, {"domain": DOMAIN}, ValueError, "column 'a', row 0"),
         ({"z": ["x"]}, {"domain": DOMAIN}, ValueError, "'z'"),
         ({"a": ["x"]}, {"domain": {"a": 2}}, TypeError, "domain needs a pypgm"),

@@ -7,6 +7,7 @@ import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +28,7 @@ __all__ = ["Description", "format_bif", "parse_bif"]
 _PROPERTY = re.compile(r"\s*property\b")
 _ROW = re.compile(r'\s*\(([^")]*(?:"[^"]*"[^")]*)*)\)([^;]*);')
 _TABLE = re.compile(r"\s*(table|default)\b([^;]*);")
-_UNSEEN = "; a row of values that no record had needs numbers too, such as the same for each value"
+_UNSEEN = "; unseen='uniform' reads a row of values that no record had as the same number for each value"
 _MAX = re.compile(r"\s*function\s*=?\s*max\s*")
 
 
@@ -59,7 +60,10 @@ class Description:
     notes: list[str] = field(default_factory=list)
 
 
-def parse_bif(text: str, path: str = "text") -> Description:
+Unseen = Literal["refuse", "uniform"]
+
+
+def parse_bif(text: str, path: str = "text", unseen: Unseen = "refuse") -> Description:
     """Read a network from the text of a BIF file.
 
     Parameters
@@ -67,6 +71,8 @@ def parse_bif(text: str, path: str = "text") -> Description:
     text : str
     path : str
         What messages call the text.
+    unseen : {"refuse", "uniform"}
+        Whether a row of NaN, as R's bnlearn writes one for values that no record had, is an error, or uniform.
 
     Raises
     ------
@@ -79,7 +85,9 @@ def parse_bif(text: str, path: str = "text") -> Description:
     >>> found.labels, found.tables["rain"]
     ({'rain': ('no', 'yes')}, array([0.7, 0.3]))
     """
-    return _Reader(text, path).read()
+    if unseen not in get_args(Unseen):
+        raise ValueError(f"unseen must be 'refuse' or 'uniform', got {unseen!r}")
+    return _Reader(text, path, unseen).read()
 
 
 def format_bif(
@@ -120,8 +128,9 @@ class _Block:
 
 
 class _Reader(Words):
-    def __init__(self, text: str, path: str) -> None:
+    def __init__(self, text: str, path: str, unseen: Unseen) -> None:
         super().__init__(text, path)
+        self.unseen, self.n_unseen = unseen, 0
         self.found = Description()
         self.blocks: list[_Block] = []
         self.title = self.found.name
@@ -143,6 +152,8 @@ class _Reader(Words):
             self._table(block)
         self._add_unwritten()
         found = self.found
+        if self.n_unseen:
+            found.notes.append(f"{self.n_unseen} rows of NaN, of values that no record had, are uniform")
         in_order = {a: found.parents[a] for a in found.labels}, {a: found.tables[a] for a in found.labels}
         return Description(self.title, found.labels, *in_order, found.lines, found.notes)
 
@@ -353,6 +364,9 @@ class _Reader(Words):
 
     def _numbers(self, text: str, count: int, position: int) -> list[float]:
         words = text.replace(",", " ").split()
+        if self.unseen == "uniform" and len(words) == count and {word.lower() for word in words} == {"nan"}:
+            self.n_unseen += 1
+            return [1 / count] * count
         try:
             numbers = list(map(float, words))
             # A NaN makes the sum NaN.

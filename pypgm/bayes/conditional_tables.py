@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pypgm.bayes.bif import format_bif, parse_bif
+from pypgm.bayes.bif import Unseen, format_bif, parse_bif
 from pypgm.bayes.checks import EXACT, NetworkError, checked_table, ordered, row_error
 from pypgm.bayes.relevance import relevant
 from pypgm.bayes.structure import Structure, parents_of
+from pypgm.bayes.xmlbif import format_xmlbif, parse_xmlbif
 from pypgm.data.codebook import label_texts
 from pypgm.data.files import read_text, replacing_text
 from pypgm.domain import Clique, Domain, Label, as_clique
@@ -68,7 +69,9 @@ class ConditionalTables(Shown):
         return made, (self.domain, dict(self.parents), {a: table.values for a, table in self.tables.items()})
 
     @classmethod
-    def read_bif(cls: type[_T], path: str | os.PathLike[str], *, encoding: str = "utf-8") -> _T:
+    def read_bif(
+        cls: type[_T], path: str | os.PathLike[str], *, encoding: str = "utf-8", unseen: Unseen = "refuse"
+    ) -> _T:
         r"""Read a network in the interchange format BIF.
 
         Numbers are read to the last bit. Rows may come in any order, each found by the values of the parents; rows that
@@ -81,6 +84,9 @@ class ConditionalTables(Shown):
             A ``.bif`` file, plain or compressed with gzip.
         encoding : str, default "utf-8"
             As Python names it, such as "latin-1".
+        unseen : {"refuse", "uniform"}
+            Whether a row of NaN, as R's bnlearn writes one for values that no record had, is an error, or uniform, with
+            a note.
 
         Raises
         ------
@@ -102,7 +108,7 @@ class ConditionalTables(Shown):
         >>> BayesianNetwork.read_bif(path).marginals()["rain"].values
         array([0.8, 0.2])
         """
-        found = parse_bif(read_text(path, encoding), os.fspath(path))
+        found = parse_bif(read_text(path, encoding), os.fspath(path), unseen)
         try:
             net = cls(Domain(found.labels), found.parents, found.tables, name=found.name)
         except NetworkError as error:
@@ -110,6 +116,49 @@ class ConditionalTables(Shown):
             raise NetworkError(error.attribute, message) from None
         net.notes = (*found.notes, *net.notes)
         return net
+
+    @classmethod
+    def read_xmlbif(cls: type[_T], path: str | os.PathLike[str], *, encoding: str = "utf-8") -> _T:
+        """Read a network in the format XMLBIF, version 0.3; numbers are read to the last bit.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be read.
+        ValueError
+            If it is not a whole network.
+        """
+        found = parse_xmlbif(read_text(path, encoding), os.fspath(path))
+        return cls(found.labels, found.parents, found.tables, name=found.name)
+
+    def write_xmlbif(self, path: str | os.PathLike[str]) -> None:
+        """Write the network in the format XMLBIF, version 0.3; `read_xmlbif` reads it back to the last bit.
+
+        Labels are written as text; attributes without labels get their codes as labels.
+
+        Raises
+        ------
+        OSError
+            If the file cannot be written.
+        ValueError
+            If two labels of an attribute read the same as text.
+
+        Examples
+        --------
+        >>> import pathlib, tempfile
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> net = BayesianNetwork({"rain": ["no", "yes"]}, [], {"rain": [0.8, 0.2]})
+        >>> path = pathlib.Path(tempfile.mkdtemp(), "rain.xml")
+        >>> net.write_xmlbif(path)
+        >>> BayesianNetwork.read_xmlbif(path) == net
+        True
+        """
+        with replacing_text(path) as file:
+            file.writelines(format_xmlbif(self.name, self._texts(), self.tables))
+
+    def _texts(self) -> dict[str, list[str]]:
+        """Return the labels of each attribute as text; codes where it has none."""
+        return {a: label_texts(self.domain, a) or list(map(str, range(self.domain.size(a)))) for a in self.domain}
 
     def write_bif(self, path: str | os.PathLike[str]) -> None:
         """Write the network in the interchange format BIF; what `read_bif` reads back is the same to the last bit.
@@ -128,10 +177,9 @@ class ConditionalTables(Shown):
         ValueError
             If a name or label holds a double quote or a line break, or two labels read the same as text.
         """
-        labels = {a: label_texts(self.domain, a) or list(map(str, range(self.domain.size(a)))) for a in self.domain}
         values = {a: table.values for a, table in self.tables.items()}
         with replacing_text(path) as file:
-            for block in format_bif(self.name, labels, self.parents, values):
+            for block in format_bif(self.name, self._texts(), self.parents, values):
                 file.write(block)
 
     @classmethod

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from pypgm.data import Dataset
 from pypgm.data.encoding import columns_of
 from pypgm.data.frames import as_values as column_values
-from pypgm.domain import Domain, listed
+from pypgm.data.values import as_list, bare
+from pypgm.domain import Domain, Label, listed
 from pypgm.graphs.evidence import code_of
 
-__all__ = ["MISSING", "Frame", "Table", "as_codes", "as_values", "column_names", "like_frame"]
+__all__ = ["MISSING", "Frame", "Table", "as_codes", "as_values", "column_names", "domain_of", "like_frame"]
 
 MISSING = -1
 """The code of a value that is not known."""
@@ -73,6 +74,30 @@ def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tup
         raise ValueError(f"columns need equal lengths, got {lengths}")
     codes = {name: _encode(domain, name, frame[name]) for name in names if name not in ignored}
     return (next(iter(lengths.values())) if lengths else len(frame)), codes
+
+
+def domain_of(frame: Frame) -> Domain:
+    """Return the domain of the values that a frame has; **not private**: the labels tell the records.
+
+    Examples
+    --------
+    >>> dict(domain_of({"a": ["y", None, "x"], "b": [2.0, 1.0, float("nan")]}).labels)
+    {'a': ('x', 'y'), 'b': (1, 2)}
+    """
+    found = {}
+    for name in column_names(frame):
+        values = {(type(v), v): v for v in map(_label, as_list(column_values(frame[name]))) if v is not None}.values()
+        if not values:
+            raise ValueError(f"column {name!r} has no value: pass domain=, with its labels")
+        is_whole = all(isinstance(v, float) and v.is_integer() for v in values)  # of integers with holes
+        labels = [int(v) for v in values if isinstance(v, float)] if is_whole else list(values)
+        found[name] = sorted(labels, key=lambda v: (type(v).__name__, v))
+    return Domain(found)
+
+
+def _label(value: object) -> Any:  # noqa: ANN401 - of any kind that can be a label
+    given = bare(value.item() if isinstance(value, np.generic) else value)
+    return None if given == "" else given if isinstance(given, Label | None) else str(given)
 
 
 def as_values(domain: Domain, attribute: str, codes: NDArray[np.intp]) -> NDArray[Any]:

@@ -4,26 +4,27 @@ from __future__ import annotations
 
 import math
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pypgm.bayes.conditional_tables import ConditionalTables
-from pypgm.bayes.frames import Frame, as_codes
+from pypgm.bayes.frames import Frame, as_codes, domain_of
 from pypgm.bayes.missing import PartlyKnown
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.data import Dataset
-from pypgm.domain import Clique, Domain, check_domain
+from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.memory import check_fits, short
-from pypgm.numeric import as_generator, checked_integer
+from pypgm.numeric import as_generator, checked_integer, float_array
 
 __all__ = ["checked_families", "fit_score", "learn", "rows_of"]
 
-Prior = Literal["k2", "bdeu"]
+Prior = Literal["k2", "bdeu"] | Mapping[str, ArrayLike]
+Criterion = Literal["log_likelihood", "aic", "bic", "bdeu", "k2"]
 
 
 def learn(
@@ -31,6 +32,7 @@ def learn(
     structure: Structure,
     *,
     domain: Domain | None = None,
+    weights: ArrayLike | None = None,
     prior: Prior | None = None,
     strength: float = 1.0,
     tolerance: float = 1e-7,
@@ -57,9 +59,13 @@ def learn(
         A network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each child;
         or arcs (parent, child).
     domain : Domain, optional
-        Of the network to learn. By default that of a Dataset; beside a frame, that of a structure that is a network.
-    prior : {"k2", "bdeu"}, optional
-        Of Dirichlet form: "k2" adds `strength` to each cell, "bdeu" spreads it evenly over the cells of each table.
+        Of the network to learn. By default that of a Dataset; beside a frame that of a structure that is a network, or
+        the values that the frame has, in their order.
+    weights : array_like of float, shape (n_rows,), optional
+        Of the records, at least 0; a Dataset may have its own.
+    prior : {"k2", "bdeu"}, or mapping of str to array_like of float, optional
+        Of Dirichlet form: "k2" adds `strength` to each cell, "bdeu" spreads it evenly over the cells of each table. Or
+        counts of one's own of some tables, of the shape of the table or one for each value, times `strength`.
     strength : float
         Finite and more than 0: records a cell ("k2"), or a table ("bdeu"), is thought to have had.
     tolerance : float
@@ -84,7 +90,7 @@ def learn(
         If the structure does not fit the domain or has a circle, a column or value does not fit it, or an option is out
         of range.
     TypeError
-        If the records are none, a frame comes without a domain, or the structure is none.
+        If the records or the structure are none.
     ModelTooLargeError
         If a table does not fit the memory available; it is raised before a record is read. Or, values being missing,
         if the junction tree does not.
@@ -106,8 +112,8 @@ def learn(
     >>> learn(frame, [("rain", "wet")], domain=domain).tables["rain"].values.round(3)
     array([0.5, 0.5])
     """
-    if prior not in {None, "k2", "bdeu"}:
-        raise ValueError(f"prior must be 'k2', 'bdeu' or None, got {prior!r}")
+    if not (isinstance(prior, Mapping) or prior in {None, "k2", "bdeu"}):
+        raise ValueError(f"prior must be 'k2', 'bdeu', a mapping or None, got {prior!r}")
     if not 0 < strength < math.inf:
         raise ValueError(f"strength must be finite and more than 0, got {strength!r}")
     if not 0 <= tolerance < math.inf:
@@ -118,19 +124,19 @@ def learn(
     domain = _domain_of(data, structure, domain)
     parents = parents_of(domain, structure)
     families = list(checked_families(domain, parents).values())
-    added = [0.0 if prior is None else strength / (domain.size(f) if prior == "bdeu" else 1) for f in families]
-    if isinstance(data, Dataset) and data.domain == domain:
+    added = pseudo_counts(domain, families, prior, strength)
+    own = data.weights if isinstance(data, Dataset) else None
+    if isinstance(data, Dataset) and data.domain == domain and weights is None:
         tables = [rows_of(data.project(f).values + more) for f, more in zip(families, added, strict=True)]
     else:
         n_rows, columns = as_codes(domain, data)
-        weights = data.weights if isinstance(data, Dataset) else None
-        records = PartlyKnown(domain, families, columns, np.ones(n_rows) if weights is None else weights)
+        records = PartlyKnown(domain, families, columns, _checked_weights(weights, own, n_rows))
         search = _Search(records, added, tolerance, iterations, callback, n_threads)
         tables = search.tables(as_generator(rng))
     return BayesianNetwork(domain, parents, dict(zip(domain, tables, strict=True)))
 
 
-def _domain_of(data: object, structure: Structure, domain: Domain | None) -> Domain:
+def _domain_of(data: Frame, structure: Structure, domain: Domain | None) -> Domain:
     """Return the domain to learn over."""
     if domain is not None:
         check_domain(domain)
@@ -139,10 +145,47 @@ def _domain_of(data: object, structure: Structure, domain: Domain | None) -> Dom
         return data.domain
     if isinstance(structure, ConditionalTables):
         return structure.domain
-    raise TypeError(
-        f"data needs a pypgm.Dataset, got {type(data).__name__}: pypgm.read_table(path, schema) reads one; a frame "
-        "needs domain=, or a network as its structure"
-    )
+    return domain_of(data)
+
+
+def pseudo_counts(
+    domain: Domain, families: Sequence[Clique], prior: Prior | None, strength: float
+) -> list[NDArray[np.float64]]:
+    """Return what a Dirichlet prior adds to the counts of each family, with as many axes.
+
+    Examples
+    --------
+    >>> pseudo_counts(Domain({"a": 2, "b": 2}), [("a",), ("a", "b")], "bdeu", 1.0)
+    [array([0.5]), array([[0.25]])]
+    """
+    if not isinstance(prior, Mapping):
+        each = [0.0 if prior is None else strength / (domain.size(f) if prior == "bdeu" else 1) for f in families]
+        return [np.full((1,) * len(f), more) for f, more in zip(families, each, strict=True)]
+    domain.indices(tuple(prior))
+    added = []
+    for family in families:
+        given = float_array(f"the prior counts of {family[-1]!r}", prior.get(family[-1], 0.0))
+        shape = domain.sizes(family)
+        if given.shape not in {(), shape[-1:], shape}:
+            what = f"the prior counts of {family[-1]!r} need shape {shape}, of ({listed(family)}), or {shape[-1:]}"
+            raise ValueError(f"{what}, got {given.shape}")
+        if not ((given >= 0) & (given < np.inf)).all():
+            raise ValueError(f"the prior counts of {family[-1]!r} must be finite and at least 0")
+        added.append(strength * np.broadcast_to(given, shape))
+    return added
+
+
+def _checked_weights(weights: ArrayLike | None, own: NDArray[np.float64] | None, n_rows: int) -> NDArray[np.float64]:
+    if weights is None:
+        return np.ones(n_rows) if own is None else own
+    if own is not None:
+        raise ValueError("the records have weights of their own: pass weights= beside records without")
+    given = float_array("weights", weights)
+    if given.shape != (n_rows,):
+        raise ValueError(f"weights need shape ({n_rows},), one for each record, got {given.shape}")
+    if not ((given >= 0) & (given < np.inf)).all():
+        raise ValueError("weights must be finite and at least 0")
+    return given
 
 
 @dataclass(frozen=True)
@@ -150,7 +193,7 @@ class _Search:
     """Expectation maximisation on some records."""
 
     records: PartlyKnown
-    added: list[float]
+    added: list[NDArray[np.float64]]
     tolerance: float
     iterations: int
     callback: Callable[[int, float], object] | None
@@ -165,7 +208,7 @@ class _Search:
         last = -math.inf
         for iteration in range(self.iterations):
             counts, objective = self.records.expected(tables, self.n_threads)
-            objective += sum(more * float(np.log(t).sum()) for t, more in zip(tables, self.added, strict=True) if more)
+            objective += sum(_log_density(t, more) for t, more in zip(tables, self.added, strict=True))
             if self.callback is not None and self.callback(iteration, objective):
                 break
             if objective - last < self.tolerance * self.records.total:
@@ -175,6 +218,13 @@ class _Search:
 
     def _maximised(self, counts: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
         return [rows_of(own + more) for own, more in zip(counts, self.added, strict=True)]
+
+
+def _log_density(table: NDArray[np.float64], added: NDArray[np.float64]) -> float:
+    """Return the natural log of a Dirichlet prior's density at a table, up to a constant."""
+    counts = np.broadcast_to(added, table.shape)
+    some = counts > 0
+    return float(counts[some] @ np.log(table[some]))
 
 
 def checked_families(
@@ -197,23 +247,28 @@ def rows_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:
     return rows
 
 
-def fit_score(network: BayesianNetwork, data: Frame, criterion: Literal["log_likelihood", "aic", "bic"]) -> float:
+def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, strength: float = 1.0) -> float:
     r"""Return how well a network fits records; more is better; **not private**.
 
     With L the natural log of the likelihood of what is known, k the free parameters and N the records: L,
-    :math:`L - k` ("aic") or :math:`L - \tfrac12 k \log N` ("bic").
+    :math:`L - k` ("aic") or :math:`L - \tfrac12 k \log N` ("bic"). Or the natural log of the probability of the records
+    given the structure alone, its tables having the Dirichlet prior "bdeu" or "k2" of `learn`.
 
     Parameters
     ----------
     network : BayesianNetwork
     data : Dataset, data frame, or mapping of str to sequence
         Unweighted records, of which there is at least one, as `BayesianNetwork.log_likelihood` takes them.
-    criterion : {"log_likelihood", "aic", "bic"}
+    criterion : {"log_likelihood", "aic", "bic", "bdeu", "k2"}
+        The last two need records without missing values.
+    strength : float
+        Of the priors, as of `learn`.
 
     Raises
     ------
     ValueError
-        If the criterion is unknown, there are no records, they are weighted, or a column is no attribute.
+        If the criterion is unknown, there are no records, they are weighted, a column is no attribute, or values are
+        missing where they are needed.
 
     Examples
     --------
@@ -222,8 +277,10 @@ def fit_score(network: BayesianNetwork, data: Frame, criterion: Literal["log_lik
     >>> round(fit_score(learn(data, []), data, "bic"), 4)
     -2.9425
     """
-    if criterion not in {"log_likelihood", "aic", "bic"}:
-        raise ValueError(f"criterion must be 'log_likelihood', 'aic' or 'bic', got {criterion!r}")
+    if criterion not in get_args(Criterion):
+        raise ValueError(f"criterion must be one of {get_args(Criterion)}, got {criterion!r}")
+    if criterion in {"bdeu", "k2"}:
+        return _marginal_likelihood(network, data, criterion, strength)
     likelihoods = network.log_likelihood(data)
     if getattr(data, "weights", None) is not None or len(likelihoods) == 0:
         raise ValueError("a score needs unweighted records, at least one")
@@ -232,3 +289,23 @@ def fit_score(network: BayesianNetwork, data: Frame, criterion: Literal["log_lik
     free = sum((domain.size(a) - 1) * domain.size(network.parents[a]) for a in domain)
     penalty = {"log_likelihood": 0.0, "aic": 1.0, "bic": math.log(len(likelihoods)) / 2}[criterion]
     return likelihood - free * penalty
+
+
+def _marginal_likelihood(network: BayesianNetwork, data: Frame, prior: Criterion, strength: float) -> float:
+    """Return the natural log of the probability of complete records given a structure and a Dirichlet prior."""
+    domain, n_rows = network.domain, len(network.log_likelihood(data))
+    if getattr(data, "weights", None) is not None or n_rows == 0:
+        raise ValueError("a score needs unweighted records, at least one")
+    families = [table.domain.attributes for table in network.tables.values()]
+    records = PartlyKnown(domain, families, as_codes(domain, data)[1], np.ones(n_rows))
+    if records.incomplete:
+        raise ValueError(f"the score {prior!r} needs records without missing values")
+    found = 0.0
+    for counts, more in zip(
+        records.complete, pseudo_counts(domain, families, "k2" if prior == "k2" else "bdeu", strength), strict=True
+    ):
+        alpha, whole = more.item(), more.item() * counts.shape[-1]
+        found += sum(math.lgamma(n + alpha) - math.lgamma(alpha) for n in counts[counts > 0].tolist())
+        rows = counts.sum(axis=-1)
+        found -= sum(math.lgamma(n + whole) - math.lgamma(whole) for n in rows[rows > 0].tolist())
+    return found
