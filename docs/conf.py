@@ -128,6 +128,8 @@ PUBLIC = {
     "pypgm.audit": "checks that a mechanism is as private as it says",
     "pypgm.compat": "mbi's interface over this engine",
     "pypgm.integrations.opendp": "an estimator for OpenDP, and what its tables have measured",
+    "pypgm.integrations.pgmpy": "networks and fields of pgmpy, there and back",
+    "pypgm.integrations.pyagrum": "networks and fields of pyAgrum, there and back",
     "pypgm.integrations.smartnoise": "a synthesizer with SmartNoise's methods",
     "pypgm.integrations.sdv": "a synthesizer with SDV's methods",
 }

@@ -1,0 +1,95 @@
+"""Networks and fields of pgmpy, as those of pypgm and back."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.bayes import BayesianNetwork
+from pypgm.domain import Domain
+from pypgm.factor import Factor
+from pypgm.mrf import MarkovRandomField
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+__all__ = ["from_pgmpy", "to_pgmpy"]
+
+
+def from_pgmpy(model: Any) -> BayesianNetwork | MarkovRandomField:
+    """Return a discrete Bayesian network or Markov network of pgmpy; names of states become labels.
+
+    States that are numbered, as pgmpy does where they have no names, are codes.
+
+    Raises
+    ------
+    ValueError
+        If an attribute has no table.
+
+    Examples
+    --------
+    >>> from pgmpy.example_models import load_model  # doctest: +SKIP
+    >>> from_pgmpy(load_model("bnlearn/alarm"))  # doctest: +SKIP
+    """
+    is_network = hasattr(model, "get_cpds")
+    given = list(model.get_cpds() if is_network else model.get_factors())
+    names: dict[str, list[Any]] = {}
+    for table in given:
+        for a in table.variables[:1] if is_network else table.variables:
+            names.setdefault(a, list(table.state_names[a]))
+    lost = [a for a in model.nodes() if a not in names]
+    if lost:
+        raise ValueError(f"node {lost[0]!r} of the model has no table")
+    domain = Domain({a: len(own) if own == list(range(len(own))) else own for a, own in names.items()})
+    if not is_network:
+        return MarkovRandomField.from_factors(domain, [_factor(domain, names, table) for table in given])
+    tables = {table.variables[0]: _factor(domain, names, table) for table in given}
+    parents = {table.variables[0]: tuple(table.variables[1:]) for table in given}
+    return BayesianNetwork(domain, parents, tables)
+
+
+def _factor(domain: Domain, names: dict[str, list[Any]], table: Any) -> Factor:
+    """Return a table with the states of each attribute in one order: each of pgmpy's has its own."""
+    values: NDArray[np.float64] = np.asarray(table.values, dtype=np.float64)
+    for axis, a in enumerate(table.variables):
+        own = list(table.state_names[a])
+        values = values.take([own.index(name) for name in names[a]], axis=axis)
+    return Factor(domain.project(tuple(table.variables)), values)
+
+
+def to_pgmpy(model: BayesianNetwork | MarkovRandomField) -> Any:
+    """Return a network as pgmpy's ``DiscreteBayesianNetwork``, a field as its ``DiscreteMarkovNetwork``.
+
+    Raises
+    ------
+    ImportError
+        If pgmpy is not installed.
+    """
+    models, factors = (importlib.import_module(f"pgmpy.{name}") for name in ("models", "factors.discrete"))
+    domain = model.domain
+    names = {a: list(domain.labels.get(a, range(domain.size(a)))) for a in domain}
+    if isinstance(model, BayesianNetwork):
+        found = models.DiscreteBayesianNetwork(list(model.to_networkx().edges))
+        found.add_nodes_from(list(domain))
+        for a, table in model.tables.items():
+            values = table.values.reshape(-1, domain.size(a)).T
+            own = list(model.parents[a])
+            states = {b: names[b] for b in (a, *own)}
+            cpd = (a, domain.size(a), values, own or None, list(domain.sizes(own)) or None)
+            found.add_cpds(factors.TabularCPD(*cpd, state_names=states))
+        return found
+    found = models.DiscreteMarkovNetwork(list(model.to_networkx().edges))
+    found.add_nodes_from(list(domain))
+    for i, scope in enumerate(model.cliques):
+        weights = np.exp(model.potentials.table(i)).reshape(-1)
+        states = {a: names[a] for a in scope}
+        found.add_factors(factors.DiscreteFactor(list(scope), _sizes(domain, scope), weights, state_names=states))
+    return found
+
+
+def _sizes(domain: Domain, scope: Sequence[str]) -> list[int]:
+    return list(domain.sizes(tuple(scope)))
