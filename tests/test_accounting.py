@@ -74,11 +74,11 @@ WITHOUT_GAUSSIAN_NOISE = ["dualquery", "mwem", "privbayes"]
     ("name", "delta"), [*((n, 1e-6) for n in mechanism_names()), *((n, 0) for n in WITHOUT_GAUSSIAN_NOISE)]
 )
 def test_every_mechanism_costs_the_same_by_dp_accounting(name, delta):
+    accountants = pytest.importorskip("dp_accounting.rdp" if delta else "dp_accounting.pld")
     rng = np.random.default_rng(0)
     data = Dataset({a: rng.integers(n, size=200) for a, n in SIZES.items()}, Domain(SIZES))
     more = {"public": data} if needs_more(name) else {}
     ledger = mechanism_named(name)(data, epsilon=1, delta=delta, **more).ledger
-    accountants = pytest.importorskip("dp_accounting.rdp" if delta else "dp_accounting.pld")
     theirs = accountants.RdpAccountant() if delta else accountants.PLDAccountant()
     theirs.compose(dp_events(ledger))
     left = delta - float(ledger.spent_delta()) if delta else 1e-12

@@ -14,6 +14,7 @@ import pypgm
 from pypgm.compat import install_as_mbi, uninstall
 
 ROOT = Path(pypgm.__file__).parent
+OURS = [path for name in ("compat", "integrations") for path in (ROOT / name).rglob("*.py")]
 
 
 def run(*arguments, **options):
@@ -69,8 +70,9 @@ def test_scripts_run_unchanged(tmp_path):
 
 
 def test_nothing_of_it_is_imported_by_itself():
-    loaded = run("-c", "import sys, pypgm; pypgm.GraphicalModel; print([m for m in sys.modules if 'compat' in m])")
-    assert "pypgm.compat" not in loaded
+    loaded = run("-c", "import sys, pypgm; pypgm.GraphicalModel; print([m for m in sys.modules if 'pypgm' in m])")
+    assert "pypgm.models" in loaded
+    assert not {"pypgm.compat", "pypgm.integrations"} & {*ast.literal_eval(loaded)}
     heavy = "{'jax', 'attr', 'pandas', 'optax'} & set(sys.modules)"
     assert run("-c", f"import sys, pypgm.compat.mbi; print({heavy})") == "set()\n"
 
@@ -86,4 +88,4 @@ def test_the_rest_of_the_package_does_not_know_it():
 
 def test_it_is_small():
     # What a wheel holds is compressed.
-    assert sum(len(zlib.compress(path.read_bytes())) for path in (ROOT / "compat").rglob("*.py")) < 100_000
+    assert sum(len(zlib.compress(path.read_bytes())) for path in OURS) < 100_000
