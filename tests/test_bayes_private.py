@@ -14,6 +14,7 @@ import pypgm
 from pypgm import Budget, Dataset, Domain, ModelTooLargeError, Privacy
 from pypgm.bayes import BayesianNetwork, CountedNetwork, NetworkRelease, learn, learn_private
 from pypgm.privacy.subsampling import amplified_epsilon
+from pypgm.reconstruction.consistency import consistent
 
 DOMAIN = Domain({"rain": ["no", "yes"], "wet": 2, "cold": 3, "far": 2})
 ARCS = [("rain", "wet"), ("wet", "cold"), ("rain", "cold")]  # far is alone
@@ -28,16 +29,19 @@ def data():
     return BayesianNetwork(DOMAIN, parents, tables | {"far": [0.4, 0.6]}).sample(2000, 1)
 
 
+STAGES = {"allocation": "data-dependent"}
 SCHEMES = {
     "ours": {},
     "tables": {"estimator": "tables"},
     "epsilon": {"estimator": "tables", "consistency": "epsilon"},
     "apart": {"estimator": "tables", "consistency": None},
     "uniform": {"allocation": "uniform"},
-    "weighted": {"sensitivity": "covary"},
-    "old coefficients": {"error_model": "paper", "sensitivity": "paper"},
-    "sampled": {"sampling": "1/4", "stage_one": "1/5"},
+    "stages": STAGES,
+    "weighted": {**STAGES, "sensitivity": "covary"},
+    "old coefficients": {**STAGES, "error_model": "paper", "sensitivity": "paper"},
+    "sampled": {**STAGES, "sampling": "1/4", "stage_one": "1/5"},
     "paper": {"paper": True},
+    "D-Ind": {"paper": True, "allocation": "uniform"},
 }
 BUDGETS = {"pure": Budget(epsilon=1), "rho": Budget(rho="1/2")}
 
@@ -51,15 +55,16 @@ def test_every_scheme_spends_its_budget_and_no_more(data, options, budget):
     spent = sum(line.cost for line in release.ledger.lines)
     assert spent <= budget.limit
     assert float(spent) == pytest.approx(float(budget.limit), rel=1e-6)
-    stages = 1 if options.get("allocation") == "uniform" else 2
-    assert len(release.ledger.lines) == (5 if "sampling" in options or "paper" in options else 4 * stages)
+    kind = options.get("allocation", "data-dependent" if "paper" in options else "sizes")
+    one = {"uniform": 0, "sizes": 1, "data-dependent": 1 if "sampling" in options or "paper" in options else 4}
+    assert len(release.ledger.lines) == one[kind] + 4
     for a in DOMAIN:
         table = release.model.tables[a].values
         assert (table >= 0).all()
         np.testing.assert_allclose(table.sum(axis=-1), 1)
 
 
-@pytest.mark.parametrize("scheme", ["ours", "tables", "old coefficients"])
+@pytest.mark.parametrize("scheme", ["stages", "old coefficients"])
 def test_a_pure_ledger_sums_exactly(data, scheme):
     release = learn_private(data, ARCS, 1.5, stage_one=0.2, **SCHEMES[scheme])
     costs = [line.cost for line in release.ledger.lines]
@@ -75,7 +80,7 @@ def test_a_uniform_allocation_is_the_whole_budget_in_equal_parts(data):
 
 
 def test_a_sample_is_charged_with_what_amplification_leaves(data):
-    release = learn_private(data, ARCS, 1, sampling="1/10")
+    release = learn_private(data, ARCS, 1, sampling="1/10", **STAGES)
     sample = release.ledger.lines[0]
     assert sample.parameters["rate"] == Fraction(1, 10)
     assert sample.cost == amplified_epsilon(Fraction(1, 10), sample.parameters["inner_epsilon"]) <= Fraction(1, 10)
@@ -84,17 +89,62 @@ def test_a_sample_is_charged_with_what_amplification_leaves(data):
 
 
 def test_a_sampled_first_stage_is_laplace_under_rho(data):
-    release = learn_private(data, ARCS, budget=Budget(rho=1), sampling="1/2", noise="gaussian")
+    release = learn_private(data, ARCS, budget=Budget(rho=1), sampling="1/2", noise="gaussian", **STAGES)
     sample, *tables = release.ledger.lines
     assert sample.cost == sample.parameters["epsilon"] ** 2 / 2 <= Fraction(1, 10)
     assert {line.noise for line in tables} == {"discrete Gaussian"}
 
 
-def test_the_law_of_the_noise_is_the_one_asked_for(data):
-    laplace = learn_private(data, ARCS, budget=Budget(rho=1))
-    gaussian = learn_private(data, ARCS, 1, 1e-6, noise="gaussian")
-    assert {line.noise for line in laplace.ledger.lines} == {"discrete Laplace"}
-    assert {m.noise for m in gaussian.measurements} == {"gaussian"}
+def test_the_law_of_the_noise_is_the_one_that_errs_least_or_is_asked_for(data):
+    def laws(*budget, **options):
+        return {line.noise for line in learn_private(data, ARCS, *budget, **options).ledger.lines if line.cost}
+
+    assert laws(1) == laws(1, 1e-6, noise="laplace", neighbours="replace") == {"discrete Laplace"}
+    assert laws(1, 1e-6) == laws(budget=Budget(rho=1)) == laws(1, 1e-6, noise="gaussian") == {"discrete Gaussian"}
+    assert "discrete Laplace" in laws(1, 1e-6, sampling="1/2", **STAGES)
+    assert "discrete Gaussian" not in laws(1, 1e-6, paper=True)
+
+
+def test_options_of_stages_are_refused_without_them(data):
+    for options in ({"sampling": "1/2"}, {"stage_one": 0.2}, {"sensitivity": "paper", "allocation": "uniform"}):
+        with pytest.raises(
+            ValueError, match=f"{next(iter(options))} is of allocation='data-dependent', got allocation"
+        ):
+            learn_private(data, ARCS, 1, **options)
+    with pytest.raises(ValueError, match="but for allocation='uniform'"):
+        learn_private(data, ARCS, 1, paper=True, allocation="data-dependent")
+
+
+@pytest.mark.parametrize("budget", BUDGETS.values(), ids=BUDGETS)
+@pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
+def test_parts_follow_sizes_up_to_where_noise_fills_a_table(data, budget, neighbours):
+    release = learn_private(data, ARCS, budget=budget, neighbours=neighbours)
+    costs = [float(release.allocation[a]) for a in DOMAIN]
+    # 4, 12 and 2 cells; N / 4 sigma is far above 12 where noise is small.
+    rich = learn_private(data, ARCS, budget=Budget(rho=1000), neighbours=neighbours).allocation
+    assert [float(rich[a] / rich["rain"]) for a in DOMAIN] == pytest.approx(
+        [1, 2 ** (1 / 3), 6 ** (1 / 3), 1], rel=1e-6
+    )
+    poor = learn_private(data, ARCS, budget=Budget(epsilon="1/10000"), neighbours=neighbours).allocation
+    assert [float(poor[a] / poor["rain"]) for a in DOMAIN] == pytest.approx([1, 1, 1, 1], rel=1e-6)
+    lost = 0 if neighbours == "replace" else 1 / 200
+    assert sum(costs) == pytest.approx(float(budget.limit) * (1 - lost), rel=1e-6)
+    counted = [m for m in release.measurements if not m.clique]
+    assert len(counted) == (neighbours == "add-remove")
+
+
+def test_d_ind_is_the_tables_of_equal_parts_normalised_and_made_consistent(data):
+    release = learn_private(data, ARCS, 1, paper=True, allocation="uniform", unsafe_seed=0)
+    assert set(release.allocation.values()) == {Fraction(1, 4)}
+    tables, families = [], []
+    for m in release.measurements:
+        counts = np.maximum(m.values, 0.0)
+        tables.append((counts / counts.sum()).reshape(DOMAIN.sizes(m.clique)))
+        families.append(m.clique)
+    agreed = consistent(DOMAIN, families, tables, [1.0] * 4, by_cells=False)
+    for a, table in zip(DOMAIN, agreed, strict=True):
+        positive = np.maximum(table, 0.0)
+        np.testing.assert_allclose(release.model.tables[a].values, positive / positive.sum(axis=-1, keepdims=True))
 
 
 @pytest.mark.parametrize("scheme", ["ours", "tables", "uniform", "paper"])
@@ -109,7 +159,7 @@ def test_with_a_huge_budget_the_tables_are_those_of_maximum_likelihood(data, sch
 def test_a_single_attribute_gets_all_that_is_left():
     data = Dataset({"a": [0, 1, 2, 2] * 20}, Domain({"a": 3}))
     release = learn_private(data, [], 1)
-    assert release.allocation == {"a": Fraction(9, 10)}
+    assert release.allocation == {"a": Fraction(199, 200)}
 
 
 def test_more_budget_than_noise_can_be_drawn_for_is_left_over():
@@ -122,7 +172,7 @@ def test_more_budget_than_noise_can_be_drawn_for_is_left_over():
 
 def test_equal_tables_of_equal_weight_get_equal_parts():
     data = Dataset({"a": [0, 1] * 50, "b": [0, 1] * 50}, Domain({"a": 2, "b": 2}))
-    release = learn_private(data, [], HUGE, sensitivity="paper", error_model="paper")
+    release = learn_private(data, [], HUGE, sensitivity="paper", error_model="paper", **STAGES)
     first, second = release.allocation.values()
     assert float(first / second) == pytest.approx(1, rel=1e-3)
 
@@ -131,7 +181,7 @@ def test_without_weights_a_place_in_the_network_counts_for_nothing():
     domain = Domain(dict.fromkeys("abc", 2))
     data = Dataset({"a": [0, 0, 1, 1] * 1000, "b": [0, 1, 0, 1] * 1000, "c": [1, 0, 0, 1] * 1000}, domain)
     arcs = [("a", "b"), ("a", "c")]
-    alike, weighted = (learn_private(data, arcs, 100, sensitivity=s).allocation for s in (None, "covary"))
+    alike, weighted = (learn_private(data, arcs, 100, sensitivity=s, **STAGES).allocation for s in (None, "covary"))
     # Half the records in each row of b and c, where noise does the more harm.
     assert float(alike["b"] / alike["a"]) == pytest.approx(2**0.5, rel=0.02)
     assert float(alike["b"] / alike["c"]) == pytest.approx(1, rel=0.02)
@@ -142,7 +192,7 @@ def test_a_table_that_much_rests_on_gets_more():
     chain = Domain(dict.fromkeys("abcdef", 2))
     rng = np.random.default_rng(0)
     data = Dataset({a: rng.integers(0, 2, 4000) for a in chain}, chain)
-    found = learn_private(data, list(itertools.pairwise("abcdef")), 100, sensitivity="paper").allocation
+    found = learn_private(data, list(itertools.pairwise("abcdef")), 100, sensitivity="paper", **STAGES).allocation
     assert found["b"] > found["f"]  # the same shape of a table, but five attributes below it
     assert found["b"] > found["d"] > found["f"]
 

@@ -255,16 +255,20 @@ def _learn_private(choose: Choose, domain: Domain, privacy: Privacy) -> Setting:
     kind = choose.one_of("structure", ("chain", "all", "private", "none"))
     own: dict[str, Any] = {
         "structure": _structure(choose, domain, privacy) if kind == "private" else arcs[kind],
-        "allocation": choose.one_of("allocation", ("data-dependent", "uniform")),
-        "noise": choose.one_of("noise", ("laplace", "gaussian")),
+        "allocation": choose.one_of("allocation", ("sizes", "data-dependent", "uniform")),
+        "noise": choose.one_of("noise", (None, "laplace", "gaussian")),
         "estimator": choose.one_of("estimator", ("model", "tables")),
+        "consistency": choose.one_of("consistency", ("variance", "epsilon", None)),
+    }
+    stages: dict[str, Any] = {
         "sensitivity": choose.one_of("sensitivity", (None, "covary", "paper")),
         "error_model": choose.one_of("error_model", ("delta", "paper")),
         "stage_one": choose.one_of("stage_one", ("1/10", "1/2")),
-        "consistency": choose.one_of("consistency", ("variance", "epsilon", None)),
     }
     if privacy == Privacy():
-        own["sampling"] = choose.one_of("sampling", ("1", "1/3"))
+        stages["sampling"] = choose.one_of("sampling", ("1", "1/3"))
+    if own["allocation"] == "data-dependent":
+        own |= stages
     return Setting(learn_private, own | {"callback": _stop})
 
 

@@ -134,6 +134,11 @@ def chosen_network(data: Any, budget: Budget, privacy: Privacy) -> Any:
     return learn_private(data, _CHOSEN, budget=budget, privacy=privacy, callback=_stop)
 
 
+def staged_network(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    """Learn a network in two stages, both on all records."""
+    return _learned(data, budget=budget, privacy=privacy, allocation="data-dependent", callback=_stop)
+
+
 def sampled_network(data: Any, budget: Budget, privacy: Privacy) -> Any:
     """Learn a network in two stages, the first on a sample; for add-remove with one record a person."""
     return _learned(data, budget=budget, privacy=privacy, paper=True)

@@ -83,6 +83,7 @@ from pypgm.audit.subjects import (
     SPINS,
     chosen_network,
     sampled_network,
+    staged_network,
 )
 from pypgm.audit.trace import Mechanism
 from pypgm.audit.trust import check_errors_behind, check_interrupts, check_trust, check_votes
@@ -191,6 +192,7 @@ def _of_mechanisms(names: Collection[str] = ()) -> list[Check]:
     if those({"learn_private": sampled_network}):
         # Sampling protects under add-remove with one record a person alone, and is refused elsewhere.
         checks += _observed("sampled first stage", sampled_network, Budget(epsilon=1), neighbour_pairs([Privacy()]))
+        checks += _observed("two stages", staged_network, Budget(epsilon=2), crossed)
         checks += _observed("chosen structure", chosen_network, Budget(epsilon=2), crossed)
     for name, mechanism in those({**FEWER, **LEARNERS}).items():
         regressed = partial(check_regressions, radius=FIELD_RADIUS) if name == "learn_pairwise" else None

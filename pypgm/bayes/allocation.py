@@ -24,6 +24,7 @@ __all__ = [
     "error_coefficient",
     "mean_derivatives",
     "shares",
+    "shares_by_size",
     "structural_weights",
 ]
 
@@ -156,7 +157,42 @@ def shares(weights: Sequence[float] | NDArray[np.float64], unit: Literal["epsilo
     >>> shares([1, 4, 4], "epsilon")[0] == Fraction(round(2**32 / 5), 2**32)
     True
     """
-    power = np.asarray(weights, dtype=np.float64) ** (1 / 2 if unit == "epsilon" else 2 / 3)
+    return _in_proportion(np.asarray(weights, dtype=np.float64) ** (1 / 2 if unit == "epsilon" else 2 / 3))
+
+
+def shares_by_size(cells: Sequence[int], records: float, stddev: float) -> list[Fraction]:
+    r"""Return parts of a budget in proportion to :math:`\min(c, N / 4\sigma)^{1/3}` for tables of c cells.
+
+    A table of more cells has fewer records in each, and gets more, up to where noise would fill it all the same. The
+    sum of all errors of equal-sized cells alone would ask for a power of 1/2: that is too steep, since what noise makes
+    negative is known to be 0.
+
+    Parameters
+    ----------
+    cells : sequence of int
+        Of each table.
+    records : float
+        How many there are, N; of any sign if it is a noisy count.
+    stddev : float
+        Of the noise in a cell if all parts were equal, in counts.
+
+    Returns
+    -------
+    list of Fraction
+        As of `shares`.
+
+    Examples
+    --------
+    >>> small, large = shares_by_size([2, 16], 10**6, 10.0)
+    >>> round(float(large / small), 6)
+    2.0
+    """
+    most = max(1.0, records / (4 * stddev))
+    return _in_proportion(np.minimum(np.asarray(cells, dtype=np.float64), most) ** (1 / 3))
+
+
+def _in_proportion(power: NDArray[np.float64]) -> list[Fraction]:
+    """Return parts in proportion to numbers, as `shares` describes them."""
     wanted = power / power.sum() if power.sum() > 0 else np.full(power.size, 1 / power.size)
     wanted = np.maximum(wanted, _LEAST_SHARE / wanted.size)
     parts = [max(1, round(w * 2**_SHARE_BITS)) for w in wanted / wanted.sum()]

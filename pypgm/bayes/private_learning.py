@@ -16,13 +16,14 @@ from pypgm.bayes.allocation import (
     error_coefficient,
     mean_derivatives,
     shares,
+    shares_by_size,
     structural_weights,
 )
 from pypgm.bayes.counted import CountedNetwork
 from pypgm.bayes.learning import checked_families, rows_of
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.network_release import NAME, NetworkRelease, pooled
-from pypgm.bayes.private_structure import MOST_EPSILON, PrivateStructure, select_parents
+from pypgm.bayes.private_structure import MOST_EPSILON, PrivateStructure, measured_total, select_parents
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
@@ -45,18 +46,21 @@ from pypgm.reconstruction.consistency import consistent
 from pypgm.signatures import split_options, with_options
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from numpy.typing import NDArray
     from typing_extensions import Unpack
 
 __all__ = ["Law", "learn_private", "measure_family"]
 
-Allocation = Literal["data-dependent", "uniform"]
+Allocation = Literal["sizes", "data-dependent", "uniform"]
 Consistency = Literal["variance", "epsilon"]
 Sensitivity = Literal["covary", "paper"]
 Estimator = Literal["model", "tables"]
 Law = Literal["laplace", "gaussian"]
 
 _BITS = 40
+_TOTAL = Fraction(1, 200)  # of the budget, for the number of records where that is private: shares hardly need it
 _EXACT_BYTES = 1 << 28  # of a junction tree: an estimate makes hundreds of passes over it
 
 
@@ -71,7 +75,7 @@ class _Scheme:
     error_model: ErrorModel
     sensitivity: Sensitivity | None
     estimator: Estimator
-    noise: Law
+    noise: Law | None
     paper: bool = False
 
     def __post_init__(self) -> None:
@@ -81,7 +85,7 @@ class _Scheme:
             ("error_model", get_args(ErrorModel)),
             ("sensitivity", (*get_args(Sensitivity), None)),
             ("estimator", get_args(Estimator)),
-            ("noise", get_args(Law)),
+            ("noise", (*get_args(Law), None)),
         ):
             if getattr(self, name) not in choices:
                 raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
@@ -89,9 +93,22 @@ class _Scheme:
             raise ValueError(f"stage_one must lie between 0 and 1, got {self.stage_one}")
         if not 0 < self.sampling <= 1:
             raise ValueError(f"sampling must lie in (0, 1], got {self.sampling}")
+        if self.allocation != "data-dependent" and not self.paper:
+            own = ("stage_one", "sampling", "error_model", "sensitivity")
+            given = [name for name in own if getattr(self, name) != _STAGES[name]]
+            if given:
+                told = f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} of allocation='data-dependent'"
+                raise ValueError(f"{told}, got allocation={self.allocation!r}")
+
+    def with_noise_of(self, unit: str) -> _Scheme:
+        """Return the scheme with the noise that errs least under a budget of a unit, where none was asked for."""
+        if self.noise is not None:
+            return self
+        return replace(self, noise="gaussian" if unit == "rho" and self.sampling == 1 else "laplace")
 
 
-_DEFAULT = _Scheme(Fraction(1, 10), Fraction(1), "data-dependent", "variance", "delta", None, "model", "laplace")
+_STAGES = {"stage_one": Fraction(1, 10), "sampling": Fraction(1), "error_model": "delta", "sensitivity": None}
+_DEFAULT = _Scheme(Fraction(1, 10), Fraction(1), "sizes", "variance", "delta", None, "model", None)
 _PAPER = _Scheme(
     Fraction(1, 10), Fraction(1, 10), "data-dependent", "epsilon", "paper", "paper", "tables", "laplace", True
 )
@@ -111,16 +128,15 @@ def learn_private(
     error_model: ErrorModel = _DEFAULT.error_model,
     sensitivity: Sensitivity | None = _DEFAULT.sensitivity,
     estimator: Estimator = _DEFAULT.estimator,
-    noise: Law = _DEFAULT.noise,
+    noise: Law | None = _DEFAULT.noise,
     paper: bool = False,
     **options: Unpack[LearnerOptions],
 ) -> NetworkRelease:
     r"""Release the conditional tables of a structure, each with the part of the budget it deserves.
 
-    A first stage measures the counts of every attribute with its parents, with equal parts of a small budget. From
-    these noisy counts follows how far noise moves each conditional table; the second stage measures all tables again,
-    with parts of the rest that make the sum of their errors least, weighted by how much of the network rests on each
-    where that is asked for. The conditional tables are read from one model of all measurements, or one by one.
+    The counts of every attribute with its parents are measured, larger tables with more of the budget: in proportion to
+    :math:`\min(c, N / 4\sigma)^{1/3}` for a table of c cells, N records and noise :math:`\sigma` under equal parts. The
+    conditional tables are read from one model of all measurements, or one by one.
 
     Parameters
     ----------
@@ -133,13 +149,17 @@ def learn_private(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     stage_one : number
-        Part of the budget that the first stage gets, between 0 and 1.
+        Part of the budget that the first stage of a data-dependent allocation gets, between 0 and 1.
     sampling : number
         Chance of each record to take part in the first stage. Below 1 the noise of the first stage is that of a larger
         epsilon, but its counts are smaller by more; needs add-remove neighbours with one record a person.
-    allocation : {"data-dependent", "uniform"}
-        "uniform" gives every table the same part of the whole budget, and has no first stage. It is better for
-        marginals and synthetic records; the other is made for conditional tables, each row of which counts the same.
+    allocation : {"sizes", "data-dependent", "uniform"}
+        "sizes" gives larger tables more, and a two-hundredth of the budget to the number of records where that is
+        private. "uniform" gives every table the same. "data-dependent" has two stages: the first measures all tables
+        with equal parts of a small budget; from these noisy counts follows how far noise moves each conditional table,
+        and the second measures all tables again, with parts of the rest that make the sum of their errors least,
+        weighted by how much of the network rests on each where that is asked for. Each row of a table counts the same
+        there; under a pure budget the first stage costs more than the second wins.
     consistency : {"variance", "epsilon"}, optional
         How tables are weighted where they are made to agree, if the estimator is "tables": by the inverse of their
         variance or by the square root of it. None leaves them as they are.
@@ -154,12 +174,14 @@ def learn_private(
         Whether conditional tables are read from one model estimated from all measurements, or each from its own counts:
         made consistent, negative ones set to 0, rows divided by their sums. Tables take the place of a model that does
         not fit the memory where the structure was chosen, and budget spent, before that was known.
-    noise : {"laplace", "gaussian"}
-        Exact discrete noise; "gaussian" needs a `delta`. A sampled first stage has Laplace noise in any case.
+    noise : {"laplace", "gaussian"}, optional
+        Exact discrete noise; "gaussian" needs a `delta` or a rho, and is the default there unless `sampling` is below
+        1. A sampled first stage has Laplace noise in any case.
     paper : bool
         The algorithm as published, with the noise its guarantee needs: a first stage on a tenth of the records,
-        "epsilon" consistency of normalised tables, the paper's error and sensitivity, tables one by one. All options
-        above are then left at their defaults.
+        "epsilon" consistency of normalised tables, the paper's error and sensitivity, tables one by one, Laplace noise.
+        All options above are then left at their defaults, but for ``allocation="uniform"``: that is the paper's D-Ind,
+        the same parts for all tables of all records.
     **options
         `budget`, instead of epsilon and delta, `neighbours`, `privacy`, `backend` and `unsafe_seed`, see
         `pypgm.privacy.PrivateOptions`; and the limits of the estimate, `time_limit` and all others of
@@ -192,14 +214,15 @@ def learn_private(
     >>> data = Dataset({"rain": [0, 0, 0, 1] * 250, "wet": [0, 0, 1, 1] * 250}, Domain({"rain": 2, "wet": 2}))
     >>> release = learn_private(data, [("rain", "wet")], epsilon=1)
     >>> release.model.parents["wet"], sum(release.allocation.values())
-    (('rain',), Fraction(9, 10))
+    (('rain',), Fraction(199, 200))
     """
     numbers = as_fraction("stage_one", stage_one), as_fraction("sampling", sampling)
     scheme = _Scheme(*numbers, allocation, consistency, error_model, sensitivity, estimator, noise)
     if paper:
-        if scheme != _DEFAULT:
-            raise ValueError("paper=True sets the options of the scheme itself: leave them at their defaults")
-        scheme = _PAPER
+        if replace(scheme, allocation="sizes") != _DEFAULT or allocation == "data-dependent":
+            told = "paper=True sets the options of the scheme itself: leave them at their defaults"
+            raise ValueError(f"{told}, but for allocation='uniform'")
+        scheme = replace(_PAPER, allocation="uniform", sampling=Fraction(1)) if allocation == "uniform" else _PAPER
     private, own = split_options("learn_private", options, PrivateOptions, LimitOptions, names=_Scheme.__slots__)
     limits = Limits(**own)
     bar = Bar(NAME, shares=True) if limits.progress else None
@@ -207,10 +230,11 @@ def learn_private(
     budget_of = partial(gaussian_budget, NAME) if scheme.noise == "gaussian" else as_budget
     table = entered(data, epsilon, delta, private, bar=bar, n_threads=limits.n_threads, budget_of=budget_of)
     del data  # tracebacks from here on do not hold the records
-    if scheme.sampling < 1 and scheme.allocation == "data-dependent" and table.privacy != Privacy():
+    scheme = scheme.with_noise_of(table.ledger.budget.unit)
+    if scheme.sampling < 1 and table.privacy != Privacy():
         raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record a person")
     learner, measurements = _prepared(table, structure, scheme, limits.max_bytes)
-    measurements += learner.measure(table)
+    measurements += learner.measure(table, measurements)
     total = table.public_total
     table.close()
     model = learner.estimate(measurements, total, replace(limits, progress=bar or False))
@@ -245,6 +269,15 @@ def measure_family(table: PrivateTable, family: Clique, amount: Fraction, law: L
     return table.measure(family, scale=table.privacy.l1_sensitivity(Identity(cells)) / min(epsilon, MOST_EPSILON))
 
 
+def _stddev(table: PrivateTable, amount: Fraction, law: Law) -> float:
+    """Return the standard deviation of the noise of a count that is measured for an amount of the budget."""
+    cell = Identity(2)
+    if law == "gaussian":
+        return math.sqrt(float(table.privacy.squared_l2_sensitivity(cell) / (2 * amount)))
+    epsilon = float(amount) if table.ledger.budget.unit == "epsilon" else math.sqrt(2 * float(amount))
+    return math.sqrt(2) * float(table.privacy.l1_sensitivity(cell)) / epsilon
+
+
 class _Learner:
     """The structure and the scheme; it holds no records."""
 
@@ -258,12 +291,23 @@ class _Learner:
         self._importance([np.ones(domain.sizes(f)) for f in self._families])
         self._oracle = self._planned() if scheme.estimator == "model" else "exact"
 
-    def measure(self, table: PrivateTable) -> list[LinearMeasurement]:
-        """Measure in one or two stages; return what was measured of all records."""
+    def measure(self, table: PrivateTable, known: Sequence[LinearMeasurement] = ()) -> list[LinearMeasurement]:
+        """Measure in one or two stages; return what was measured of all records, beside what is known of them."""
         law = self._scheme.noise
+        assert law is not None
         n, unit, limit = len(self._families), table.ledger.budget.unit, table.ledger.remaining()
         if self._scheme.allocation == "uniform":
             return [measure_family(table, f, limit / n, law) for f in self._families]
+        if self._scheme.allocation == "sizes":
+            totals = [m for m in known if not m.clique]
+            counted = [] if totals or table.public_total is not None else [measured_total(table, limit * _TOTAL)]
+            # Of a noisy number what is likely there: where it is noise alone, parts are equal.
+            known_well = [float(m.values[0] - np.mean(m.stddev)) for m in (*totals, *counted)]
+            records = known_well[0] if known_well else float(table.public_total or 0)
+            cells, rest = [self._domain.size(f) for f in self._families], table.ledger.remaining()
+            parts = shares_by_size(cells, records, _stddev(table, rest / n, law))
+            own = zip(self._families, parts, strict=True)
+            return counted + [measure_family(table, f, rest * p, law) for f, p in own]
         first = limit * self._scheme.stage_one
         if self._scheme.sampling < 1:
             seen, kept = self._sampled(table, first), []
@@ -295,7 +339,7 @@ class _Learner:
     def _importance(self, counts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
         """Return how much of the network rests on each table; the same for all unless a sensitivity is asked for."""
         domain, parents, sensitivity = self._domain, self._parents, self._scheme.sensitivity
-        if sensitivity is None or self._scheme.allocation == "uniform":
+        if sensitivity is None or self._scheme.allocation != "data-dependent":
             return np.ones(len(self._families))
         if sensitivity == "paper":
             return structural_weights(domain, parents, mean_derivatives(domain, parents))

@@ -153,12 +153,18 @@ def _most_cells(
         noise = math.sqrt(2 / math.pi * float(variance))
     records, measured = table.public_total, []
     if records is None:
-        one = table.privacy.records_per_person
-        law = {"scale": one / min(amount, MOST_EPSILON)} if pure else {"variance": one**2 / (2 * amount)}
-        measured = [table.measure_total(**law)]
+        measured = [measured_total(table, amount)]
         records = int(measured[0].values[0])
     useful = records / (float(as_fraction("usefulness", how.usefulness)) * noise)
     return int(min(max(useful, 1.0), _MOST_CELLS)), measured
+
+
+def measured_total(table: PrivateTable, amount: Fraction) -> LinearMeasurement:
+    """Measure the number of records for an amount of the budget."""
+    one = table.privacy.records_per_person
+    if table.ledger.budget.unit == "epsilon":
+        return table.measure_total(scale=one / min(amount, MOST_EPSILON))
+    return table.measure_total(variance=one**2 / (2 * amount))
 
 
 class _Choice:

@@ -7,7 +7,7 @@ from operators import instead
 
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import neighbour_pairs
-from pypgm.audit.subjects import LEARNERS, chosen_network, sampled_network
+from pypgm.audit.subjects import LEARNERS, chosen_network, sampled_network, staged_network
 from pypgm.audit.whole import followed
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
@@ -20,7 +20,13 @@ def _sampled():
 
 def _two_stages():
     pairs = neighbour_pairs((Privacy(), Privacy("replace", 2)))
-    return followed("mutant", "learn_private", [run_pairs("two", LEARNERS["learn_private"], Budget(epsilon=2), pairs)])
+    return followed("mutant", "two stages", [run_pairs("two", staged_network, Budget(epsilon=2), pairs)])
+
+
+def _by_size():
+    pairs = neighbour_pairs((Privacy(),))
+    runs = run_pairs("sizes", LEARNERS["learn_private"], Budget(epsilon=2), pairs)
+    return followed("mutant", "learn_private", [runs])
 
 
 def _chosen():
@@ -66,6 +72,21 @@ _PLACES = [
         f"total = table.{_RECORDS}.n_records",
         _two_stages,
         "records counted exactly",
+    ),
+    (
+        "the parts of tables by their sizes follow from as many records as there are",
+        "records = known_well[0] if known_well",
+        f"records = 10.0 * table.{_RECORDS}.n_records if known_well",
+        _by_size,
+        "path depends on the data",
+    ),
+    (
+        "the number of records is counted beside the ledger",
+        "[measured_total(table, limit * _TOTAL)]",
+        f"[measured_total(PrivateTable(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget)), "
+        "limit * _TOTAL)]",
+        _by_size,
+        "overspent",
     ),
     (
         "each table of a first stage has a sample of its own",
