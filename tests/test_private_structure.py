@@ -249,7 +249,8 @@ def test_a_network_of_a_chosen_structure_is_learned_with_the_rest(options):
     limit = release.ledger.budget.limit
     assert release.ledger.spent() <= limit
     assert float(release.ledger.spent()) == pytest.approx(float(limit), rel=1e-5)
-    assert float(sum(release.allocation.values())) == pytest.approx(0.7 * float(limit), rel=1e-4)
+    left = 0.7 * (0.9 if "paper" in options else 1)  # the number of records was measured where it was chosen
+    assert float(sum(release.allocation.values())) == pytest.approx(left * float(limit), rel=1e-4)
     assert release.table_error("c").domain.attributes == (*release.model.parents["c"], "c")
     assert max(map(len, release.model.parents.values())) == 2
 

@@ -78,7 +78,7 @@ _PLACES = [
         "records = known_well[0] if known_well",
         f"records = 10.0 * table.{_RECORDS}.n_records if known_well",
         _by_size,
-        "path depends on the data",
+        "records counted exactly",
     ),
     (
         "the number of records is counted beside the ledger",
