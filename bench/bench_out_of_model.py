@@ -115,7 +115,7 @@ def main() -> None:
             beside = f"   published {paper[key, m]:.4f}" if (key, m) in paper else ""
             print(f"  {key:18s} {value:.5f}{beside}", flush=True)
         order = [mean[k] for k in ("in exact", "in region graph", "in factor graph", "in noisy") if k in mean]
-        if order != sorted(order) or mean["out combined"] > mean["out local"]:
+        if order != sorted(order) or mean["out combined"] > 1.05 * mean["out local"]:
             broken.append(m)
     if broken:
         raise AssertionError(f"errors are out of order at m = {broken}")

@@ -45,5 +45,9 @@ class ReleaseError(RuntimeError):
     """A step failed after it was charged; what went wrong may depend on the records, and is not reported."""
 
 
+class StepSizeWarning(RuntimeWarning):
+    """No step of an estimate lowered its loss: the given stepsize is too large, and the answer is the start."""
+
+
 class TimeLimitWarning(RuntimeWarning):
     """A time limit ended an answer, which is the best so far."""

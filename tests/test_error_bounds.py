@@ -60,6 +60,19 @@ def test_figures_by_hand():
     assert found.safe_upper == pytest.approx(3 * 4**2 * 0.01, rel=1e-12)
 
 
+@pytest.mark.parametrize(
+    ("arcs", "factors", "eta"),
+    [([("a", "c"), ("b", "c")], 2, 3), ([("a", "b"), ("b", "c")], 2, 3), ([("a", "b"), ("a", "c")], 3, 3), ([], 1, 1)],
+)
+def test_the_published_bounds_have_the_published_count(arcs, factors, eta):
+    domain = Domain(dict.fromkeys("abc", 2))
+    net = learn_private(Dataset({a: [0, 1] * 20 for a in "abc"}, domain), arcs, 1, unsafe_seed=0).model
+    found = error_bounds(net, {a: np.full(t.domain.shape, 0.01) for a, t in net.tables.items()})
+    assert (found.factors, found.eta) == (factors, eta)
+    assert found.paper_upper == pytest.approx(2 * eta * 2**found.width * 0.01, rel=1e-12)
+    assert found.safe_upper == pytest.approx(factors * 2 ** (found.width + 1) * 0.01, rel=1e-12)
+
+
 def test_a_single_attribute_and_the_errors_of_a_release():
     domain = Domain({"a": 2})
     alone = error_bounds(BayesianNetwork(domain, {}, {"a": [0.5, 0.5]}), {"a": [0.1, 0.2]})

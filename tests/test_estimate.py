@@ -276,7 +276,8 @@ def test_constant_and_callable_steps():
 
 
 def test_the_best_point_is_kept_where_steps_overshoot():
-    model = pypgm.estimate(SMALL, measured(), 300.0, iterations=30, stepsize=3.0, tolerance=0)
+    with pytest.warns(pypgm.errors.StepSizeWarning, match="no step of 29 lowered the loss, .* the start"):
+        model = pypgm.estimate(SMALL, measured(), 300.0, iterations=30, stepsize=3.0, tolerance=0)
     assert model.fit.loss == pytest.approx(min(model.fit.history), rel=1e-9)
     assert model.fit.gap is not None
     matrices = [reference.query_matrix(SMALL, m) for m in measured()]

@@ -37,6 +37,21 @@ def test_pure_budgets_count_as_the_rho_they_imply():
     assert pure.lower == pytest.approx(math.sqrt(9) / (0.1 * 2) + 9 / 2)
 
 
+def test_a_necessary_number_for_a_structure_follows_from_the_strength_itself():
+    assert mrf.structure_sample_size(100, 1.0, 0.2, Budget(epsilon=1)).lower == pytest.approx(150)
+    assert mrf.structure_sample_size(20, 1.0, 0.1, Budget(epsilon="1/2")).lower == pytest.approx(129.443, rel=1e-5)
+
+
+def test_excess_risk_by_hand_and_its_rates():
+    found = mrf.excess_risk(10_000, 8, 2.0, Budget(rho="1/4"), failure=0.1)
+    by_hand = 2 ** (4 / 3) * math.log(800_000) / 5000 ** (2 / 3) + 2 * math.log(10) / 100
+    assert found == pytest.approx(by_hand, rel=1e-12)
+    assert mrf.excess_risk(10_000, 8, 2.0, Budget(epsilon="1/2")) == mrf.excess_risk(10_000, 8, 2.0, Budget(rho="1/8"))
+    for bad in ({"n_records": 0.5}, {"failure": 1.0}, {"n_features": 0}, {"radius": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            mrf.excess_risk(**{"n_records": 100, "n_features": 2, "radius": 1.0, "budget": Budget(rho=1)} | bad)
+
+
 def test_structure_of_the_diamond_takes_1e11_records_by_the_formula():
     found = mrf.structure_sample_size(6, 0.8, 0.2, STABILITY)
     statistical = 0.64 * 16 * math.log(12) * math.exp(11.2) / 0.2**4

@@ -38,7 +38,7 @@ from pypgm.mechanisms import privbayes
 N_RECORDS = 10_000
 N_QUERIES = 20
 SCHEMES = {
-    "D-Ind": {"allocation": "uniform", "estimator": "tables", "consistency": None},
+    "D-Ind": {"paper": True, "allocation": "uniform"},
     "published": {"paper": True},
     "ours": {},
     "uniform, joint": {"allocation": "uniform"},

@@ -30,7 +30,9 @@ class ErrorBounds:
     Attributes
     ----------
     factors : int
-        Most tables with one attribute in common, itself and its children: the published eta.
+        Most tables with one attribute in common, itself and its children: what a sum over an attribute multiplies.
+    eta : int
+        The published figure in its place: one more than the most arcs of an attribute, to and from it.
     width : int
         Width of the junction tree: at least the treewidth.
     values : int
@@ -49,6 +51,7 @@ class ErrorBounds:
     """
 
     factors: int
+    eta: int
     width: int
     values: int
     least: float
@@ -62,12 +65,12 @@ class ErrorBounds:
 def error_bounds(network: BayesianNetwork, errors: Mapping[str, Factor | ArrayLike]) -> ErrorBounds:
     r"""Compute bounds of the error of a sum over one attribute, as published and as they hold.
 
-    With :math:`\eta` tables that share an attribute, d values, the width :math:`\kappa` and errors from
-    :math:`\delta_{\min}` to :math:`\delta_{\max}`, the published bounds are
+    With t tables that share an attribute, at most :math:`\eta` by the published count, d values, the width
+    :math:`\kappa` and errors from :math:`\delta_{\min}` to :math:`\delta_{\max}`, the published bounds are
     :math:`\sqrt{\eta - 1}\,\delta_{\min}\,\phi_{\min}^{\eta - 2}`, with the smallest entry of all tables, and
-    :math:`2 \eta d^\kappa \delta_{\max}`. The safe ones are 0 and :math:`\eta d^{\kappa + 1} \delta_{\max}`: entries
-    lie in [0, 1], so a product of t of them is off by at most the sum of their errors, and at most
-    :math:`d^{\kappa + 1}` products are summed.
+    :math:`2 \eta d^\kappa \delta_{\max}`. The safe ones are 0 and :math:`t d^{\kappa + 1} \delta_{\max}`: entries lie
+    in [0, 1], so a product of t of them is off by at most the sum of their errors, and at most :math:`d^{\kappa + 1}`
+    products are summed.
 
     Parameters
     ----------
@@ -107,13 +110,17 @@ def error_bounds(network: BayesianNetwork, errors: Mapping[str, Factor | ArrayLi
         raise ValueError(f"each attribute needs errors; {missing[0]!r} has none")
     cells = np.concatenate([_checked(network, a, errors[a]).reshape(-1) for a in domain])
     least, most = (float(bound) for bound in (cells.min(initial=np.inf), cells.max(initial=0.0)))
-    factors = 1 + max(map(len, children_of(domain, network.parents).values()), default=0)
+    children = children_of(domain, network.parents)
+    factors = 1 + max(map(len, children.values()), default=0)
+    eta = 1 + max((len(children[a]) + len(network.parents.get(a, ())) for a in domain), default=0)
     width = max(0, JunctionTree(domain, [t.domain.attributes for t in network.tables.values()]).cost.width)
     values = max(domain.shape, default=1)
     smallest = min((float(t.values.min()) for t in network.tables.values()), default=1.0)
-    lower = 0.0 if factors == 1 else (factors - 1) ** 0.5 * least * smallest ** (factors - 2)
-    spread = factors * float(values) ** width * most
-    return ErrorBounds(factors, width, values, least, most, lower, 0.0, 2 * spread, spread * values)
+    lower = 0.0 if eta == 1 else (eta - 1) ** 0.5 * least * smallest ** (eta - 2)
+    spread = float(values) ** width * most
+    return ErrorBounds(
+        factors, eta, width, values, least, most, lower, 0.0, 2 * eta * spread, factors * values * spread
+    )
 
 
 def _checked(network: BayesianNetwork, attribute: str, errors: Factor | ArrayLike) -> NDArray[np.float64]:

@@ -351,7 +351,9 @@ class _Learner:
 
     def estimate(self, measurements: list[LinearMeasurement], total: int | None, limits: Limits) -> CountedNetwork:
         """Return the network that explains released counts best."""
-        fitted = [] if total == 0 else measurements  # where there are publicly no records the answers are noise alone
+        # Where there are publicly no records the answers are noise alone. Tables come first: what validates them is
+        # then the same with and without a noisy total.
+        fitted = [] if total == 0 else sorted(measurements, key=lambda m: not m.clique)
         records = float(total) if total is not None else estimate_total(self._domain, measurements)[0]
         fit = None
         if self._scheme.estimator == "tables":

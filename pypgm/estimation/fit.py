@@ -7,13 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
-from pypgm.errors import EstimateInterruptedWarning
+from pypgm.errors import EstimateInterruptedWarning, StepSizeWarning
 from pypgm.html import Shown
 
 if TYPE_CHECKING:
     from pypgm.clique_vector import CliqueVector
 
-__all__ = ["Fit", "FitState", "Status", "warn_if_interrupted"]
+__all__ = ["Fit", "FitState", "Status", "warn_of_the_end"]
 
 Status = Literal["validated", "converged", "iterations", "time", "callback", "interrupted"]
 
@@ -82,8 +82,12 @@ class Fit(Shown):
         return f"Fit({ended}, {self.iterations} iterations, {self.seconds:.3g} s)"
 
 
-def warn_if_interrupted(fit: Fit) -> None:
-    """Warn the caller of `pypgm.estimate` that the answer is only the best so far."""
+def warn_of_the_end(fit: Fit, stepsize: object = None) -> None:
+    """Warn the caller of `pypgm.estimate` that the answer is only the best so far, or that no step led anywhere."""
+    if stepsize is not None and fit.status == "iterations" and len(fit.history) > 1 and fit.loss >= fit.history[0]:
+        told = f"no step of {len(fit.history) - 1} lowered the loss, {fit.loss:.6g}: the answer is the start"
+        text = f"{told}. The stepsize is too large; without one, each step is as long as the loss permits"
+        warnings.warn(text, StepSizeWarning, stacklevel=4)
     if fit.status == "interrupted":
         text = f"the estimate was interrupted after {fit.iterations} oracle calls: it is the best point so far"
         warnings.warn(text, EstimateInterruptedWarning, stacklevel=4)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.errors import ModelTooLargeError
-from pypgm.estimation.fit import warn_if_interrupted
+from pypgm.estimation.fit import warn_of_the_end
 from pypgm.estimation.thinning import left_to_validate, thinned
 from pypgm.graphs import JunctionTree
 from pypgm.inference.bounded_tree import joined_within, mutual_information
@@ -65,7 +65,7 @@ def mark_interrupted(model: Estimated) -> None:
     """Say of a model, and warn, that the user ended what would have followed it: what was paid for is kept."""
     if model.fit is not None:
         model.fit = replace(model.fit, status="interrupted")
-        warn_if_interrupted(model.fit)
+        warn_of_the_end(model.fit)
 
 
 def _better(

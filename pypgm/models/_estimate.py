@@ -10,7 +10,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, check_domain, check_kind
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement
 from pypgm.estimation.custom_loss import Custom
-from pypgm.estimation.fit import warn_if_interrupted
+from pypgm.estimation.fit import warn_of_the_end
 from pypgm.estimation.limits import LIMIT_DEFAULTS, LimitOptions, Limits, SolverOptions, Stop
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
@@ -236,7 +236,7 @@ def estimated(
         model.recipe = _recipe(request, loss, start, total_is_known=total is not None)
     model.not_private = joined_marks([*measurements, *objective.measurements, first, earlier])
     if model.fit is not None:
-        warn_if_interrupted(model.fit)
+        warn_of_the_end(model.fit, stepsize)
     return model
 
 

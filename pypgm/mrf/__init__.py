@@ -9,6 +9,7 @@ from pypgm.mrf.private_learning import learn_ising, learn_pairwise, learn_t_wise
 from pypgm.mrf.sample_size import (
     BlockSize,
     SampleSize,
+    excess_risk,
     parameter_sample_size,
     simulated_block_size,
     stability_threshold,
@@ -26,6 +27,7 @@ __all__ = [
     "SampleSize",
     "Structure",
     "effective_sample_size",
+    "excess_risk",
     "fit_logistic",
     "fit_pseudo_likelihood",
     "fit_sparsitron",
