@@ -8,7 +8,8 @@ from operators import instead, one_case, skipped
 from pypgm.audit.kept import check_kept
 from pypgm.audit.subjects import SPELLED
 
-RELEASE, REPORT, CHARGE = "pypgm.release", "pypgm.privacy.ledger_report", "pypgm.privacy.charge"
+RELEASE, RELEASED = "pypgm.release", "pypgm.released"
+REPORT, CHARGE = "pypgm.privacy.ledger_report", "pypgm.privacy.charge"
 
 
 def kept():
@@ -64,7 +65,7 @@ MUTANTS = [
         "a release is resumed under another relation",
         RELEASE,
         "Release.resume",
-        instead("self.privacy", "Privacy()"),
+        instead("self.privacy", "type(self.privacy)()"),
         kept,
         "mark lost",
     ),
@@ -118,8 +119,8 @@ MUTANTS = [
     ),
     Mutant(
         "a release's model is not marked",
-        RELEASE,
-        "Release.__post_init__",
+        RELEASED,
+        "Released.__post_init__",
         instead("joined_marks([self.ledger, self.model, *self.measurements])", "''"),
         kept,
         "mark lost",
