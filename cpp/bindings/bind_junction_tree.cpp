@@ -168,7 +168,7 @@ py::dict tree_cost(const JunctionTree& tree) {
 std::vector<std::tuple<Scope, Scope, int, std::size_t>> nodes(const JunctionTree& tree) {
   std::vector<std::tuple<Scope, Scope, int, std::size_t>> result;
   for (const TreeNode& node : tree.nodes) {
-    result.emplace_back(node.attributes, node.separator, node.parent, node.offset);
+    result.emplace_back(node.attributes, node.edge.separator, node.parent, node.offset);
   }
   return result;
 }

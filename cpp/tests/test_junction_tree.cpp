@@ -21,11 +21,11 @@ void check_edges(const test::Structure& s, const JunctionTree& tree) {
     const TreeNode& node = tree.nodes[i];
     CHECK(std::is_sorted(node.attributes.begin(), node.attributes.end()));
     CHECK(node.cells == test::cells_of(s.sizes, node.attributes));
-    CHECK(node.separator_cells == test::cells_of(s.sizes, node.separator));
+    CHECK(node.edge.cells == test::cells_of(s.sizes, node.edge.separator));
     CHECK(node.offset == offset);
-    CHECK(node.separator_offset == separator_offset);
+    CHECK(node.edge.offset == separator_offset);
     offset += node.cells;
-    separator_offset += node.separator_cells;
+    separator_offset += node.edge.cells;
     CHECK((i == 0) == (node.parent < 0));
     if (i == 0) continue;
     REQUIRE(node.parent < static_cast<int>(i));
@@ -33,10 +33,10 @@ void check_edges(const test::Structure& s, const JunctionTree& tree) {
     Scope both;
     std::set_intersection(node.attributes.begin(), node.attributes.end(), parent.attributes.begin(),
                           parent.attributes.end(), std::back_inserter(both));
-    CHECK(node.separator == both);
+    CHECK(node.edge.separator == both);
     CHECK(std::count(parent.children.begin(), parent.children.end(), static_cast<int>(i)) == 1);
-    CHECK(node.from_parent.large == parent.cells);
-    CHECK(node.from_parent.small == node.separator_cells);
+    CHECK(node.edge.in_parent.large == parent.cells);
+    CHECK(node.edge.in_parent.small == node.edge.cells);
   }
 }
 

@@ -37,7 +37,7 @@ struct Model {
                  wanted.marginals.end());
     for (const TreeNode& node : tree.nodes) {
       cliques.push_back(marginal(node.attributes));
-      inverses.push_back(marginal(node.separator));
+      inverses.push_back(marginal(node.edge.separator));
       for (double& x : inverses.back()) x = x > 0 ? 1 / x : 0.0;
     }
     if (!structure.cliques.empty()) known_scopes.push_back(structure.cliques[0]);

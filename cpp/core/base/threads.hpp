@@ -4,23 +4,10 @@
 #include <cstddef>
 #include <span>
 
+#include "core/base/grain.hpp"
 #include "core/base/watch.hpp"
 
 namespace pypgm {
-
-/// Table entries a thread must have before a second thread pays for itself.
-inline constexpr std::size_t kGrain = 262144;
-
-/// An exponential of an entry takes as long as this many plain entries.
-inline constexpr std::size_t kExpWork = 8;
-
-/// Entries that one entry counts as in a pass over a tree: parallel loops follow each other so closely there
-/// that the threads still spin, and a loop costs less to start.
-inline constexpr std::size_t kEffortWork = 8;
-
-/// Entries of a piece of work. Pieces do not depend on the number of threads; large work has several for
-/// each.
-inline constexpr std::size_t kPiece = 131072;
 
 /// Number of threads for `work` table entries: the number asked for (0: all the machine has),
 /// limited so that each gets at least kGrain entries. One in a forked child.

@@ -26,7 +26,7 @@ class Backward {
     attribute_offsets_.resize(tree_.sizes.size());
     std::exclusive_scan(tree_.sizes.begin(), tree_.sizes.end(), attribute_offsets_.begin(), std::size_t{0});
     housed_.resize(factored_.n_leaves);
-    for (std::size_t a = 0; a < tree_.sizes.size(); ++a) housed_[at(factored_.home[a])].push_back(a);
+    for (std::size_t a = 0; a < tree_.sizes.size(); ++a) housed_[at(factored_.leaf_of[a])].push_back(a);
   }
 
   void step(const FactoredStep& s, int threads) {
@@ -75,7 +75,9 @@ class Backward {
   bool lost() const { return lost_; }
 
  private:
-  bool wanted(int value) const { return !marginals_.factors.empty() || factored_.leads_home[at(value)] != 0; }
+  bool wanted(int value) const {
+    return !marginals_.factors.empty() || factored_.leads_to_leaf[at(value)] != 0;
+  }
 
   Weights in_spare(const FactoredStep& s, std::size_t cells) {
     return {{work_.spare + s.spare, cells}, work_.spare_exponents + s.spare};

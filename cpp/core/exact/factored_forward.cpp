@@ -73,7 +73,7 @@ void load_logarithms(const Observation& observation, int leaf, double* out) {
   }
   std::fill_n(out, factored.values[at(leaf)].cells, 0.0);
   for (const Evidence& e : observation.alone) {
-    if (factored.home[at(e.attribute)] != leaf) continue;
+    if (factored.leaf_of[at(e.attribute)] != leaf) continue;
     std::transform(e.log_likelihood.begin(), e.log_likelihood.end(), out, out, std::plus<>());
   }
 }

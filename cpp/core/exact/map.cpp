@@ -50,25 +50,25 @@ class MaxPass {
   /// Whether an attribute has the same code in all maximisers, as far as the last trace could see.
   bool settled(std::size_t attribute) const { return settled_[attribute] != 0; }
 
-  /// Lets an attribute have the codes in [begin, end) alone; returns what its home was before.
+  /// Lets an attribute have the codes in [begin, end) alone; returns what its leaf was before.
   std::vector<double> limit(std::size_t attribute, std::size_t begin, std::size_t end) {
-    const int home = factored_.home[attribute];
-    const Value& value = factored_.values[at(home)];
-    std::vector<double> before(table(home), table(home) + value.cells);
+    const int leaf = factored_.leaf_of[attribute];
+    const Value& value = factored_.values[at(leaf)];
+    std::vector<double> before(table(leaf), table(leaf) + value.cells);
     const std::size_t size = tree_.sizes[attribute];
     const std::size_t step = stride_of(tree_.sizes, value.attributes, static_cast<std::int32_t>(attribute));
     for (std::size_t cell = 0; cell < value.cells; ++cell) {
       const std::size_t code = cell / step % size;
-      if (code < begin || code >= end) table(home)[cell] = -kInfinity;
+      if (code < begin || code >= end) table(leaf)[cell] = -kInfinity;
     }
-    refresh(home);
+    refresh(leaf);
     return before;
   }
 
   void restore(std::size_t attribute, const std::vector<double>& before) {
-    const int home = factored_.home[attribute];
-    std::copy(before.begin(), before.end(), table(home));
-    refresh(home);
+    const int leaf = factored_.leaf_of[attribute];
+    std::copy(before.begin(), before.end(), table(leaf));
+    refresh(leaf);
   }
 
  private:

@@ -13,13 +13,13 @@ std::vector<Evidence> enter_evidence(const JunctionTree& tree, std::span<const E
                                      std::vector<double>& potentials) {
   std::vector<Evidence> alone;
   for (const Evidence& e : evidence) {
-    const auto home = at(tree.factored->home[at(e.attribute)]);
-    if (home >= tree.factors.size()) {
+    const auto leaf = at(tree.factored->leaf_of[at(e.attribute)]);
+    if (leaf >= tree.factors.size()) {
       alone.push_back(e);
       continue;
     }
-    double* const table = potentials.data() + tree.factors[home].offset;
-    const Layout layout = nested_layout(tree.sizes, tree.scopes[home], {e.attribute});
+    double* const table = potentials.data() + tree.factors[leaf].offset;
+    const Layout layout = nested_layout(tree.sizes, tree.scopes[leaf], {e.attribute});
     kernels().add(table, table, e.log_likelihood.data(), layout);
   }
   return alone;

@@ -45,18 +45,18 @@ struct Pass {
 
   const TreeNode& node(int i) const { return tree.nodes[at(i)]; }
   std::span<double> of(std::vector<double>& buffer, int i) const {
-    return std::span<double>(buffer).subspan(node(i).separator_offset, node(i).separator_cells);
+    return std::span<double>(buffer).subspan(node(i).edge.offset, node(i).edge.cells);
   }
 };
 
 /// The product of what enters a node in a block, all but the clique that fills it.
 void take_inputs(const Pass& pass, const TreeNode& node, BlockProduct& product) {
   for (const int input : node.inputs) {
-    if (input == node.home) continue;
+    if (input == node.filler) continue;
     if (input >= 0) {
       product.take(pass.tree.factors[at(input)].view, slice(pass.tree, pass.work.weights, input).data());
     } else {
-      product.take(pass.node(-1 - input).in_parent, pass.of(pass.work.messages, -1 - input).data());
+      product.take(pass.node(-1 - input).edge.parent_view, pass.of(pass.work.messages, -1 - input).data());
     }
   }
 }
@@ -66,18 +66,18 @@ void take_inputs(const Pass& pass, const TreeNode& node, BlockProduct& product) 
 void sum_node(const Pass& pass, int i, double shift, double* message, int threads) {
   const TreeNode& node = pass.node(i);
   Targets targets(node, pass.work.partials);
-  const Target target = targets.make(node.own, message);
+  const Target target = targets.make(node.edge.child_view, message);
   for_blocks(node, threads, [&](std::size_t piece, const Block& block, double* scratch) {
     if (is_abandoned(pass.work.watch)) return;
     double* kept = nullptr;
-    if (node.home >= 0) {
-      kept = slice(pass.tree, pass.work.weights, node.home).data() + block.begin;
-      const double* from = slice(pass.tree, pass.potentials, node.home).data() + block.begin;
+    if (node.filler >= 0) {
+      kept = slice(pass.tree, pass.work.weights, node.filler).data() + block.begin;
+      const double* from = slice(pass.tree, pass.potentials, node.filler).data() + block.begin;
       kernels().exp_shifted(from, block.cells, shift, scratch);
     }
     BlockProduct product(block, scratch, kept == nullptr ? nullptr : scratch);
     take_inputs(pass, node, product);
-    add_onto(node.own, target, piece, block, product.cells(kept));
+    add_onto(node.edge.child_view, target, piece, block, product.cells(kept));
   });
   targets.gather(target);
 }
@@ -104,7 +104,7 @@ Incoming weigh(const Pass& pass, const TreeNode& node) {
     const bool empty = extent.largest == -kInfinity;
     const double shift = empty ? 0.0 : extent.largest;
     count({empty ? 0.0 : (extent.least - shift) * kLog2e, 0, kNone}, shift);
-    if (f == node.home) {
+    if (f == node.filler) {
       in.shift = shift;
     } else {
       kernels().exp_shifted(potentials.data(), potentials.size(), shift,
@@ -126,7 +126,7 @@ void collect_node(const Pass& pass, int i, int threads) {
   const auto message = pass.of(work.messages, i);
   sum_node(pass, i, in.shift, message.data(), threads);
   const Extent entries = kernels().normalise(message.data(), message.size());
-  const double rows = static_cast<double>(node.cells) / static_cast<double>(node.separator_cells);
+  const double rows = static_cast<double>(node.cells) / static_cast<double>(node.edge.cells);
   double loss = in.range.loss;
   if (loss != kNone) loss = std::min(kAll, loss + std::log2(rows) - std::log2(entries.largest));
   work.ranges[at(i)] = {std::log2(entries.least), 0, loss};
@@ -150,8 +150,8 @@ template <class Body>
 void for_targets(const Pass& pass, const TreeNode& node, const Body& body) {
   for (auto input = node.inputs.rbegin(); input != node.inputs.rend(); ++input) {
     if (*input < 0) {
-      body(pass.node(-1 - *input).in_parent, pass.of(pass.work.answers, -1 - *input).data());
-    } else if (*input != node.home && !pass.out.factors.empty()) {
+      body(pass.node(-1 - *input).edge.parent_view, pass.of(pass.work.answers, -1 - *input).data());
+    } else if (*input != node.filler && !pass.out.factors.empty()) {
       body(pass.tree.factors[at(*input)].view, slice(pass.tree, pass.out.factors, *input).data());
     }
   }
@@ -160,8 +160,8 @@ void for_targets(const Pass& pass, const TreeNode& node, const Body& body) {
 /// Where a node's marginal is written; null if it is summed up alone.
 double* place_of(const Pass& pass, const TreeNode& node) {
   if (!pass.out.tables.empty()) return pass.out.tables.data() + node.offset;
-  const bool wanted = node.home >= 0 && !pass.out.factors.empty();
-  return wanted ? slice(pass.tree, pass.out.factors, node.home).data() : nullptr;
+  const bool wanted = node.filler >= 0 && !pass.out.factors.empty();
+  return wanted ? slice(pass.tree, pass.out.factors, node.filler).data() : nullptr;
 }
 
 /// Computes a node's marginal block by block and sums it up.
@@ -180,10 +180,10 @@ void distribute_node(const Pass& pass, int i, int threads) {
   for_blocks(node, threads, [&](std::size_t piece, const Block& block, double* scratch) {
     if (is_abandoned(pass.work.watch)) return;
     const double* const kept =
-        node.home < 0 ? nullptr : slice(pass.tree, pass.work.weights, node.home).data() + block.begin;
+        node.filler < 0 ? nullptr : slice(pass.tree, pass.work.weights, node.filler).data() + block.begin;
     BlockProduct product(block, scratch, kept);
     if (kept == nullptr) take_inputs(pass, node, product);
-    product.take(node.own, answer);
+    product.take(node.edge.child_view, answer);
     const double* const cells = product.cells(place == nullptr ? nullptr : place + block.begin);
     BlockSums sums(block, cells, scratch + 2 * kBlockCells);
     std::size_t t = 0;
@@ -210,7 +210,7 @@ Outcome collect(const Pass& pass, double& log_z, int n_threads) {
 
 Workspace::Workspace(const JunctionTree& tree)
     : weights(static_cast<std::size_t>(tree.cost.factor_cells)),
-      messages(tree.nodes.back().separator_offset + tree.nodes.back().separator_cells),
+      messages(tree.nodes.back().edge.offset + tree.nodes.back().edge.cells),
       answers(messages.size()),
       partials(tree.partial_cells),
       peaks(tree.nodes.size()),

@@ -29,7 +29,7 @@ struct Rates {
   std::vector<double> changes;    ///< a separator: how its marginal changes, then R
 
   std::span<double> of(std::vector<double>& buffer, const TreeNode& node) const {
-    return std::span<double>(buffer).subspan(node.separator_offset, node.separator_cells);
+    return std::span<double>(buffer).subspan(node.edge.offset, node.edge.cells);
   }
   std::span<const double> marginal(const TreeNode& node) const {
     return std::span<const double>(tables).subspan(node.offset, node.cells);
@@ -40,7 +40,7 @@ struct Rates {
 std::vector<double> weighted_rates(Rates& rates, const TreeNode& node, std::span<const double> above,
                                    int threads) {
   std::vector<double> sum(node.cells);
-  expand(Expand::assign, sum, node.to_separator, above, threads);
+  expand(Expand::assign, sum, node.edge.in_child, above, threads);
   // A child that shares no attribute reports a constant, which changes no marginal.
   for (const int input : node.inputs) {
     if (input >= 0) {
@@ -48,7 +48,7 @@ std::vector<double> weighted_rates(Rates& rates, const TreeNode& node, std::span
              slice(rates.tree, rates.direction, input), threads);
     } else {
       const TreeNode& child = rates.tree.nodes[at(-1 - input)];
-      expand(Expand::add, sum, child.from_parent, rates.of(rates.reports, child), threads);
+      expand(Expand::add, sum, child.edge.in_parent, rates.of(rates.reports, child), threads);
     }
   }
   const Axis run{node.cells, 1, 1};
@@ -60,8 +60,8 @@ void report(Rates& rates, const TreeNode& node, int threads) {
   const auto mass = rates.of(rates.mass, node);
   const auto reports = rates.of(rates.reports, node);
   const std::vector<double> nothing(reports.size());
-  reduce_sum(weighted_rates(rates, node, nothing, threads), node.to_separator, reports, threads);
-  reduce_sum(rates.marginal(node), node.to_separator, mass, threads);
+  reduce_sum(weighted_rates(rates, node, nothing, threads), node.edge.in_child, reports, threads);
+  reduce_sum(rates.marginal(node), node.edge.in_child, mass, threads);
   for (std::size_t j = 0; j < mass.size(); ++j) reports[j] = mass[j] > 0 ? reports[j] / mass[j] : 0.0;
 }
 
@@ -70,13 +70,13 @@ void change(Rates& rates, const TreeNode& node, std::span<double> tangent, int t
   const auto reports = rates.of(rates.reports, node);
   const auto changes = rates.of(rates.changes, node);
   for (std::size_t j = 0; j < mass.size(); ++j) {
-    const double above = node.separator_cells > 1 && mass[j] > 0 ? changes[j] / mass[j] : 0.0;
+    const double above = node.edge.cells > 1 && mass[j] > 0 ? changes[j] / mass[j] : 0.0;
     changes[j] = above - reports[j];
   }
   const std::vector<double> changed = weighted_rates(rates, node, changes, threads);
   for (const int c : node.children) {
     const TreeNode& child = rates.tree.nodes[at(c)];
-    reduce_sum(changed, child.from_parent, rates.of(rates.changes, child), threads);
+    reduce_sum(changed, child.edge.in_parent, rates.of(rates.changes, child), threads);
   }
   for (const int f : node.factors) {
     reduce_sum(changed, rates.tree.factors[at(f)].layout, slice(rates.tree, tangent, f), threads);
@@ -97,7 +97,7 @@ double tangent(const JunctionTree& tree, std::span<const double> potentials,
   const double log_z = exact_tables(tree, potentials, {}, total, rates.tables, n_threads);
   if (log_z == -kInfinity) return log_z;
   for (std::vector<double>* buffer : {&rates.mass, &rates.reports, &rates.changes}) {
-    buffer->resize(last.separator_offset + last.separator_cells);
+    buffer->resize(last.edge.offset + last.edge.cells);
   }
   visit_upward(tree, n_threads, [&](int i, int threads) { report(rates, tree.nodes[at(i)], threads); });
   visit_downward(tree, n_threads,

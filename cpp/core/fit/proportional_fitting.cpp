@@ -44,10 +44,10 @@ ProportionalFitting::ProportionalFitting(std::shared_ptr<const JunctionTree> tre
       tables_(tree_->nodes.back().offset + tree_->nodes.back().cells),
       order_(depth_first(*tree_)) {
   std::size_t widest = 0;
-  for (const TreeNode& node : tree_->nodes) widest = std::max(widest, node.separator_cells);
+  for (const TreeNode& node : tree_->nodes) widest = std::max(widest, node.edge.cells);
   scaling_.resize(widest);
   const TreeNode& last = tree_->nodes.back();
-  in_children_.resize(last.separator_offset + last.separator_cells);
+  in_children_.resize(last.edge.offset + last.edge.cells);
   in_parents_.resize(in_children_.size());
   const double log_z = exact_tables(*tree_, potentials_, {}, total_, tables_, n_threads_);
   if (!(log_z > -kInfinity)) std::fill(tables_.begin(), tables_.end(), 0.0);
@@ -79,15 +79,15 @@ double ProportionalFitting::fit_node(const TreeNode& node) {
 
 ProportionalFitting::End ProportionalFitting::lower_end(int child) {
   const TreeNode& node = tree_->nodes[at(child)];
-  return {std::span(tables_).subspan(node.offset, node.cells), node.to_separator,
-          std::span(in_children_).subspan(node.separator_offset, node.separator_cells)};
+  return {std::span(tables_).subspan(node.offset, node.cells), node.edge.in_child,
+          std::span(in_children_).subspan(node.edge.offset, node.edge.cells)};
 }
 
 ProportionalFitting::End ProportionalFitting::upper_end(int child) {
   const TreeNode& node = tree_->nodes[at(child)];
   const TreeNode& parent = tree_->nodes[at(node.parent)];
-  return {std::span(tables_).subspan(parent.offset, parent.cells), node.from_parent,
-          std::span(in_parents_).subspan(node.separator_offset, node.separator_cells)};
+  return {std::span(tables_).subspan(parent.offset, parent.cells), node.edge.in_parent,
+          std::span(in_parents_).subspan(node.edge.offset, node.edge.cells)};
 }
 
 void ProportionalFitting::sum_up(const End& end) const {

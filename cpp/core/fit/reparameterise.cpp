@@ -20,8 +20,8 @@ constexpr double kNothing = -600.0;  // as low as a conditional probability's lo
 /// Whether all that potentials and messages go through is filled.
 bool is_filled(const JunctionTree& tree) {
   return std::all_of(tree.nodes.begin(), tree.nodes.end(), [&](const TreeNode& node) {
-    if (node.home >= 0) return node.separator.empty() || tree.nodes[at(node.parent)].home >= 0;
-    return node.factors.empty() && node.separator.empty();
+    if (node.filler >= 0) return node.edge.separator.empty() || tree.nodes[at(node.parent)].filler >= 0;
+    return node.factors.empty() && node.edge.separator.empty();
   });
 }
 
@@ -32,24 +32,24 @@ void make_conditional(const JunctionTree& tree, std::span<double> potentials) {
   for (std::size_t i = tree.nodes.size(); i-- > 0;) {
     leave_if_abandoned();
     const TreeNode& node = tree.nodes[i];
-    if (node.home < 0) continue;
-    const auto table = slice(tree, potentials, node.home);
+    if (node.filler < 0) continue;
+    const auto table = slice(tree, potentials, node.filler);
     for (const int f : node.factors) {
-      if (f == node.home) continue;
+      if (f == node.filler) continue;
       const auto small = slice(tree, potentials, f);
       expand(Expand::add, table, tree.factors[at(f)].layout, small, 1);
       std::fill(small.begin(), small.end(), 0.0);
     }
-    sums.resize(node.separator_cells);
-    scratch.resize(node.separator_cells);
-    reduce_logsumexp(table, node.to_separator, sums, scratch, 1);
+    sums.resize(node.edge.cells);
+    scratch.resize(node.edge.cells);
+    reduce_logsumexp(table, node.edge.in_child, sums, scratch, 1);
     std::replace(sums.begin(), sums.end(), -kInfinity, 0.0);  // no weight for a code
-    if (!node.separator.empty()) {
+    if (!node.edge.separator.empty()) {
       const TreeNode& parent = tree.nodes[at(node.parent)];
-      expand(Expand::add, slice(tree, potentials, parent.home), node.from_parent, sums, 1);
+      expand(Expand::add, slice(tree, potentials, parent.filler), node.edge.in_parent, sums, 1);
     }
     for (double& sum : sums) sum = -sum;
-    expand(Expand::add, table, node.to_separator, sums, 1);
+    expand(Expand::add, table, node.edge.in_child, sums, 1);
     for (double& cell : table) {
       if (cell < kNothing && cell != -kInfinity) cell = kNothing;
     }

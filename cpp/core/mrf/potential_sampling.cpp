@@ -13,8 +13,6 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kTermWork = 16;  // of a lookup with its part of the exponentials, in table entries
-
 /// A code drawn with probabilities proportional to exp(log_weights), which are overwritten.
 std::uint8_t draw_code(std::span<double> log_weights, Xoshiro& random) {
   const double largest = *std::max_element(log_weights.begin(), log_weights.end());

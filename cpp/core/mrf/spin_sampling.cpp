@@ -15,8 +15,7 @@ namespace pypgm {
 
 namespace {
 
-constexpr std::size_t kSpinUpdateWork = 8;  // of an update of eight chains, in entries a neighbour
-constexpr std::size_t kFirstSweeps = 8;     // the first T; any number is right
+constexpr std::size_t kFirstSweeps = 8;  // the first T; any number is right
 
 /// States of eight generators.
 class RandomChains {

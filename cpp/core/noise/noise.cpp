@@ -52,13 +52,12 @@ void add(std::span<std::int64_t> counts, const Law& law, WordStream& words) {
   }
 }
 
-constexpr std::size_t kChunk = 4096;      // draws a thread makes at a time, about a millisecond
-constexpr std::size_t kWorkOfADraw = 16;  // a draw takes as long as this many table entries
+constexpr std::size_t kChunk = 4096;  // draws a thread makes at a time, about a millisecond
 
 template <class Law>
 void add_in_parallel(std::span<std::int64_t> counts, const Law& law, int n_threads) {
   const std::size_t chunks = (counts.size() + kChunk - 1) / kChunk;
-  parallel_for(chunks, threads_for(counts.size() * kWorkOfADraw, n_threads), [&](std::size_t i) {
+  parallel_for(chunks, threads_for(counts.size() * kDrawWork, n_threads), [&](std::size_t i) {
     const std::size_t first = i * kChunk;
     add(counts.subspan(first, std::min(kChunk, counts.size() - first)), law, secure_words());
   });

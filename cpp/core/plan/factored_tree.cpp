@@ -40,7 +40,7 @@ class Meeting {
     put_in_order(tree, attributes_);
     sizes_ = sizes_of(tree.sizes, attributes_);
     assert(sizes_.size() <= 64);
-    kept_ = bits_of(node.separator);
+    kept_ = bits_of(node.edge.separator);
   }
 
   void join(int value, const Scope& scope) { present_.push_back({value, bits_of(scope)}); }
@@ -194,22 +194,22 @@ int add_value(const JunctionTree& tree, FactoredTree& factored, const Scope& sco
 
 /// Makes the given factors values, and a value of its own for each attribute none of them holds.
 void add_factors(const JunctionTree& tree, FactoredTree& factored, std::vector<std::vector<int>>& own) {
-  factored.home.assign(tree.sizes.size(), -1);
+  factored.leaf_of.assign(tree.sizes.size(), -1);
   own.resize(tree.nodes.size());
   factored.n_factors = tree.factors.size();
   for (std::size_t f = 0; f < tree.factors.size(); ++f) {
     const int value = add_value(tree, factored, tree.scopes[f]);
     own[at(tree.factors[f].node)].push_back(value);
     for (const std::int32_t a : tree.scopes[f]) {
-      int& home = factored.home[at(a)];
-      const bool smaller = home < 0 || tree.factors[f].layout.small < tree.factors[at(home)].layout.small;
-      if (smaller) home = static_cast<int>(f);
+      int& leaf = factored.leaf_of[at(a)];
+      const bool smaller = leaf < 0 || tree.factors[f].layout.small < tree.factors[at(leaf)].layout.small;
+      if (smaller) leaf = static_cast<int>(f);
     }
   }
   for (std::size_t a = 0; a < tree.sizes.size(); ++a) {
-    if (factored.home[a] >= 0) continue;
-    factored.home[a] = add_value(tree, factored, {static_cast<std::int32_t>(a)});
-    own[at(tree.node_of[a])].push_back(factored.home[a]);
+    if (factored.leaf_of[a] >= 0) continue;
+    factored.leaf_of[a] = add_value(tree, factored, {static_cast<std::int32_t>(a)});
+    own[at(tree.node_of[a])].push_back(factored.leaf_of[a]);
   }
   factored.n_leaves = factored.values.size();
 }
@@ -257,12 +257,12 @@ void arrange(FactoredTree& factored) {
     factored.spare = std::max(factored.spare, end);
     factored.scaled = std::max(factored.scaled, scaled);
   }
-  // Which derivatives lead to an attribute's home.
-  factored.leads_home.assign(factored.values.size(), 0);
-  for (const int home : factored.home) factored.leads_home[at(home)] = 1;
+  // Which derivatives lead to an attribute's leaf.
+  factored.leads_to_leaf.assign(factored.values.size(), 0);
+  for (const int leaf : factored.leaf_of) factored.leads_to_leaf[at(leaf)] = 1;
   for (const FactoredStep& step : factored.steps) {
-    const bool b = step.b >= 0 && factored.leads_home[at(step.b)] != 0;
-    if (factored.leads_home[at(step.a)] != 0 || b) factored.leads_home[at(step.out)] = 1;
+    const bool b = step.b >= 0 && factored.leads_to_leaf[at(step.b)] != 0;
+    if (factored.leads_to_leaf[at(step.a)] != 0 || b) factored.leads_to_leaf[at(step.out)] = 1;
   }
 }
 

@@ -33,12 +33,13 @@ struct FactoredStep {
 /// marginal of a factor is the factor times the derivative of Z by it, which the steps taken backwards give.
 /// Observed attributes are fixed beforehand: every table is smaller by them. Immutable after it is built.
 struct FactoredTree {
-  std::vector<std::uint8_t> observed;    ///< by attribute
-  std::vector<Value> values;             ///< factors, attributes no factor holds, then what the steps make
-  std::size_t n_factors = 0;             ///< given ones
-  std::size_t n_leaves = 0;              ///< values no step makes
-  std::vector<int> home;                 ///< by attribute: the smallest leaf that holds it
-  std::vector<std::uint8_t> leads_home;  ///< by value: whether it is computed from the home of an attribute
+  std::vector<std::uint8_t> observed;  ///< by attribute
+  std::vector<Value> values;           ///< factors, attributes no factor holds, then what the steps make
+  std::size_t n_factors = 0;           ///< given ones
+  std::size_t n_leaves = 0;            ///< values no step makes
+  std::vector<int> leaf_of;            ///< by attribute: the smallest leaf that holds it
+  std::vector<std::uint8_t>
+      leads_to_leaf;                     ///< by value: whether it is computed from the leaf of an attribute
   std::vector<FactoredStep> steps;       ///< a step comes after those whose values it takes
   std::vector<std::vector<int>> levels;  ///< steps that depend on earlier levels alone
   int root = -1;                         ///< the value that is Z; -1 if there is none

@@ -141,22 +141,22 @@ void compile_edges(JunctionTree& tree) {
     TreeNode& node = tree.nodes[i];
     if (node.parent >= 0) {
       TreeNode& parent = tree.nodes[at(node.parent)];
-      node.separator = intersection(node.attributes, parent.attributes);
+      node.edge.separator = intersection(node.attributes, parent.attributes);
       parent.children.push_back(static_cast<int>(i));
-      Nesting nesting = nest(tree.sizes, parent.attributes, node.separator);
-      node.from_parent = std::move(nesting.layout);
-      node.in_parent = std::move(nesting.view);
+      Nesting nesting = nest(tree.sizes, parent.attributes, node.edge.separator);
+      node.edge.in_parent = std::move(nesting.layout);
+      node.edge.parent_view = std::move(nesting.view);
     }
-    Nesting nesting = nest(tree.sizes, node.attributes, node.separator);
-    node.to_separator = std::move(nesting.layout);
-    node.own = std::move(nesting.view);
+    Nesting nesting = nest(tree.sizes, node.attributes, node.edge.separator);
+    node.edge.in_child = std::move(nesting.layout);
+    node.edge.child_view = std::move(nesting.view);
     node.blocks = make_blocks(sizes_of(tree.sizes, node.attributes));
-    node.cells = node.to_separator.large;
-    node.separator_cells = node.to_separator.small;
+    node.cells = node.edge.in_child.large;
+    node.edge.cells = node.edge.in_child.small;
     node.offset = table_end;
-    node.separator_offset = message_end;
+    node.edge.offset = message_end;
     table_end = add_cells(table_end, node.cells);
-    message_end = add_cells(message_end, node.separator_cells);
+    message_end = add_cells(message_end, node.edge.cells);
   }
 }
 
@@ -199,20 +199,20 @@ void place_factors(JunctionTree& tree, std::span<const Scope> cliques) {
 void order_inputs(JunctionTree& tree) {
   for (TreeNode& node : tree.nodes) {
     const auto view_of = [&](int input) -> const BlockView& {
-      return input >= 0 ? tree.factors[at(input)].view : tree.nodes[at(-1 - input)].in_parent;
+      return input >= 0 ? tree.factors[at(input)].view : tree.nodes[at(-1 - input)].edge.parent_view;
     };
     const auto rank = [&](int input) {
       const BlockView& view = view_of(input);
-      const int place = view.fills ? 0 : (view.pattern == node.own.pattern ? 2 : 1);
+      const int place = view.fills ? 0 : (view.pattern == node.edge.child_view.pattern ? 2 : 1);
       return std::tuple(place, view.block.small, view.pattern);
     };
     node.inputs = node.factors;
     for (const int c : node.children) {
-      if (tree.nodes[at(c)].separator_cells > 1) node.inputs.push_back(-1 - c);
+      if (tree.nodes[at(c)].edge.cells > 1) node.inputs.push_back(-1 - c);
     }
     std::stable_sort(node.inputs.begin(), node.inputs.end(), [&](int a, int b) { return rank(a) < rank(b); });
     const int first = node.inputs.empty() ? -1 : node.inputs[0];
-    if (first >= 0 && view_of(first).fills) node.home = first;
+    if (first >= 0 && view_of(first).fills) node.filler = first;
   }
 }
 
@@ -227,7 +227,7 @@ void estimate_cost(JunctionTree& tree) {
     }
     cost.width = std::max(cost.width, node.attributes.size());
     cost.cells += cells;
-    cost.separator_cells += count_cells(tree.sizes, node.separator);
+    cost.separator_cells += count_cells(tree.sizes, node.edge.separator);
     // Up and down: each factor and child is multiplied in, the separator is summed out once by the node and
     // once by each child, and the parent's answer is multiplied in.
     cost.operations += cells * static_cast<double>(2 + node.factors.size() + 2 * node.children.size());

@@ -12,25 +12,30 @@
 
 namespace pypgm {
 
-/// A clique of the junction tree and the edge to its parent.
+/// The edge of a clique to its parent, over which messages go.
+struct TreeEdge {
+  Scope separator;         ///< attributes shared with the parent; empty for the root
+  std::size_t offset = 0;  ///< of the message in the buffer of all messages
+  std::size_t cells = 1;
+  std::size_t partial_offset = 0;  ///< of the sums of its pieces, in the buffer of partial sums
+  Layout in_child;                 ///< separator inside the clique's table
+  Layout in_parent;                ///< separator inside the parent's table
+  BlockView child_view;            ///< separator in the clique's blocks
+  BlockView parent_view;           ///< separator in the parent's blocks
+};
+
+/// A clique of the junction tree.
 struct TreeNode {
   Scope attributes;           ///< ascending
-  Scope separator;            ///< attributes shared with the parent; empty for the root
   int parent = -1;            ///< index of the parent, always smaller than one's own; -1 for the root
+  TreeEdge edge;              ///< to the parent; of the root an empty separator
   std::vector<int> children;  ///< ascending
   std::vector<int> factors;   ///< the given cliques whose potentials enter here
   std::size_t offset = 0;     ///< of the table in the buffer of all tables
   std::size_t cells = 1;
-  std::size_t separator_offset = 0;  ///< of the message in the buffer of all messages
-  std::size_t separator_cells = 1;
-  std::size_t partial_offset = 0;  ///< of the sums of its pieces, in the buffer of partial sums
-  Layout to_separator;             ///< separator inside this table
-  Layout from_parent;              ///< separator inside the parent's table
-  Blocks blocks;                   ///< what the table is worked on in
-  BlockView own;                   ///< separator in those blocks
-  BlockView in_parent;             ///< separator in the parent's blocks
-  int home = -1;                   ///< the first given clique that has all its cells; -1 if there is none
-  std::vector<int> inputs;         ///< factors f, and children c as -1 - c, by how they lie in a block
+  Blocks blocks;            ///< what the table is worked on in
+  int filler = -1;          ///< the first given clique that has all its cells; -1 if there is none
+  std::vector<int> inputs;  ///< factors f, and children c as -1 - c, by how they lie in a block
 };
 
 /// Where a given clique lies.

@@ -12,10 +12,10 @@ std::size_t partial_cells(const JunctionTree& tree, const TreeNode& node) {
   const auto own = [](const BlockView& view) { return view.leads ? 0 : view.cells; };
   std::size_t down = 0;
   for (const int c : node.children)
-    down = add_cells(down, own(tree.nodes[static_cast<std::size_t>(c)].in_parent));
+    down = add_cells(down, own(tree.nodes[static_cast<std::size_t>(c)].edge.parent_view));
   for (const int f : node.factors)
     down = add_cells(down, own(tree.factors[static_cast<std::size_t>(f)].view));
-  return multiply_cells(node.blocks.pieces - 1, std::max(own(node.own), down));
+  return multiply_cells(node.blocks.pieces - 1, std::max(own(node.edge.child_view), down));
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ void place_partials(JunctionTree& tree) {
     std::size_t most = 0;
     for (const int i : nodes) {
       TreeNode& node = tree.nodes[static_cast<std::size_t>(i)];
-      node.partial_offset = begin;
+      node.edge.partial_offset = begin;
       most = std::max(most, partial_cells(tree, node));
     }
     return add_cells(begin, most);

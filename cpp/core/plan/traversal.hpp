@@ -66,7 +66,7 @@ struct Target {
 class Targets {
  public:
   Targets(const TreeNode& node, std::span<double> partials)
-      : pieces_(node.blocks.pieces), free_(partials.data() + node.partial_offset) {}
+      : pieces_(node.blocks.pieces), free_(partials.data() + node.edge.partial_offset) {}
 
   Target make(const BlockView& view, double* sums) {
     const Target target{sums, free_, view.cells, view.leads || pieces_ == 1};

@@ -112,7 +112,7 @@ class ProjectionPlanner {
 /// P(needed | separator) in a clique; needed holds the separator, that of the lower end of an edge of the
 /// clique.
 Ref ProjectionPlanner::conditional(int node, int edge, const Scope& needed) {
-  const Scope& separator = tree_.nodes[at(edge)].separator;
+  const Scope& separator = tree_.nodes[at(edge)].edge.separator;
   const std::tuple key(node, edge, needed);
   const auto found = conditionals_.find(key);
   if (found != conditionals_.end()) return found->second;
@@ -154,7 +154,7 @@ std::optional<Key> ProjectionPlanner::smallest_holder(const Scope& scope) const 
 std::vector<Ref> ProjectionPlanner::factors_of(const Stop& own, Scope& needed) {
   std::vector<Ref> factors;
   for (const Message& m : own.messages) {
-    merge(needed, tree_.nodes[at(m.edge)].separator);
+    merge(needed, tree_.nodes[at(m.edge)].edge.separator);
     factors.push_back(m.table);
   }
   for (const std::int32_t axis : own.axes) {
@@ -180,7 +180,7 @@ Message ProjectionPlanner::message(int node, int to, const Stop& own) {
     result.table = found->second;
     return result;
   }
-  Scope needed = tree_.nodes[at(edge)].separator;
+  Scope needed = tree_.nodes[at(edge)].edge.separator;
   Axes out = needed;
   out.insert(out.end(), result.axes.begin(), result.axes.end());
   const std::vector<Ref> factors = factors_of(own, needed);

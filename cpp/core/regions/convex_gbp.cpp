@@ -16,7 +16,6 @@ namespace pypgm {
 namespace {
 
 constexpr std::size_t kChunk = 16384;  // messages extrapolated as one unit of work
-constexpr std::size_t kCellWork = 16;  // a parent's cell in a sweep takes as long as this many plain entries
 
 }  // namespace
 
@@ -98,7 +97,7 @@ template <class Update>
 double ConvexGbp::over_stages(const Update& update) {
   for (std::size_t s = 0; s < graph_->stages.size(); ++s) {
     const auto& stage = graph_->stages[s];
-    const int threads = threads_for(kCellWork * work_[s], n_threads_);
+    const int threads = threads_for(kSweepCellWork * work_[s], n_threads_);
     // In a stage of few regions the threads work inside each region.
     const bool few = stage.size() < 2 * at(threads);
     parallel_for(stage.size(), few ? 1 : threads,
