@@ -17,7 +17,7 @@ namespace pypgm {
 namespace {
 
 constexpr double kMet = 1e-13;       // mean L1 distance at which targets count as met: rounding
-constexpr double kNearlyMet = 1e-8;  // where no more is to be had: regions agree no better
+constexpr double kNearlyMet = 1e-6;  // where no more is to be had: regions agree no better, no record tells
 constexpr int kSlowSweeps = 8;       // over so many sweeps ...
 constexpr double kProgress = 0.9;    // ... the distance must fall to this part, or the targets are at odds
 constexpr double kSmallGap = 1e-5;   // of the objective, where descent ends
