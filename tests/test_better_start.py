@@ -48,12 +48,13 @@ def test_pairs_that_depend_much_are_estimated_from_a_tree_of_them(fits, monkeypa
 
 def test_pairs_that_noise_hides_are_estimated_from_the_independent_model(fits):
     wide(chain(2000, 0.3, values=20), epsilon=1, delta=1e-9, unsafe_seed=3)
-    assert fits == [1, 1, 1, 2]
+    assert fits == [1, 1, 1, 1, 2]
 
 
 def test_where_all_pairs_are_a_tree_or_an_estimate_was_ended_there_is_one_start(fits, monkeypatch):
     wide(chain(500, 0.9, attributes=2), epsilon=1, delta=1e-9)
-    assert fits == [1]
+    assert fits == [1, 1]  # from the first answers, and from all
+    fits.clear()
     release = wide(chain(500, 0.9), epsilon=1, delta=1e-9, callback=lambda _: True)
     assert release.model.fit.status == "callback"
     assert wide(chain(500, 0.9), epsilon=1, delta=1e-9, time_limit=1e-6).model.fit.status == "time"
@@ -63,7 +64,8 @@ def test_where_all_pairs_are_a_tree_or_an_estimate_was_ended_there_is_one_start(
     wide(empty, epsilon=1, delta=1e-9, neighbours="replace")
     monkeypatch.setattr(better_start, "MAX_PAIRS", 14)
     wide(chain(500, 0.9), epsilon=1, delta=1e-9)
-    assert fits == [1] * 6
+    assert set(fits) == {1}
+    assert len(fits) <= 10  # two of each at most
 
 
 @pytest.mark.parametrize("ended", [2, 3, 4, 5, 6])

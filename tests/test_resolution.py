@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pypgm.mechanisms.resolution import GRID, RISK_SENSITIVITY, resolutions, risk
+from pypgm.mechanisms.resolution import GRID, RISK_SENSITIVITY, Values, resolutions, risk
 from pypgm.queries import Identity, Partition
 
 RNG = np.random.default_rng(11)
@@ -17,8 +17,6 @@ def defined(counts, model, query, stddev):
     def too_low(t, m):
         return np.minimum(0.4 * stddev, np.maximum(0, t - m) + 0.3 * np.minimum(stddev, np.minimum(m, t)))
 
-    if query is None:
-        return 2 * np.maximum(0, counts - model).sum()
     if query.is_identity:
         return 2 * too_low(counts, model).sum()
     matrix = query.to_sparse().toarray()
@@ -28,7 +26,7 @@ def defined(counts, model, query, stddev):
 
 
 def asked(cells):
-    return [None, Identity(cells), Partition(RNG.integers(0, 3, cells)), Partition(np.arange(cells) // 4)]
+    return [Identity(cells), Partition(RNG.integers(0, 3, cells)), Partition(np.arange(cells) // 4)]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -62,23 +60,35 @@ def test_a_record_may_cost_nearly_all_that_is_said():
 
 def test_counts_beyond_int64_sums_are_taken_in_whole_integers():
     counts, model = np.array([2**45, 3, 0, 2**44]), np.array([2.0**35, 1.0, 1.0, 2.0**20])
-    for query in (None, Identity(4), Partition([0, 0, 1, 1])):
+    for query in (Identity(4), Partition([0, 0, 1, 1])):
         found = risk(counts, model, query, 5.0)
-        coarse = 1e-5 * counts.sum() if query is not None and not query.is_identity else 0.01  # parts have 20 bits
+        coarse = 0.01 if query.is_identity else 1e-5 * counts.sum()  # parts have 20 bits
         assert found / GRID == pytest.approx(defined(counts, model, query, 5.0), rel=1e-5, abs=coarse)
         assert abs(risk(counts + np.array([0, 1, 0, 0]), model, query, 5.0) - found) <= RISK_SENSITIVITY * GRID
 
 
-def test_a_small_table_is_asked_whole_or_not_at_all():
-    shares = [np.full(6, 1 / 6), np.full(8, 1 / 8)]
+def values(shares, *ordered):
+    return [Values(own, is_ordered) for own, is_ordered in zip(shares, ordered, strict=True)]
+
+
+def test_a_small_table_is_asked_whole():
+    asked = values([np.full(6, 1 / 6), np.full(8, 1 / 8)], True, True)
 
     def names(rows, **more):
-        return [r.name for r in resolutions(shares, [True, True], rows, **more)]
+        return [r.name for r in resolutions(*asked, rows, **more)]
 
-    assert names(48.0) == ["nothing", "cells"]
-    assert names(16.0) == ["nothing", "cells", "groups", "second", "first"]
-    assert names(0.0) == ["nothing", "cells", "groups"]
-    assert names(48.0, max_cells=40) == ["nothing", "groups", "second", "first"]
+    assert names(48.0) == ["cells"]
+    assert names(16.0) == ["cells", "groups", "second", "first"]
+    assert names(0.0) == ["cells", "groups"]
+    assert names(48.0, max_cells=40) == ["groups", "second", "first"]
+
+
+def test_groups_are_two_or_more_of_each_attribute():
+    one = np.r_[0.999, np.full(9, 1e-4 / 0.9)]  # ten values, of which groups of equal mass are one and the rest
+    for rows in (4.0, 16.0, 64.0):
+        for resolution in resolutions(*values([one, one], False, True), rows):
+            assert min(resolution.sizes) > 1
+            assert resolution.query.shape[0] == np.prod(resolution.sizes)
 
 
 @pytest.mark.parametrize("sizes", [(100, 80), (5, 300), (300, 5), (2, 1000)])
@@ -86,7 +96,7 @@ def test_a_small_table_is_asked_whole_or_not_at_all():
 def test_groups_are_about_as_many_and_as_heavy_as_wanted(sizes, ordered):
     shares = [np.random.default_rng(n).dirichlet(np.full(n, 2.0)) for n in sizes]
     model = np.multiply.outer(*shares).ravel()
-    for resolution in resolutions(shares, [ordered, ordered], 64.0)[2:]:
+    for resolution in resolutions(*values(shares, ordered, ordered), 64.0)[1:]:
         rows = resolution.query.shape[0]
         assert 16 <= rows <= 80
         masses = np.bincount(resolution.query.groups, model)
@@ -96,7 +106,7 @@ def test_groups_are_about_as_many_and_as_heavy_as_wanted(sizes, ordered):
 
 def test_an_attribute_without_order_is_grouped_by_frequency():
     shares = [np.array([0.4, 0.05, 0.4, 0.05, 0.05, 0.05]), np.array([0.5, 0.5])]
-    found = {r.name: r.query for r in resolutions(shares, [False, True], 5.0)}
+    found = {r.name: r.query for r in resolutions(*values(shares, False, True), 5.0)}
     of_first = found["groups"].groups.reshape(6, 2)[:, 0]
     assert len(set(of_first[[1, 3, 4, 5]])) == 1
     assert of_first[0] != of_first[1]

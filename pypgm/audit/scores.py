@@ -133,7 +133,7 @@ class _Stated(Observer):
 
 def _estimated() -> Iterator[Stated]:
     """Yield the scores that compare counts with an estimate, whose change is a number of records."""
-    queries = {"nothing": None, "cells": Identity(3), "groups": Partition([0, 0, 1]), "all": Partition([0, 0, 0])}
+    queries = {"cells": Identity(3), "groups": Partition([0, 0, 1]), "all": Partition([0, 0, 0])}
     estimates = ([1.0, 99.0, 0.1], [0.4, 0.3, 1000.0])
     goals = np.array([3, 0, 7 * risk_score.GRID // 2])
     for relation in get_args(Neighbours):

@@ -300,7 +300,7 @@ SETTINGS: dict[str, Subject] = {
     "hdmm": Subject(_hdmm, ("measure",)),
     "jam": Subject(_jam, ("measure", "select", *_STATED)),
     "screen": Subject(_screen, ("measure", "screen")),
-    "wide": Subject(_wide, ("measure", "select", *_STATED), is_rich=(True, False, True, True)),
+    "wide": Subject(_wide, ("measure", "screen", "select", *_STATED), is_rich=(True, False, True, True)),
     "mwem": Subject(_mwem, ("measure", "select", *_STATED), is_pure=True),
     "dualquery": Subject(_dualquery, ("measure", "select"), is_pure=True),
     "fem": Subject(_fem, ("measure", "select"), is_pure=True),

@@ -18,9 +18,9 @@ from pypgm.mechanisms.allocation import allocate, hidden
 from pypgm.mechanisms.asked_pairs import asked_pairs
 from pypgm.mechanisms.one_way import Independent, independent, measure_singles
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.screening import screened
 from pypgm.mechanisms.tables import of_tables
 from pypgm.numeric import checked_real
-from pypgm.privacy.counts import batches
 from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -155,14 +155,7 @@ def _check_screen(run: Run, pairs: int) -> None:
 
 def _screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fraction) -> dict[Clique, float]:
     """Return what part of the records is in other cells of each pair than independence says, with noise, shrunk."""
-    found = []
-    for first, last in batches([run.domain.size(p) for p in pairs]):
-        part = pairs[first:last]
-        # Parts of rho in proportion to their pairs: the noise is that of one screen of all.
-        distances = run.table.l1_selector(part, start.counts).screen(rho=rho * Fraction(len(part), len(pairs)))
-        found.append(distances.scores)
-        stddev = distances.stddev
-    scores = np.concatenate(found)
+    scores, stddev = screened(run, pairs, start, rho)
     mean, variance = scores.mean(), scores.var()
     signal = max(0.0, 1 - stddev**2 / variance) if variance > 0 else 0.0
     shrunk = mean + signal * (scores - mean)

@@ -3,26 +3,24 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING
-
-import numpy as np
-from numpy.typing import NDArray
 
 from pypgm.data.frames import Frame
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.asked_pairs import asked_pairs
+from pypgm.mechanisms.asking import Asking
 from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start, mark_interrupted
-from pypgm.mechanisms.choices import ROWS, Choices, rho_of_choices
-from pypgm.mechanisms.one_way import POWER, Independent, independent, measure_singles, total_of
+from pypgm.mechanisms.choices import CHOOSING, Choices, rho_of_choices
+from pypgm.mechanisms.one_way import POWER, independent, measure_singles, total_of
+from pypgm.mechanisms.resolution import contrasts_cost
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.screening import dependence, screened
 from pypgm.mechanisms.tables import of_tables
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.privacy.relation import Privacy
-from pypgm.queries import Contrasts, Identity, LinearQuery
 from pypgm.release import ModelRelease
 from pypgm.workloads import WorkloadLike
 
@@ -32,17 +30,22 @@ if TYPE_CHECKING:
     from pypgm.mechanisms.resolution import Resolution
     from pypgm.models import GraphicalModel, RegionGraphModel
 
+    _Model = GraphicalModel | RegionGraphModel
+
 __all__ = ["wide"]
 
-# Chosen on adult, titanic and fire, all pairs, epsilon .03 to 10; see bench/README.md.
+# Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _FIRST = 0.1  # of rho, that single attributes get before it is known how many records there are; also their least
-_MOST = 0.9  # of rho, that they get at most
-_HIDING = 0.5  # of the records: noise in every sum over a pair above which they get all of it
+_MOST = 0.9  # of rho for single attributes by the forecast, from which on they get all of it
+_SCREEN = 0.03  # of rho, that the screen costs at most
+_SHARP = 0.005  # of the records (total variation): noise in a distance that is low enough
+_BLIND = 0.05  # of the records: noise in the mean distance of all pairs above which they are not screened
+_LITTLE = 0.01  # of rho, that single attributes are not measured again for
+_ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
 _LOOK = Fraction(1, 4)  # of what pairs get, that they are first asked with
 _ROUGH = 0.3  # of the seconds left, that the estimate from those answers gets at most
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
-
-Array = NDArray[np.float64]
+_MAX_RECORDS = 2.0**36  # above it noise is all there is, and risks could overflow: pairs are not screened
 
 
 @of_tables
@@ -57,14 +60,15 @@ def wide(
 ) -> ModelRelease:
     """Release a model of the records from all pairs of attributes, each measured as finely as it is worth.
 
-    A part of the budget measures single attributes. For each pair one exponential mechanism then chooses what to ask:
-    nothing, all cells, or sums over groups of cells, by how far the independent model is from the records and by what
-    noise would hide. All choices are measured at once with exact discrete Gaussian noise, of each pair the
-    interaction alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less. A quarter of what is
-    left does so; a model of these answers tells what to ask with the rest, and how much of it each pair is worth. One
-    estimate explains all measurements; it starts from the independent model or, where that explains held-out answers
-    better, from an exact estimate of the pairs that depend most, as many as a small junction tree holds. Attributes may
-    be hundreds: no junction tree has to hold all pairs.
+    A part of the budget measures single attributes. A screen then tells how far all pairs are from independence, with
+    noise: by it a forecast says which pairs are asked, and how much of the budget single attributes get further. For
+    each of these pairs one exponential mechanism chooses at which resolution, all cells or sums over groups of cells,
+    by how far the independent model is from the records and by what noise would hide. All are measured at once with
+    exact discrete Gaussian noise, of each pair the interaction alone (`pypgm.queries.Contrasts`): single attributes are
+    known, so it costs less. A quarter of what is left does so; a model of these answers tells what to ask with the
+    rest, and how much of it each pair is worth. One estimate explains all measurements; it starts from the independent
+    model or, where that explains held-out answers better, from an exact estimate of the pairs that depend most, as many
+    as a small junction tree holds. Attributes may be hundreds: no junction tree has to hold all pairs.
 
     Parameters
     ----------
@@ -73,7 +77,7 @@ def wide(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Of whole marginals; all pairs by default. Of larger marginals all pairs are measured, which leave less error
+        Of whole marginals; all pairs by default. Of larger marginals all pairs are looked at, which leave less error
         than the marginals themselves would. Single attributes are measured in any case.
     ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
@@ -85,7 +89,7 @@ def wide(
     Returns
     -------
     Release
-        Model, measurements (attributes first, once or twice, then pairs, also once or twice) and ledger.
+        Model, measurements (attributes first, once to three times, then pairs, twice or not at all) and ledger.
 
     Raises
     ------
@@ -99,13 +103,18 @@ def wide(
 
     Notes
     -----
-    How much single attributes get, between a tenth and nine tenths of rho, minimises a forecast of the error from the
-    domain and the noisy number of records: few records and little budget leave the most to single attributes, and all
-    of it where noise in a sum over any pair would be more than half of the records. Where noise alone explains what
-    they say, the estimate starts from the uniform model. A choice costs at most a twentieth of rho, less where its
-    noise is below a hundredth of the records anyway. Where noise would hide what there is to choose, every pair is
-    asked once, in groups.
+    How much single attributes get before the screen minimises a forecast of the error from the domain and the noisy
+    number of records. Few records and little budget leave all of it to them: where that forecast is nine tenths of rho,
+    or noise in the mean distance of all pairs more than a twentieth of the records, and where the screen finds no pair
+    that is worth its noise. Where noise alone explains what they say, the estimate starts from the uniform model. The
+    screen costs three hundredths of rho at most, choices a twentieth, both less where their noise is low enough anyway.
+    Where noise would hide what there is to choose, the forecast says at which resolution pairs are asked.
 
+    One estimate keeps the same part of all it is told. Pairs that tell less than noise would add to them are therefore
+    not asked: an estimate that needs to follow others would follow their noise as well.
+
+    One record changes a distance by at most one record (two where it is replaced), and all P of them together by the
+    root of P times as much.
     One record changes a risk, an integer of units of 2^-10 records, by at most 2 records; see
     `pypgm.mechanisms.resolution.risk`.
 
@@ -124,16 +133,16 @@ def wide(
     if len(run.domain) == 0:
         raise ValueError("wide needs at least one attribute")
     ordinal = run.ordinal if ordinal is None else run.mapped.names(ordinal)
-    runs = _ordered(run.domain, ordinal)
+    ordered = _ordered(run.domain, ordinal)
     weights = asked_pairs(run, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])
-    measured, pairs_tell = _measure_singles(run, weights)
-    last = None
-    start = independent(run, measured, alone=not pairs_tell)
-    if pairs_tell:
-        of_pairs, last = _measure_pairs(run, weights, start, runs, measured)
-        measured += of_pairs or measure_singles(run, run.table.ledger.remaining())
+    singles = measure_singles(run, run.rho * Fraction(str(_FIRST)) if weights else run.rho)
+    pairs, last = _measure_pairs(run, weights, ordered, singles) if weights else ([], None)
+    if weights and not pairs:
+        singles += measure_singles(run, run.table.ledger.remaining())
     run.close()
+    measured = [*singles, *pairs]
+    start = independent(run, singles, alone=not pairs)
     model = last or estimate_from_better_start(run, measured, start.model(run.domain))
     return run.release(model, measured, workload=workload, ordinal=ordinal)
 
@@ -146,20 +155,8 @@ def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
     return frozenset(domain) - named
 
 
-def _measure_singles(run: Run, pairs: Mapping[Clique, float]) -> tuple[list[LinearMeasurement], bool]:
-    """Measure every attribute, and once more where noise would hide the pairs; return whether it leaves any to tell."""
-    if not pairs:
-        return measure_singles(run, run.rho), False
-    measured = measure_singles(run, run.rho * Fraction(str(_FIRST)))
-    share = _share(run, pairs, total_of(run, measured))
-    if share == 1:
-        return [*measured, *measure_singles(run, run.table.ledger.remaining())], False
-    more = share - _FIRST
-    return [*measured, *(measure_singles(run, run.rho * Fraction(more)) if more > 1e-3 else [])], True
-
-
 def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
-    """Return the part of rho for attributes, from the domain and the number of records alone; 1 if pairs tell nothing.
+    """Return the part of rho for attributes, from the domain and the number of records alone.
 
     With A and B for what noise adds to the error of a pair if attributes or pairs got all of rho, and noise falling as
     the root of the part w that each gets, ``A / sqrt(w) + B / sqrt(1 - w)`` is least at ``1 / (1 + (B / A)^(2/3))``.
@@ -174,12 +171,10 @@ def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
     parts = _parts(pairs)
     for pair, weight in pairs.items():
         stddev = run.stddev(rho * parts[pair])
-        rows = min(domain.size(pair), max(4.0, ROWS * total / stddev))
+        rows = min(domain.size(pair), max(4.0, _ROWS * total / stddev))
         of_attributes += weight * 2 * sum(one_way[a] for a in pair)
         of_pairs += weight * _ABSOLUTE * stddev * rows / total
-    share = float(np.clip(1 / (1 + (of_pairs / of_attributes) ** POWER), _FIRST, _MOST))
-    least_noise = run.stddev((1 - share) * rho * max(parts.values()))
-    return 1.0 if least_noise > _HIDING * total else share
+    return max(_FIRST, 1 / (1 + float((of_pairs / of_attributes) ** POWER)))
 
 
 def _parts(pairs: Mapping[Clique, float]) -> dict[Clique, float]:
@@ -190,54 +185,63 @@ def _parts(pairs: Mapping[Clique, float]) -> dict[Clique, float]:
 
 
 def _measure_pairs(
-    run: Run,
-    pairs: Mapping[Clique, float],
-    start: Independent,
-    runs: Collection[str],
-    known: Sequence[LinearMeasurement],
-) -> tuple[list[LinearMeasurement], GraphicalModel | RegionGraphModel | None]:
-    """Measure pairs as drawn, and again as a model of these answers suggests; return also that, if it is the last."""
-    ledger = run.table.ledger
-    if run.total == 0:
+    run: Run, weights: Mapping[Clique, float], ordered: Collection[str], singles: list[LinearMeasurement]
+) -> tuple[list[LinearMeasurement], _Model | None]:
+    """Measure the pairs that are worth it, if any, and single attributes before; return a model if it is the last."""
+    total = total_of(run, singles)
+    share, rho = _share(run, weights, total), _rho_of_screen(run, len(weights), total)
+    if share >= _MOST or rho == 0:
         return [], None
-    choosing = rho_of_choices(run.table.privacy, float(run.rho), len(pairs), start.total)
-    choices = Choices(run, _parts(pairs), start, runs, float(ledger.remaining()) - choosing)
-    if choosing == 0:
-        return _measure(run, choices.blind(), pairs, ledger.remaining()), None
-    drawn = choices.drawn(Fraction(choosing))
-    if not drawn or len(pairs) > MAX_PAIRS:
-        return _measure(run, drawn, pairs, ledger.remaining()), None
-    measured = _measure(run, drawn, pairs, ledger.remaining() * _LOOK)
-    rough = run.fit([*run.given, *known, *measured], start.model(run.domain), _ROUGH)
+    _measure_again(run, singles, share - _FIRST)
+    start = independent(run, singles)
+    spent, ledger = run.rho - run.table.ledger.remaining(), run.table.ledger
+    found = dependence(list(weights), start, *screened(run, list(weights), start, rho))
+    asking = Asking(run, weights, start, ordered, found)
+    asked, more = asking.chosen(float(ledger.remaining()) - CHOOSING * float(run.rho), float(spent))
+    if not asked:
+        return [], None
+    _measure_again(run, singles, more / float(run.rho))
+    choices = Choices(run, asked, independent(run, singles))
+    choosing = rho_of_choices(run.table.privacy, float(run.rho), len(asked), start.total)
+    chosen = choices.drawn(Fraction(choosing)) if choosing > 0 else choices.forecast()
+    worth = {pair: how.worth for pair, how in asked.items()}
+    if len(asked) > MAX_PAIRS:
+        return _measure(run, chosen, worth, _left(run)), None
+    pairs = _measure(run, chosen, worth, _left(run) * _LOOK)
+    rough = run.fit([*run.given, *singles, *pairs], start.model(run.domain), _ROUGH)
     suggested: Mapping[Clique, tuple[Resolution, float]] = {}
     try:
         suggested = choices.suggested(rough)
     except KeyboardInterrupt:
         mark_interrupted(rough)
-    worth = {pair: pairs[pair] * gain for pair, (_, gain) in suggested.items()}
-    asked = {pair: resolution for pair, (resolution, _) in suggested.items()}
-    measured += _measure(run, asked or drawn, worth or pairs, ledger.remaining())
-    return measured, rough if run.ended(rough) else None
+    chosen |= {pair: resolution for pair, (resolution, _) in suggested.items()}
+    worth |= {pair: weights[pair] * gain for pair, (_, gain) in suggested.items()}
+    pairs += _measure(run, chosen, worth, _left(run))
+    return pairs, rough if run.ended(rough) else None
+
+
+def _rho_of_screen(run: Run, n_pairs: int, total: float) -> Fraction:
+    """Return what a screen of all pairs costs; 0 where it would not even tell how far they are in the mean."""
+    change = run.table.privacy.l1_score_range / 2
+    rho = min(_SCREEN * float(run.rho), n_pairs / 2 * (change / (2 * _SHARP * total)) ** 2)
+    of_mean = change / math.sqrt(2 * rho) / (2 * total)
+    return Fraction(rho) if of_mean < _BLIND and total < _MAX_RECORDS and run.total != 0 else Fraction(0)
+
+
+def _left(run: Run) -> Fraction:
+    """Return what is left of rho to 53 bits: parts of the sum of thousands of charges are slow to compute with."""
+    return Fraction(math.nextafter(float(run.table.ledger.remaining()), 0.0))
+
+
+def _measure_again(run: Run, singles: list[LinearMeasurement], part: float) -> None:
+    """Measure single attributes for a further part of rho, unless that is little."""
+    if part > _LITTLE:
+        singles += measure_singles(run, run.rho * Fraction(part))
 
 
 def _measure(
-    run: Run, asked: Mapping[Clique, Resolution], pairs: Mapping[Clique, float], rho: Fraction
+    run: Run, asked: Mapping[Clique, Resolution], worth: Mapping[Clique, float], rho: Fraction
 ) -> list[LinearMeasurement]:
-    """Measure what was chosen to be asked: of each pair its contrasts, for the same noise in each sum at less cost."""
-    if not asked:
-        return []
-    queries: list[LinearQuery | None] = []
-    weights = []
-    for pair, resolution in asked.items():
-        contrasts, cells = resolution.contrasts(), resolution.query
-        queries.append(contrasts if contrasts is not None or cells is None or cells.is_identity else cells)
-        weights.append(pairs[pair] ** POWER * _cost(run.table.privacy, contrasts))
-    return run.table.measure_many(list(asked), queries, rho=rho, weights=weights)
-
-
-def _cost(privacy: Privacy, contrasts: Contrasts | None) -> float:
-    """Return what part of the cost of all sums contrasts with the same noise have."""
-    if contrasts is None:
-        return 1.0
-    gain = contrasts.squared_singular_value
-    return privacy.squared_l2_sensitivity(contrasts) / gain / privacy.squared_l2_sensitivity(Identity(2))
+    """Measure pairs at the resolutions chosen: for the same noise in each sum, contrasts cost less."""
+    costs = [worth[pair] ** POWER * contrasts_cost(run.table.privacy, r.sizes) for pair, r in asked.items()]
+    return run.table.measure_many(list(asked), [r.asked() for r in asked.values()], rho=rho, weights=costs)

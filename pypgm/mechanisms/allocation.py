@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["allocate", "hidden"]
+__all__ = ["allocate", "cheapest", "hidden"]
 
 Array = NDArray[np.float64]
 
@@ -78,11 +78,29 @@ def allocate(unasked: Array, asked: Array, costs: Array, weights: Array) -> tupl
     """
     error = unasked[:, None]
     risks = np.hstack([error, error * asked / np.hypot(error, asked)]) * weights[:, None]
-    prices = np.concatenate([[0.0], costs])
+    chosen = cheapest(risks, np.broadcast_to([0.0, *costs], risks.shape), 1.0)
+    return chosen - 1, risks[np.arange(len(chosen)), chosen]
+
+
+def cheapest(risks: Array, prices: Array, budget: float) -> NDArray[np.int64]:
+    """Choose one of each row: the least sum of risks whose prices sum to at most a budget, by one multiplier.
+
+    Parameters
+    ----------
+    risks, prices : ndarray, shape (rows, choices)
+        Of each choice; infinite where there is none. The cheapest ones together cost no more than the budget.
+    budget : float
+        Above 0.
+
+    Examples
+    --------
+    >>> cheapest(np.array([[0.3, 0.1], [0.1, 0.05]]), np.array([[0.0, 0.6], [0.0, 0.6]]), 1.0)
+    array([1, 0])
+    """
+    rows, parts = np.arange(len(risks)), prices / budget
     low, high = -_LARGEST, _LARGEST
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        chosen = np.argmin(risks + math.exp(middle) * prices, axis=1)
-        low, high = (low, middle) if prices[chosen].sum() <= 1 else (middle, high)
-    chosen = np.argmin(risks + math.exp(high) * prices, axis=1)
-    return chosen - 1, risks[np.arange(len(chosen)), chosen]
+        chosen = np.argmin(risks + math.exp(middle) * parts, axis=1)
+        low, high = (low, middle) if parts[rows, chosen].sum() <= 1 else (middle, high)
+    return np.asarray(np.argmin(risks + math.exp(high) * parts, axis=1), np.int64)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -33,6 +33,8 @@ _RATES = np.array([0.05, 0.2, 0.5, 0.8, 1.0])[:, None]  # of coefficients that a
 _MOST_FITTED = 1 << 12  # details that a mixture is fitted to one by one
 _GROUPS = 64  # of those that differ by a factor of e
 _PENALTY = 0.5  # of the log-likelihood: what fitting rate and deviation gains by chance
+_ABSOLUTE = 0.4  # of a standard deviation: half the mean absolute error, which total variation counts
+_AGAIN, _SEED = 4, 0x73696E67  # times that noise is drawn anew to see what denoising leaves of it, and their seed
 _FLOOR = 0.03  # of its standard deviation: the least count that the independent model gives a value
 
 
@@ -125,15 +127,34 @@ class Independent:
         What parts of the records the values of each attribute have; positive.
     total : float
         Number of records.
+    stddevs : mapping of str to float
+        Noise of the counts of those that were measured.
     """
 
     shares: Mapping[str, Array]
     total: float
+    stddevs: Mapping[str, float] = field(default_factory=dict)
 
     def counts(self, pair: Clique) -> Array:
         """Return the cells of a pair."""
         first, second = (self.shares[a] for a in pair)
         return self.total * np.multiply.outer(first, second).ravel()
+
+    def error(self, attribute: str, less: Array) -> Array:
+        """Return a forecast of an attribute's total variation at several parts of the noise it has."""
+        if attribute not in self.stddevs:
+            return np.zeros_like(less)
+        most, noise = 2 * self.total * self.shares[attribute], less[:, None] * self.stddevs[attribute]
+        return np.asarray(_ABSOLUTE * np.minimum(noise, most).sum(axis=1) / self.total)
+
+    def denoising_error(self, attribute: str) -> float:
+        """Return the total variation that denoising leaves of an attribute: of its own counts with fresh noise."""
+        if attribute not in self.stddevs:
+            return 0.0
+        rng, shares, stddev = np.random.default_rng(_SEED), self.shares[attribute], self.stddevs[attribute]
+        noise = stddev * rng.standard_normal((_AGAIN, shares.size))  # of released numbers: it protects nobody
+        again = [_denoised(self.total * shares + n, stddev, self.total) for n in noise]
+        return float(np.mean([0.5 * np.abs(a - shares).sum() for a in again]))
 
     def model(self, domain: Domain) -> GraphicalModel:
         """Return it as a model."""
@@ -156,7 +177,7 @@ def independent(run: Run, singles: Sequence[LinearMeasurement], *, alone: bool =
     shares = {a: np.full(n, 1 / n) for a, n in zip(run.domain.attributes, run.domain.shape, strict=True)}
     if not alone or _stand_out(noisy.values()):
         shares |= {a: _denoised(counts, stddev, total) for a, (counts, stddev) in noisy.items()}
-    return Independent(shares, total)
+    return Independent(shares, total, {a: stddev for a, (_, stddev) in noisy.items()})
 
 
 def _combined(known: tuple[Array, float] | None, counts: Array, stddev: float) -> tuple[Array, float]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,7 +14,11 @@ from numpy.typing import NDArray
 from pypgm.queries import Contrasts, Identity, Partition
 from pypgm.queries.entries import ENTRY_LIMIT
 
-__all__ = ["GRID", "RISK_SENSITIVITY", "Resolution", "resolutions", "risk"]
+if TYPE_CHECKING:
+    from pypgm.privacy.relation import Privacy
+    from pypgm.queries import LinearQuery
+
+__all__ = ["GRID", "RISK_SENSITIVITY", "Resolution", "Values", "contrasts_cost", "resolutions", "risk"]
 
 GRID = 1 << 10  # of risks: they are integers in units of 2^-10 records
 RISK_SENSITIVITY = 2  # of a risk, in records: one record more raises or lowers it by that at most
@@ -26,65 +32,113 @@ _LEAK = 3, 10  # what part an estimate keeps of the noise in a sum that is as th
 Array = NDArray[np.float64]
 
 
-@dataclass(frozen=True, slots=True)
+class Values:
+    """The values of an attribute, to be put in groups of about equal mass.
+
+    Groups are runs of codes where the attribute is ordered, else of its values from the most frequent to the rarest.
+
+    Parameters
+    ----------
+    shares : ndarray
+        What parts of the records the values have; positive.
+    is_ordered : bool
+        Whether their codes have an order.
+    """
+
+    def __init__(self, shares: Array, is_ordered: bool) -> None:
+        self.shares, self.size = shares, shares.size
+        order = np.arange(shares.size) if is_ordered else np.argsort(-shares, kind="stable")
+        along = shares[order]
+        middles = (np.cumsum(along) - along / 2) / along.sum()
+        self._below = np.empty(shares.size)
+        self._below[order] = np.minimum(middles, 1 - 1e-9)
+        self._found: dict[float, tuple[NDArray[np.int64], Array]] = {}
+
+    def groups(self, count: float) -> tuple[NDArray[np.int64], Array]:
+        """Return the group of each value, about `count` of them, and what parts of the records they have."""
+        if count not in self._found:
+            groups = np.arange(self.size, dtype=np.int64)
+            if count < self.size:
+                groups = np.unique(np.floor(self._below * count), return_inverse=True)[1].astype(np.int64)
+            self._found[count] = groups, np.bincount(groups, self.shares).astype(np.float64)
+        return self._found[count]
+
+
+@dataclass(frozen=True)
 class Resolution:
     """A way to ask a pair.
 
     Attributes
     ----------
     name : str
-        "nothing", "cells", "groups" (of both attributes), "first" or "second" (all values of that one).
-    query : Partition or None
-        Whose sums are kept; None where nothing is asked.
+        "cells", "groups" (of both attributes), "first" or "second" (all values of that one).
     groups : tuple of ndarray of int64
         The group of each value of the two attributes.
+    masses : tuple of ndarray
+        What parts of the records their groups have.
     """
 
     name: str
-    query: Partition | None
-    groups: tuple[NDArray[np.int64], ...] = ()
+    groups: tuple[NDArray[np.int64], NDArray[np.int64]]
+    masses: tuple[Array, Array]
 
-    def contrasts(self) -> Contrasts | None:
-        """Return what the sums tell beyond those of single attributes; None where they are too many, or nothing."""
-        sizes = [int(own.max()) + 1 for own in self.groups]
-        if min(sizes, default=1) < 2 or math.prod(n - 1 for n in sizes) >= ENTRY_LIMIT:
-            return None
-        return Contrasts(sizes) if self.query is None or self.query.is_identity else Contrasts(sizes, self.groups)
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Numbers of groups of both attributes."""
+        return self.masses[0].size, self.masses[1].size
+
+    @cached_property
+    def query(self) -> Partition:
+        """Whose sums are kept."""
+        first, second = self.groups
+        if self.name == "cells":
+            return Identity(first.size * second.size)
+        return Partition(np.add.outer(first * self.sizes[1], second).ravel())
+
+    def asked(self) -> LinearQuery:
+        """Return what the sums tell beyond those of single attributes; the sums where that is too large a query."""
+        if not _has_contrasts(self.sizes):
+            return self.query
+        return Contrasts(self.sizes, () if self.name == "cells" else self.groups)
 
 
-def resolutions(
-    shares: Sequence[Array], ordered: Sequence[bool], rows: float, *, max_cells: float = math.inf
-) -> list[Resolution]:
-    """Return what a pair may be asked: nothing, all its cells, or about `rows` groups of them.
+@lru_cache(maxsize=1 << 12)
+def contrasts_cost(privacy: Privacy, sizes: tuple[int, ...]) -> float:
+    """Return what part of the cost of all sums of a table of groups its contrasts have, for the same noise in a sum."""
+    if not _has_contrasts(sizes):
+        return 1.0
+    contrasts = Contrasts(sizes)
+    gain = contrasts.squared_singular_value
+    return privacy.squared_l2_sensitivity(contrasts) / gain / privacy.squared_l2_sensitivity(Identity(2))
 
-    Groups are products of groups of each attribute's values, of about equal mass: runs of codes where the attribute is
-    ordered, else of its values from the most frequent to the rarest.
+
+def _has_contrasts(sizes: Sequence[int]) -> bool:
+    return math.prod(n - 1 for n in sizes) < ENTRY_LIMIT
+
+
+def resolutions(first: Values, second: Values, rows: float, *, max_cells: float = math.inf) -> list[Resolution]:
+    """Return what a pair may be asked: all its cells, or about `rows` groups of them, two or more of each attribute.
+
+    Groups are products of groups of each attribute's values.
 
     Parameters
     ----------
-    shares : two arrays
-        What parts of the records the values of each attribute have; positive.
-    ordered : two bools
-        Whether the codes of each have an order.
+    first, second : Values
+        Of both attributes.
     rows : float
         How many answers noise leaves worth asking for.
     max_cells : float
         Above it not all cells are asked, but at most about half as many groups.
     """
-    (first, second), cells = shares, math.prod(s.size for s in shares)
+    cells = first.size * second.size
     rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)
-    found = [Resolution("nothing", None)]
-    if cells <= max_cells:
-        found.append(Resolution("cells", Identity(cells), tuple(np.arange(s.size) for s in shares)))
-    if cells <= rows:
-        return found
-    for name, wanted in _shapes(first.size, second.size, rows):
-        of_first, of_second = (_groups(*each) for each in zip(shares, wanted, ordered, strict=True))
-        columns = int(of_second.max()) + 1
-        partition = Partition(np.add.outer(of_first * columns, of_second).ravel())
-        if partition.shape[0] < cells:
-            found.append(Resolution(name, partition, (of_first, of_second)))
-    return found
+    shapes: list[tuple[str, tuple[float, float]]] = [("cells", (first.size, second.size))] if cells <= max_cells else []
+    shapes += _shapes(first.size, second.size, rows) if cells > rows else []
+    found = []
+    for name, (a, b) in shapes:
+        (of_first, masses), (of_second, other_masses) = first.groups(a), second.groups(b)
+        found.append(Resolution(name, (of_first, of_second), (masses, other_masses)))
+    return [r for r in found if min(r.sizes) > 1 and (r.name == "cells" or math.prod(r.sizes) < cells)]
 
 
 def _shapes(first: int, second: int, rows: float) -> list[tuple[str, tuple[float, float]]]:
@@ -99,26 +153,13 @@ def _shapes(first: int, second: int, rows: float) -> list[tuple[str, tuple[float
     return shapes
 
 
-def _groups(shares: Array, count: float, is_ordered: bool) -> NDArray[np.int64]:
-    """Return the group of each value: about `count` of equal mass."""
-    if count >= shares.size:
-        return np.arange(shares.size)
-    order = np.arange(shares.size) if is_ordered else np.argsort(-shares, kind="stable")
-    along = shares[order]
-    middles = (np.cumsum(along) - along / 2) / along.sum()
-    groups = np.empty(shares.size, np.int64)
-    groups[order] = np.unique(np.floor(np.minimum(middles, 1 - 1e-9) * count), return_inverse=True)[1]
-    return groups
-
-
-def risk(counts: NDArray[np.int64], independent: Array, query: Partition | None, stddev: float) -> int:
+def risk(counts: NDArray[np.int64], independent: Array, query: Partition, stddev: float) -> int:
     """Return a forecast of the L1 error of a pair that was asked, in units of 1 / `GRID` records.
 
     An estimate has the right sum: it is as much too high in some cells as it is too low in others, and the forecast is
-    twice the latter. With T for the counts, M for the independent model's and s for the noise: nothing asked leaves
-    cells too low by ``max(0, T - M)``; where cells are asked, they are too low by
-    ``min(.4 s, max(0, T - M) + .3 min(s, M, T))``. Where groups are asked, their sums are too low by as much, and
-    cells have the model's parts of what is left of the sums.
+    twice the latter. With T for the counts, M for the independent model's and s for the noise: where cells are asked,
+    they are too low by ``min(.4 s, max(0, T - M) + .3 min(s, M, T))``. Where groups are asked, their sums are too low
+    by as much, and cells have the model's parts of what is left of the sums.
 
     One record more or less changes it by at most `RISK_SENSITIVITY`: what is left of a sum grows with it, and never
     faster. All is computed in integers, so that this holds exactly. The counts are secret, and so is what comes out.
@@ -129,14 +170,12 @@ def risk(counts: NDArray[np.int64], independent: Array, query: Partition | None,
         Of the records.
     independent : ndarray, shape (cells,)
         Positive counts, the model's, of sum below 2^36.
-    query : Partition or None
-        What is asked; None for nothing.
+    query : Partition
+        What is asked.
     stddev : float
         Of the noise of each answer, in counts.
     """
     secret = counts if float(counts.sum(dtype=np.float64)) < _COUNT_LIMIT else counts.astype(object)
-    if query is None:
-        return _twice((secret << _FINE) - _fixed(independent))
     if query.is_identity:
         return _twice(_too_low(secret, independent, stddev))
     sums = np.zeros(query.shape[0], secret.dtype)

@@ -31,24 +31,46 @@ MUTANTS = [
         "score sensitivity",
     ),
     Mutant(
-        "resolutions are charged and chosen exactly",
+        "resolutions are charged and follow from exact risks",
         CHOICES,
         "Choices.drawn",
         instead(
-            "candidates[selector.select(among, rho=each)]",
-            "(selector.select(among, rho=each), candidates[max(among, key=lambda i: getattr(selector, "
-            "'_now').scores[i])])[1]",
+            "selector.select(among, rho=each)",
+            "(selector.select(among, rho=each), among[getattr(selector, '_now').scores[among[0]] // 65536 "
+            "% len(among)])[1]",
         ),
         choosing,
         "path depends on the data",
     ),
     Mutant(
         "pairs are told from the exact number of records",
-        CHOICES,
-        "Choices.__init__",
-        instead("start.total", "getattr(run.table, '_PrivateTable__data').n_records"),
+        WIDE,
+        "_measure_pairs",
+        instead("total_of(run, singles)", "getattr(run.table, '_PrivateTable__data').n_records"),
         choosing,
         "records counted exactly",
+    ),
+    Mutant(
+        "pairs are worth what their exact distances say",
+        WIDE,
+        "*screened(run, list(weights), start, rho))",
+        "*(screened(run, list(weights), start, rho), (__import__('numpy').array([sum(map(abs, "
+        "getattr(run.table, '_PrivateTable__data').project(p).datavector() - start.counts(p))) for p in weights]), "
+        "1.0))[1])",
+        choosing,
+        "path depends on the data",
+    ),
+    Mutant(
+        "the screen of pairs is charged to another ledger",
+        WIDE,
+        "    found = dependence(list(weights), start, *screened(run, list(weights), start, rho))\n",
+        "    table = run.table\n"
+        "    other = type(table)(getattr(table, '_PrivateTable__data'), table.privacy, type(ledger)(ledger.budget))\n"
+        "    run.table = other\n"
+        "    found = dependence(list(weights), start, *screened(run, list(weights), start, run.rho))\n"
+        "    run.table = table\n",
+        choosing,
+        "overspent",
     ),
     Mutant(
         "what is asked again follows from the records",

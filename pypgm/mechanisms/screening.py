@@ -1,0 +1,121 @@
+"""How far pairs of attributes are from an independent model, screened with noise, and what that says of each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.privacy.counts import batches
+
+if TYPE_CHECKING:
+    from fractions import Fraction
+
+    from numpy.typing import NDArray
+
+    from pypgm.domain import Clique
+    from pypgm.mechanisms.one_way import Independent
+    from pypgm.mechanisms.run import Run
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Dependence", "dependence", "screened"]
+
+_DISTANCES = np.concatenate([[0.0], np.geomspace(0.002, 1.0, 40)])  # total variation that a pair may be wrong by
+_USUAL, _APART = 0.07, 0.05  # mean distance of the pairs of a table nobody has looked at; how far others' means are
+_ROUNDS = 60  # of the search for how often each comes; more of them find but the noise
+_MEAN = 0.8  # of the standard deviation: the mean absolute value of a normal variable
+_CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted to the records
+
+
+def screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fraction) -> tuple[Array, float]:
+    """Return the L1 distances of pairs from an independent model, in records, with noise; and its deviation."""
+    found = []
+    for first, last in batches([run.domain.size(p) for p in pairs]):
+        part = pairs[first:last]
+        # Parts of rho in proportion to their pairs: the noise is that of one screen of all.
+        distances = run.table.l1_selector(part, start.counts).screen(rho=rho * len(part) / len(pairs))
+        found.append(distances.scores)
+        stddev = distances.stddev
+    return np.concatenate(found), stddev
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Dependence:
+    """How far a pair may be from independence, in total variation, and how likely that is.
+
+    Attributes
+    ----------
+    distances, likely : ndarray, shape (distances,)
+        By how much it may depend, and how likely each is.
+    chance : float
+        How far a table of as many independent records would be from their shares.
+    """
+
+    distances: Array
+    likely: Array
+    chance: float
+
+    def mean(self, values: Array) -> float:
+        """Return the mean of what has these values at the distances."""
+        return float(self.likely @ values)
+
+    @property
+    def error(self) -> float:
+        """What is left of the pair where it is not asked."""
+        return self.mean(np.hypot(self.distances, self.chance))
+
+    def split(self, part: float, whole: bool) -> tuple[Array, Array]:
+        """Return the squares of what is told and what is not, where a part of the dependence is; `whole` are cells."""
+        squares, chance = np.square(self.distances), self.chance**2
+        return (squares + chance, 0 * squares) if whole else (part * squares, (1 - part) * squares + chance)
+
+
+def dependence(pairs: Sequence[Clique], start: Independent, scores: Array, stddev: float) -> dict[Clique, Dependence]:
+    """Return what screened distances say of each pair, from released numbers alone.
+
+    A score is what a pair depends by, what the single attributes are wrong by and what chance makes of it, a root of
+    squares, with noise. How often pairs depend how much is what all scores together make likeliest (an
+    expectation-maximisation over a grid); by that and its own score, each pair has its likely distances.
+
+    Causes of a common effect are independent, but a model that knows them to depend on the effect alone makes them
+    depend: so a pair's distance is at least what the most telling third attribute makes of it, ``2 x_ac x_bc``, less
+    its own mean. The former is exact for even binary attributes.
+    """
+    names = list(start.shares)
+    wrong = {a: start.denoising_error(a) for a in names}
+    chance = np.empty(len(pairs))
+    for i, pair in enumerate(pairs):
+        counts = start.counts(pair)
+        chance[i] = _CHANCE * np.minimum(_MEAN * np.sqrt(counts), 2 * counts).sum() / start.total
+    known = np.sqrt(chance**2 + np.array([wrong[a] ** 2 + wrong[b] ** 2 for a, b in pairs]))
+    likely = _posterior(scores / (2 * start.total), known, stddev / (2 * start.total))
+    means = likely @ _DISTANCES
+    place = {a: i for i, a in enumerate(names)}
+    first, second = np.array([[place[a], place[b]] for a, b in pairs]).T
+    through = np.zeros((len(names), len(names)))
+    through[first, second] = through[second, first] = means
+    least = np.array([2 * (through * row).max(axis=1) for row in through])[first, second] - means
+    return {
+        pair: Dependence(np.clip(_DISTANCES, max(0.0, low), 1.0), own, by_chance)
+        for pair, low, own, by_chance in zip(pairs, least.tolist(), likely, chance.tolist(), strict=True)
+    }
+
+
+def _posterior(scores: Array, known: Array, stddev: float) -> Array:
+    """Return how likely each distance is of each pair, under the prior that all scores make likeliest.
+
+    The noisier they are, the more the prior is that of tables in general: exponential.
+    """
+    away = (scores[:, None] - np.hypot(_DISTANCES, known[:, None])) / stddev
+    fits = np.exp(-0.5 * (away**2 - np.square(away).min(axis=1, keepdims=True)))
+    usual = np.gradient(_DISTANCES) * np.exp(-_DISTANCES / _USUAL)
+    prior = usual = usual / usual.sum()
+    others = (stddev / _APART) ** 2  # pairs of other tables, that tell as much of the mean as these with their noise
+    for _ in range(_ROUNDS):
+        likely = fits * prior
+        likely /= likely.sum(axis=1, keepdims=True)
+        prior = (likely.sum(axis=0) + others * usual) / (len(scores) + others)
+    return np.asarray(likely)

@@ -1,0 +1,114 @@
+"""What a screen says of pairs, and which of them are then asked: against brute force and tables that are known."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import pypgm
+from pypgm.mechanisms.allocation import cheapest
+from pypgm.mechanisms.asking import Asking
+from pypgm.mechanisms.one_way import independent, measure_singles
+from pypgm.mechanisms.run import Run
+from pypgm.mechanisms.screening import Dependence, dependence, screened
+from pypgm.privacy import Budget
+
+
+def run_of(data, rho=1, **more):
+    run = Run("wide", data, budget=Budget(rho=rho), unsafe_seed=1, **more)
+    return run, independent(run, measure_singles(run, run.rho / 10))
+
+
+def table(n=20_000, seed=0):
+    """Return eight attributes of four values, of which only the first two depend, by .3 of the records."""
+    rng = np.random.default_rng(seed)
+    columns = {f"x{i}": rng.integers(0, 4, n) for i in range(8)}
+    columns["x1"] = np.where(rng.random(n) < 0.4, columns["x0"], columns["x1"])
+    return pypgm.Dataset(columns, pypgm.Domain(list(columns), [4] * 8))
+
+
+PAIRS = list(itertools.combinations([f"x{i}" for i in range(8)], 2))
+
+
+@given(st.integers(0, 2**32 - 1), st.floats(0.1, 5))
+def test_nothing_that_costs_as_little_leaves_less_risk(seed, budget):
+    rng = np.random.default_rng(seed)
+    risks, prices = rng.random((2, 4, 3))
+    prices[:, 0] = 0
+    risks[rng.random((4, 3)) < 0.2] = np.inf
+    risks[:, 0] = rng.random(4)
+    chosen = cheapest(risks, prices, budget)
+    rows = np.arange(4)
+    cost = prices[rows, chosen].sum()
+    assert cost <= budget
+    for other in itertools.product(range(3), repeat=4):
+        if prices[rows, other].sum() <= cost:
+            assert risks[rows, chosen].sum() <= risks[rows, other].sum() + 1e-9
+
+
+@pytest.mark.parametrize("stddev", [0.001, 0.02, 0.2])
+def test_a_pair_that_stands_out_is_known_and_the_others_are_held_for_what_they_are(stddev):
+    _, start = run_of(table(), 10)
+    rng = np.random.default_rng(1)
+    true = np.where([p == ("x0", "x1") for p in PAIRS], 0.3, 0.0)
+    scores = 2 * start.total * (true + 0.01 + stddev * rng.standard_normal(len(PAIRS)))
+    found = dependence(PAIRS, start, scores, 2 * start.total * stddev)
+    means = {p: d.mean(d.distances) for p, d in found.items()}
+    others = np.mean([m for p, m in means.items() if p != ("x0", "x1")])
+    assert all(d.likely.sum() == pytest.approx(1) for d in found.values())
+    if stddev < 0.1:
+        assert means["x0", "x1"] == pytest.approx(0.3, abs=0.1 * 0.3 + 2 * stddev)
+        assert others < 0.03
+    else:  # all that is known is how far they are in the mean
+        assert np.ptp(list(means.values())) < 0.1
+        assert others < 0.15
+
+
+def test_a_pair_is_as_far_as_what_its_third_attribute_would_make_of_it():
+    _, start = run_of(table(), 10)
+    far = {("x0", "x7"): 0.4, ("x1", "x7"): 0.3}
+    scores = np.array([2 * start.total * far.get(p, 0.0) for p in PAIRS])
+    found = dependence(PAIRS, start, scores, 2.0)
+    assert found["x0", "x1"].distances.min() == pytest.approx(2 * 0.4 * 0.3, rel=0.15)
+    assert found["x2", "x3"].distances.min() < 0.01
+
+
+@given(st.integers(0, 1000), st.floats(0, 1), st.booleans())
+def test_what_is_told_and_what_is_not_are_all_there_is(seed, part, whole):
+    rng = np.random.default_rng(seed)
+    pair = Dependence(rng.random(5), rng.dirichlet(np.ones(5)), rng.random())
+    told, untold = pair.split(part, whole)
+    np.testing.assert_allclose(told + untold, pair.distances**2 + pair.chance**2)
+    assert pair.error == pytest.approx(pair.mean(np.sqrt(told + untold)))
+
+
+@pytest.mark.parametrize("privacy", ["add-remove", "replace"])
+def test_scores_of_a_screen_are_the_distances_with_its_noise(privacy):
+    data = table(3000)
+    run, start = run_of(data, 1000, neighbours=privacy)
+    scores, stddev = screened(run, PAIRS, start, run.rho / 10)
+    true = [np.abs(data.project(p).datavector() - start.counts(p)).sum() for p in PAIRS]
+    assert stddev == pytest.approx(math.sqrt(len(PAIRS) * (1 if privacy == "add-remove" else 4) / 200), rel=0.01)
+    assert np.abs(scores - true).max() < 6 * stddev
+
+
+@pytest.mark.parametrize("rho", [1e-2, 30])
+def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
+    data = table()
+    run, start = run_of(data, rho)
+    found = dependence(PAIRS, start, *screened(run, PAIRS, start, run.rho / 30))
+    weights = dict.fromkeys(PAIRS, 1.0)
+    asked, more = Asking(run, weights, start, set(), found).chosen(0.8 * rho, 0.1 * rho)
+    assert 0 <= more <= 0.8 * rho
+    assert ("x0", "x1") in asked
+    cost = sum((run.stddev(1.0) / a.stddev) ** 2 * math.prod(1 - 1 / n for n in a.resolution.sizes)
+               for a in asked.values())  # fmt: skip
+    assert cost == pytest.approx(0.8 * rho - more, rel=1e-6)
+    assert asked["x0", "x1"].worth == max(a.worth for a in asked.values())
+    if rho == 1e-2:
+        assert len(asked) < 5
