@@ -4,7 +4,8 @@ Run: [PYPGM_DATA=...] python bench/bench_performance.py [--threads 1 2] [--cases
 
 Each case runs in a process of its own for each number of threads: CPU seconds, user and system, of the job alone,
 without reading the data; beside it NumPy's exp over 10^7 cells in the same process, the unit of the machine in that
-moment. Cases on the adult table need PYPGM_DATA. With `--write` the page of the documentation is made anew.
+moment. Cases on the adult table need PYPGM_DATA. With `--write` the page of the documentation has the new lines, each
+in the place of that of the same job and threads.
 """
 
 from __future__ import annotations
@@ -255,7 +256,9 @@ def main() -> None:
         rows += [f"| {job} | {threads} | {seconds:.3g} | {seconds / unit:.3g} |" for job, seconds in lines]
         print(*rows[-len(lines) :], sep="\n", flush=True)
     if asked.write:
-        PAGE.write_text(HEAD.format(load=load) + "\n".join(sorted(rows, key=rows.index)) + "\n", encoding="utf-8")
+        before = PAGE.read_text(encoding="utf-8").partition("|---|---|---|---|\n")[2].splitlines()
+        by_job = {row.rpartition(" | ")[0].rpartition(" | ")[0]: row for row in [*before, *rows]}
+        PAGE.write_text(HEAD.format(load=load) + "\n".join(by_job.values()) + "\n", encoding="utf-8")
 
 
 def exp_seconds() -> float:
