@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.compat.mbi.domain import Attribute, Domain
-from pypgm.compat.mbi.factor import Factor
+from pypgm.compat.mbi.factor import Factor, refuse_mesh
 
 
 class Columns(dict[Attribute, NDArray[Any]]):
@@ -104,6 +104,10 @@ class Dataset:
     def supports(self, attributes: object) -> bool:
         return self.domain.supports(attributes)
 
+    def apply_sharding(self, mesh: object = None) -> Any:
+        refuse_mesh(mesh)
+        return self
+
     def drop(self, attributes: object) -> Any:
         """Return the records without some attributes."""
         return self._changed(self.domain.marginalize(attributes), self._data)
@@ -165,7 +169,7 @@ class JaxDataset(Dataset):
 def _paired(data: Any, domain: Domain) -> list[tuple[tuple[Attribute, int], Any]]:
     """Return each attribute and its size with its column."""
     if isinstance(data, Mapping):
-        if set(data) != set(domain) and (data or len(domain)) and data:
+        if data and set(data) != set(domain):
             raise ValueError(f"data needs the columns {[*domain]}, got {[*data]}")
         return [(item, data[item[0]]) for item in domain.config.items()] if data else []
     if hasattr(data, "columns"):
