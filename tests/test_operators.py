@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 
 import pytest
-from operators import OPERATORS, Operator, changes, instead
+from mutants import MUTANTS
+from operators import OPERATORS, Operator, _sites, changes, function_in, instead
 
 from pypgm.privacy import relation
 
@@ -76,3 +78,20 @@ def test_all_changes_of_a_module_compile_and_differ():
         compile(after, "relation", "exec")
         assert after != before
     assert {at for at, *_ in found} >= {"Privacy.__init__", "Privacy.l1_score_range", "Privacy.cell_score_range"}
+
+
+def places(mutant, text, tree):
+    """Return in how many places a mutant can be planted."""
+    if isinstance(mutant.by, str):
+        return text.count(mutant.at)
+    try:
+        return len(_sites(mutant.by.operator, function_in(tree, mutant.at))) - mutant.by.site
+    except ValueError:
+        return 0
+
+
+def test_every_planted_defect_finds_its_place():
+    """Who moves or renames a function sees it here, and not in the slow tests alone."""
+    texts = {m.module: inspect.getsource(importlib.import_module(m.module)) for m in MUTANTS}
+    trees = {module: ast.parse(text) for module, text in texts.items()}
+    assert [m.name for m in MUTANTS if places(m, texts[m.module], trees[m.module]) < 1] == []
