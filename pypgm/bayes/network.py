@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
@@ -16,8 +17,6 @@ from pypgm.domain import Domain, Label, as_clique
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.inference._variable_elimination import variable_elimination
-from pypgm.models import GraphicalModel
-from pypgm.models.stored_model import in_module
 
 if TYPE_CHECKING:
     import os
@@ -251,6 +250,8 @@ class BayesianNetwork(RowAnswers):
         """
         net = self.do(do) if do else self
         if evidence:
+            from pypgm.models import GraphicalModel  # a package that a network does without elsewhere
+
             model = GraphicalModel(net.potentials, 1.0)
             return model.synthetic_data(rows, rng, method="independent", evidence=evidence)
         return Dataset(draw_ancestral(net.tables, net._order, rows, rng), net.domain)
@@ -307,7 +308,7 @@ class BayesianNetwork(RowAnswers):
         >>> pypgm.load(path) == net
         True
         """
-        in_module("pypgm.bayes.counted", "CountedNetwork").of(self).save(path)
+        importlib.import_module("pypgm.bayes.counted").CountedNetwork.of(self).save(path)
 
     def log_probability(self, evidence: Evidence | None) -> float:
         """Return the natural log of the probability of what is known; -inf if it is impossible.
