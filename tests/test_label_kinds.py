@@ -178,3 +178,14 @@ def test_predictions_of_nothing_or_from_nothing_are_refused():
         net.predict({"i": ["a", None], "t": ["b", "a"]})
     with pytest.raises(ValueError, match=r"every column is a target's, so that nothing is known; `impute` fills"):
         net.predict({"i": ["a", None], "t": ["b", "a"]}, ["i", "t"])
+
+
+@pytest.mark.parametrize("dtype", ["object", "string", "category"])
+def test_a_value_that_no_label_has_is_told_by_its_first_row(dtype):
+    pd = pytest.importorskip("pandas")
+    net = network(["a", "b", "c"])
+    frame = pd.DataFrame({"i": pd.Series(["b", None, "a", "z", "b", "y", "z"], dtype=dtype)})
+    with pytest.raises(ValueError, match=r"column 'i', row 3 \(the first is 0\): needs one of 'a', 'b', 'c'"):
+        net.predict(frame)
+    wanted = net.predict({"i": ["b", None, "a"]})["t"]
+    assert net.predict(frame.head(3))["t"].tolist() == wanted.tolist()

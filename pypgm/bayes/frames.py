@@ -159,7 +159,13 @@ def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> 
     own = columns_of(domain.project((name,)), with_nulls=True)[name]
     if np.ndim(column) > 1:
         raise ValueError(f"column {name!r} needs one dimension, got {np.ndim(column)}")
-    codes, problem = own.encode(column_values(column))
+    if str(getattr(column, "dtype", "")) in {"str", "string", "category"} and hasattr(column, "factorize"):
+        places, distinct = column.factorize()  # of pandas, in which each text is then looked up once
+        codes, problem = own.encode([*distinct.tolist(), None])
+        codes = codes[places]
+        problem = problem and problem._replace(row=int((places == problem.row).argmax()))
+    else:
+        codes, problem = own.encode(column_values(column))
     if problem is not None:
         raise ValueError(f"column {name!r}, row {problem.row} (the first is 0): {problem.what}")
     return np.where(codes == own.null_code, MISSING, codes.astype(np.intp))

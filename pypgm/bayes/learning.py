@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.bayes.conditional_tables import ConditionalTables
-from pypgm.bayes.frames import Frame, as_codes, domain_of
+from pypgm.bayes.frames import MISSING, Frame, as_codes, domain_of
 from pypgm.bayes.missing import PartlyKnown
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.structure import Structure, parents_of
@@ -125,13 +125,17 @@ def learn(
     parents = parents_of(domain, structure)
     families = list(checked_families(domain, parents).values())
     added = pseudo_counts(domain, families, prior, strength)
-    own = data.weights if isinstance(data, Dataset) else None
-    if isinstance(data, Dataset) and data.domain == domain and weights is None:
-        tables = [rows_of(data.project(f).values + more) for f, more in zip(families, added, strict=True)]
-    else:
+    records: Dataset | None = data if isinstance(data, Dataset) and data.domain == domain and weights is None else None
+    if records is None:
         n_rows, columns = as_codes(domain, data)
-        records = PartlyKnown(domain, families, columns, _checked_weights(weights, own, n_rows))
-        search = _Search(records, added, tolerance, iterations, callback, n_threads)
+        times = _checked_weights(weights, data.weights if isinstance(data, Dataset) else None, n_rows)
+        if len(columns) == len(domain) and all((column != MISSING).all() for column in columns.values()):
+            records = Dataset(columns, domain, weights=times)
+    if records is not None:
+        tables = [rows_of(records.project(f).values + more) for f, more in zip(families, added, strict=True)]
+    else:
+        known = PartlyKnown(domain, families, columns, np.ones(n_rows) if times is None else times)
+        search = _Search(known, added, tolerance, iterations, callback, n_threads)
         tables = search.tables(as_generator(rng))
     return BayesianNetwork(domain, parents, dict(zip(domain, tables, strict=True)))
 
@@ -175,9 +179,11 @@ def pseudo_counts(
     return added
 
 
-def _checked_weights(weights: ArrayLike | None, own: NDArray[np.float64] | None, n_rows: int) -> NDArray[np.float64]:
+def _checked_weights(
+    weights: ArrayLike | None, own: NDArray[np.float64] | None, n_rows: int
+) -> NDArray[np.float64] | None:
     if weights is None:
-        return np.ones(n_rows) if own is None else own
+        return own
     if own is not None:
         raise ValueError("the records have weights of their own: pass weights= beside records without")
     given = float_array("weights", weights)
