@@ -110,7 +110,7 @@ def wide(
     screen costs three hundredths of rho at most, choices a twentieth, both less where their noise is low enough anyway.
     Where noise would hide what there is to choose, the forecast says at which resolution pairs are asked.
 
-    One estimate keeps the same part of all it is told. Pairs that tell less than noise would add to them are therefore
+    One estimate keeps the same part of all it is given. Pairs that tell less than noise would add to them are therefore
     not asked: an estimate that needs to follow others would follow their noise as well.
 
     One record changes a distance by at most one record (two where it is replaced), and all P of them together by the

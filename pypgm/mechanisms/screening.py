@@ -68,7 +68,7 @@ class Dependence:
         return self.mean(np.hypot(self.distances, self.chance))
 
     def split(self, part: float, whole: bool) -> tuple[Array, Array]:
-        """Return the squares of what is told and what is not, where a part of the dependence is; `whole` are cells."""
+        """Return the squares of what is kept and what is not, where a part of the dependence is; `whole` are cells."""
         squares, chance = np.square(self.distances), self.chance**2
         return (squares + chance, 0 * squares) if whole else (part * squares, (1 - part) * squares + chance)
 
