@@ -72,7 +72,7 @@ def _text(annotation: object) -> object:
 
 
 def split_options(what: str, given: Mapping[str, Any], *kinds: type, names: Collection[str] = ()) -> list[Any]:
-    """Return the options of each ``TypedDict``, without those that are None.
+    """Return the options of each ``TypedDict``.
 
     Parameters
     ----------
@@ -93,7 +93,7 @@ def split_options(what: str, given: Mapping[str, Any], *kinds: type, names: Coll
     --------
     >>> from typing import TypedDict
     >>> Options = TypedDict("Options", {"progress": bool, "n_threads": int})
-    >>> split_options("the run", {"progress": True, "n_threads": None}, Options)
+    >>> split_options("the run", {"progress": True}, Options)
     [{'progress': True}]
     """
     known = [kind.__annotations__.keys() for kind in kinds]
@@ -104,4 +104,4 @@ def split_options(what: str, given: Mapping[str, Any], *kinds: type, names: Coll
         near = nearest(wrong, all_names) or f"; {what} takes {', '.join(all_names)}"
         meant = f"; did you mean {other!r}?" if other in all_names else near
         raise TypeError(f"{what} got an unexpected keyword argument {wrong!r}{meant}")
-    return [{n: value for n, value in given.items() if n in of_kind and value is not None} for of_kind in known]
+    return [{n: value for n, value in given.items() if n in of_kind} for of_kind in known]

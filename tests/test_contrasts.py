@@ -154,7 +154,7 @@ def test_the_compiled_map_is_the_query(sizes, seed):
     own = [LinearMeasurement(answers, clique, 2.0, q) for q in (query, Matrix(dense(query).astype(float)))]
     cells = LinearMeasurement(rng.uniform(5, 9, domain.size(domain.attributes)), domain.attributes, 3.0)
     start = pypgm.GraphicalModel(pypgm.CliqueVector(domain, [domain.attributes]), total=50.0)
-    steps = {"iterations": 4, "stop": "optimum", "method": "mirror_descent", "stepsize": 1e-3, "warm_start": start}
+    steps = {"iterations": 4, "stop": "optimum", "method": "mirror_descent", "stepsize": 1e-5, "warm_start": start}
     one, other = (pypgm.estimate(domain, [m, cells], **steps) for m in own)
     np.testing.assert_allclose(one.marginals.values, other.marginals.values, rtol=1e-7)
 

@@ -141,13 +141,13 @@ def model():
 def test_an_endless_range_of_evidence(model, given):
     with pytest.raises(ValueError, match="codes of 'b' are 0 to 2, got"):
         model.query("a", {"b": given})
-    with pytest.raises(ValueError, match=r"codes of 'c' are 0 to 19999, got"):
+    with pytest.raises(ValueError, match=r"'c' has no label -?\d+; .*a number is a value here, not a code"):
         model.query("a", {"c": given})
 
 
 def test_many_labels_of_evidence(model):
     some = LABELLED.labels["c"][:15_000]
-    every = [some, list(some), np.arange(15_000), range(15_000), list(np.arange(15_000)), set(some)]
+    every = [some, list(some), np.array(some), np.array(some, dtype=object), set(some)]
     answers = [model.query("c", {"c": given}).values for given in every]
     assert all((answer == answers[0]).all() for answer in answers)
     with pytest.raises(ValueError, match="has no label 'w'"):

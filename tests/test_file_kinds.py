@@ -162,7 +162,7 @@ def test_a_command_with_a_network_in_another_encoding(tmp_path, capsys):
 
 def test_rows_that_no_record_had(tmp_path):
     (tmp_path / "n.bif").write_text(BIF.replace("0.5, 0.5", "NaN, NaN"))
-    with pytest.raises(ValueError, match="got 'NaN'; a row of values that no record had needs numbers too"):
+    with pytest.raises(ValueError, match="got 'NaN'; unseen='uniform' reads a row of values that no record had"):
         BayesianNetwork.read_bif(tmp_path / "n.bif")
 
 

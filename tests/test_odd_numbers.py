@@ -68,7 +68,8 @@ def test_an_option_of_a_mechanism_is_read_once(name, option, value):
 
 @pytest.mark.parametrize("option", ["iterations", "tolerance", "stepsize", "time_limit", "max_bytes", "n_threads"])
 def test_an_option_of_an_estimate_is_read_once(option):
-    assert pypgm.estimate(DOMAIN, MEASURED, **{option: Once(10**6 if option == "max_bytes" else 1)}).total > 0
+    value = {"max_bytes": 10**6, "stepsize": 1e-3}.get(option, 1)
+    assert pypgm.estimate(DOMAIN, MEASURED, **{option: Once(value)}).total > 0
 
 
 def test_a_number_of_draws_is_read_once():

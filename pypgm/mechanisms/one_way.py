@@ -14,6 +14,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.total import estimate_total
 from pypgm.models import GraphicalModel
+from pypgm.numeric import as_generator
 
 if TYPE_CHECKING:
     from fractions import Fraction
@@ -151,7 +152,7 @@ class Independent:
         """Return the total variation that denoising leaves of an attribute: of its own counts with fresh noise."""
         if attribute not in self.stddevs:
             return 0.0
-        rng, shares, stddev = np.random.default_rng(_SEED), self.shares[attribute], self.stddevs[attribute]
+        rng, shares, stddev = as_generator(_SEED), self.shares[attribute], self.stddevs[attribute]
         noise = stddev * rng.standard_normal((_AGAIN, shares.size))  # of released numbers: it protects nobody
         again = [_denoised(self.total * shares + n, stddev, self.total) for n in noise]
         return float(np.mean([0.5 * np.abs(a - shares).sum() for a in again]))
