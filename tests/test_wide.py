@@ -56,7 +56,8 @@ def test_the_whole_budget_is_spent_and_no_more(privacy, rho):
         selections, screens = lines(release, "select"), lines(release, "screen")
         assert len(release.ledger.lines) == len(release.measurements) + len(selections) + len(screens)
         assert len(selections) <= 3
-        assert len(screens) == (rho != "1/10000")
+        if privacy.total_is_public or rho != "1/10000":  # a number that is noise alone may promise much of a screen
+            assert len(screens) == (rho != "1/10000")
         if privacy.total_is_public:
             assert release.model.total == data.n_records
 
