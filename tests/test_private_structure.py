@@ -13,7 +13,7 @@ import pytest
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, LinearMeasurement, Privacy, PrivateTable
 from pypgm.bayes import BayesianNetwork, CountedNetwork, PrivateStructure, learn, learn_private
-from pypgm.bayes.dependence import dependence, largest_change
+from pypgm.bayes.dependence import chance, dependence, largest_change
 from pypgm.bayes.private_structure import parent_sets, select_parents
 from pypgm.mechanisms import privbayes
 
@@ -123,6 +123,8 @@ def test_parent_sets_are_the_largest_that_fit():
         largest = [s for s in fit if not any(s < other for other in fit)]
         found = [set(s) for s in parent_sets(domain, domain.attributes, cells, most)]
         assert sorted(map(sorted, found)) == sorted(map(sorted, largest))
+        every = [set(s) for s in parent_sets(domain, domain.attributes, cells, most, every=True)]
+        assert sorted(map(sorted, every)) == sorted(map(sorted, fit))
 
 
 def chain(n=4000, size=3, names="abcdef", keep=0.7, seed=0):
@@ -146,6 +148,27 @@ def test_with_a_huge_budget_a_tree_is_found_again(score, size):
         map(frozenset, itertools.pairwise("abcdef"))
     )
     assert measured == []  # the number of records is public
+
+
+@pytest.mark.parametrize(("score", "neighbours"), [("R", "add-remove"), ("R", "replace"), ("MI", "replace")])
+def test_with_a_huge_budget_and_a_penalty_no_arc_is_too_many(score, neighbours):
+    for keep, arcs in ((0.7, set(map(frozenset, itertools.pairwise("abcdef")))), (0, set())):
+        for usefulness in (None, 4):
+            table = opened(chain(keep=keep), privacy=Privacy(neighbours))
+            how = PrivateStructure(score, usefulness=usefulness, penalty=2)
+            parents, measured = select_parents(table, how)
+            assert {frozenset((a, p)) for a, own in parents.items() for p in own} == arcs
+            assert len(measured) == (neighbours == "add-remove")  # the penalty is one for their number
+
+
+def test_a_penalty_is_what_independent_attributes_seem_to_depend_on_each_other():
+    rng = np.random.default_rng(0)
+    for shape in ((2, 2), (3, 4), (8, 2)):
+        cells = rng.multinomial(2000, np.full(math.prod(shape), 1 / math.prod(shape)), size=2000)
+        seen = np.mean([dependence("R", own.reshape(shape)) for own in cells])
+        assert chance("R", 2000, shape) == pytest.approx(seen, rel=0.03)
+    assert chance("MI", 1024, (3, 4)) == 256 * 10 * 6 / 2  # of the BIC
+    assert chance("R", -5, (2, 2)) == chance("R", 1, (2, 2)) > 0  # a noisy number may be negative
 
 
 def test_the_tree_is_one_of_largest_dependence():
@@ -215,6 +238,8 @@ REFUSED = {
     "share 1": ({"share": 1}, "share"),
     "usefulness": ({"usefulness": 0}, "usefulness"),
     "max_parents": ({"max_parents": -1}, "max_parents"),
+    "penalty": ({"penalty": -1}, "penalty must be at least 0"),
+    "penalty of F": ({"score": "F", "penalty": 1}, "takes no penalty"),
     "half a parent": ({"max_parents": 1.5}, "max_parents"),
     "max_candidates": ({"max_candidates": 0}, "max_candidates"),
 }

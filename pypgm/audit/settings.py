@@ -236,11 +236,13 @@ def _drawn(choose: Choose, domain: Domain) -> tuple[dict[str, Any], dict[str, An
 
 def _structure(choose: Choose, domain: Domain, privacy: Privacy) -> PrivateStructure:
     scores = ["R"] + ["F"] * (set(domain.shape) == {2}) + ["MI"] * privacy.total_is_public
+    score = choose.one_of("score", scores)
     return PrivateStructure(
-        score=choose.one_of("score", scores),  # type: ignore[arg-type]  # they are such
+        score=score,  # type: ignore[arg-type]  # it is one
         share=choose.one_of("share", ("3/10", "9/10")),
         usefulness=choose.one_of("usefulness", (None, "1/99", 4)),
         max_parents=choose.one_of("max_parents", (1, 2, 3)),
+        penalty=choose.one_of("penalty", (0, 1) if score != "F" else (0,)),
     )
 
 

@@ -122,7 +122,7 @@ def _learn(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
     return _learned(data, budget=budget, privacy=privacy, noise=law, callback=_stop, **more)
 
 
-_CHOSEN = PrivateStructure(usefulness="1/99", max_parents=2)
+_CHOSEN = PrivateStructure(usefulness="1/99", max_parents=2, penalty="1/2")
 
 
 def _privbayes(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:

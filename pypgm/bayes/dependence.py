@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from pypgm.queries import Neighbours
 
-__all__ = ["Score", "dependence", "largest_change"]
+__all__ = ["Score", "chance", "dependence", "largest_change"]
 
 Score = Literal["R", "F", "MI"]
 
@@ -82,6 +82,23 @@ def _information(counts: NDArray[np.int64]) -> int:
     some = counts > 0
     logs = np.log2(counts[some]) + math.log2(total) - np.log2(with_parents[some]) - np.log2(with_value[some])
     return round(_FINE * math.fsum(counts[some] * logs))
+
+
+def chance(score: Score, records: int, shape: tuple[int, ...]) -> float:
+    r"""Return how much independent attributes of N records seem to depend on each other, in the units of `dependence`.
+
+    With :math:`k = \prod (n_i - 1)` and many records: "R", :math:`\sqrt{N k / 2 \pi}` records, the mean for
+    uniform attributes, more than for others. "MI", :math:`\tfrac k2 \log_2 N` bits, the penalty of the BIC. "F", 0:
+    skewed attributes have more of it the more cells there are, whether they depend on each other or not.
+
+    Examples
+    --------
+    >>> round(chance("R", 20_000, (2, 2)) / 256), round(chance("MI", 1024, (3, 2)) / 256)
+    (56, 10)
+    """
+    free, n = math.prod(size - 1 for size in shape), max(records, 1)
+    of = {"R": math.sqrt(n * free / (2 * math.pi)), "F": 0.0, "MI": free / 2 * math.log2(n)}
+    return _FINE * of[score]
 
 
 def largest_change(score: Score, neighbours: Neighbours, total: int | None, *, binary: bool) -> int:

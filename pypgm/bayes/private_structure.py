@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, get_args
 
-from pypgm.bayes.dependence import Score, dependence, largest_change
+from pypgm.bayes.dependence import Score, chance, dependence, largest_change
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import Identity
 
@@ -32,12 +32,13 @@ _MOST_CELLS = 1 << 20  # of a table, however many records there are: 8 MiB, and 
 
 @dataclass(frozen=True, slots=True)
 class PrivateStructure:
-    """How the structure of a network is chosen from private records, as PrivBayes does; passed in place of one.
+    r"""How the structure of a network is chosen from private records, as PrivBayes does; passed in place of one.
 
     The first attribute of the domain has no parents. One after the other, an attribute that has no place yet gets one
     together with its parents, which are among those before it: the pair is drawn by an exponential mechanism from all
-    pairs of an attribute and a largest set of parents, by how much the one depends on the other. Sets of parents are as
-    large as `max_parents` and `usefulness` let them be.
+    pairs of an attribute and a set of parents, by how much the one depends on the other, less a `penalty` that grows
+    with their table. Sets of parents are no larger than `max_parents` and `usefulness` let them be, and without a
+    penalty no smaller.
 
     Parameters
     ----------
@@ -54,6 +55,13 @@ class PrivateStructure:
         At least 0.
     max_candidates : int
         `max_parents` is lowered step by step, not below 1, until so few pairs are compared in one choice.
+    penalty : number
+        At least 0, in units of what N records show of dependence by chance: for "R" :math:`\sqrt{N k / 2 \pi}` records,
+        the most that independent attributes are apart in the mean, for "MI" :math:`\tfrac k2 \log_2 N` bits, as of the
+        BIC; "F" takes none, as it tells no independence. k is the product of the number of values of the attribute and
+        of the combinations of its parents, each less 1; N is measured as for `usefulness`. At 2 few arcs are there by
+        chance, however large the budget; at 0, the choice of PrivBayes as published, attributes have as many parents as
+        the limits let them, which keeps weak dependences.
 
     Raises
     ------
@@ -78,6 +86,7 @@ class PrivateStructure:
     usefulness: Number | None = 4
     max_parents: int = 3
     max_candidates: int = 10_000
+    penalty: Number = 0
 
     def __post_init__(self) -> None:
         if self.score not in get_args(Score):
@@ -86,6 +95,10 @@ class PrivateStructure:
             raise ValueError(f"share must lie between 0 and 1, got {self.share}")
         if self.usefulness is not None and as_fraction("usefulness", self.usefulness) <= 0:
             raise ValueError(f"usefulness must be more than 0, got {self.usefulness}")
+        if as_fraction("penalty", self.penalty) < 0:
+            raise ValueError(f"penalty must be at least 0, got {self.penalty}")
+        if self.penalty and self.score == "F":
+            raise ValueError("the score 'F' tells no independence, so it takes no penalty: use 'R' or 'MI'")
         for name, value, least in (("max_parents", self.max_parents, 0), ("max_candidates", self.max_candidates, 1)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
@@ -123,9 +136,12 @@ def select_parents(table: PrivateTable, how: PrivateStructure) -> tuple[dict[str
         return parents, []
     left = table.ledger.remaining()
     amount = left * as_fraction("share", how.share)
-    most, measured = _most_cells(table, how, amount * _COUNTING, (left - amount) / len(parents))
+    measured = []
+    if table.public_total is None and (how.usefulness is not None or how.penalty):
+        measured = [measured_total(table, amount * _COUNTING)]
+    records = int(measured[0].values[0]) if measured else table.public_total or 0
     each = (amount * (1 - _COUNTING) if measured else amount) / steps
-    choice = _Choice(table, how, most)
+    choice = _Choice(table, how, records, _most_cells(table, how, records, (left - amount) / len(parents)))
     for _ in range(steps):
         child, own = choice.next(each)
         parents[child] = own
@@ -136,27 +152,21 @@ def _copied(how: PrivateStructure) -> PrivateStructure:
     """Return options of our own class: the score whose sensitivity is charged is the one that is computed."""
     asked = how.score  # once: it may be another one when it is read again
     score = next(known for known in get_args(Score) if known == asked)
-    return PrivateStructure(score, how.share, how.usefulness, how.max_parents, how.max_candidates)
+    return PrivateStructure(score, how.share, how.usefulness, how.max_parents, how.max_candidates, how.penalty)
 
 
-def _most_cells(
-    table: PrivateTable, how: PrivateStructure, amount: Fraction, of_a_table: Fraction
-) -> tuple[int, list[LinearMeasurement]]:
-    """Return how many cells a useful table may have if it is measured for an amount, and what that was learned from."""
+def _most_cells(table: PrivateTable, how: PrivateStructure, records: int, of_a_table: Fraction) -> int:
+    """Return how many cells a useful table may have if it is measured for an amount."""
     if how.usefulness is None:
-        return _MOST_CELLS, []
+        return _MOST_CELLS
     cell, pure = Identity(2), table.ledger.budget.unit == "epsilon"
     if pure:
         noise = float(table.privacy.l1_sensitivity(cell) / of_a_table)
     else:
         variance = table.privacy.squared_l2_sensitivity(cell) / (2 * of_a_table)
         noise = math.sqrt(2 / math.pi * float(variance))
-    records, measured = table.public_total, []
-    if records is None:
-        measured = [measured_total(table, amount)]
-        records = int(measured[0].values[0])
     useful = records / (float(as_fraction("usefulness", how.usefulness)) * noise)
-    return int(min(max(useful, 1.0), _MOST_CELLS)), measured
+    return int(min(max(useful, 1.0), _MOST_CELLS))
 
 
 def measured_total(table: PrivateTable, amount: Fraction) -> LinearMeasurement:
@@ -170,8 +180,9 @@ def measured_total(table: PrivateTable, amount: Fraction) -> LinearMeasurement:
 class _Choice:
     """Attributes that have a place, and the choice of the next one."""
 
-    def __init__(self, table: PrivateTable, how: PrivateStructure, most_cells: int) -> None:
+    def __init__(self, table: PrivateTable, how: PrivateStructure, records: int, most_cells: int) -> None:
         self._how, self._domain, self._most_cells = how, table.domain, most_cells
+        self._records, self._penalty = records, float(as_fraction("penalty", how.penalty))
         first, *self._left = table.domain
         self._placed: Clique = (first,)
         binary = all(size == 2 for size in table.domain.shape)
@@ -193,25 +204,31 @@ class _Choice:
 
     def _score(self, number: int, counts: NDArray[np.int64]) -> int:
         child = self._families[number][-1]
-        return dependence(self._how.score, counts.reshape(-1, self._domain.size(child)))
+        table = counts.reshape(-1, self._domain.size(child))
+        by_chance = self._penalty * chance(self._how.score, self._records, table.shape)  # of public numbers alone
+        return dependence(self._how.score, table) - round(by_chance)
 
     def _candidates(self) -> list[Clique]:
-        """Return all (parents, attribute): attributes without a place, largest sets of parents among the others."""
+        """Return all (parents, attribute): attributes without a place, and sets of parents among the others."""
         most = self._how.max_parents
         while most > 1 and self._count(most) > self._how.max_candidates:
             most -= 1
         return [
             (*own, child)
             for child in self._left
-            for own in parent_sets(self._domain, self._placed, self._most_cells // self._domain.size(child), most)
+            for own in parent_sets(
+                self._domain, self._placed, self._most_cells // self._domain.size(child), most, every=self._penalty > 0
+            )
         ]
 
     def _count(self, most: int) -> int:
         return len(self._left) * sum(math.comb(len(self._placed), k) for k in range(most + 1))
 
 
-def parent_sets(domain: Domain, among: Sequence[str], most_cells: int, most_parents: int) -> Iterator[Clique]:
-    """Yield the sets of attributes, of so many cells and attributes at most, that none can be added to.
+def parent_sets(
+    domain: Domain, among: Sequence[str], most_cells: int, most_parents: int, *, every: bool = False
+) -> Iterator[Clique]:
+    """Yield the sets of attributes, of so many cells and attributes at most, that none can be added to; or every set.
 
     Examples
     --------
@@ -227,7 +244,7 @@ def parent_sets(domain: Domain, among: Sequence[str], most_cells: int, most_pare
             if cells * domain.size(among[i]) <= most_cells:
                 yield from extended((*chosen, among[i]), i + 1, cells * domain.size(among[i]))
         smallest = next((a for a in by_size if a not in chosen), None)
-        if not room or smallest is None or cells * domain.size(smallest) > most_cells:
+        if every or not room or smallest is None or cells * domain.size(smallest) > most_cells:
             yield chosen
 
     yield from extended((), 0, 1)

@@ -134,6 +134,14 @@ _CHOICES = [
         "records counted exactly",
     ),
     (
+        "the penalty of a large table grows with its counts",
+        "pypgm.bayes.private_structure",
+        "round(by_chance)",
+        "round(by_chance * counts.max())",
+        _chosen,
+        "score sensitivity",
+    ),
+    (
         "the tables of a network get what the choice of it got once more",
         "pypgm.mechanisms._privbayes",
         "each = table.ledger.remaining() / len(largest)",

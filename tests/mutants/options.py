@@ -43,8 +43,8 @@ MUTANTS = [
     Mutant(
         "families are as large as the exact number of records where usefulness sets no limit",
         "pypgm.bayes.private_structure",
-        "if how.usefulness is None:\n        return _MOST_CELLS, []",
-        f"if how.usefulness is None:\n        return min(_MOST_CELLS, max(4, table.{_RECORDS}.n_records)), []",
+        "if how.usefulness is None:\n        return _MOST_CELLS",
+        f"if how.usefulness is None:\n        return min(_MOST_CELLS, max(4, table.{_RECORDS}.n_records))",
         options["privbayes"],
         "records counted exactly",
     ),
