@@ -46,7 +46,7 @@ class ReleaseError(RuntimeError):
 
 
 class StepSizeWarning(RuntimeWarning):
-    """No step of an estimate lowered its loss: the given stepsize is too large, and the answer is the start."""
+    """No step of an estimate lowered its loss, or the loss swings: the given stepsize is too large."""
 
 
 class TimeLimitWarning(RuntimeWarning):

@@ -260,8 +260,7 @@ NOISY = measure(records(11), CYCLE, 5.0, 11)
 LABELS = {DOMAIN.attributes[0]: [f"x{i}" for i in range(DOMAIN.shape[0])]}
 BAD = {
     "oracle": ({"oracle": "loopy"}, "oracle must be"),
-    "stepsize": ({"oracle": "region_graph", "stepsize": 1.0}, "no stepsize"),
-    "method": ({"oracle": "region_graph", "method": "mirror_descent"}, "method='accelerated'"),
+    "method": ({"oracle": "region_graph", "method": "lbfgs"}, "method='accelerated'"),
     "domain": ({"oracle": RegionGraph.saturated(Domain({"a": 2}), ["a"])}, "region graph is over"),
     "labels": (
         {"oracle": RegionGraph.saturated(Domain(DOMAIN.attributes, DOMAIN.shape, LABELS), CYCLE)},
@@ -277,7 +276,7 @@ BAD = {
     ),
     "convex": (
         {"oracle": "region_graph", "loss": pypgm.losses.Custom(lambda m: (0.0, m), CYCLE, convex=False)},
-        "method='accelerated'",
+        "needs a convex loss",
     ),
     "too large": ({"oracle": "region_graph", "max_bytes": 100}, "regions have"),
 }

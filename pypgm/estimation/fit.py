@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +13,9 @@ from pypgm.html import Shown
 if TYPE_CHECKING:
     from pypgm.clique_vector import CliqueVector
 
-__all__ = ["Fit", "FitState", "Status", "warn_of_the_end"]
+__all__ = ["Fit", "FitState", "Status", "swings", "warn_of_the_end"]
+
+_SWING = 0.01  # of 1 + loss: more than the ripples of a path that converges
 
 Status = Literal["validated", "converged", "iterations", "time", "callback", "interrupted"]
 
@@ -82,10 +84,25 @@ class Fit(Shown):
         return f"Fit({ended}, {self.iterations} iterations, {self.seconds:.3g} s)"
 
 
-def warn_of_the_end(fit: Fit, stepsize: object = None) -> None:
-    """Warn the caller of `pypgm.estimate` that the answer is only the best so far, or that no step led anywhere."""
-    if stepsize is not None and fit.status == "iterations" and len(fit.history) > 1 and fit.loss >= fit.history[0]:
-        told = f"no step of {len(fit.history) - 1} lowered the loss, {fit.loss:.6g}: the answer is the start"
+def swings(history: Sequence[float]) -> bool:
+    """Return whether a path of losses ends clearly above its least: its steps are too large."""
+    least = min(history)
+    return not history[-1] <= least + _SWING * (1 + abs(least))
+
+
+def warn_of_the_end(fit: Fit, stepsize: object = None, *, smooth: bool = True) -> None:
+    """Warn the caller of `pypgm.estimate` that the answer is only the best so far, or that steps led nowhere.
+
+    Along subgradients of a loss that is not smooth, constant steps swing by nature.
+    """
+    steps, swung = len(fit.history) - 1, swings(fit.history)
+    if stepsize is not None and steps and fit.loss >= fit.history[0] and (fit.status == "iterations" or swung):
+        told = f"no step of {steps} lowered the loss, {fit.loss:.6g}: the answer is the start"
+    elif stepsize is not None and smooth and swung:
+        told = f"the loss ended at {fit.history[-1]:.6g}, above that of the answer, {fit.loss:.6g}"
+    else:
+        told = ""
+    if told:
         text = f"{told}. The stepsize is too large; without one, each step is as long as the loss permits"
         warnings.warn(text, StepSizeWarning, stacklevel=4)
     if fit.status == "interrupted":

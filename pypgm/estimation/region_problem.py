@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.limits import SolverOptions
     from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["RegionEngine", "RegionProblem"]
+__all__ = ["RegionEngine", "RegionProblem", "no_record"]
 
 _START_FEASIBILITY = 1e-8
 _START_SWEEPS = 100
@@ -49,7 +49,7 @@ class RegionProblem(Problem):
     graph : RegionGraph
         A region holds each clique the loss reads.
     counting_numbers : ndarray of float64, shape (regions,)
-        Positive.
+        Positive for the compiled loop.
     constrained : tuple of clique
         The cliques of the structural zeros in the start: named where these leave nothing.
     """
@@ -71,7 +71,7 @@ class RegionProblem(Problem):
 
     def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
         """Return how far iterations step; see `Problem`."""
-        return MeasuredSteps(self._safe_step(), _MAX_GROWTH, options.stop), 0
+        return MeasuredSteps(self.safe_step(), _MAX_GROWTH, options.stop), 0
 
     def core(self, n_threads: int) -> _core.RegionDescent:
         """Return the compiled loop, potentials and measurements entered."""
@@ -86,7 +86,17 @@ class RegionProblem(Problem):
             core.measure(arrays)
         return core
 
-    def _safe_step(self) -> float:
+    def start_potentials(self) -> NDArray[np.float64]:
+        """Return the potentials of the start over the regions, flat."""
+        found = self.tables
+        for i, region in enumerate(found.cliques):
+            for scope in [region] if region in self.start else [(a,) for a in region]:
+                own = self.start[scope].datavector()
+                zeros = np.isneginf(own)
+                found.add(i, scope, np.where(zeros, own, self.counting_numbers[i] * np.where(zeros, 0.0, own)))
+        return found.values
+
+    def safe_step(self) -> float:
         """Return the step, in count space, below which plain mirror descent never raises the loss, if that is known.
 
         Regions are blocks of their own: the least over regions of kappa / (total * K), K a quarter of the largest
@@ -102,6 +112,13 @@ class RegionProblem(Problem):
         return float((self.counting_numbers[measured] / smoothness[measured]).min() / self.total)
 
 
+def no_record(problem: RegionProblem) -> ImpossibleEvidenceError:
+    """Return what is raised where structural zeros leave nothing."""
+    named = f"the constraints on {', '.join(map(str, problem.constrained))} leave no record possible"
+    unnamed = "structural zeros of the start leave a region no weight"
+    return ImpossibleEvidenceError(named if problem.constrained else unnamed)
+
+
 class RegionEngine:
     """A path by one sweep of belief propagation an iteration, messages extrapolated so that they do not lag.
 
@@ -113,9 +130,7 @@ class RegionEngine:
         self._core = problem.core(n_threads)
         self.calls = self._core.begin(_START_FEASIBILITY, _START_SWEEPS)
         if self.calls < 0:
-            named = f"the constraints on {', '.join(map(str, problem.constrained))} leave no record possible"
-            unnamed = "structural zeros of the start leave a region no weight"
-            raise ImpossibleEvidenceError(named if problem.constrained else unnamed)
+            raise no_record(problem)
         self._evaluate: Evaluate | None = None
         self._validate: Evaluate | None = None
         if problem.terms is None:

@@ -14,6 +14,7 @@ from pypgm.estimation.limits import Stop
 from pypgm.estimation.measurement import Noise
 from pypgm.estimation.methods import METHODS
 from pypgm.fields import ANY_NUMBER, Record
+from pypgm.graphs.counting_numbers import CountingNumbers
 
 __all__ = ["BUDGET", "FILES", "FORMAT", "LEDGER", "MATRIX", "MEASUREMENT", "QUERY", "VERSION"]
 
@@ -60,6 +61,9 @@ _OPTIONS = Record(
         "stepsize": ((float, None), "null where the method finds it"),
         "iterations": (int, "at most"),
         "tolerance": (float, "of the gap, as a part of the loss"),
+        "counting_numbers?": (({*get_args(CountingNumbers)}, [float]), "of the regions, if given"),
+        "inner?": (int, "sweeps of messages after each step, if given"),
+        "damping?": (float, "of messages that are all sent at once, if they are"),
     },
 )
 _PRIOR = Record(

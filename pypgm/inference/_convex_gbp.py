@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["ConvexGbp", "checked_counting_numbers", "convex_gbp", "over_regions"]
+__all__ = ["ConvexGbp", "Propagation", "checked_share", "convex_gbp", "counting_numbers_of", "over_regions"]
 
 _FLOOR = 1e-250  # of a belief whose logarithm is taken
 _FLOODING_DAMPING = 0.5  # without it messages that are all sent at once may swing forever
@@ -132,53 +132,94 @@ def convex_gbp(
     tolerance = checked_real("tolerance", tolerance, zero=True)
     records = checked_total(total)
     theta = over_regions(region_graph, potentials)
-    kappa, surplus = _numbers_and_surplus(region_graph, counting_numbers)
-    core = _core.ConvexGbp(region_graph.plan, kappa, theta.values, checked_threads(n_threads))
+    numbers = counting_numbers_of(region_graph, counting_numbers)
+    run = Propagation(region_graph, theta.values, numbers, None if schedule == "sequential" else damping, n_threads)
+    core = run.core
     if not core.possible:
         raise ImpossibleEvidenceError("structural zeros of the potentials leave a region no weight")
     if state is not None:
         core.set_messages(_checked_state(region_graph, state))
-    sweeps = 0
-    feasibility = np.inf
-    while sweeps < iterations and feasibility > tolerance:
-        feasibility = core.sweep() if schedule == "sequential" else core.flood(damping)
-        sweeps += 1
-        if surplus.any():
-            feasibility = max(feasibility, _take_back(core, theta, surplus))
-        if callback is not None and callback(sweeps, feasibility):
-            break
+    sweeps = run.sweep(iterations, tolerance, callback)
     feasibility = core.finish()
     beliefs = core.beliefs
-    gap = core.dual - _consistent_value(region_graph, kappa, core.potentials, beliefs)
+    gap = core.dual - _consistent_value(region_graph, run.counting_numbers, core.potentials, beliefs)
     marginals = CliqueVector(region_graph.domain, region_graph.regions, beliefs * records)
     return ConvexGbp(marginals, feasibility, core.dual, gap, feasibility <= tolerance, sweeps, core.messages)
 
 
-def _numbers_and_surplus(
-    graph: RegionGraph, numbers: ArrayLike | CountingNumbers | None
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return positive counting numbers, and what they have above those asked for."""
-    if not isinstance(numbers, str):
-        kappa = checked_counting_numbers(graph, numbers)
-        return kappa, np.zeros_like(kappa)
-    wanted = graph.counting_numbers(cast("CountingNumbers", numbers))
-    kappa = np.maximum(wanted, 1.0)
-    return kappa, kappa - wanted
+class Propagation:
+    """Convex belief propagation whose potentials may be moved between sweeps.
 
+    Where counting numbers are not all positive, larger ones are counted, and what they have above those asked for is
+    taken back by moving the potentials.
 
-def _take_back(core: _core.ConvexGbp, theta: CliqueVector, surplus: NDArray[np.float64]) -> float:
-    """Move potentials by the slope of the surplus entropy; return how far that has yet to move a region, at the mean.
+    Parameters
+    ----------
+    graph : RegionGraph
+    potentials : ndarray
+        Over the regions, flat.
+    counting_numbers : ndarray
+        Of any sign.
+    damping : float or None
+        Share of the old messages where all are sent at once; None sends them block by block.
+    n_threads : int
 
-    The surplus is concave: leaving out its tangent at the present beliefs never lowers the objective (Yuille 2002).
+    Attributes
+    ----------
+    core : _core.ConvexGbp
+    counting_numbers : ndarray
+        Those counted, all positive.
     """
-    each = np.repeat(surplus, [theta.domain.size(c) for c in theta.cliques])
-    moved = np.where(each > 0, theta.values + each * np.log(np.maximum(core.beliefs, _FLOOR)), theta.values)
-    before = core.potentials
-    core.set_potentials(moved)
-    changed = core.beliefs
-    finite = np.isfinite(moved) & np.isfinite(before)
-    moves = np.subtract(moved, before, out=np.zeros(moved.size), where=finite)
-    return float(np.abs(moves * changed).sum() / len(theta.cliques))
+
+    def __init__(
+        self,
+        graph: RegionGraph,
+        potentials: NDArray[np.float64],
+        counting_numbers: NDArray[np.float64],
+        damping: float | None,
+        n_threads: int,
+    ) -> None:
+        positive = (counting_numbers > 0).all()
+        self.counting_numbers = counting_numbers if positive else np.maximum(counting_numbers, 1.0)
+        self.core = _core.ConvexGbp(graph.plan, self.counting_numbers, potentials, checked_threads(n_threads))
+        surplus = self.counting_numbers - counting_numbers
+        self._surplus = None if positive else np.repeat(surplus, [graph.domain.size(r) for r in graph.regions])
+        self._regions = len(graph.regions)
+        self._potentials = potentials
+        self._damping = damping
+
+    def move(self, potentials: NDArray[np.float64]) -> None:
+        """Go on with other potentials, from the present messages."""
+        self._potentials = potentials
+        self.core.set_potentials(self._less_surplus())
+
+    def sweep(self, most: int, tolerance: float, callback: Callable[[int, float], object] | None = None) -> int:
+        """Sweep until the feasibility is within the tolerance, or so many times; return how many there were."""
+        for sweeps in range(1, most + 1):
+            feasibility = self.core.sweep() if self._damping is None else self.core.flood(self._damping)
+            if self._surplus is not None:
+                feasibility = max(feasibility, self._take_back())
+            if (callback is not None and callback(sweeps, feasibility)) or not feasibility > tolerance:
+                return sweeps
+        return most
+
+    def _take_back(self) -> float:
+        """Move potentials by the slope of the surplus; return how far that has yet to move a region, at the mean."""
+        before, moved = self.core.potentials, self._less_surplus()
+        self.core.set_potentials(moved)
+        finite = np.isfinite(moved) & np.isfinite(before)
+        moves = np.subtract(moved, before, out=np.zeros(moved.size), where=finite)
+        return float(np.abs(moves * self.core.beliefs).sum() / self._regions)
+
+    def _less_surplus(self) -> NDArray[np.float64]:
+        """Return the potentials less the slope of the surplus entropy at the present beliefs.
+
+        The surplus is concave: leaving out its tangent never lowers the objective (Yuille 2002).
+        """
+        if self._surplus is None:
+            return self._potentials
+        logs = np.log(np.maximum(self.core.beliefs, _FLOOR))
+        return np.where(self._surplus > 0, self._potentials + self._surplus * logs, self._potentials)
 
 
 def _consistent_value(
@@ -215,6 +256,15 @@ def over_regions(region_graph: RegionGraph, potentials: CliqueVector) -> CliqueV
     return theta
 
 
+def counting_numbers_of(
+    region_graph: RegionGraph, counting_numbers: ArrayLike | CountingNumbers | None
+) -> NDArray[np.float64]:
+    """Return those of a name, which may have any sign, or the given ones, checked."""
+    if isinstance(counting_numbers, str):
+        return region_graph.counting_numbers(cast("CountingNumbers", counting_numbers))
+    return checked_counting_numbers(region_graph, counting_numbers)
+
+
 def checked_counting_numbers(region_graph: RegionGraph, counting_numbers: ArrayLike | None) -> NDArray[np.float64]:
     """Return one positive number a region, 1 by default; ``ValueError`` naming the region of another."""
     n = len(region_graph.regions)
@@ -235,8 +285,13 @@ def _checked_damping(schedule: str, damping: float | None) -> float:
         raise ValueError(f"schedule must be 'sequential' or 'parallel', got {schedule!r}")
     if schedule == "sequential" and damping:
         raise ValueError(f"the sequential schedule needs no damping, got {damping}")
-    share = _FLOODING_DAMPING if damping is None else float(damping)
-    if not 0 <= share < 1:
+    return _FLOODING_DAMPING if damping is None else checked_share(damping)
+
+
+def checked_share(damping: float) -> float:
+    """Return a damping as a float; ``ValueError`` unless it is in [0, 1)."""
+    share = checked_real("damping", damping, zero=True)
+    if not share < 1:
         raise ValueError(f"damping must be in [0, 1), got {damping}")
     return share
 

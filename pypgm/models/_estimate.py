@@ -16,6 +16,7 @@ from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.estimation.methods import MethodName, chosen_method
 from pypgm.estimation.number_range import check_range
+from pypgm.estimation.region_descent import RegionOptions
 from pypgm.estimation.residual_losses import LOSSES
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs.junction_tree import JunctionTree
@@ -33,7 +34,10 @@ from pypgm.signatures import split_options, with_options
 
 if TYPE_CHECKING:
     import numpy as np
+    from numpy.typing import ArrayLike
     from typing_extensions import Unpack
+
+    from pypgm.graphs.counting_numbers import CountingNumbers
 
 __all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimated"]
 
@@ -53,6 +57,9 @@ class EstimateOptions(LimitOptions, total=False):
     warm_start: GraphicalModel | RegionGraphModel | CliqueVector | None
     constraints: Sequence[Constraint] | None
     rng: np.random.Generator | int | None
+    counting_numbers: ArrayLike | CountingNumbers | None
+    inner: int | None
+    damping: float | None
 
 
 @overload
@@ -88,6 +95,9 @@ def estimate(
     warm_start: GraphicalModel | RegionGraphModel | CliqueVector | None = None,
     constraints: Sequence[Constraint] | None = None,
     rng: np.random.Generator | int | None = None,
+    counting_numbers: ArrayLike | CountingNumbers | None = None,
+    inner: int | None = None,
+    damping: float | None = None,
     **limits: Unpack[LimitOptions],
 ) -> GraphicalModel | RegionGraphModel:
     r"""Find the graphical model whose marginals are closest to noisy measurements.
@@ -123,7 +133,8 @@ def estimate(
         averages the path of a loss that is not smooth; "dual_averaging" (RDA, mbi's `DualAveraging`) and
         "interior_gradient" (IG, mbi's `InteriorGradient`) are textbook accelerated methods whose fixed steps need the
         smoothness of the loss; "universal" (mbi's `UniversalAcceleratedMethod`) is accelerated with a line search, for
-        losses of any smoothness; "lbfgs" (mbi's `LBFGS`) is quasi-Newton over the potentials. "auto" is mirror descent
+        losses of any smoothness; "lbfgs" (mbi's `LBFGS`) is quasi-Newton over the potentials. Region graphs take the
+        first two. "auto" is mirror descent
         where there is a `stepsize`, or the loss is not convex, or neither smooth nor approached by smooth ones, else
         accelerated.
     stop : {"validated", "optimum"}, optional
@@ -133,7 +144,8 @@ def estimate(
         "optimum": every other `method`, so also with a `stepsize`, every `warm_start`, and a callable or `Custom` loss.
     stepsize : float or callable, optional
         None searches; a number is a constant step in count space, a callable gives the step of iteration 1, 2, ….
-        The best point is returned where the loss did not fall steadily.
+        The best point is returned where the loss did not fall steadily, with a `StepSizeWarning` where that is no
+        better than the start, or the loss still swings.
     prior : GraphicalModel or CliqueVector, optional
         A model on the same attributes, or log-potentials over any of their cliques, from which the estimate starts and
         near which it stays, instead of the independent one: fitted to public records, say, or to other measurements.
@@ -149,6 +161,17 @@ def estimate(
         Structural zeros and attributes that are functions of others; public knowledge.
     rng : Generator or int, optional
         Source of the noise that validation adds; a fixed seed by default, so that the same input gives the same bits.
+    counting_numbers : array_like of float, shape (regions,), or str, optional
+        How much the entropy of each region of the graph counts: numbers above 0, or by "mirror_descent"
+        "tree_reweighted", see `RegionGraph.counting_numbers`; 1 by default. The marginals at the optimum are the same
+        for all, the way there is not.
+    inner : int, optional
+        Of "mirror_descent" over a region graph: sweeps of belief propagation after each step, each one of the
+        `iterations`. By default as many as it takes until regions agree; with 1 messages lag behind the steps, a little
+        if these are small, and the answer is made consistent at the end.
+    damping : float, optional
+        Of the same: all messages of a sweep are sent at once, and keep this share of the old ones, in [0, 1); below
+        about 0.25 they may diverge. By default they are sent block by block, which needs none.
     **limits
         `iterations`, `tolerance`, `time_limit`, `max_bytes`, `callback`, `progress` and `n_threads`: when the estimate
         ends and what it may take, see `pypgm.estimation.Limits`.
@@ -191,6 +214,7 @@ def estimate(
     """
     own: dict[str, Any] = {"loss": loss, "method": method, "stop": stop, "stepsize": stepsize, "prior": prior}
     own |= {"warm_start": warm_start, "constraints": constraints, "rng": rng}
+    own |= {"counting_numbers": counting_numbers, "inner": inner, "damping": damping}
     (given,) = split_options("estimate", limits, LimitOptions, names=own)
     return estimated(domain, measurements, total, oracle, Limits(**given), **own)
 
@@ -210,6 +234,9 @@ def estimated(
     warm_start: EstimatedModel | CliqueVector | None = None,
     constraints: Sequence[Constraint] | None = None,
     rng: np.random.Generator | int | None = None,
+    counting_numbers: ArrayLike | CountingNumbers | None = None,
+    inner: int | None = None,
+    damping: float | None = None,
     is_start: bool = False,
 ) -> GraphicalModel | RegionGraphModel:
     """Return what `estimate` does; of a model that is only to start from, nearly what it does.
@@ -219,6 +246,9 @@ def estimated(
     measurements = checked_measurements(domain, measurements)
     first, earlier = _starts(prior, warm_start)
     _check_oracle(oracle)
+    how = RegionOptions(counting_numbers, inner, damping)
+    if oracle == "exact" and how.kept():
+        raise ValueError(f"{' and '.join(how.kept())} need a region graph, got oracle='exact'")
     own: dict[str, Any] = {"stepsize": stepsize, "stop": stop or "validated", "rng": rng, "is_start": is_start}
     options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **own)
     folding, masks = fold(domain, constraints or ())
@@ -229,14 +259,14 @@ def estimated(
     zero = oracle == "exact"
     records = estimate_total(folding.inner, fitting)[0] if total is None else checked_real("total", total, zero=zero)
     check_range(fitting, records)
-    request = Request(objective, fitting, records, options, chosen, folding, masks, first, earlier)
+    request = Request(objective, fitting, records, options, chosen, folding, masks, first, earlier, how)
     model: GraphicalModel | RegionGraphModel
     model, start = solved_on_tree(request) if oracle == "exact" else solved_on_regions(request, oracle)
     if isinstance(loss, str) and not callable(stepsize):
         model.recipe = _recipe(request, loss, start, total_is_known=total is not None)
     model.not_private = joined_marks([*measurements, *objective.measurements, first, earlier])
     if model.fit is not None:
-        warn_of_the_end(model.fit, stepsize)
+        warn_of_the_end(model.fit, stepsize, smooth=objective.smooth)
     return model
 
 
@@ -244,7 +274,7 @@ def _recipe(request: Request, loss: str, start: CliqueVector, *, total_is_known:
     """Return what a model was estimated from, and how."""
     options, prior, measurements = request.options, request.prior, tuple(request.measurements)
     how = {name: getattr(options, name) for name in ("stop", "stepsize", "iterations", "tolerance")}
-    how |= {"loss": loss, "method": request.method}
+    how |= {"loss": loss, "method": request.method} | request.how.kept()
     kept = None if prior is None else start
     before = PriorRecipe.of(prior.recipe, measurements) if isinstance(prior, GraphicalModel) else None
     return Recipe(measurements, total_is_known, how, kept, before)

@@ -11,11 +11,14 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, other_labels
 from pypgm.estimation.region_problem import RegionProblem
 from pypgm.graphs.region_graph import RegionGraph
+from pypgm.inference._convex_gbp import checked_counting_numbers, counting_numbers_of
 from pypgm.inference.region_index import RegionIndex
 from pypgm.memory import check_fits, short
 from pypgm.models.request import Request
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pypgm.estimation.constraint import Masks
     from pypgm.models.estimated_model import EstimatedModel
 
@@ -32,9 +35,9 @@ _LEAST = 1e-30  # of a probability of a model to start from: nothing is ruled ou
 def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
     """Return the problem of a loss over locally consistent marginals; see `pypgm.estimate`.
 
-    The search starts from the independent model, or from the marginals of an earlier one: regions that none of its own
-    hold start from what it answers for them if they are measured cliques, else from the product of its one-way
-    marginals.
+    The search starts from the independent model, by mirror descent from the uniform one, or from the marginals of an
+    earlier one: regions that none of its own hold start from what it answers for them if they are measured cliques,
+    else from the product of its one-way marginals.
 
     Parameters
     ----------
@@ -60,7 +63,9 @@ def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
     if isinstance(first, CliqueVector):
         start = first
     else:
-        start = request.independent([(a,) for a in request.domain])
+        singles = [(a,) for a in request.domain]
+        averages = request.method == "accelerated"
+        start = request.independent(singles) if averages or first is not None else CliqueVector(request.domain, singles)
         start = start if first is None else _start(graph, first, start)
     if request.masks:
         start = _ruled_out(graph, start, request.masks)
@@ -69,9 +74,17 @@ def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
         total=request.total,
         start=start,
         graph=graph,
-        counting_numbers=np.ones(len(graph.regions)),
+        counting_numbers=_counting_numbers(graph, request),
         constrained=tuple(clique for clique, _ in request.masks),
     )
+
+
+def _counting_numbers(graph: RegionGraph, request: Request) -> NDArray[np.float64]:
+    asked = request.how.counting_numbers
+    if isinstance(asked, str) and asked == "bethe":
+        raise ValueError("the entropy of 'bethe' need not be concave; numbers above 0 and 'tree_reweighted' are")
+    numbers = counting_numbers_of(graph, asked)
+    return numbers if request.method == "mirror_descent" else checked_counting_numbers(graph, numbers)
 
 
 def _ruled_out(graph: RegionGraph, start: CliqueVector, masks: Masks) -> CliqueVector:

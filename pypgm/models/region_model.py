@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, get_args
 
@@ -14,6 +15,7 @@ from pypgm.domain import Clique, Domain, other_labels
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.fit import Fit
+from pypgm.estimation.region_descent import region_descent
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.graphs.junction_tree import JunctionTree
@@ -282,7 +284,7 @@ class RegionGraphModel(Model[RegionAnswer]):
             raise ValueError("method 'oversaturated' needs a model with its measurements, estimated with a named loss")
         graph = RegionGraph.saturated(self.graph.domain, self.cliques, extra=cliques)
         request = requested_again(self, self.recipe, clock)(self.recipe.measurements, self.recipe.prior)
-        wider, _ = solved_on_regions(request, graph)
+        wider, _ = solved_on_regions(replace(request, how=request.how.on(graph, self.graph)), graph)
         sweeps = 0 if wider.fit is None else wider.fit.iterations
         clock.over = wider.fit is not None and wider.fit.status == "time"
         answers = []
@@ -317,11 +319,15 @@ class RegionGraphModel(Model[RegionAnswer]):
 
 def solved_on_regions(request: Request, oracle: RegionOracle) -> tuple[RegionGraphModel, CliqueVector]:
     """Return the model that minimises the loss of a request over a region graph, and where the search started."""
-    if request.method != "accelerated":
-        needed = "an estimate over a region graph needs method='accelerated' and no stepsize"
+    steps = request.method == "mirror_descent"
+    if not (steps or request.method == "accelerated"):
+        needed = "an estimate over a region graph needs method='accelerated' or 'mirror_descent'"
         raise ValueError(f"{needed}, got {request.method!r}")
+    if not steps and not (request.how.inner is None and request.how.damping is None):
+        raise ValueError("inner and damping are options of method='mirror_descent'; 'accelerated' chooses its own")
     problem = region_problem(request, oracle)
-    potentials, marginals, fit = accelerated(problem, request.options)
+    solve = partial(region_descent, how=request.how) if steps else accelerated
+    potentials, marginals, fit = solve(problem, request.options)
     model = RegionGraphModel(
         problem.graph,
         marginals,

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.region_descent import RegionOptions
 from pypgm.models.estimated_model import EstimatedModel
 
 if TYPE_CHECKING:
@@ -49,6 +50,8 @@ class Request:
         At most one of them, to start from. All cliques of a prior stay in the model; where some of a warm start are
         lost, the start is the independent model if that has the smaller loss. Where an estimate is done again the
         prior is the vector of natural logs that it started from.
+    how : RegionOptions
+        How marginals over a region graph are found.
     """
 
     loss: Loss
@@ -60,6 +63,7 @@ class Request:
     masks: Masks
     prior: Prior = None
     warm_start: EstimatedModel | None = None
+    how: RegionOptions = field(default_factory=RegionOptions)
 
     @property
     def first(self) -> Prior:
