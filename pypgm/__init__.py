@@ -32,7 +32,7 @@ _NAMES = {  # by the module they are in
     "pypgm._core": ("__version__", "build_info"),
     "pypgm.clique_vector": ("CliqueVector",),
     "pypgm.comparison": ("compare",),
-    "pypgm.data": ("Dataset", "Schema", "read_domain", "read_schema", "read_table", "write_table"),
+    "pypgm.data": ("Dataset", "OpenSchema", "Schema", "read_domain", "read_schema", "read_table", "write_table"),
     "pypgm.domain": ("Domain",),
     "pypgm.errors": (
         "BudgetError",
@@ -103,6 +103,7 @@ if TYPE_CHECKING:
     from pypgm.clique_vector import CliqueVector as CliqueVector
     from pypgm.comparison import compare as compare
     from pypgm.data import Dataset as Dataset
+    from pypgm.data import OpenSchema as OpenSchema
     from pypgm.data import Schema as Schema
     from pypgm.data import read_domain as read_domain
     from pypgm.data import read_schema as read_schema

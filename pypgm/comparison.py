@@ -18,7 +18,7 @@ from pypgm.release import Release
 from pypgm.reporting.compared import ComparedTables, compare_texts
 
 if TYPE_CHECKING:
-    from pypgm.data import Schema
+    from pypgm.data import OpenSchema, Schema
     from pypgm.data.frames import Frame
     from pypgm.data.number_text import DecimalMark
     from pypgm.models.stored_model import ReleasedModel
@@ -27,7 +27,7 @@ __all__ = ["ComparedTables", "compare", "is_table", "synthetic_texts", "text_tab
 
 
 def compare(
-    synthetic: Release | ReleasedModel | Frame, unsafe_data: Frame, *, schema: Schema | None = None
+    synthetic: Release | ReleasedModel | Frame, unsafe_data: Frame, *, schema: Schema | OpenSchema | None = None
 ) -> ComparedTables:
     """Compare a release, or a synthetic table, with the real one: columns, pairs, missing values, one score.
 
@@ -39,7 +39,7 @@ def compare(
         Of a release records are drawn, the same every time.
     unsafe_data : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
         The real table. What comes of it is not private.
-    schema : Schema, optional
+    schema : Schema or OpenSchema, optional
         Says which texts are missing values, and how dates are written; by default that of the release.
 
     Returns

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from pypgm.data import Schema
 from pypgm.data.layout import Layout
+from pypgm.data.schema import as_schema
 from pypgm.models.stored_measurements import packed_measurements, unpacked_measurements
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.measured_lines import check_links, links_of
@@ -41,7 +42,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "options": stored["options"],
         "version": stored["pypgm"],
         "log": tuple(log),
-        "schema": Schema.from_dict(stored["schema"]) if "schema" in stored else None,
+        "schema": as_schema(Schema.from_dict(stored["schema"])) if "schema" in stored else None,
         "layout": Layout(**stored["layout"]) if "layout" in stored else None,
     }
 

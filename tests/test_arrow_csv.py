@@ -22,7 +22,7 @@ COLUMNS = {
     "code": Codes(4, null=""),
     "digits": Date("2020-01-01", "2020-12-31", "month", format="%d%m%Y", outside="other", null="?"),
 }
-SCHEMA = pypgm.Schema({**COLUMNS, "open": OpenSet("1/4", null="")})
+SCHEMA = pypgm.OpenSchema({**COLUMNS, "open": OpenSet("1/4", null="")})
 WHOLE = ["0", "7", "-3", "99", "?", " 5", "007", "5.0", "1e1", "-3.0", "150", "+4", "99999999999999999999"]
 REAL = [
     "0",

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm import Schema, cli
+from pypgm import OpenSchema, Schema, cli
 from pypgm.data import Blank, Date, Derived, Difference, Fake, Id, Integer, OpenSet, QuantileBins, Real
 from pypgm.data.spans import last_after, span_between
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names
@@ -358,7 +358,7 @@ def test_scans_and_open_tables_have_differences(tmp_path):
     table["town"] = ["x"] * 400
     with open(tmp_path / "t.csv", "w", newline="", encoding="utf-8") as file:
         csv.writer(file).writerows([list(table), *zip(*table.values(), strict=True)])
-    release = pypgm.synthesize(tmp_path / "t.csv", Schema(wide), epsilon=3, delta=1e-6)
+    release = pypgm.synthesize(tmp_path / "t.csv", OpenSchema(wide), epsilon=3, delta=1e-6)
     rows = as_texts(release.schema.decode(release.synthetic_data(200, rng=0)))
     assert all(-5 <= int(row["second"]) - int(row["first"]) <= 24 for row in rows)
     assert all(18 <= age(*map(datetime.date.fromisoformat, (r["birth"], r["joined"]))) <= 25 for r in rows)
@@ -555,7 +555,7 @@ def test_what_cannot_be_is_refused_with_the_schema(columns, why):
     known = {"a": ["x", "y"], "n": Integer(0, 9), "d": Date("2020-01-01", "2020-12-31"), "o": OpenSet(share="0.1")}
     known |= {"m": Integer(0, 9, null=True), "r": Real(0, 1, 2)}
     with pytest.raises(ValueError, match=re.escape(why)):
-        Schema({**known, **columns})
+        OpenSchema({**known, **columns})
 
 
 @pytest.mark.parametrize(

@@ -151,7 +151,7 @@ def test_records_have_what_a_table_of_several_columns_says(release, tmp_path):
 def test_a_table_that_is_not_whole_is_refused(column, why):
     known = {"a": ["x", "y"], "b": ["u", "v"], "n": Integer(0, 9), "o": OpenSet(share="0.1")}
     with pytest.raises(ValueError, match=why):
-        pypgm.Schema({**known, "c": column})
+        pypgm.OpenSchema({**known, "c": column})
 
 
 def test_pairs_that_have_no_entry_for_each_column_are_refused():

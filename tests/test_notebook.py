@@ -152,7 +152,7 @@ def test_hostile_names_are_there_as_text():
 
 def test_schemas_show_what_is_declared():
     columns = {"age": Integer(0, 99, width=10), "<i>": Categorical(["<b>", "", "x"]), "city": OpenSet(share=0.05)}
-    schema = pypgm.Schema(columns, drop=["<id>"], records_per_person=3)
+    schema = pypgm.OpenSchema(columns, drop=["<id>"], records_per_person=3)
     shown = check_harmless(schema)
     for word in ("low 0", "<b>", "(missing)", "to be found", "<id>", "3 record(s)"):
         assert word in shown

@@ -19,7 +19,7 @@ from pypgm import (
     queries,
 )
 from pypgm.bayes import PrivateStructure
-from pypgm.data import Integer, QuantileBins
+from pypgm.data import Integer, OpenSchema, QuantileBins
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names
 from pypgm.reconstruction import multiplicative_weights
 from pypgm.workloads import Workload
@@ -102,7 +102,7 @@ def test_a_tree_that_constraints_make_too_wide_leaves_what_fits(name):
     assert not any(((made[names[i]] == 0) & (made[names[i + 4]] == 5)).any() for i in range(4))
 
 
-OPEN = Schema({"age": QuantileBins(Integer(0, 99), 3, share="1/4"), "sex": ["F", "M"]})
+OPEN = OpenSchema({"age": QuantileBins(Integer(0, 99), 3, share="1/4"), "sex": ["F", "M"]})
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 
 import pypgm
 from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real
-from pypgm.data.unsettled import OpenSet, QuantileBins
+from pypgm.data.open_columns import OpenSet, QuantileBins
 
 COLUMNS = {
     "categorical": (Categorical(["a", "b"]), "a"),
@@ -72,7 +72,7 @@ def check_refusal(error):
 @pytest.mark.parametrize("name", COLUMNS)
 def test_what_an_object_raises_is_not_told(name, method):
     column, good = COLUMNS[name]
-    schema = pypgm.Schema({"c": column})
+    schema = pypgm.Schema.from_dict({"c": column.to_dict()})
     for kind in KINDS:
         values = np.empty(3, object)
         values[0], values[1], values[2] = good, raising(kind, method), good

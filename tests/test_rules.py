@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm import Budget, Constraint, Schema, cli, mechanisms
+from pypgm import Budget, Constraint, OpenSchema, Schema, cli, mechanisms
 from pypgm.data import Categorical, Comparison, Date, Integer, OpenSet, QuantileBins, Real, Rule, StreamedTable
 from pypgm.data.table import read_open_table
 
@@ -84,7 +84,7 @@ def test_files_have_rules(tmp_path):
     ],
 )
 def test_rules_that_do_not_fit(rule, message):
-    told = Schema({**COLUMNS, "town": OpenSet(0.1)}).to_dict() | {"rules": [rule]}
+    told = OpenSchema({**COLUMNS, "town": OpenSet(0.1)}).to_dict() | {"rules": [rule]}
     with pytest.raises(ValueError, match=re.escape(message)):
         Schema.from_dict(told)
 
@@ -104,7 +104,7 @@ def test_records_that_break_a_rule_are_refused(tmp_path):
         pypgm.read_table(tmp_path / "t.csv", SCHEMA, ignore_extra=True)
     with pytest.raises(ValueError, match=re.escape(in_row)):
         StreamedTable(lambda *_: iter([raw]), list(raw), SCHEMA)
-    opened = Schema({**COLUMNS, "town": OpenSet(0.1)}, rules=[YOUNG])
+    opened = OpenSchema({**COLUMNS, "town": OpenSet(0.1)}, rules=[YOUNG])
     with pytest.raises(ValueError, match=re.escape(in_line)):
         read_open_table(tmp_path / "t.csv", opened)
 
@@ -269,7 +269,7 @@ def test_comparisons_that_contradict_each_other_are_refused_within_one_bin_too(r
 def test_a_comparison_of_a_column_in_quantiles_names_it():
     columns = {"a": Integer(0, 9), "b": QuantileBins(Integer(0, 9), 4, "0.05")}
     with pytest.raises(ValueError, match=r"'a <= b' names 'b', and must name .* not in bins of quantiles"):
-        Schema(columns, rules=["a <= b"])
+        OpenSchema(columns, rules=["a <= b"])
 
 
 def test_days_are_not_compared_with_hours():

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable, Schema, bayes, mechanisms, mrf
+from pypgm import Budget, Dataset, Domain, Ledger, OpenSchema, Privacy, PrivateTable, Schema, bayes, mechanisms, mrf
 from pypgm.data import Categorical, Integer, scan
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
 from pypgm.mrf.stability import Stability
@@ -267,7 +267,7 @@ def test_open_columns_are_found_for_the_number_of_the_schema():
     from pypgm.privacy import settle
 
     open_column = QuantileBins(Integer(0, 99), 2, share="1/2")
-    schema = Schema({"age": open_column, "sex": ["F", "M"]}, records_per_person=K)
+    schema = OpenSchema({"age": open_column, "sex": ["F", "M"]}, records_per_person=K)
     raw = {"age": [20, 60] * 50, "sex": ["F", "M"] * 50}
     ledger = Ledger(Budget(epsilon=2))
     with pytest.raises(ValueError, match="states records_per_person=3, and privacy has 1"):

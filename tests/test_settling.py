@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from fractions import Fraction
 
 import numpy as np
@@ -12,13 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import pypgm
-from pypgm import Budget, BudgetError, Ledger, Privacy, PrivateTable, Schema, cli
+from pypgm import Budget, BudgetError, Ledger, OpenSchema, Privacy, PrivateTable, Schema, cli, mechanisms
 from pypgm.data import Categorical, Integer, OpenSet, QuantileBins, Real
+from pypgm.data.schema import as_schema
 from pypgm.data.table import read_open_table
 from pypgm.privacy import settle
 from pypgm.privacy.laws import DiscreteLaplace
 
-OPEN = Schema(
+OPEN = OpenSchema(
     {
         "town": OpenSet("1/4", null="?"),
         "wage": QuantileBins(Real(0, 1000, bins=1, decimals=2, outside="clip", null=True, within="tapered"), 4, "1/8"),
@@ -80,7 +82,7 @@ def test_open_columns_are_found_and_charged():
 
 
 def test_pure_budgets_find_bins_but_no_sets():
-    schema = Schema({"age": QuantileBins(Integer(0, 99), 2, "1/2")})
+    schema = OpenSchema({"age": QuantileBins(Integer(0, 99), 2, "1/2")})
     ledger = Ledger(Budget(epsilon=4))
     assert abs(settle(schema, {"age": range(100)}, Privacy(), ledger).columns["age"].edges[0] - 50) < 15
     assert ledger.spent() <= 2
@@ -145,10 +147,32 @@ def test_files_have_open_columns(tmp_path):
     assert schema == OPEN
     assert Schema.from_dict(schema.to_dict()) == schema
     assert list(schema.open) == ["town", "wage", "age"]
-    assert repr(schema) == "Schema(town: open, wage: open, sex: categorical 2, age: open)"
-    for use in ("columns", "domain", "ordinal"):
-        with pytest.raises(ValueError, match="what is open in 'town', 'wage', 'age' has to be found privately first"):
-            getattr(schema, use)
+    assert repr(schema) == "OpenSchema(town: open, wage: open, sex: categorical 2, age: open)"
+    with pytest.raises(ValueError, match="what is open in 'town', 'wage', 'age' has to be found privately first"):
+        as_schema(schema)
+
+
+def test_open_and_closed_schemas_are_two_types(tmp_path):
+    """What is closed encodes, what is open does not, and a file, a draft or types give the one that fits."""
+    closed = {name: column for name, column in OPEN.declared.items() if name not in OPEN.open}
+    assert (
+        type(Schema.from_dict(FILE)) is type(Schema.draft({"t": [f"name {i % 150}" for i in range(450)]})) is OpenSchema
+    )
+    assert type(Schema.from_dict({"sex": ["F", "M"]})) is type(OPEN.provisional) is type(OPEN.assumed(3)) is Schema
+    assert not any(hasattr(OPEN, name) for name in ("columns", "domain", "encode", "decode", "ordinal"))
+    known = Schema(closed)
+    assert known.open == {}
+    assert known.provisional is known
+    with pytest.raises(TypeError, match=re.escape("found in 'town', 'wage', 'age' is open: pypgm.OpenSchema")):
+        Schema(OPEN.declared)
+    with pytest.raises(ValueError, match="needs a column that is open"):
+        OpenSchema(closed)
+    data = OPEN.provisional.encode(raw(9))
+    with pytest.raises(ValueError, match="has to be found privately first"):
+        pypgm.write_table(data, tmp_path / "t.csv", OPEN)
+    with pytest.raises(TypeError, match="got OpenSchema"):
+        mechanisms.plan("mst", OPEN, epsilon=1, delta=1e-9, n_records=9)
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(
@@ -187,7 +211,7 @@ def test_open_columns_in_python_that_do_not_fit():
     with pytest.raises(TypeError, match="quantiles are of an Integer or a Real, got Categorical"):
         QuantileBins(Categorical(["a"]), 2, 1)
     with pytest.raises(ValueError, match="shares of open columns come to more than the budget"):
-        Schema({"a": OpenSet("0.7"), "b": OpenSet(0.4)})
+        OpenSchema({"a": OpenSet("0.7"), "b": OpenSet(0.4)})
 
 
 def test_an_open_table_is_refused_before_anything_is_spent(tmp_path):
@@ -251,7 +275,7 @@ def test_the_command_settles(tmp_path, monkeypatch, capsys, dialect):
 @pytest.mark.parametrize("values", [[True] * 900 + [False] * 300, np.array([True] * 900 + [False] * 300)])
 def test_booleans_of_an_open_set_are_found_and_encoded(values):
     ledger = Ledger(Budget(epsilon=50, delta=1e-6, reserved_delta=1e-7))
-    settled = settle(Schema({"x": OpenSet(0.5)}), {"x": values}, Privacy(), ledger)
+    settled = settle(OpenSchema({"x": OpenSet(0.5)}), {"x": values}, Privacy(), ledger)
     assert settled.columns["x"].labels == ("False", "True", "other")
     assert settled.encode({"x": values}).count(["x"])[0].tolist() == [300, 900, 0]
 

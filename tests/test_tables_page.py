@@ -30,7 +30,7 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
     assert [kind for kind, _ in blocks] == kinds
     told = json.loads(blocks.pop(4)[1])
     assert told["columns"].pop("name")["kind"] == "fake"  # which needs a package
-    members = pypgm.Schema.from_dict(told).made_up(4)
+    members = pypgm.Schema.from_dict(told).assumed(4)
     check_members(members.decode(pypgm.Dataset({a: [0] * 50 for a in members.domain}, members.domain), rng=0))
     Path("staff.py").write_text(blocks[0][1].replace("30_000", "8_000"))
     drafted = []

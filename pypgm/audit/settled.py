@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pypgm.audit.columns import lone_key_passes, scripted
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.surroundings import core_with
-from pypgm.data import Integer, OpenSet, QuantileBins, Real, Schema
+from pypgm.data import Integer, OpenSchema, OpenSet, QuantileBins, Real, Schema
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.laws import DiscreteLaplace
@@ -23,10 +23,10 @@ from pypgm.privacy.settling import settle
 __all__ = ["check_open_sets"]
 
 _BUDGET = Budget(rho=8, reserved_delta=Fraction(1, 10**5))
-_SCHEMA = Schema(
+_SCHEMA = OpenSchema(
     {"job": OpenSet("1/4", null="?"), "town": OpenSet("1/8"), "age": QuantileBins(Integer(0, 9), 2, "1/8")}
 )
-_LARGE = Schema(
+_LARGE = OpenSchema(
     {
         "job": OpenSet("1/4", null="-"),
         "age": QuantileBins(Integer(0, 5000, null="-1"), 3, "1/8"),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pypgm.audit.answers import exact_rank_scores
 from pypgm.audit.trace import Mechanism, WatchedRecords
-from pypgm.data import Integer, QuantileBins, Schema
+from pypgm.data import Integer, OpenSchema, QuantileBins
 from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -146,7 +146,7 @@ def _settled(data: Any, budget: Budget, privacy: Privacy) -> Any:
     """Find the bins of a column by quantiles, for all of the budget."""
     ledger, first = Ledger(budget), next(iter(data.domain))
     column = QuantileBins(Integer(0, data.domain.size((first,)) - 1), 3, share=1)
-    found = settle(Schema({first: column}), {first: data.unnoted(first)}, privacy, ledger)
+    found = settle(OpenSchema({first: column}), {first: data.unnoted(first)}, privacy, ledger)
 
     def hidden(records: WatchedRecords) -> Sequence[Any]:
         thirds = (Fraction(1, 3), Fraction(2, 3))

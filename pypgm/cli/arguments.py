@@ -18,7 +18,7 @@ from pypgm.data.derived_images import codes_giving
 from pypgm.data.evidence import codes_of_text, split_text
 from pypgm.data.files import as_path, open_stream
 from pypgm.data.parquet import check_parquet
-from pypgm.data.schema import Schema, read_schema
+from pypgm.data.schema import OpenSchema, Schema, read_schema
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
 from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
 from pypgm.memory import memory_limit
@@ -301,7 +301,7 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
     return {a: [labels[a][code] if a in labels else code for code in sorted(codes)] for a, codes in found.items()}
 
 
-def schema_in(path: str) -> Schema:
+def schema_in(path: str) -> Schema | OpenSchema:
     """Return the schema in a file; where a package is missing to read it, that is one line too."""
     try:
         return read_schema(path)

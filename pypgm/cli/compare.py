@@ -74,7 +74,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     answers: dict[str, float] = {}
     if is_table(arguments.release):
         synthetic = text_table(arguments.release, **dialect(arguments))
-        known = None if schema is None else schema.provisional
+        known = schema
     else:
         if schema is not None:
             raise ValueError("--schema is for two tables: a release knows its own")

@@ -12,11 +12,11 @@ from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, sc
 from pypgm.cli.printing import present
 from pypgm.cli.told import pair_text
 from pypgm.cli.workload import HELP, workload_named
+from pypgm.data.schema import OpenSchema
 from pypgm.mechanisms.tables import budget_for
 from pypgm.privacy import Budget
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.privacy.rational import as_fraction
 from pypgm.report import together
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.words import many, promise
@@ -24,7 +24,6 @@ from pypgm.terminal import NO_BREAK, aligned, laid_out, terminal_width
 
 if TYPE_CHECKING:
     from pypgm.cli.arguments import Verbs
-    from pypgm.data.schema import Schema
     from pypgm.planning import Plan
 
 __all__ = ["add_to"]
@@ -77,23 +76,20 @@ def _records(text: str) -> int:
     return number
 
 
-def _left(schema: Schema, budget: Budget) -> Budget:
-    """Return what finding values and bins leaves of a budget."""
-    if not schema.open:
-        return budget
-    shares = sum((as_fraction("share", column.share) for column in schema.open.values()), Fraction(0))
-    left = budget.limit * (1 - shares)
+def _left(budget: Budget, share: Fraction) -> Budget:
+    """Return what finding values and bins, for a share of a budget, leaves of it."""
+    left = budget.limit * (1 - share)
     return Budget(rho=left) if budget.unit == "rho" else Budget(epsilon=left)
 
 
 def _plan(arguments: argparse.Namespace) -> None:
     declared = schema_in(arguments.domain)
     asked = budget_for(declared, arguments.epsilon, arguments.delta)
-    schema = declared.made_up(arguments.open_values)
+    schema = declared.assumed(arguments.open_values) if isinstance(declared, OpenSchema) else declared
     domain = schema.domain
     work = None if arguments.workload is None else workload_named(domain, arguments.workload)
     privacy = relation_of(arguments.neighbours, schema)
-    left = _left(declared, asked)
+    left = _left(asked, declared.open_share) if declared.open else asked
     found = mechanisms.plan(
         arguments.mechanism, domain, budget=left, workload=work, n_records=arguments.records, privacy=privacy
     )

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from pypgm.cli.arguments import Verbs
-    from pypgm.data import Dataset, Schema
+    from pypgm.data import Dataset, OpenSchema, Schema
     from pypgm.domain import Domain
     from pypgm.release import Release
 
@@ -154,7 +154,9 @@ def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
     return f"; go on with: {shlex.join(words)}"
 
 
-def _present(arguments: argparse.Namespace, facts: Facts, schema: Schema, synthetic: Dataset, kept: Path) -> None:
+def _present(
+    arguments: argparse.Namespace, facts: Facts, schema: Schema | OpenSchema, synthetic: Dataset, kept: Path
+) -> None:
     """Tell what was made: as JSON on the standard output, or to a person beside it."""
     quality = facts.quality and facts.quality.of_records(synthetic)
     if arguments.json:
@@ -180,12 +182,12 @@ def _present(arguments: argparse.Namespace, facts: Facts, schema: Schema, synthe
     tell([*_warnings(facts, schema), *laid_out(rows, width), *ledger])
 
 
-def _warnings(facts: Facts, schema: Schema) -> list[str]:
+def _warnings(facts: Facts, schema: Schema | OpenSchema) -> list[str]:
     """Return what is shown in any case."""
     return warning_lines([*_draft_warnings(schema), *facts.warnings])
 
 
-def _draft_warnings(schema: Schema) -> list[str]:
+def _draft_warnings(schema: Schema | OpenSchema) -> list[str]:
     if not schema.warned:
         return []
     still = f"a draft's warnings are still in the schema, of {listed(schema.warned)}"
@@ -196,7 +198,7 @@ def _talks(arguments: argparse.Namespace) -> bool:
     return sys.stderr.isatty() and not arguments.quiet
 
 
-def _prepared(arguments: argparse.Namespace, schema: Schema) -> Callable[[], Release]:
+def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Callable[[], Release]:
     """Read the table, and return what spends the budget on it."""
     asked = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
     return prepared(

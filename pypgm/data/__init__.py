@@ -14,13 +14,13 @@ from pypgm.data.engine import EngineTable
 from pypgm.data.frames import as_frame
 from pypgm.data.made import Fake, Id
 from pypgm.data.numbers import Integer, Real
+from pypgm.data.open_columns import OpenSet, QuantileBins
 from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import Blank, Rule
-from pypgm.data.schema import Schema, read_schema
+from pypgm.data.schema import OpenSchema, Schema, read_schema
 from pypgm.data.schema_file import JSON_SCHEMA
 from pypgm.data.streamed import StreamedTable, scan
 from pypgm.data.table import read_table, write_table
-from pypgm.data.unsettled import OpenSet, QuantileBins
 
 __all__ = [
     "JSON_SCHEMA",
@@ -38,6 +38,7 @@ __all__ = [
     "Fake",
     "Id",
     "Integer",
+    "OpenSchema",
     "OpenSet",
     "QuantileBins",
     "Real",

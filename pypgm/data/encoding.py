@@ -16,7 +16,7 @@ from pypgm.data.closed import Codes
 from pypgm.data.columns import Column, guarded_encoder
 from pypgm.data.frames import Frame, as_columns
 from pypgm.data.made import Made
-from pypgm.data.unsettled import Unsettled
+from pypgm.data.open_columns import OpenColumn
 from pypgm.domain import Domain, Label, check_domain, listed
 
 __all__ = ["as_column", "check_writable", "columns_of", "encoded", "encoded_pieces", "name_problems", "problems_error"]
@@ -136,7 +136,7 @@ def columns_of(domain: Domain, *, with_nulls: bool = False) -> dict[str, Column]
     return found
 
 
-def as_column(name: str, given: object) -> Column | Unsettled | Made:
+def as_column(name: str, given: object) -> Column | OpenColumn | Made:
     """Return a column of its declaration; a size stands for `Codes`, labels for `Categorical`, ordinal if all numbers.
 
     Raises
@@ -144,7 +144,7 @@ def as_column(name: str, given: object) -> Column | Unsettled | Made:
     TypeError
         If it is none of these.
     """
-    if isinstance(given, Column | Unsettled | Made):
+    if isinstance(given, Column | OpenColumn | Made):
         return given
     if isinstance(given, Sequence) and not isinstance(given, str | bytes):
         return _listed(given)

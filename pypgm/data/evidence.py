@@ -29,7 +29,8 @@ def read_evidence(domain: Domain, evidence: Mapping[str, Any] | None, schema: Sc
     Examples
     --------
     >>> from pypgm import Schema
-    >>> schema = Schema.from_dict({"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}})
+    >>> from pypgm.data import Integer
+    >>> schema = Schema({"age": Integer(0, 99, width=10)})
     >>> read_evidence(schema.domain, {"age": "35..59"}, schema)
     {'age': ['[30, 40)', '[40, 50)', '[50, 60)']}
     """

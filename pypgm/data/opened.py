@@ -19,7 +19,7 @@ from pypgm.data.layout import Layout
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import is_parquet, raw_columns
 from pypgm.data.parquet_records import read_parquet
-from pypgm.data.schema import Schema
+from pypgm.data.schema import OpenSchema, Schema, as_schema
 from pypgm.data.streamed import StreamedTable, scan
 from pypgm.data.table import csv_names, read_open_table
 from pypgm.data.values import Values
@@ -56,7 +56,7 @@ class Opened:
 
 def opened(
     source: Frame,
-    schema: Schema,
+    schema: Schema | OpenSchema,
     *,
     table: str | None = None,
     ignore_extra: bool = False,
@@ -71,7 +71,7 @@ def opened(
     ----------
     source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
         A path is one of a CSV, Parquet or DuckDB file, by its name.
-    schema : Schema
+    schema : Schema or OpenSchema
         What its columns hold.
     table : str, optional
         Which table of a DuckDB file.
@@ -104,7 +104,7 @@ def opened(
     if is_path:
         return _database(source, table, schema, ignore_extra)
     if isinstance(source, Dataset):
-        records = _with_schema(source, schema)
+        records = _with_schema(source, as_schema(schema))
         return Opened(lambda _: records)
     package = type(source).__module__.partition(".")[0]
     if package in {"duckdb", "_duckdb"}:
@@ -137,25 +137,27 @@ def _held(codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layou
     return Opened(records, values, layout)
 
 
-def _frame(source: Frame, schema: Schema, ignore_extra: bool) -> Opened:
+def _frame(source: Frame, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
     frame = collected(source)
     columns = as_columns(frame)
     before = schema.provisional
     codes = before.combined(encoded(before.reading, columns, drop=schema.unread, ignore_extra=ignore_extra))
-    schema.check_rules(before.records(codes))
+    before.check_rules(before.records(codes))
     layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame)
     return _held(codes, {name: columns[name] for name in schema.open}, layout)
 
 
-def _parquet(path: str | os.PathLike[str], schema: Schema, ignore_extra: bool) -> Opened:
+def _parquet(path: str | os.PathLike[str], schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
     before = schema.provisional
     held = read_parquet(path, before.domain, before, ignore_extra=ignore_extra)
-    schema.check_rules(held, os.fspath(path))
+    before.check_rules(held, os.fspath(path))
     values, types = raw_columns(path, tuple(schema.open))
     return _held(held.columns, as_columns(values) if schema.open else {}, Layout.of_arrow(types))
 
 
-def _database(path: str | os.PathLike[str], table: str | None, schema: Schema, ignore_extra: bool) -> Opened:
+def _database(
+    path: str | os.PathLike[str], table: str | None, schema: Schema | OpenSchema, ignore_extra: bool
+) -> Opened:
     relation, close = opened_table(path, table)
     try:
         return replace(_relation(relation, schema, ignore_extra), close=close)
@@ -164,7 +166,7 @@ def _database(path: str | os.PathLike[str], table: str | None, schema: Schema, i
         raise
 
 
-def _relation(source: Any, schema: Schema, ignore_extra: bool) -> Opened:  # noqa: ANN401
+def _relation(source: Any, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:  # noqa: ANN401
     scan(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
     read = guarded("reading the relation", lambda: source.select(*schema.open).to_arrow_table()) if schema.open else {}
     values = as_columns(read)
@@ -172,7 +174,7 @@ def _relation(source: Any, schema: Schema, ignore_extra: bool) -> Opened:  # noq
     return Opened(lambda found: scan(source, found, ignore_extra=ignore_extra), values, layout)
 
 
-def _engine(source: Any, schema: Schema, ignore_extra: bool) -> Opened:  # noqa: ANN401
+def _engine(source: Any, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:  # noqa: ANN401
     EngineTable(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
     read = (
         guarded("reading the engine's table", lambda: source.select(*schema.open).to_pyarrow()) if schema.open else {}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 from collections.abc import Iterable, Mapping, Sequence
@@ -15,34 +14,32 @@ from numpy.typing import NDArray
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
+from pypgm.data.declaration import Declaration
 from pypgm.data.draft import draft_schema
-from pypgm.data.encoding import as_column, check_writable, columns_of, encoded, problems_error
-from pypgm.data.files import replacing_text
+from pypgm.data.encoding import columns_of, encoded, problems_error
 from pypgm.data.frames import Frame
-from pypgm.data.made import Cells, Made
+from pypgm.data.made import Cells
 from pypgm.data.mapping_file import with_mappings
 from pypgm.data.number_text import DecimalMark
+from pypgm.data.open_columns import OpenColumn
 from pypgm.data.relations import Relations
-from pypgm.data.rule_comparison import Comparison, check_together
+from pypgm.data.rule_comparison import check_together
 from pypgm.data.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.typed_draft import draft_text, typed_draft
-from pypgm.data.unsettled import Unsettled
-from pypgm.domain import Domain, Label, LaterLabels, listed, nearest
-from pypgm.html import Shown
-from pypgm.numeric import as_generator, fraction_of
-from pypgm.terminal import escaped
+from pypgm.domain import Domain, Label, LaterLabels, listed
+from pypgm.numeric import as_generator
 
-__all__ = ["Schema", "SchemaLike", "as_schema", "read_schema"]
+__all__ = ["OpenSchema", "Schema", "SchemaLike", "as_any_schema", "as_schema", "read_schema"]
 
-SchemaLike: TypeAlias = "Schema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
+SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
 """What `as_schema` takes for a schema, and everything that has the argument `schema`."""
 
 _MOST_MADE = 10_000  # labels of a column that are made at once
 _BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
 
 
-class Schema(Shown):
+class Schema(Declaration):
     """What is publicly known of a table: how the values of each column become codes, and codes values again.
 
     Nothing of it may come from the records: it is not protected.
@@ -51,9 +48,9 @@ class Schema(Shown):
     ----------
     columns : mapping of str to Column, int or sequence
         A declaration for each column: `Integer`, `Real`, `Boolean`, `Date`, `Categorical` or `Codes` of `pypgm.data`;
-        `Difference` from another one; to be found privately, `OpenSet` or `QuantileBins`; or, never read and made when
-        records are decoded, `Derived`, `Id` or `Fake`. A size stands for `Codes`, a list of labels for `Categorical`.
-        Their order is that of the attributes.
+        `Difference` from another one; or, never read and made when records are decoded, `Derived`, `Id` or `Fake`. A
+        size stands for `Codes`, a list of labels for `Categorical`. Their order is that of the attributes. Those of an
+        `OpenSchema` are none.
     drop : sequence of str
         Columns of the table that are left out, such as names and numbers of persons.
     rules : sequence of Rule, Comparison, Blank or str
@@ -67,6 +64,10 @@ class Schema(Shown):
 
     Attributes
     ----------
+    columns : mapping of str to Column
+        Those that are read.
+    domain : Domain
+        Names, sizes and labels of their codes.
     notes : mapping of str to str
         What a draft says of columns, of those that are dropped too. Nothing protects it: it is in files that `save`
         writes, and in no release.
@@ -74,9 +75,9 @@ class Schema(Shown):
     Raises
     ------
     ValueError
-        If there are no columns, one is dropped too, or open ones cost more than the budget.
+        If there are no columns, or one is dropped too.
     TypeError
-        If a declaration is none.
+        If a declaration is none, or of a column that is open.
 
     Examples
     --------
@@ -89,111 +90,31 @@ class Schema(Shown):
     ([3, 0], [38, 6])
     """
 
-    __slots__ = ("_domain", "_relations", "declared", "drop", "notes", "rules", "stated_records_per_person", "warned")
+    __slots__ = ("_relations", "columns", "domain")
 
-    declared: Mapping[str, Column | Unsettled | Made]
-    drop: tuple[str, ...]
-    notes: Mapping[str, str]
-    stated_records_per_person: int | None
-    rules: tuple[AnyRule, ...]
-    warned: tuple[str, ...]
+    columns: Mapping[str, Column]
+    domain: Domain
 
-    def __init__(
-        self,
-        columns: Mapping[str, Column | Unsettled | Made | int | Sequence[Label]],
-        *,
-        drop: Iterable[str] = (),
-        rules: Iterable[AnyRule | str] = (),
-        records_per_person: int | None = None,
-        warned: Iterable[str] | Mapping[str, str] = (),
-    ) -> None:
-        if not isinstance(columns, Mapping):
-            raise TypeError(f"a schema needs a mapping of names to columns, got {type(columns).__name__}")
-        self.declared = {name: as_column(name, given) for name, given in columns.items()}
-        self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
-        self.stated_records_per_person = k = records_per_person
-        self.warned = tuple(warned)
-        noted = [given for given in (drop, warned) if isinstance(given, Mapping)]
-        self.notes = {name: str(note) for given in noted for name, note in given.items()}
-        self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
-        if not self._known:
-            raise ValueError(f"a schema needs at least one column{' that is read' if self.declared else ''}")
-        check_writable(self.declared)
-        both = [name for name in self.drop if name in self.declared]
-        if both:
-            raise ValueError(f"column {both[0]!r} is declared and dropped")
-        if k is not None and (type(k) is not int or k < 1):
-            raise ValueError(f"records_per_person needs a whole number, 1 or more, got {k!r}")
-        if sum(fraction_of(str(column.share)) for column in self.open.values()) > 1:
-            raise ValueError("the shares of open columns come to more than the budget")
-        closed = self._closed
-        labels = {n: found for n, c in closed.items() if (found := _labels_of(c)) is not None}
-        self._domain = Domain(tuple(closed), [c.size for c in closed.values()], labels)
+    def _complete(self) -> None:
+        if self.open:
+            raise TypeError(f"what is to be found in {_names(self.open)} is open: pypgm.OpenSchema takes such columns")
+        self.columns = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
+        labels = {n: found for n, c in self.columns.items() if (found := _labels_of(c)) is not None}
+        self.domain = Domain(tuple(self.columns), [c.size for c in self.columns.values()], labels)
         for rule in self.rules:
-            self._check_names(rule.columns)
-            rule.mask(self._columns_for(rule))
+            rule.mask(self.columns)
         check_together(self.rules)
-        self._relations = Relations(self._known, self.made, self.rules)
-
-    @property
-    def records_per_person(self) -> int:
-        """Records that one person has at most: as stated, else 1."""
-        return self.stated_records_per_person or 1
-
-    @property
-    def columns(self) -> Mapping[str, Column]:
-        """The declaration of each column; ``ValueError`` where one is open still."""
-        self._check_settled()
-        return self._closed
-
-    @property
-    def domain(self) -> Domain:
-        """Names, sizes and labels of the codes; ``ValueError`` where a column is open still."""
-        self._check_settled()
-        return self._domain
-
-    @property
-    def open(self) -> dict[str, Unsettled]:
-        """Columns of which something has to be found privately before records can be encoded."""
-        return {name: column for name, column in self.declared.items() if isinstance(column, Unsettled)}
-
-    @property
-    def made(self) -> dict[str, Made]:
-        """Columns that are never read: they are made when records are decoded."""
-        return {name: column for name, column in self.declared.items() if isinstance(column, Made)}
-
-    @property
-    def unread(self) -> tuple[str, ...]:
-        """Columns of a table that are left out: those that are dropped, and those that are made anew."""
-        return (*self.drop, *self.made)
+        self._relations = Relations(self.columns, self.made, self.rules)
 
     @property
     def reading(self) -> Mapping[str, Column]:
         """What encodes each column of a table that is read; `combined` takes all that it gave."""
-        self._check_settled()
         return self._relations.reading
 
     @property
     def provisional(self) -> Schema:
-        """The schema with open columns as they are before anything is found."""
-        return self.settled({name: column.provisional for name, column in self.open.items()})
-
-    def made_up(self, n_values: int) -> Schema:
-        """Return the schema as if so many values of each open set had been found, and bins of even width.
-
-        Examples
-        --------
-        >>> from pypgm.data import OpenSet
-        >>> Schema({"employer": OpenSet(share="0.05")}).made_up(30).domain.shape
-        (31,)
-        """
-        return self.settled({name: column.made_up(n_values) for name, column in self.open.items()})
-
-    def settled(self, found: Mapping[str, Column]) -> Schema:
-        """Return the schema with other declarations of some columns."""
-        columns = {name: found.get(name, column) for name, column in self.declared.items()}
-        rest: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
-        return Schema(columns, **rest, records_per_person=self.stated_records_per_person)
+        """The schema itself, as nothing of it has to be found."""
+        return self
 
     def extended(
         self,
@@ -205,36 +126,6 @@ class Schema(Shown):
         drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
         known = {**self.declared, **columns}
         return Schema(known, drop=drop, rules=both, records_per_person=records_per_person, warned=self.warned)
-
-    def _check_names(self, names: Iterable[str]) -> None:
-        unknown = [name for name in names if name not in self.declared]
-        made = [name for name in names if name in self.made]
-        if made:
-            raise ValueError(f"a rule names {made[0]!r}, which is made of other columns: name those")
-        if unknown:
-            near = nearest(str(unknown[0]), self.declared)
-            raise ValueError(f"a rule names {unknown[0]!r}, and no such column is declared{near}")
-
-    def _check_settled(self) -> None:
-        if self.open:
-            raise ValueError(
-                f"what is open in {listed([repr(n) for n in self.open])} has to be found privately first: "
-                "pypgm.privacy.settle does it, and pypgm synth"
-            )
-
-    @property
-    def _closed(self) -> dict[str, Column]:
-        return {name: column for name, column in self.declared.items() if isinstance(column, Column)}
-
-    @property
-    def _known(self) -> dict[str, Column]:
-        """The columns that are read, open ones as they are before anything is found."""
-        read = {name: column for name, column in self.declared.items() if not isinstance(column, Made)}
-        return {name: column if isinstance(column, Column) else column.provisional for name, column in read.items()}
-
-    def _columns_for(self, rule: AnyRule) -> Mapping[str, Column]:
-        """Return the columns that a rule may name: what is blank may be open, values must be known."""
-        return self._known if isinstance(rule, Blank) else self._closed
 
     @property
     def ordinal(self) -> tuple[str, ...]:
@@ -300,7 +191,6 @@ class Schema(Shown):
 
         Values are drawn within bins such that rules hold, and columns are made of them that are made.
         """
-        self._check_settled()
         found = self._relations.cells(codes, rng, start)
         return {name: found[name] for name in self.declared}
 
@@ -329,27 +219,15 @@ class Schema(Shown):
 
     def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
         """Raise ``ValueError`` where records, wherever they are, have a combination that a rule forbids."""
-        problems = broken_rules(self.rules, self._known, table, first_row) if self.rules else []
+        problems = broken_rules(self.rules, self.columns, table, first_row) if self.rules else []
         if problems:
             raise problems_error(name, problems)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has; `Schema.from_dict` reads it."""
-        told: dict[str, Any] = {"columns": {name: column.to_dict() for name, column in self.declared.items()}}
-        for name in self.warned:
-            told["columns"][name]["warning"] = "drafted from a table, and not reviewed"
-        if self.drop:
-            told["drop"] = list(self.drop)
-        if self.rules:
-            told["rules"] = [rule.to_dict() for rule in self.rules]
-        k = self.stated_records_per_person
-        return told | ({} if k is None else {"records_per_person": k})
 
     @classmethod
     def from_dict(
         cls, fields: object, name: str = "the schema", folder: str | os.PathLike[str] | None = None
-    ) -> Schema:
-        """Return the schema of a parsed file.
+    ) -> Schema | OpenSchema:
+        """Return the schema of a parsed file: an `OpenSchema` where a column of it is open.
 
         Parameters
         ----------
@@ -374,19 +252,20 @@ class Schema(Shown):
         if problems:
             raise problems_error(name, problems)
         try:
-            return cls(columns, **rest)
+            is_open = any(isinstance(column, OpenColumn) for column in columns.values())
+            return (OpenSchema if is_open else cls)(columns, **rest)
         except (TypeError, ValueError) as error:
             raise problems_error(name, [str(error)]) from None
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Schema:
+    def read(cls, path: str | os.PathLike[str]) -> Schema | OpenSchema:
         """Read a schema from a file, see `read_schema`."""
         return cls.from_dict(read_object(path), os.fspath(path), Path(path).parent)
 
     @classmethod
     def from_types(
         cls, source: Frame, bounds: Mapping[str, Sequence[Any]] | None = None, *, table: str | None = None
-    ) -> Schema:
+    ) -> Schema | OpenSchema:
         """Return a schema from what a table says of itself, its names and types, without reading a record.
 
         Booleans, and the categories that a type declares, are known by it; values of texts are found privately.
@@ -430,7 +309,7 @@ class Schema(Shown):
         encoding: str = "utf-8",
         decimal: DecimalMark = ".",
         thousands: str = "",
-    ) -> Schema:
+    ) -> Schema | OpenSchema:
         """Return a first draft of the schema of a table, made from its records. It is NOT private.
 
         What it has from the records is in `warned`, and `notes` say what to do about it: replace it by what is publicly
@@ -466,37 +345,73 @@ class Schema(Shown):
         """Return the schema of a domain: labels are values, sizes are codes."""
         return cls(columns_of(domain))
 
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the schema to a JSON file, whole or not at all; ``OSError`` if it cannot be written."""
-        given = self.to_dict()
-        for name in self.warned:
-            given["columns"][name]["warning"] = self.notes.get(name, given["columns"][name]["warning"])
-        if any(name in self.notes for name in self.drop):
-            given["drop"] = {name: self.notes.get(name, "") for name in self.drop}
-        with replacing_text(path) as file:
-            json.dump(given, file, indent=1, ensure_ascii=False)
-            file.write("\n")
 
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Schema):
-            return NotImplemented
-        return self._said == other._said
+class OpenSchema(Declaration):
+    """A schema with columns of which something has still to be found privately: values, or where bins begin.
 
-    @property
-    def _said(self) -> tuple[object, ...]:
-        return list(self.declared.items()), self.drop, self.rules, self.stated_records_per_person
+    `pypgm.synthesize` and every mechanism find it for a part of their budget, `pypgm.privacy.settle` by itself.
 
-    def __hash__(self) -> int:
-        return hash((tuple(self.declared), self.drop))
+    Parameters
+    ----------
+    columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
+        As for `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
+    drop, rules, records_per_person, warned
+        As for `Schema`. No rule names a value of an open column.
 
-    def __repr__(self) -> str:
-        told = {n: f"{c.kind} {c.size}" if isinstance(c, Column) else "open" for n, c in self.declared.items()}
-        told |= {name: column.kind for name, column in self.made.items()}
-        return f"Schema({listed([f'{escaped(name)}: {what}' for name, what in told.items()], 12)})"
+    Attributes
+    ----------
+    open : mapping of str to OpenSet or QuantileBins
+        The columns that are open.
+    provisional : Schema
+        The schema before anything is found: each open set has no value but others, and all quantiles are one bin.
+
+    Raises
+    ------
+    ValueError
+        As `Schema` does, and if no column is open, or the open ones cost more than the budget.
+
+    Examples
+    --------
+    >>> from pypgm.data import OpenSet
+    >>> schema = OpenSchema({"employer": OpenSet(share="0.05"), "sex": ["F", "M"]})
+    >>> schema, schema.provisional.domain
+    (OpenSchema(employer: open, sex: categorical 2), Domain(employer: 1, sex: 2))
+    """
+
+    __slots__ = ("provisional",)
+
+    provisional: Schema
+
+    def _complete(self) -> None:
+        if not self.open:
+            raise ValueError("an OpenSchema needs a column that is open: pypgm.Schema takes these")
+        if self.open_share > 1:
+            raise ValueError("the shares of open columns come to more than the budget")
+        known = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
+        for rule in self.rules:
+            if not isinstance(rule, Blank):  # what is blank is known of open columns too
+                rule.mask(known)
+        self.provisional = self.closed({name: column.provisional for name, column in self.open.items()})
+
+    def assumed(self, n_values: int) -> Schema:
+        """Return the schema as if so many values of each open set had been found, and bins of even width.
+
+        Examples
+        --------
+        >>> from pypgm.data import OpenSet
+        >>> OpenSchema({"employer": OpenSet(share="0.05")}).assumed(30).domain.shape
+        (31,)
+        """
+        return self.closed({name: column.assumed(n_values) for name, column in self.open.items()})
+
+    def closed(self, found: Mapping[str, Column]) -> Schema:
+        """Return the schema with what was found of each open column."""
+        own: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
+        return Schema({**self.declared, **found}, **own, records_per_person=self.stated_records_per_person)
 
 
-def read_schema(path: str | os.PathLike[str]) -> Schema:
-    """Read a schema from a JSON or YAML file.
+def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
+    """Read a schema from a JSON or YAML file: an `OpenSchema` where a column of it is open.
 
     A schema is public: write it from what is known about the columns, never from the records. A file of `read_domain`
     is one too.
@@ -533,20 +448,15 @@ def _labels_of(column: Column) -> tuple[Label, ...] | LaterLabels | None:
     return column.labels
 
 
-def as_schema(schema: SchemaLike) -> Schema:
-    """Return a schema: as it is, of a file, of what a file holds, or of the labels and sizes of a domain.
+def as_any_schema(schema: SchemaLike) -> Schema | OpenSchema:
+    """Return a schema, of which something may be open: as it is, of a file, of what a file holds, or of a domain.
 
     Raises
     ------
     TypeError
         If it is none of them.
-
-    Examples
-    --------
-    >>> as_schema({"age": 85, "sex": ["F", "M"]})
-    Schema(age: codes 85, sex: categorical 2)
     """
-    if isinstance(schema, Schema):
+    if isinstance(schema, Schema | OpenSchema):
         return schema
     if isinstance(schema, Domain):
         return Schema.of(schema)
@@ -555,3 +465,31 @@ def as_schema(schema: SchemaLike) -> Schema:
     if isinstance(schema, Mapping):
         return Schema.from_dict(schema, folder=".")
     raise TypeError(f"schema needs a Schema, a Domain, a mapping or a path, got {type(schema).__name__}")
+
+
+def as_schema(schema: SchemaLike) -> Schema:
+    """Return a schema of which nothing is open: as it is, of a file, of what a file holds, or of a domain.
+
+    Raises
+    ------
+    TypeError
+        If it is none of them.
+    ValueError
+        If something of it has to be found first.
+
+    Examples
+    --------
+    >>> as_schema({"age": 85, "sex": ["F", "M"]})
+    Schema(age: codes 85, sex: categorical 2)
+    """
+    found = as_any_schema(schema)
+    if isinstance(found, Schema):
+        return found
+    raise ValueError(
+        f"what is open in {_names(found.open)} has to be found privately first: "
+        "pypgm.privacy.settle does it, and pypgm synth"
+    )
+
+
+def _names(columns: Iterable[str]) -> str:
+    return listed([repr(name) for name in columns])

@@ -21,9 +21,9 @@ from pypgm.data.file_kind import it_looks_like
 from pypgm.data.files import read_text
 from pypgm.data.made import Fake, Id, Made
 from pypgm.data.numbers import Integer, Real
+from pypgm.data.open_columns import OpenColumn, OpenSet, QuantileBins
 from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import AnyRule, Blank, Rule
-from pypgm.data.unsettled import OpenSet, QuantileBins, Unsettled
 from pypgm.data.yaml_text import MOST_YAML, parse_yaml
 from pypgm.domain import listed
 
@@ -37,7 +37,7 @@ KINDS: dict[str, type[Column | OpenSet | Made]] = {
 JSON_SCHEMA = Path(__file__).with_name("schema.json")
 """The JSON Schema of schema files: editors that know it complete and check them."""
 
-_Declared = Column | Unsettled | Made
+_Declared = Column | OpenColumn | Made
 _NOTES = {"comment", "warning"}
 _SHOWN = {"codes": "size", "source": "from", "first": "from"}  # what files call the fields of columns
 _ASIDE = {*_NOTES, "$schema"}  # what a whole file may have besides, for people and editors

@@ -36,7 +36,7 @@ from pypgm.data.marks import marked, respelling
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import is_parquet
 from pypgm.data.parquet_records import read_parquet, write_parquet
-from pypgm.data.schema import Schema, SchemaLike, as_schema
+from pypgm.data.schema import OpenSchema, Schema, SchemaLike, as_schema
 from pypgm.domain import Domain, listed
 from pypgm.numeric import as_generator
 
@@ -130,7 +130,7 @@ def read_table(
 
 def read_open_table(
     path: str | os.PathLike[str],
-    schema: Schema,
+    schema: Schema | OpenSchema,
     *,
     ignore_extra: bool = False,
     delimiter: str = ",",
@@ -149,7 +149,7 @@ def read_open_table(
     codes = _read(path, before, dialect, texts)
     spell = respelling({name: before.columns[name] for name in texts}, decimal, thousands)
     texts = {name: list(spell[name](own)) if name in spell else own for name, own in texts.items()}
-    schema.check_rules(Dataset(codes, before.domain), os.fspath(path), 1)
+    before.check_rules(Dataset(codes, before.domain), os.fspath(path), 1)
     _check_writable(path, texts)
     return codes, texts
 
@@ -204,11 +204,11 @@ def write_table(
     if data.weights is not None:
         raise ValueError("a table file has no place for weights; write records without them")
     if schema is not None:
-        schema.check_domain(data.domain)
+        as_schema(schema).check_domain(data.domain)
     how, draws = layout or Layout(), as_generator(rng)
     names = how.order(data.domain if schema is None else schema.declared)
     if is_parquet(path):
-        write_parquet(data, path, schema or as_schema(data.domain), draws, how)
+        write_parquet(data, path, as_schema(schema or data.domain), draws, how)
         return
     texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}

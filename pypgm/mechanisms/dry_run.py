@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from pypgm.data.source import Source
@@ -12,7 +11,7 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
 
 if TYPE_CHECKING:
-    from pypgm.data import Schema
+    from pypgm.data import OpenSchema, Schema
     from pypgm.privacy.relation import Privacy
     from pypgm.queries import Neighbours
 
@@ -36,7 +35,7 @@ class _Nobody(Source):
 
 def check_call(
     mechanism: Callable[..., object],
-    schema: Schema,
+    schema: OpenSchema,
     neighbours: Neighbours | Privacy | None,
     budget: Budget,
     options: Mapping[str, Any],
@@ -48,12 +47,14 @@ def check_call(
 
     Examples
     --------
-    >>> from pypgm import Schema, mechanisms
-    >>> check_call(mechanisms.mst, Schema({"a": 2, "b": 3}), None, Budget(rho=1), {"iterations": 0})
+    >>> from pypgm import OpenSchema, mechanisms
+    >>> from pypgm.data import OpenSet
+    >>> schema = OpenSchema({"a": 2, "b": OpenSet("1/4")})
+    >>> check_call(mechanisms.mst, schema, None, Budget(rho=1), {"iterations": 0})
     Traceback (most recent call last):
     ValueError: iterations must be at least 1, got 0
     """
-    left = budget.limit * (1 - sum((Fraction(str(c.share)) for c in schema.open.values()), Fraction(0)))
+    left = budget.limit * (1 - schema.open_share)
     nobody = _Nobody(schema.provisional)
     ledger = Ledger(Budget(rho=left) if budget.unit == "rho" else Budget(epsilon=left))
     try:

@@ -5,16 +5,15 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from fractions import Fraction
 from typing import Any, TypeVar, cast
 
 from pypgm.data.dataset import Dataset
 from pypgm.data.derived_images import read_names
 from pypgm.data.frames import Frame
+from pypgm.data.open_columns import OpenSet
 from pypgm.data.opened import opened
-from pypgm.data.schema import Schema, SchemaLike, as_schema
+from pypgm.data.schema import OpenSchema, Schema, SchemaLike, as_any_schema
 from pypgm.data.typed_draft import draft_text, typed_draft
-from pypgm.data.unsettled import OpenSet
 from pypgm.domain import Domain, as_cliques, listed
 from pypgm.mechanisms.dry_run import check_call
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
@@ -93,36 +92,36 @@ def prepared(
 ) -> Callable[[], Release[Any]]:
     """Check all, read the table, and return what spends the budget: the arguments are those of `pypgm.synthesize`."""
     declared = _declared(source, schema, reading)
-    declared.check_there()
+    known = declared.provisional
+    known.check_there()
     run, asked = mechanism_named(mechanism), budget_for(declared, epsilon, delta, budget)
-    own = _options(mechanism, declared.provisional.domain, declared, options)
-    if declared.open:  # what is open is paid for before the mechanism is called
+    own = _options(mechanism, known.domain, known, options)
+    if isinstance(declared, OpenSchema):  # what is open is paid for before the mechanism is called
         check_call(run, declared, neighbours, asked, own)
     held = opened(source, declared, **reading)
 
     def closed() -> Release[Any]:
-        own = _options(mechanism, declared.domain, declared, options)
         relation = {"privacy" if isinstance(neighbours, Privacy) else "neighbours": neighbours}
-        release = run(held.records(declared), budget=asked, **relation, **own)
+        release = run(held.records(known), budget=asked, **relation, **own)
         return replace(release, layout=held.layout)
 
-    def settled() -> Release[Any]:
+    def settled(schema: OpenSchema) -> Release[Any]:
         ledger = Ledger(asked)
-        found = settle(declared, held.values, neighbours, ledger)
+        found = settle(schema, held.values, neighbours, ledger)
         with PrivateTable(held.records(found), neighbours, ledger) as table:
             release = run(table, **_options(mechanism, found.domain, found, options))
         return replace(release, layout=held.layout)
 
     def read_to_the_end() -> Release[Any]:
         try:
-            return settled() if declared.open else closed()
+            return settled(declared) if isinstance(declared, OpenSchema) else closed()
         finally:
             held.close()
 
     return read_to_the_end
 
 
-def _declared(source: Frame, schema: SchemaLike | None, reading: Mapping[str, Any]) -> Schema:
+def _declared(source: Frame, schema: SchemaLike | None, reading: Mapping[str, Any]) -> Schema | OpenSchema:
     """Return a schema of what was given for one."""
     if schema is None and isinstance(source, Dataset):
         return source.schema or Schema.of(source.domain)
@@ -132,14 +131,14 @@ def _declared(source: Frame, schema: SchemaLike | None, reading: Mapping[str, An
         told = "a schema is needed, what is publicly known of each column; a draft of its names and types"
         ways = f"{_COMPLETED.format(', '.join(missing))}\n" if missing else ""
         raise TypeError(f"{told}:\n{draft_text(draft)}{ways}{_WAYS}")
-    return as_schema(schema)
+    return as_any_schema(schema)
 
 
 def budget_for(
-    schema: Schema, epsilon: Number | None, delta: Number | None = None, budget: Budget | None = None
+    schema: Schema | OpenSchema, epsilon: Number | None, delta: Number | None = None, budget: Budget | None = None
 ) -> Budget:
     """Return the budget that is asked for, a part of delta kept for values that have to be found."""
-    if sum(Fraction(str(column.share)) for column in schema.open.values()) >= 1:
+    if schema.open_share >= 1:
         raise ValueError("the shares of open columns leave nothing of the budget for the records")
     asked = as_budget(epsilon, delta, budget)
     sets = [repr(name) for name, column in schema.open.items() if isinstance(column, OpenSet)]

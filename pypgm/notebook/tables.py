@@ -21,7 +21,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.clique_vector import CliqueVector
-    from pypgm.data import Dataset, Schema
+    from pypgm.data import Dataset
+    from pypgm.data.declaration import Declaration
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
     from pypgm.evaluation import Evaluation
@@ -34,6 +35,7 @@ __all__ = [
     "cliquevector",
     "comparedtables",
     "dataset",
+    "declaration",
     "domain",
     "evaluation",
     "factor",
@@ -42,7 +44,6 @@ __all__ = [
     "marginal",
     "named",
     "names_of",
-    "schema",
     "spark",
     "workload",
 ]
@@ -61,7 +62,7 @@ def domain(shown: Domain) -> Markup:
     return Markup(heading("Domain", told) + table(["attribute", "values", "labels"], rows, left))
 
 
-def schema(shown: Schema) -> Markup:
+def declaration(shown: Declaration) -> Markup:
     """Return the columns of a schema, as they are declared."""
     rows: list[list[object]] = []
     for name, column in itertools.islice(shown.declared.items(), _ROWS):

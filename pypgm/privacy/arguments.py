@@ -10,7 +10,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 
 if TYPE_CHECKING:
-    from pypgm.data import Schema
+    from pypgm.data import OpenSchema, Schema
 
 __all__ = ["as_budget", "gaussian_budget", "one_relation", "relation_of"]
 
@@ -47,14 +47,14 @@ def one_relation(neighbours: Neighbours | None, privacy: Privacy | None) -> Priv
     return privacy if neighbours is None else neighbours
 
 
-def relation_of(relation: Privacy | Neighbours | None, schema: Schema | None) -> Privacy:
+def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSchema | None) -> Privacy:
     """Return the relation that records of a schema are protected by: the one place where both are brought together.
 
     Parameters
     ----------
     relation : Privacy, "add-remove" or "replace", optional
         By name, or not at all, the schema says how many records a person has.
-    schema : Schema, optional
+    schema : Schema or OpenSchema, optional
         That of the records.
 
     Raises

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.data.numbers import Numeric
-from pypgm.data.unsettled import OpenSet, Unsettled
+from pypgm.data.open_columns import OpenColumn, OpenSet
 from pypgm.data.values import bare, plain
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.private_column import PrivateColumn
@@ -18,7 +18,7 @@ from pypgm.privacy.rational import as_fraction
 from pypgm.privacy.unknown_keys import sparse_histogram
 
 if TYPE_CHECKING:
-    from pypgm.data import Categorical, Integer, Real, Schema
+    from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
     from pypgm.data.values import Values
     from pypgm.privacy.ledger import Ledger
     from pypgm.privacy.relation import Privacy
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 __all__ = ["settle"]
 
 
-def settle(schema: Schema, columns: Mapping[str, Any], privacy: Privacy | Neighbours | None, ledger: Ledger) -> Schema:
+def settle(
+    schema: OpenSchema, columns: Mapping[str, Any], privacy: Privacy | Neighbours | None, ledger: Ledger
+) -> Schema:
     """Return a schema with nothing left open, for what each open column says of the budget.
 
     The values of an `OpenSet` are those whose noisy count reaches the threshold of `sparse_histogram`; all open sets
@@ -36,7 +38,7 @@ def settle(schema: Schema, columns: Mapping[str, Any], privacy: Privacy | Neighb
 
     Parameters
     ----------
-    schema : Schema
+    schema : OpenSchema
     columns : mapping of str to sequence, shape (n_records,)
         The raw values of each open column. None is looked at before it is charged for.
     privacy : Privacy, "add-remove" or "replace", optional
@@ -54,9 +56,9 @@ def settle(schema: Schema, columns: Mapping[str, Any], privacy: Privacy | Neighb
 
     Examples
     --------
-    >>> from pypgm import Budget, Ledger, PrivateTable, Schema, mechanisms
+    >>> from pypgm import Budget, Ledger, OpenSchema, PrivateTable, mechanisms
     >>> from pypgm.data import Integer, OpenSet, QuantileBins
-    >>> schema = Schema({"job": OpenSet(share=0.5), "age": QuantileBins(Integer(0, 99), 2, share=0.25)})
+    >>> schema = OpenSchema({"job": OpenSet(share=0.5), "age": QuantileBins(Integer(0, 99), 2, share=0.25)})
     >>> ledger = Ledger(Budget(rho=8, reserved_delta=1e-9))
     >>> raw = {"job": ["cook"] * 500 + ["spy"], "age": [20] * 100 + [60] * 401}
     >>> found = settle(schema, raw, None, ledger)
@@ -88,11 +90,11 @@ def settle(schema: Schema, columns: Mapping[str, Any], privacy: Privacy | Neighb
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
                 values = PrivateColumn(_Values(columns[name], column), relation, part)
                 found[name] = _settled(column, values, amounts[name], delta)
-    return schema.settled(found)
+    return schema.closed(found)
 
 
 def _settled(
-    column: Unsettled, values: PrivateColumn, amount: Fraction, delta: Fraction
+    column: OpenColumn, values: PrivateColumn, amount: Fraction, delta: Fraction
 ) -> Categorical | Integer | Real:
     """Return a column with nothing left open, found for an amount of the budget."""
     if isinstance(column, OpenSet):
@@ -105,7 +107,7 @@ def _settled(
 class _Values:
     """Values of a column as they are asked for: nulls are None, booleans are texts, no text has spaces around it."""
 
-    def __init__(self, values: Values, column: Unsettled) -> None:
+    def __init__(self, values: Values, column: OpenColumn) -> None:
         self._values, self._column = values, column.provisional
 
     def __len__(self) -> int:

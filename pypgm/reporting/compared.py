@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from pypgm.data import Schema
+    from pypgm.data import OpenSchema, Schema
 
 __all__ = ["NOT_PRIVATE", "SCORE", "ColumnPair", "ComparedTables", "compare_texts", "shown_number", "shown_quantile"]
 
@@ -189,7 +189,9 @@ class ComparedTables(Shown):
 
 
 def compare_texts(
-    first: Mapping[str, Sequence[str]], second: Mapping[str, Sequence[str]], schema: Schema | None = None
+    first: Mapping[str, Sequence[str]],
+    second: Mapping[str, Sequence[str]],
+    schema: Schema | OpenSchema | None = None,
 ) -> ComparedTables:
     """Compare two tables of texts, column by column and pair by pair.
 
@@ -199,7 +201,7 @@ def compare_texts(
         The real table: its values say what is a number or a date, and where bins lie.
     second : mapping of str to sequence of str
         The synthetic one.
-    schema : Schema, optional
+    schema : Schema or OpenSchema, optional
         Says which texts are missing values, and how dates are written.
 
     Raises
@@ -252,9 +254,11 @@ def shown_number(value: float) -> str:
 class _Column:
     """One column of both tables as codes: bins of numbers, or values; the last code is for missing ones."""
 
-    def __init__(self, name: str, first: Sequence[str], second: Sequence[str], schema: Schema | None) -> None:
+    def __init__(
+        self, name: str, first: Sequence[str], second: Sequence[str], schema: Schema | OpenSchema | None
+    ) -> None:
         self.name = name
-        declared = None if schema is None else schema.columns.get(name)
+        declared = None if schema is None else schema.provisional.columns.get(name)
         nulls = _EMPTY if declared is None else {text.strip().casefold() for text in declared.nulls} | {""}
         self.texts = [
             np.array([t if (t := text.strip()).casefold() not in nulls else "" for text in column], dtype=object)

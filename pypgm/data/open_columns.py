@@ -17,7 +17,7 @@ from pypgm.numeric import fraction_of
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["OpenSet", "QuantileBins", "Unsettled"]
+__all__ = ["OpenColumn", "OpenSet", "QuantileBins"]
 
 Share = int | float | str | Fraction
 _MOST_QUANTILES = 1000
@@ -61,7 +61,7 @@ class OpenSet:
         values = {str(value).strip() for value in found} - {self.other, "", *self.provisional.nulls}
         return Categorical(sorted(values), other=self.other, null=self.null)
 
-    def made_up(self, n_values: int) -> Categorical:
+    def assumed(self, n_values: int) -> Categorical:
         """Return the column as if so many values had been found."""
         return self.closed(f"value {i + 1}" for i in range(n_values))
 
@@ -151,7 +151,7 @@ class QuantileBins:
             return replace(self.column, width=1, edges=tuple(map(int, points)))
         return replace(self.column, bins=None, edges=tuple(points))
 
-    def made_up(self, n_values: int) -> Integer | Real:
+    def assumed(self, n_values: int) -> Integer | Real:
         """Return the column as if its numbers were spread evenly; how many values open sets have does not matter."""
         del n_values
         grid = self.grid
@@ -163,7 +163,7 @@ class QuantileBins:
         return told | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share)}}
 
 
-Unsettled = OpenSet | QuantileBins
+OpenColumn = OpenSet | QuantileBins
 
 
 def _check_share(share: object) -> None:

@@ -1,0 +1,146 @@
+"""What schemas have in common, whether or not something of their columns has still to be found."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from pypgm.data.columns import Column
+from pypgm.data.encoding import as_column, check_writable
+from pypgm.data.files import replacing_text
+from pypgm.data.made import Made
+from pypgm.data.open_columns import OpenColumn
+from pypgm.data.rule_comparison import Comparison
+from pypgm.data.rules import AnyRule
+from pypgm.domain import Label, listed, nearest
+from pypgm.html import Shown
+from pypgm.numeric import fraction_of
+from pypgm.terminal import escaped
+
+__all__ = ["Declaration"]
+
+
+class Declaration(Shown):
+    """A declaration of each column, as in a file; `Schema` and `OpenSchema` tell its parameters."""
+
+    __slots__ = ("declared", "drop", "notes", "rules", "stated_records_per_person", "warned")
+
+    declared: Mapping[str, Column | OpenColumn | Made]
+    drop: tuple[str, ...]
+    notes: Mapping[str, str]
+    stated_records_per_person: int | None
+    rules: tuple[AnyRule, ...]
+    warned: tuple[str, ...]
+
+    def __init__(
+        self,
+        columns: Mapping[str, Column | OpenColumn | Made | int | Sequence[Label]],
+        *,
+        drop: Iterable[str] = (),
+        rules: Iterable[AnyRule | str] = (),
+        records_per_person: int | None = None,
+        warned: Iterable[str] | Mapping[str, str] = (),
+    ) -> None:
+        if not isinstance(columns, Mapping):
+            raise TypeError(f"a schema needs a mapping of names to columns, got {type(columns).__name__}")
+        self.declared = {name: as_column(name, given) for name, given in columns.items()}
+        self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
+        self.stated_records_per_person = k = records_per_person
+        self.warned = tuple(warned)
+        noted = [given for given in (drop, warned) if isinstance(given, Mapping)]
+        self.notes = {name: str(note) for given in noted for name, note in given.items()}
+        self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
+        if len(self.made) == len(self.declared):
+            raise ValueError(f"a schema needs at least one column{' that is read' if self.declared else ''}")
+        check_writable(self.declared)
+        both = [name for name in self.drop if name in self.declared]
+        if both:
+            raise ValueError(f"column {both[0]!r} is declared and dropped")
+        if k is not None and (type(k) is not int or k < 1):
+            raise ValueError(f"records_per_person needs a whole number, 1 or more, got {k!r}")
+        for rule in self.rules:
+            self._check_names(rule.columns)
+        self._complete()
+
+    @abstractmethod
+    def _complete(self) -> None:
+        """Check what is declared together, and make what follows from it."""
+
+    @property
+    def records_per_person(self) -> int:
+        """Records that one person has at most: as stated, else 1."""
+        return self.stated_records_per_person or 1
+
+    @property
+    def open(self) -> dict[str, OpenColumn]:
+        """Columns of which something has to be found privately before records can be encoded."""
+        return {name: column for name, column in self.declared.items() if isinstance(column, OpenColumn)}
+
+    @property
+    def open_share(self) -> Fraction:
+        """Part of a budget for which all that is open is found."""
+        return sum((fraction_of(str(column.share)) for column in self.open.values()), Fraction(0))
+
+    @property
+    def made(self) -> dict[str, Made]:
+        """Columns that are never read: they are made when records are decoded."""
+        return {name: column for name, column in self.declared.items() if isinstance(column, Made)}
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Columns of a table that are left out: those that are dropped, and those that are made anew."""
+        return (*self.drop, *self.made)
+
+    def _check_names(self, names: Iterable[str]) -> None:
+        unknown = [name for name in names if name not in self.declared]
+        made = [name for name in names if name in self.made]
+        if made:
+            raise ValueError(f"a rule names {made[0]!r}, which is made of other columns: name those")
+        if unknown:
+            near = nearest(str(unknown[0]), self.declared)
+            raise ValueError(f"a rule names {unknown[0]!r}, and no such column is declared{near}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return what a schema file has; `Schema.from_dict` reads it."""
+        told: dict[str, Any] = {"columns": {name: column.to_dict() for name, column in self.declared.items()}}
+        for name in self.warned:
+            told["columns"][name]["warning"] = "drafted from a table, and not reviewed"
+        if self.drop:
+            told["drop"] = list(self.drop)
+        if self.rules:
+            told["rules"] = [rule.to_dict() for rule in self.rules]
+        k = self.stated_records_per_person
+        return told | ({} if k is None else {"records_per_person": k})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema to a JSON file, whole or not at all; ``OSError`` if it cannot be written."""
+        given = self.to_dict()
+        for name in self.warned:
+            given["columns"][name]["warning"] = self.notes.get(name, given["columns"][name]["warning"])
+        if any(name in self.notes for name in self.drop):
+            given["drop"] = {name: self.notes.get(name, "") for name in self.drop}
+        with replacing_text(path) as file:
+            json.dump(given, file, indent=1, ensure_ascii=False)
+            file.write("\n")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Declaration):
+            return NotImplemented
+        return self._said == other._said
+
+    @property
+    def _said(self) -> tuple[object, ...]:
+        return list(self.declared.items()), self.drop, self.rules, self.stated_records_per_person
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.declared), self.drop))
+
+    def __repr__(self) -> str:
+        told = {n: f"{c.kind} {c.size}" if isinstance(c, Column) else "open" for n, c in self.declared.items()}
+        told |= {name: column.kind for name, column in self.made.items()}
+        columns = listed([f"{escaped(name)}: {what}" for name, what in told.items()], 12)
+        return f"{type(self).__name__}({columns})"
