@@ -53,7 +53,7 @@ def test_files_have_rules(tmp_path):
     SCHEMA.save(tmp_path / "s.json")
     told = json.loads((tmp_path / "s.json").read_text())
     assert told["rules"][0] == {"columns": ["age", "married"], "forbidden": [[{"to": 17}, "yes"]]}
-    assert Schema.read(tmp_path / "s.json") == SCHEMA
+    assert pypgm.read_schema(tmp_path / "s.json") == SCHEMA
     assert Schema(COLUMNS) != SCHEMA
 
 

@@ -29,13 +29,6 @@ class Declaration(Shown):
 
     __slots__ = ("declared", "drop", "notes", "rules", "stated_records_per_person", "warned")
 
-    declared: Mapping[str, Column | OpenColumn | Made]
-    drop: tuple[str, ...]
-    notes: Mapping[str, str]
-    stated_records_per_person: int | None
-    rules: tuple[AnyRule, ...]
-    warned: tuple[str, ...]
-
     def __init__(
         self,
         columns: Mapping[str, Column | OpenColumn | Made | int | Sequence[Label]],

@@ -92,9 +92,6 @@ class Schema(Declaration):
 
     __slots__ = ("_relations", "columns", "domain")
 
-    columns: Mapping[str, Column]
-    domain: Domain
-
     def _complete(self) -> None:
         if self.open:
             raise TypeError(f"what is to be found in {_names(self.open)} is open: pypgm.OpenSchema takes such columns")
@@ -258,11 +255,6 @@ class Schema(Declaration):
             raise problems_error(name, [str(error)]) from None
 
     @classmethod
-    def read(cls, path: str | os.PathLike[str]) -> Schema | OpenSchema:
-        """Read a schema from a file, see `read_schema`."""
-        return cls.from_dict(read_object(path), os.fspath(path), Path(path).parent)
-
-    @classmethod
     def from_types(
         cls, source: Frame, bounds: Mapping[str, Sequence[Any]] | None = None, *, table: str | None = None
     ) -> Schema | OpenSchema:
@@ -380,8 +372,6 @@ class OpenSchema(Declaration):
 
     __slots__ = ("provisional",)
 
-    provisional: Schema
-
     def _complete(self) -> None:
         if not self.open:
             raise ValueError("an OpenSchema needs a column that is open: pypgm.Schema takes these")
@@ -406,8 +396,8 @@ class OpenSchema(Declaration):
 
     def closed(self, found: Mapping[str, Column]) -> Schema:
         """Return the schema with what was found of each open column."""
-        own: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
-        return Schema({**self.declared, **found}, **own, records_per_person=self.stated_records_per_person)
+        columns, k = {**self.declared, **found}, self.stated_records_per_person
+        return Schema(columns, drop=self.drop, rules=self.rules, records_per_person=k, warned=self.warned)
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
@@ -438,7 +428,7 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
     >>> read_schema("schema.json")  # doctest: +SKIP
     Schema(age: integer 10, sex: categorical 2)
     """
-    return Schema.read(path)
+    return Schema.from_dict(read_object(path), os.fspath(path), Path(path).parent)
 
 
 def _labels_of(column: Column) -> tuple[Label, ...] | LaterLabels | None:
