@@ -20,7 +20,8 @@ from pypgm.inference.region_index import RegionIndex
 from pypgm.mechanisms import aim, mst
 from pypgm.mechanisms.run import Run
 from pypgm.models import graphical_model, region_model
-from pypgm.privacy import score_weights
+from pypgm.privacy import score_weights, selector
+from pypgm.privacy.l1_selector import L1Selector
 from pypgm.privacy.laws import DiscreteGaussian
 from pypgm.reporting.quality import quality_of
 
@@ -327,6 +328,17 @@ def test_scores_that_fit_are_moved_as_those_beyond_are():
     for size in (1 << 20, 1 << 61, (1 << 62) - 1, 1 << 62, 1 << 80):
         scores = [int(rng.integers(-(2**40), 2**40)) * size // 2**40 for _ in range(50)]
         best = max(scores)
-        found = score_weights.fitted(scores)
+        found = score_weights.fitted(np.array(scores, dtype=np.int64 if size < 1 << 62 else object))
         assert [int(x) - int(found.max()) for x in found] == [max(s - best, -score_weights.SCORE_LIMIT) for s in scores]
         assert found.max() == (best if max(map(abs, scores)) < score_weights.SCORE_LIMIT else 0)
+
+
+def test_a_draw_takes_its_candidates_as_arrays_and_scores_each_once(monkeypatch):
+    """Of a spanning tree each draw is among nearly all pairs: nothing is done pair by pair again."""
+    data = pypgm.Dataset(dict(zip(DOMAIN, np.random.default_rng(1).integers(0, 2, (8, 500)), strict=True)), DOMAIN)
+    scored, checked = Calls(monkeypatch, L1Selector, "_score"), Calls(monkeypatch, selector, "checked_integer")
+    applied = Calls(monkeypatch, score_weights.Weights, "applied")
+    mst(data, 1, 1e-9, unsafe_seed=1)
+    assert len(scored) == len(PAIRS)
+    assert [scores.dtype for _, scores in applied.taken] == [np.int64] * 7
+    assert all(count != "a position" for count, *_ in checked.taken)

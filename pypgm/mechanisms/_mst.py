@@ -212,7 +212,7 @@ def select_tree(
     component = np.arange(len(domain))
     tree: list[Clique] = []
     for _ in range(len(domain) - 1):
-        among = np.flatnonzero(component[first] != component[second]).tolist()
+        among = np.flatnonzero(component[first] != component[second])
         chosen = selector.select(among, rho=rho / (len(domain) - 1))
         component[component == component[second[chosen]]] = component[first[chosen]]
         tree.append(pairs[chosen])

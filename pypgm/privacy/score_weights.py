@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,17 +29,20 @@ class Weights(NamedTuple):
         Added to each weighted score.
     unit : float
         Of a weighted score of 1, in the units of the scores and weights given.
+    is_plain : bool
+        Whether scores stay as they are.
     """
 
     factors: list[int]
     offsets: list[int]
     unit: float
+    is_plain: bool = False
 
     @classmethod
     def of(cls, count: int, weights: Sequence[Number] | None, offsets: Sequence[Number] | None, bits: int) -> Weights:
         """Return weights relative to the largest one, on a grid of 2^-bits; ``ValueError`` if they do not fit."""
         if weights is None and offsets is None:
-            return cls([1 << bits] * count, [0] * count, 2.0**-bits)
+            return cls([1 << bits] * count, [0] * count, 2.0**-bits, bits == GRID_BITS)
         given = [Fraction(1)] * count if weights is None else [as_fraction("a weight", w) for w in weights]
         added = [Fraction(0)] * count if offsets is None else [as_fraction("an offset", o) for o in offsets]
         if len(given) != count or len(added) != count:
@@ -51,26 +54,27 @@ class Weights(NamedTuple):
         factors = [max(1, round(w * grid)) if w > 0 else 0 for w in given]
         return cls(factors, [round(o * grid) for o in added], float(1 / grid))
 
-    def applied(self, scores: Sequence[int]) -> list[int]:
-        """Return weighted scores; a score is a multiple of 2^-16.
+    def applied(self, scores: NDArray[Any]) -> NDArray[Any]:
+        """Return weighted scores, as Python's integers where they may not fit int64; a score is a multiple of 2^-16.
 
         A score that changes by c 2^16 at most changes its product with a factor by that times c 2^16 at most, and what
         is left of it without the last 16 bits by the factor times c at most: an integer, which rounding down keeps.
         """
-        if self.factors == [1 << GRID_BITS] * len(scores) and not any(self.offsets):
-            return list(scores)
-        return [(f * s >> GRID_BITS) + o for f, s, o in zip(self.factors, scores, self.offsets, strict=True)]
+        if self.is_plain:
+            return scores
+        given = zip(self.factors, scores.tolist(), self.offsets, strict=True)
+        return np.array([(f * s >> GRID_BITS) + o for f, s, o in given], dtype=object)
 
 
-def fitted(scores: Sequence[int], *, screen: bool = False) -> NDArray[np.int64]:
-    """Return scores as int64, none of which changes by more than it does.
+def fitted(scores: NDArray[Any], *, screen: bool = False) -> NDArray[np.int64]:
+    """Return scores, those of int64 below 2^62, as int64, none of which changes by more than it does.
 
     For a screen they are cut off at 2^62. A selection knows gaps to the best alone: scores 2^62 and more below it are
     raised, which keeps all changes in the interval they lie in, and all are moved alike if they do not fit.
     """
     if screen:
-        return np.array([max(-SCORE_LIMIT, min(SCORE_LIMIT, s)) for s in scores], dtype=np.int64)
-    best = max(scores)
-    if max(best, -min(scores)) < SCORE_LIMIT:
-        return np.maximum(np.array(scores, dtype=np.int64) - best, -SCORE_LIMIT) + best
-    return np.array([max(s - best, -SCORE_LIMIT) for s in scores], dtype=np.int64)
+        return np.asarray(np.clip(scores, -SCORE_LIMIT, SCORE_LIMIT), dtype=np.int64)
+    best = int(scores.max())
+    gaps = np.maximum(scores - best, -SCORE_LIMIT)
+    fits = max(best, -int(scores.min())) < SCORE_LIMIT
+    return np.asarray(gaps + best if fits else gaps, dtype=np.int64)

@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Generic, NoReturn, SupportsIndex, TypeVar
+from typing import Any, Generic, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,7 +20,7 @@ from pypgm.privacy.laws import Exponential, PermuteAndFlip
 from pypgm.privacy.observer import observed, the_observer
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.score_weights import GRID_BITS, SCREEN_BITS, Weights, fitted
+from pypgm.privacy.score_weights import GRID_BITS, SCORE_LIMIT, SCREEN_BITS, Weights, fitted
 from pypgm.privacy.screen import Screen
 from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.privacy.trusted_query import own_clique
@@ -41,8 +41,10 @@ class Comparison(Generic[By]):
     candidates : tuple of clique
     public : list of ndarray of int64
         What `by` said of the candidates before the first charge, where scores are against that.
-    scores : dict of int to int
-        Of the candidates that were scored already.
+    scores : ndarray
+        Of the candidates that were scored already: int64, or Python's integers where one is beyond 2^62.
+    is_scored : ndarray of bool
+        Which these are.
     is_asking : bool
         Whether `by` is being asked.
     """
@@ -50,8 +52,13 @@ class Comparison(Generic[By]):
     by: By
     candidates: tuple[Clique, ...]
     public: list[NDArray[np.int64]] = field(default_factory=list)
-    scores: dict[int, int] = field(default_factory=dict)
+    scores: NDArray[Any] = field(init=False)
+    is_scored: NDArray[np.bool_] = field(init=False)
     is_asking: bool = False
+
+    def __post_init__(self) -> None:
+        self.scores = np.zeros(len(self.candidates), np.int64)
+        self.is_scored = np.zeros(len(self.candidates), np.bool_)
 
 
 _STEPS = 1 << GRID_BITS  # scores are in units of 1 / this
@@ -111,7 +118,7 @@ class Selector(ABC, Generic[By]):
 
     def select(
         self,
-        among: Sequence[int] | None = None,
+        among: Sequence[int] | NDArray[np.int64] | None = None,
         *,
         rho: Number | None = None,
         epsilon: Number | None = None,
@@ -148,7 +155,7 @@ class Selector(ABC, Generic[By]):
     @observed
     def select_top(
         self,
-        among: Sequence[int] | None,
+        among: Sequence[int] | NDArray[np.int64] | None,
         count: int,
         *,
         rho: Number | None = None,
@@ -182,18 +189,18 @@ class Selector(ABC, Generic[By]):
         if count == 1:
             ledger.charge("select", self._on(len(chosen)), law)
             with fixed_errors:
-                return [chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)]]
+                return [int(chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)])]
         with ledger.allocate(f"top {count}", amount=count * law.cost(ledger.budget.unit)) as part:
             for left in range(len(chosen), len(chosen) - count, -1):
                 part.charge("select", self._on(left), law)
         with fixed_errors:
             scores = fitted(self._weighted(now, chosen, weighing))
-            return [chosen[i] for i in law.draw_top(scores, count, sampler, steps=_STEPS)]
+            return [int(chosen[i]) for i in law.draw_top(scores, count, sampler, steps=_STEPS)]
 
     @observed
     def permute_and_flip(
         self,
-        among: Sequence[int] | None = None,
+        among: Sequence[int] | NDArray[np.int64] | None = None,
         *,
         rho: Number | None = None,
         epsilon: Number | None = None,
@@ -211,11 +218,11 @@ class Selector(ABC, Generic[By]):
         self._access.ledger.charge("select", self._on(len(chosen)), law)
         with fixed_errors:
             scores = fitted(self._weighted(now, chosen, weighing))
-            return chosen[law.draw(scores, self._access.sampler, steps=_STEPS)]
+            return int(chosen[law.draw(scores, self._access.sampler, steps=_STEPS)])
 
     @observed
     def screen(
-        self, among: Sequence[int] | None = None, *, rho: Number, weights: Sequence[Number] | None = None
+        self, among: Sequence[int] | NDArray[np.int64] | None = None, *, rho: Number, weights: Sequence[Number] | None = None
     ) -> Screen:
         """Charge, then give the scores of all of `among` at once with discrete Gaussian noise.
 
@@ -292,22 +299,18 @@ class Selector(ABC, Generic[By]):
 
     def _checked(
         self,
-        among: Sequence[int] | None,
+        among: Sequence[int] | NDArray[np.int64] | None,
         weights: Sequence[Number] | None,
         offsets: Sequence[Number] | None,
         bits: int,
-    ) -> tuple[Comparison[By], list[int], Weights]:
+    ) -> tuple[Comparison[By], NDArray[np.int64], Weights]:
         """Return what is compared and chosen among, in values of our own: nothing given is looked at again."""
         if self._access.is_closed():
             raise ValueError("the private table of this selector is closed: its records are gone")
         now = self._now
         if now.is_asking:
             raise ValueError("a selection's estimates must leave its selector alone: they are being asked for")
-        most = len(now.candidates)
-        given = range(most) if among is None else among
-        chosen = [i if type(i) is int and i >= 0 else checked_integer("a position", i) for i in given]
-        if not chosen or max(chosen) >= most:
-            raise ValueError(f"among needs positions in 0..{most - 1}, got {chosen}")
+        chosen = _positions(among, len(now.candidates))
         return now, chosen, Weights.of(len(chosen), weights, offsets, bits)
 
     def _drawable(self, epsilon: Fraction) -> Fraction:
@@ -315,11 +318,10 @@ class Selector(ABC, Generic[By]):
         unit = self._score_range << GRID_BITS
         return drawable_rate(epsilon / unit) * unit
 
-    def _weighted(self, now: Comparison[By], chosen: Sequence[int], weighing: Weights) -> list[int]:
+    def _weighted(self, now: Comparison[By], chosen: NDArray[np.int64], weighing: Weights) -> NDArray[Any]:
         at: dict[Clique, list[int]] = {}  # candidates that have no score yet
-        for i in dict.fromkeys(chosen) if len(now.scores) < len(now.candidates) else ():
-            if i not in now.scores:
-                at.setdefault(now.candidates[i], []).append(i)
+        for i in dict.fromkeys(chosen[~now.is_scored[chosen]].tolist()):
+            at.setdefault(now.candidates[i], []).append(i)
         for clique in [c for c in at if c in self.__kept]:
             self.__fill(now, at.pop(clique), self.__kept[clique])
         for clique, counts in zip(at, self._access.count(list(at)), strict=True) if at else ():
@@ -328,16 +330,34 @@ class Selector(ABC, Generic[By]):
             if kept.size <= self.__left:
                 self.__left -= kept.size
                 self.__kept[clique] = kept
-        return weighing.applied([now.scores[i] for i in chosen])
+        return weighing.applied(now.scores[chosen])
 
     def __fill(self, now: Comparison[By], numbers: list[int], kept: NDArray[np.int64]) -> None:
-        now.scores.update((i, self._score(now, i, kept)) for i in numbers)
+        for i in numbers:
+            score = self._score(now, i, kept)
+            if abs(score) >= SCORE_LIMIT:
+                now.scores = now.scores.astype(object)
+            now.scores[i], now.is_scored[i] = score, True
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(scores behind a ledger)"
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
         raise TypeError("a private selector is neither pickled nor copied")
+
+
+def _positions(among: Sequence[int] | NDArray[np.int64] | None, count: int) -> NDArray[np.int64]:
+    """Return the positions to choose among, all by default; ``ValueError`` unless they are some of so many."""
+    if among is None:
+        return np.arange(count)
+    if type(among) is np.ndarray and among.dtype == np.int64 and among.ndim == 1:
+        own = among.copy()
+    else:
+        given = [i if type(i) is int and i >= 0 else checked_integer("a position", i) for i in among]
+        own = np.array(given, dtype=object)
+    if not own.size or not 0 <= own.min() <= own.max() < count:
+        raise ValueError(f"among needs positions in 0..{count - 1}, got {own.tolist()}")
+    return np.asarray(own, dtype=np.int64)
 
 
 class StatedSelector(Selector[Callable[[int, NDArray[np.int64]], int]]):

@@ -56,7 +56,7 @@ other_laplace = shaped("laplace measurement", SHAPES[:2], backend="opendp")
 DRAWN = "values = noise.add(_answers(done, next(access.count([attributes]))))"
 EXACT = "values = (lambda e: {} if {} else noise.add(e))(_answers(done, next(access.count([attributes]))))"
 
-SELECTED = " " * 16 + "return [chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)]]"
+SELECTED = " " * 16 + "return [int(chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)])]"
 
 MUTANTS = [
     Mutant(
@@ -83,8 +83,8 @@ MUTANTS = [
         SELECTOR,
         "Selector._weighted",
         instead(
-            "[now.scores[i] for i in chosen]",
-            "Selector.screen.__dict__.setdefault(len(chosen), [now.scores[i] for i in chosen])",
+            "now.scores[chosen]",
+            "Selector.screen.__dict__.setdefault(len(chosen), now.scores[chosen])",
         ),
         selected,
         "wrong scores",

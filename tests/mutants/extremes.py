@@ -123,10 +123,10 @@ _PLACES = [
     (
         "selections are drawn from given words",
         "privacy.selector",
-        "return [chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)]]",
+        "return [int(chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)])]",
         "sampler = type(sampler)(7)\n"
-        "                return [chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, "
-        "steps=_STEPS)]]",
+        "                return [int(chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, "
+        "steps=_STEPS)])]",
         selection,
         "seeded by default",
     ),

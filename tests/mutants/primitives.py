@@ -316,7 +316,7 @@ _PLACES = [
         "all scores are those of the first candidate",
         "selector",
         "Selector._weighted",
-        instead("now.scores[i]", "now.scores[chosen[0]]"),
+        instead("now.scores[chosen]", "now.scores[[chosen[0]] * len(chosen)]"),
         asked("permute-and-flip, odd epsilon"),
         "wrong score",
     ),
