@@ -191,6 +191,8 @@ def as_fraction(name: str, value: Number) -> Fraction:
     TypeError
         If it is not an int, float, Fraction, Decimal or str.
     """
+    if type(value) is int or type(value) is Fraction:  # as they mostly are
+        return Fraction(int(value.numerator), int(value.denominator))
     if isinstance(value, bool | np.bool_ | np.timedelta64):
         raise TypeError(f"{name} must be a number, got {shown(value)}")
     if isinstance(value, float | np.floating | Decimal):

@@ -11,6 +11,7 @@ from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable
 from pypgm.errors import BudgetError
 from pypgm.privacy.laws import DiscreteGaussian
 from pypgm.privacy.observer import Observer
+from pypgm.privacy.rational import as_fraction, exact_sum
 from pypgm.queries import Partition, Prefix, total
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 1})
@@ -128,3 +129,18 @@ def test_the_toolkit_is_exported():
     for name in ("PrivateTable", "PrivateColumn", "LedgerReport", "Release", "Fit", "read_domain", "write_table"):
         assert name in pypgm.__all__
         assert getattr(pypgm, name).__name__ == name
+
+
+def test_thousands_of_different_costs_are_added_up_as_integers():
+    """Of weights that give no cost that noise can be drawn for, the cost is rounded down to 32 bits: powers of two."""
+    data = Dataset({f"x{i}": [0, 1, 1] for i in range(30)}, Domain({f"x{i}": 2 for i in range(30)}))
+    table = PrivateTable(data, Privacy(), Ledger(Budget(rho=1)))
+    weights = np.random.default_rng(3).uniform(0.1, 1.0, 30)
+    table.measure_many([(a,) for a in data.domain], rho=1, weights=weights.tolist())
+    whole = exact_sum(as_fraction("a weight", w) for w in weights.tolist())
+    for line, weight in zip(table.ledger.lines, weights.tolist(), strict=True):
+        asked = as_fraction("a weight", weight) / whole
+        assert asked * (1 - Fraction(1, 2**31)) < line.cost <= asked
+        assert line.cost == asked or line.cost.denominator.bit_count() == 1
+        assert line.cost == Fraction(line.law.squared_sensitivity) / (2 * line.law.variance)
+    assert 0 <= table.ledger.remaining() < Fraction(1, 2**31)

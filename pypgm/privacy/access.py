@@ -15,12 +15,14 @@ from pypgm.domain import Clique, Domain
 from pypgm.privacy.counts import Counts, batches
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Noise
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.rational import Number, as_fraction, significant_down
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Adder, Sampler
 from pypgm.queries import LinearQuery
 
 __all__ = ["Access", "ChargedNoise", "ColumnAccess", "TableAccess"]
+
+_COST_BITS = 32  # significant ones of a cost that noise cannot be drawn for exactly
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,8 @@ class Access:
             noise = made.get((id(query), rho))
             if noise is None:
                 law = self._law(query, on, rho=rho)
+                if law.cost("rho") != rho:  # thousands of costs are summed fast where their denominators are alike
+                    law = self._law(query, on, rho=significant_down(rho, _COST_BITS))
                 noise = made[id(query), rho] = ChargedNoise(law, law.adder(self.sampler))
             each.append(noise)
         ledger.charge_many(what, [(on, noise.law) for (_, on, _), noise in zip(asked, each, strict=True)])

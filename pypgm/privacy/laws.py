@@ -10,6 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
 from fractions import Fraction
+from functools import cache
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -67,8 +68,8 @@ class Law(ABC):
     @property
     def parameters(self) -> dict[str, Fraction]:
         """What a file keeps of the law beside its name and delta."""
-        given = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "delta"}
-        return {name: Fraction(value) for name, value in given.items() if value is not None}
+        given = {name: getattr(self, name) for name in _parameters(type(self))[0]}
+        return {name: as_fraction(name, value) for name, value in given.items() if value is not None}
 
     @property
     def delta(self) -> Fraction:
@@ -573,14 +574,21 @@ def law_of(name: str, parameters: Mapping[str, Number], delta: Number = 0) -> La
     law = LAWS.get(name)
     if law is None:
         raise ValueError(f"a charge needs one of the laws {', '.join(LAWS)}, got {name!r}")
-    known = {field.name: field for field in fields(law)}
+    known, needed, can_fail = _parameters(law)
     fails = {"delta": delta} if as_fraction("delta", delta) else {}
-    if fails and "delta" not in known:
+    if fails and not can_fail:
         raise ValueError(f"{name} does not fail; a delta is charged with a threshold or a stated step")
-    needed = [own for own, field in known.items() if field.default is MISSING]
-    if set(needed) - set(parameters) or set(parameters) - (set(known) - {"delta"}):
+    if not needed <= parameters.keys() <= known.keys():
         raise ValueError(f"a charge of {name!r} needs the parameters {sorted(needed)}, got {sorted(parameters)}")
     return law(**parameters, **fails)
+
+
+@cache
+def _parameters(law: type[Law]) -> tuple[dict[str, None], set[str], bool]:
+    """Return the names of a law's parameters, in order, those it needs, and whether it may fail."""
+    own = fields(law)
+    known = dict.fromkeys(field.name for field in own if field.name != "delta")
+    return known, {field.name for field in own if field.default is MISSING}, len(known) < len(own)
 
 
 def _pure_cost(epsilon: Fraction, unit: Unit) -> Fraction:

@@ -222,7 +222,11 @@ class Selector(ABC, Generic[By]):
 
     @observed
     def screen(
-        self, among: Sequence[int] | NDArray[np.int64] | None = None, *, rho: Number, weights: Sequence[Number] | None = None
+        self,
+        among: Sequence[int] | NDArray[np.int64] | None = None,
+        *,
+        rho: Number,
+        weights: Sequence[Number] | None = None,
     ) -> Screen:
         """Charge, then give the scores of all of `among` at once with discrete Gaussian noise.
 

@@ -56,7 +56,8 @@ other_laplace = shaped("laplace measurement", SHAPES[:2], backend="opendp")
 DRAWN = "values = noise.add(_answers(done, next(access.count([attributes]))))"
 EXACT = "values = (lambda e: {} if {} else noise.add(e))(_answers(done, next(access.count([attributes]))))"
 
-SELECTED = " " * 16 + "return [int(chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)])]"
+SCORES = "fitted(self._weighted(now, chosen, weighing))"
+SELECTED = f"{' ' * 16}return [int(chosen[law.draw({SCORES}, sampler, steps=_STEPS)])]"
 
 MUTANTS = [
     Mutant(

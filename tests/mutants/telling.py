@@ -37,7 +37,8 @@ def follow(name):
 
 whole, measured, selected = follow("mst"), follow("gaussian measurement"), follow("selection")
 
-SELECTED = " " * 16 + "return [int(chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)])]"
+SCORES = "fitted(self._weighted(now, chosen, weighing))"
+SELECTED = f"{' ' * 16}return [int(chosen[law.draw({SCORES}, sampler, steps=_STEPS)])]"
 ROWS = "(sum(1 for _ in open(arguments.table)) - 1)"
 READ_ALL = "    mechanism_run = _prepared(arguments, schema)\n"
 

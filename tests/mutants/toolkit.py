@@ -108,8 +108,9 @@ _PLACES = [
         "Selector.compare",
         instead(
             "Comparison(the_observer().compared(self, given, by), own)",
-            "next(new for new in [Comparison(the_observer().compared(self, given, by), own)] if not hasattr(self, '_now')"
-            " or [setattr(new, name, getattr(self._now, name)) for name in ('scores', 'is_scored')])",
+            "next(new for new in [Comparison(the_observer().compared(self, given, by), own)] if "
+            "not hasattr(self, '_now') or [setattr(new, name, getattr(self._now, name)) "
+            "for name in ('scores', 'is_scored')])",
         ),
         two_models,
         "wrong scores",
