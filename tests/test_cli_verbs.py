@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -234,7 +235,7 @@ def test_plan_on_the_command_line(folder, capsys):
     said = " ".join(capsys.readouterr().out.split())
     assert said.startswith("guarantee epsilon 1.0, delta 1e-09")
     assert "3 single columns by hdmm" in said
-    assert "of a table with evener values or more dependence two to three times" in said
+    assert re.search(r"columns about [\d.]+ points off on average; most .* pairs [\d.]+ to [\d.]+ points off", said)
     assert cli.main(["plan", "domain.json", *budget, "--mechanism", "wide", "--ledger"]) == 0
     listed = capsys.readouterr().out.partition("columns  ")[2].partition("noise in each, records\n")[2]
     rows = [line.split("  ")[0] for line in listed.splitlines()]
@@ -288,7 +289,7 @@ def test_a_plan_of_many_records_has_their_noise(folder):
     budget = Budget(epsilon=1, delta=1e-9)
     few, many = (mechanisms.plan("hdmm", DOMAIN, budget=budget, n_records=n) for n in (400, 10**9))
     assert many.stddev == pytest.approx(few.stddev, rel=1e-3)
-    assert 0 < many.error < 1e-6 < few.error
+    assert 0 < many.low <= many.high < 1e-6 < few.low
     assert many.bytes > 3 * 10**9
     pure = mechanisms.plan("privbayes", DOMAIN, budget=Budget(epsilon=1), n_records=400)
     assert pure.error > 0
@@ -306,6 +307,38 @@ def test_a_plan_knows_relation_workload_and_little_budget():
     assert mechanisms.plan("hdmm", DOMAIN, budget=budget, workload=work, n_records=100).cliques == tuple(work)
     errors = [mechanisms.plan("wide", DOMAIN, budget=Budget(rho=rho), n_records=5000).error for rho in (1e-5, 1e-3, 1)]
     assert errors == sorted(errors, reverse=True)
+
+
+@pytest.mark.parametrize(
+    ("mechanism", "thresholds"),
+    [("wide", [50_000]), ("mst", [300, 50_000, 100_000]), ("privbayes", [50_000, 100_000])],
+)
+def test_a_plan_says_about_the_same_of_one_record_more(mechanism, thresholds):
+    domain = Domain({"a": 3, "b": 4, "c": 30, "d": 40})
+    for threshold in thresholds:
+        plans = [
+            mechanisms.plan(mechanism, domain, epsilon=1, delta=1e-9, n_records=threshold + more) for more in (0, 1)
+        ]
+        for name in ("low", "error", "high"):
+            one, another = (getattr(plan, name) for plan in plans)
+            assert one == pytest.approx(another, rel=0.1), (mechanism, threshold, name)
+
+
+def test_a_plan_is_a_range(capsys, folder):
+    plan = mechanisms.plan("wide", DOMAIN, epsilon=1, delta=1e-9, n_records=400)
+    assert 0 < plan.low < plan.error < plan.high
+    ends = [f"{100 * error:.2g}" for error in (plan.low, plan.high)]
+    told = f"expected error of pairs: {' to '.join(ends)} percentage points"
+    assert told in str(plan)
+    assert told in plan._repr_html_()
+    command = ["plan", "domain.json", "--records", "400", "--epsilon", "1", "--delta", "1e-9"]
+    assert cli.main(command) == 0
+    assert re.search(r"pairs +[\d.]+ to [\d.]+ points off", capsys.readouterr().out)
+    assert cli.main([*command, "--json"]) == 0
+    found = json.loads(capsys.readouterr().out)
+    assert [found[name] for name in ("low", "error", "high")] == pytest.approx(
+        [100 * error for error in (plan.low, plan.error, plan.high)]
+    )
 
 
 def test_a_plan_of_one_attribute():

@@ -18,6 +18,7 @@ from pypgm.data import Categorical, Integer
 from pypgm.reporting import drawings
 from pypgm.reporting.audited import AuditReport, write_audit
 from pypgm.reporting.facts import Facts
+from pypgm.reporting.quality import quality_of
 
 pytest.importorskip("jinja2")
 
@@ -163,6 +164,26 @@ def test_the_page_of_a_table(release, tmp_path):
     assert lang == [{"lang": "en"}]
     assert "width=device-width" in text
     assert "prefers-color-scheme: dark" in text
+
+
+def test_counts_that_are_mostly_noise_are_told_of_columns_and_of_pairs(tmp_path):
+    rng = np.random.default_rng(0)
+    data = pypgm.Dataset({a: rng.geometric(0.3, 3000).clip(1, 12) - 1 for a in "abc"}, Domain(dict.fromkeys("abc", 12)))
+    release = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=0)
+    _, page = page_of(release, tmp_path / "report.html")
+    told = re.search(
+        r"a count below about ([\d,]+) records of one column, or ([\d,]+) of two columns together", page.text
+    )
+    quality = quality_of(release.model)
+    for size, text in zip((1, 2), told.groups(), strict=True):
+        cliques = [c for c in quality.errors if len(c) == size]
+        counts, errors = (
+            np.concatenate([of[c].datavector() for c in cliques]) for of in (quality.answers, quality.errors)
+        )
+        least = int(text.replace(",", ""))
+        is_good = counts >= 2 * errors
+        assert is_good[counts > least + 1].mean() >= 0.9
+        assert size == 1 or is_good[counts < least].mean() < 0.9
 
 
 def test_the_best_pairs_are_counted_ones_and_small_ones_are_tables(tmp_path):

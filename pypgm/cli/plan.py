@@ -33,9 +33,9 @@ _NAMED = 4  # columns that are named, the worst
 _ABOUT = """\
 Rehearse a mechanism on made-up records and print how far its answers would be off, what it would measure at which
 noise, time and memory. No table is read and nothing is spent: the number of records is what is publicly known or
-guessed of it. Columns of made-up records depend on each other little: of a table with more dependence the error is
-larger. Open columns are taken to have so many values, bins of quantiles to be of even width, and what finding
-them costs is left out of the budget.
+guessed of it. There are two tables of them, from few frequent values that hardly depend on each other to evener ones
+that depend much: the errors of both are a range. Open columns are taken to have so many values, bins of quantiles to
+be of even width, and what finding them costs is left out of the budget.
 """
 _EXAMPLES = """\
 examples:
@@ -43,8 +43,8 @@ examples:
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9 --mechanism hdmm --workload up-to-2
 """
 _CAUTION = (
-    "on made-up records of few frequent values that hardly depend on each other; of a table with evener values or more "
-    "dependence two to three times as much where tried, and records drawn from the answers add to it"
+    "on two tables of made-up records, of few frequent values that hardly depend on each other and of evener ones that "
+    "depend much; records drawn from the answers add to it"
 )
 
 
@@ -113,10 +113,12 @@ def _quality_rows(plan: Plan) -> list[tuple[str, str]]:
     rows = []
     for name, of in (("columns", columns), ("pairs", pairs)):
         if of:
-            mean = 100 * plan.error if of is pairs or not pairs else sum(of.values()) / len(of)
             worst = ", ".join(pair_text(c, of) for c in list(of)[:_NAMED])
-            bar = f"{rounded(mean)} points off on average, half to twice that; most{NO_BREAK}of{NO_BREAK}all {worst}"
-            rows.append((name, bar))
+            if of is pairs or not pairs:
+                mean = f"{rounded(100 * plan.low)} to {rounded(100 * plan.high)}"
+            else:
+                mean = f"about {rounded(sum(of.values()) / len(of))}"
+            rows.append((name, f"{mean} points off on average; most{NO_BREAK}of{NO_BREAK}all {worst}"))
     return [*rows, ("", "points: % of records to change to agree with the table"), ("", _CAUTION)]
 
 
@@ -150,4 +152,5 @@ def _facts(plan: Plan) -> dict[str, Any]:
     measured = zip(told.pop("cliques"), told.pop("numbers"), told.pop("stddev"), strict=True)
     points = [{"columns": list(c), "points": 100 * d} for c, d in told.pop("distances").items()]
     counts = [{"columns": list(c), "numbers": n, "noise": s} for c, n, s in measured]
-    return told | {"error": 100 * plan.error, "points": points, "counts": counts}
+    told |= {name: 100 * told[name] for name in ("error", "low", "high")}
+    return told | {"points": points, "counts": counts}

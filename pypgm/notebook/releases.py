@@ -80,11 +80,14 @@ def ledgerreport(shown: LedgerReport, measurements: Sequence[LinearMeasurement] 
 def plan(shown: Plan) -> Markup:
     """Return what a mechanism would measure, and how far off its answers would be."""
     told = f"{shown.mechanism} on {shown.n_records:,} records"
-    error = f"expected error of pairs: {100 * shown.error:.2g} percentage points (mean total variation)"
     found = together(zip(shown.cliques, shown.numbers, shown.stddev, strict=True))
     rows = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in found[:_MEASURED]]
     head = ["would be measured", "numbers", "noise (records)"]
-    parts = [heading("Plan", told), element("div", error), table(head, rows, len(found) - len(rows))]
+    parts = [
+        heading("Plan", told),
+        element("div", f"{shown.expected()} (mean total variation)"),
+        table(head, rows, len(found) - len(rows)),
+    ]
     took = f"time: {shown.seconds:.1f} s beside reading the table"
     took += "" if shown.bytes is None else f"; memory: {shown.bytes / 2**20:,.0f} MiB"
     return Markup("".join([*parts, element("div", took, style="opacity:.75")]))

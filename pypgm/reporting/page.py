@@ -43,6 +43,7 @@ TITLE = "Private synthetic data"
 _PICTURES = 120  # columns that are drawn
 _DRAWN = 3  # best pairs, and as many worst ones
 _LISTED = 100  # pairs that are listed
+_GOOD = 0.9  # of counts that are twice their error
 _LAWS = 3000  # draws of a ledger that are listed
 _ALIKE = 4096  # cells of a pair that is drawn, at most, before neighbours are joined
 _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
@@ -184,12 +185,22 @@ def _part(part: Part) -> dict[str, Any]:
     }
 
 
-def _least(facts: Facts) -> float | None:
-    """Return the count below which a count of one column says little: twice the largest error of one."""
+def _least(facts: Facts) -> list[float]:
+    """Return from which count on nine in ten are twice their error: of one column, and of two together."""
     if facts.quality is None or not math.isfinite(facts.quality.largest_error[1]):
-        return None
-    errors = np.concatenate([f.datavector() for c, f in facts.quality.errors.items() if len(c) == 1])
-    return 2 * float(np.median(errors))
+        return []
+    found = []
+    for size in (1, 2):
+        own = [c for c in facts.quality.errors if len(c) == size]
+        if own:
+            tables = (facts.quality.answers, facts.quality.errors)
+            counts, errors = (np.concatenate([of[c].datavector() for c in own]) for of in tables)
+            order = np.argsort(counts)[::-1]
+            is_good = (counts >= 2 * errors)[order]
+            enough = is_good.cumsum() >= _GOOD * np.arange(1, order.size + 1)
+            last = float(counts[order][np.flatnonzero(enough)[-1] if enough.any() else 0])
+            found.append(min(last, 2 * float(np.quantile(errors, _GOOD))))  # where all are good none is as small
+    return found
 
 
 def _counts(release: Released, facts: Facts, clique: Clique) -> Factor:
