@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from models import evidence_on
 from scipy import stats
 
+import pypgm
 from pypgm import Dataset, Domain, Factor, ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.bayes import BayesianNetwork
 from pypgm.bayes.batch import posteriors
@@ -108,6 +109,30 @@ def test_a_textbook_posterior(sprinkler):
     assert list(sprinkler.marginals()) == ["rain", "sprinkler", "grass"]
     assert sprinkler.log_probability({}) == sprinkler.log_probability(None) == 0.0
     assert sprinkler.log_probability({"grass": "wet"}) == pytest.approx(np.log(0.44838), rel=1e-12)
+
+
+@pytest.mark.parametrize("zeros", [0.0, 0.4])
+def test_one_plan_answers_all_values_of_the_same_attributes(monkeypatch, zeros):
+    rng = np.random.default_rng(3)
+    made, plan = [], pypgm._core.plan_elimination
+    monkeypatch.setattr(pypgm._core, "plan_elimination", lambda *a: made.append(a) or plan(*a))
+    for _ in range(20):
+        net = random_network(rng, 6, zeros=zeros)
+        table, (target, *known, soft) = joint(net), rng.permutation(net.domain.attributes)[:4].tolist()
+        made.clear()
+        for codes in itertools.product(*map(range, net.domain.sizes(known))):
+            likelihood = rng.random(net.domain.size(soft)) + 0.1
+            evidence = dict(zip(known, codes, strict=True))
+            likely = {a: np.eye(net.domain.size(a))[code] for a, code in evidence.items()} | {soft: likelihood}
+            posterior = weighted(net, table, likely)
+            evidence[soft] = pypgm.Likelihood(likelihood)
+            if posterior.sum() == 0:
+                with pytest.raises(ImpossibleEvidenceError):
+                    net.query(target, evidence)
+            else:
+                expected = onto(net, posterior, [target]) / posterior.sum()
+                np.testing.assert_allclose(net.query(target, evidence).values, expected, **CLOSE)
+        assert len(made) == 1
 
 
 def test_impossible_evidence_raises_wherever_it_stands(sprinkler):

@@ -16,7 +16,6 @@ from pypgm.data import Dataset
 from pypgm.domain import Domain, Label, as_clique
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
-from pypgm.inference._variable_elimination import variable_elimination
 
 if TYPE_CHECKING:
     import os
@@ -134,8 +133,7 @@ class BayesianNetwork(RowAnswers):
         """
         asked = as_clique(targets)
         self.domain.indices(asked)
-        part = self._part((*asked, *(evidence or ())))
-        return variable_elimination(part.potentials, asked, 1.0, evidence, max_bytes=max_bytes)
+        return self._part((*asked, *(evidence or ()))).marginal(asked, evidence, max_bytes)
 
     def map(
         self,

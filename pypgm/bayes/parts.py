@@ -5,17 +5,26 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from typing import TYPE_CHECKING, TypeVar
 
 from pypgm.bayes.editing import EditedTables
 from pypgm.bayes.relevance import relevant
 from pypgm.clique_vector import CliqueVector
-from pypgm.domain import Domain
+from pypgm.clock import Clock
+from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
+from pypgm.inference._variable_elimination import Elimination, Given
+
+if TYPE_CHECKING:
+    from pypgm.graphs.evidence import Evidence
 
 __all__ = ["Part", "PlannedTables"]
 
-_PLANS_KEPT = 32
+_PLANS_KEPT = 64
+
+_K = TypeVar("_K")
+_V = TypeVar("_V")
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,6 +56,21 @@ class Part:
         return JunctionTree.of(self.potentials)
 
     @cached_property
+    def eliminations(self) -> dict[tuple[object, ...], Elimination]:
+        """Plans of answers, by what is asked and which attributes are known."""
+        return {}
+
+    def marginal(self, clique: Clique, evidence: Evidence | None, max_bytes: float | None) -> Factor:
+        """Return the joint probabilities of some attributes; the plan is kept for other values of the evidence."""
+        given = Given(self.domain, clique, evidence)
+        key = clique, given.pattern
+        plan = self.eliminations.get(key)
+        if plan is None:
+            plan = Elimination(self.potentials, clique, given, max_bytes=max_bytes)
+            _keep(self.eliminations, key, plan)
+        return plan.marginal(given, 1.0, Clock(), max_bytes)
+
+    @cached_property
     def log_total(self) -> float:
         """Natural log of what the product of the tables sums to: 0 but for printed digits."""
         return 0.0 if self.exact else self.tree.log_partition(self.potentials)
@@ -61,6 +85,10 @@ class PlannedTables(EditedTables):
 
     @cached_property
     def _parts(self) -> dict[frozenset[str], Part]:
+        return {}
+
+    @cached_property
+    def _parts_asked(self) -> dict[Clique, Part]:
         return {}
 
     @property
@@ -79,14 +107,27 @@ class PlannedTables(EditedTables):
         Others, none of whose descendants is asked for or known, are summed out first; where their rows sum to 1 the
         sum is 1 and they are left out. Where they do not, they stay, with all their ancestors.
         """
-        asked = dict.fromkeys(attributes)
-        self.domain.indices(tuple(asked))
-        kept = relevant([*asked, *self._inexact], self.parents)
-        if len(kept) == len(self.domain):
+        asked = tuple(attributes)
+        part = self._parts_asked.get(asked)
+        if part is None:
+            self.domain.indices(tuple(dict.fromkeys(asked)))
+            part = self._part_of(relevant([*asked, *self._inexact], self.parents))
+            _keep(self._parts_asked, asked, part)
+        return part
+
+    def _part_of(self, attributes: frozenset[str]) -> Part:
+        if len(attributes) == len(self.domain):
             return self._whole
-        if kept not in self._parts:
-            names = [a for a in self.domain if a in kept]
-            if len(self._parts) >= _PLANS_KEPT:
-                self._parts.clear()
-            self._parts[kept] = Part(self.domain.project(names), [self.tables[a] for a in names], not self._inexact)
-        return self._parts[kept]
+        part = self._parts.get(attributes)
+        if part is None:
+            names = [a for a in self.domain if a in attributes]
+            part = Part(self.domain.project(names), [self.tables[a] for a in names], not self._inexact)
+            _keep(self._parts, attributes, part)
+        return part
+
+
+def _keep(plans: dict[_K, _V], key: _K, plan: _V) -> None:
+    """Keep a plan in place of the oldest one."""
+    if len(plans) >= _PLANS_KEPT:
+        plans.pop(next(iter(plans)), None)
+    plans[key] = plan

@@ -158,12 +158,19 @@ class Dataset(Shown):
         0   M
         1   F
         """
-        columns = {name: column.decode(self.columns[name]) for name, column in columns_of(self.domain).items()}
+        columns, places = {}, {}
+        for name, column in columns_of(self.domain).items():
+            codes = self.columns[name]
+            if len(codes) >= column.size:  # each value that occurs is converted once
+                occurs = np.bincount(codes, minlength=column.size) > 0
+                places[name] = (np.cumsum(occurs) - 1)[codes]
+                codes = np.flatnonzero(occurs)
+            columns[name] = column.decode(codes)
         if self.weights is not None:
             if value in columns:
                 raise ValueError(f"the table has an attribute {value!r}; name the column of weights otherwise")
             columns[value] = self.weights
-        return as_frame(columns, library)
+        return as_frame(columns, library, places=places)
 
     def head(self, rows: int = 5, library: Library = "pandas") -> Frame:
         """Return the first records as a data frame, see `to_frame`.

@@ -89,7 +89,12 @@ def _check_names(names: Iterable[object]) -> None:
         seen.add(name)
 
 
-def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -> Frame:
+def as_frame(
+    columns: Mapping[str, NDArray[Any]],
+    library: Library = "pandas",
+    *,
+    places: Mapping[str, NDArray[np.intp]] | None = None,
+) -> Frame:
     """Return columns as a data frame; one of texts and other values, such as "other" and numbers, has texts alone.
 
     Parameters
@@ -98,6 +103,8 @@ def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -
         None, NaN and NaT are nulls.
     library : {"pandas", "polars", "pyarrow"}
         Whose frame; it must be installed.
+    places : mapping of str to ndarray of int, optional
+        Of columns that hold each value once: where the value of each row is.
 
     Raises
     ------
@@ -109,7 +116,13 @@ def as_frame(columns: Mapping[str, NDArray[Any]], library: Library = "pandas") -
     check_library(library)
     module = imported(library, "such a frame", "frames")
     make = module.table if library == "pyarrow" else module.DataFrame
-    return make({n: _of_objects(module, c) if c.dtype == object else c for n, c in columns.items()})
+    found = {n: _of_objects(module, c) if c.dtype == object else c for n, c in columns.items()}
+    for name, rows in (places or {}).items():
+        values = found[name]
+        if isinstance(values, list):
+            values = module.Series(values) if library == "polars" else module.array(values)
+        found[name] = getattr(values, "array", values).take(rows) if library != "polars" else values[rows]
+    return make(found)
 
 
 def check_library(library: object) -> None:

@@ -91,10 +91,47 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
     TypeError
         If a value is neither a label nor a code.
     """
-    if not isinstance(evidence, Mapping | None):
+    return [
+        (index, one_possible(domain.shape[index], known) if isinstance(known, int) else known)
+        for index, known in codes_or_logs(domain, evidence)
+    ]
+
+
+def one_possible(size: int, code: int) -> NDArray[np.float64]:
+    """Return the logs of likelihoods of which one is 1 and all others are 0."""
+    known = np.full(size, -np.inf)
+    known[code] = 0.0
+    return known
+
+
+def codes_or_logs(domain: Domain, evidence: Evidence | None) -> list[tuple[int, int | NDArray[np.float64]]]:
+    """Return what `log_likelihoods` does, but the code alone where evidence is a label as it is, or a code.
+
+    Examples
+    --------
+    >>> codes_or_logs(Domain({"a": ["x", "y"], "b": 2}), {"a": "y", "b": {0}})
+    [(0, 1), (1, array([  0., -inf]))]
+    """
+    if evidence is None:
+        return []
+    if not isinstance(evidence, Mapping):
         raise TypeError(_no_mapping(evidence))
-    evidence = read_evidence(domain, evidence, None)
-    return [(domain.index(a), _log_likelihood(domain, a, given)) for a, given in (evidence or {}).items()]
+    return [(domain.index(a), _known(domain, a, given)) for a, given in evidence.items()]
+
+
+def _known(domain: Domain, attribute: str, given: object) -> int | NDArray[np.float64]:
+    kind = type(given)
+    if kind is str or kind is int:
+        labels = domain.labels.get(attribute)
+        if labels is None:
+            if isinstance(given, int) and 0 <= given < domain.shape[domain.index(attribute)]:
+                return given
+        else:
+            code = labels.index(given) if given in labels else -1
+            if code >= 0 and type(labels[code]) is kind:  # to Python 1, 1.0 and True are equal
+                return code
+    read = read_evidence(domain, {attribute: given}, None)
+    return _log_likelihood(domain, attribute, (read or {})[attribute])
 
 
 class LastEvidence:

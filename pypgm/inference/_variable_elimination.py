@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -13,7 +13,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
 from pypgm.domain import Clique, as_clique, check_kind
 from pypgm.factor import Factor
-from pypgm.graphs.evidence import Evidence, log_likelihoods
+from pypgm.graphs.evidence import Evidence, codes_or_logs, one_possible
 from pypgm.graphs.junction_tree import check_logarithms, check_possible, checked_total
 from pypgm.inference.contraction import answer_bytes, check_contraction, exact_tick
 from pypgm.memory import hopeless_refused
@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["log_elimination", "max_elimination", "variable_elimination"]
 
-_Term = tuple[tuple[int, ...], "NDArray[np.float64]"]
-"""Attribute indices, and the natural logs of a table over them."""
-_NOTHING: _Term = ((), np.zeros(1))  # a product of nothing is 1
+_ONE = np.zeros(1)  # the log of a product of nothing
+_ALL = slice(None)
+_LARGE = 1e300
 
 
 def variable_elimination(
@@ -96,14 +96,9 @@ def variable_elimination(
     """
     check_kind("potentials", potentials, CliqueVector, "pypgm.CliqueVector(domain, cliques, values)")
     asked = as_clique(clique)
-    checked_total(total)
-    keep = set(potentials.domain.indices(asked))
-    terms = _relevant(_terms(potentials, evidence, keep), keep)
-    clock = clock or Clock(n_threads=n_threads)
-    answer = _eliminated(potentials.domain, terms, asked, "sum", clock, order=order, max_bytes=max_bytes)
-    mass = float(answer.datavector().sum())
-    check_possible(math.log(mass) if mass > 0 else -math.inf, evidence)
-    return answer.normalize(total)
+    given = Given(potentials.domain, asked, evidence)
+    plan = Elimination(potentials, asked, given, order=order, max_bytes=max_bytes)
+    return plan.marginal(given, checked_total(total), clock or Clock(n_threads=n_threads), max_bytes)
 
 
 def max_elimination(
@@ -150,9 +145,9 @@ def max_elimination(
     array([3., 4.])
     """
     asked = as_clique(clique)
-    terms = _terms(potentials, evidence, set(potentials.domain.indices(asked)))
-    clock = Clock(n_threads=n_threads)
-    return _eliminated(potentials.domain, terms, asked, "max", clock, order=order, max_bytes=max_bytes)
+    given = Given(potentials.domain, asked, evidence)
+    plan = Elimination(potentials, asked, given, order=order, max_bytes=max_bytes, is_whole=True)
+    return plan.run(given, "max", Clock(n_threads=n_threads), max_bytes)
 
 
 def log_elimination(domain: Domain, factors: Sequence[Factor], keep: Clique, *, n_threads: int = 0) -> Factor:
@@ -186,60 +181,157 @@ def log_elimination(domain: Domain, factors: Sequence[Factor], keep: Clique, *, 
     >>> log_elimination(domain, [pypgm.Factor(domain, np.log([[1.0, 2.0], [0.5, 0.25]]))], ("a",)).exp().values
     array([3.  , 0.75])
     """
-    terms = [_NOTHING, *((domain.indices(f.domain.attributes), f.datavector()) for f in factors)]
-    return _eliminated(domain, terms, keep, "log_sum", Clock(n_threads=n_threads))
+    scopes = [(), *(domain.indices(f.domain.attributes) for f in factors)]
+    plan = _planned(domain, scopes, keep)
+    check_contraction(domain, plan, answer_bytes([domain.sizes(keep)]))
+    answers, _ = plan.run([_ONE, *(f.datavector() for f in factors)], "log_sum", Clock(n_threads=n_threads).n_threads)
+    return Factor.over(domain.project(keep), answers[0])
 
 
-def _eliminated(
+class Given:
+    """Evidence beside a clique that is asked for: codes of attributes known for certain, and natural logs of the rest.
+
+    Attributes
+    ----------
+    codes : dict of int to int
+        Position in the domain to the only possible code; attributes of the clique are never among them.
+    logs : dict of int to ndarray of float64
+        Position to natural logs of likelihoods.
+    weight : ndarray of float64, shape (1,)
+        Natural log of the likelihood of the codes.
+    """
+
+    __slots__ = ("codes", "evidence", "logs", "weight")
+
+    def __init__(self, domain: Domain, clique: Clique, evidence: Evidence | None) -> None:
+        keep = domain.indices(clique)
+        self.evidence, self.weight = evidence, _ONE
+        self.codes: dict[int, int] = {}
+        self.logs: dict[int, NDArray[np.float64]] = {}
+        for index, known in codes_or_logs(domain, evidence):
+            if isinstance(known, int):
+                if index in keep:
+                    self.logs[index] = one_possible(domain.shape[index], known)
+                else:
+                    self.codes[index] = known
+                continue
+            possible = np.flatnonzero(known > -np.inf)
+            if index in keep or possible.size != 1:
+                self.logs[index] = known
+            else:
+                self.codes[index] = int(possible[0])
+                self.weight = self.weight + known[possible]
+
+    @property
+    def pattern(self) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """The attributes known for certain and the others with evidence: what an `Elimination` depends on."""
+        return tuple(self.codes), tuple(self.logs)
+
+
+class Elimination:
+    """The plan of the table of a clique given what is known: made once, run for any values of the same attributes.
+
+    Parameters
+    ----------
+    potentials : CliqueVector
+        Natural logs, which do not change.
+    clique : tuple of str
+    given : Given
+        Of its pattern.
+    order, max_bytes
+        As for `variable_elimination`.
+    is_whole : bool
+        Whether tables that no path joins to the clique take part though they surely have weight.
+    """
+
+    def __init__(
+        self,
+        potentials: CliqueVector,
+        clique: Clique,
+        given: Given,
+        *,
+        order: Sequence[str] | None = None,
+        max_bytes: float | None = None,
+        is_whole: bool = False,
+    ) -> None:
+        check_logarithms(potentials)
+        domain = potentials.domain
+        self._domain, self._own = domain, domain.project(clique)
+        sliced = [
+            _sliced(domain.shape, scope, potentials.table(i), given.codes) for i, scope in enumerate(potentials.scopes)
+        ]
+        if not is_whole:
+            joined = _joined([left for left, _, _ in sliced], {*domain.indices(clique), *given.logs})
+            sliced = [s for s, needed in zip(sliced, joined, strict=True) if needed or s[1].min() == -np.inf]
+        evidence = [(), *((i,) for i in given.logs)]
+        scopes = [*evidence, *(left for left, _, _ in sliced)]
+        self._tables = [*(_ONE for _ in evidence), *(cells for _, cells, _ in sliced)]
+        self._sliced = [
+            (place, c, axes) for place, (_, c, axes) in enumerate(sliced, len(evidence)) if c.ndim != 1 or axes
+        ]
+        self._plan = _planned(domain, scopes, clique, order, max_bytes)
+
+    def run(self, given: Given, how: Literal["sum", "max"], clock: Clock, max_bytes: float | None = None) -> Factor:
+        """Return the weights of the clique, up to a common factor, or natural logs of the largest ones."""
+        check_contraction(self._domain, self._plan, answer_bytes([self._own.shape]), max_bytes)
+        codes = given.codes
+        tables = self._tables.copy()
+        tables[: 1 + len(given.logs)] = given.weight, *given.logs.values()
+        for place, cells, axes in self._sliced:
+            tables[place] = cells[tuple([_ALL if a < 0 else codes[a] for a in axes])].ravel()
+        answers, _ = self._plan.run(tables, how, clock.n_threads, exact_tick(self._plan, clock))
+        return Factor.over(self._own, answers[0])
+
+    def marginal(self, given: Given, total: float, clock: Clock, max_bytes: float | None = None) -> Factor:
+        """Return the marginal of the clique; raise as `variable_elimination` does."""
+        answer = self.run(given, "sum", clock, max_bytes)
+        mass = float(answer.datavector().sum())
+        check_possible(math.log(mass) if mass > 0 else -math.inf, given.evidence)
+        if mass < 1 / _LARGE or total / mass > _LARGE:
+            return answer.normalize(total)
+        return Factor.over(self._own, answer.datavector() * (total / mass))
+
+
+def _planned(
     domain: Domain,
-    terms: Sequence[_Term],
+    scopes: Sequence[tuple[int, ...]],
     keep: Clique,
-    how: Literal["sum", "max", "log_sum"],
-    clock: Clock,
-    *,
     order: Sequence[str] | None = None,
     max_bytes: float | None = None,
-) -> Factor:
-    """Return the answer of a product of terms: weights up to a common factor, or natural logs of maxima or of sums."""
-    scopes, tables = [(scope, True) for scope, _ in terms], [cells for _, cells in terms]
+) -> _core.Contraction:
     sequence = () if order is None else domain.indices(order)
     if order is not None and len(sequence) != len(domain):
         raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(sequence)}")
     with hopeless_refused(domain, max_bytes, "best order" if order is None else "given order"):
-        plan = _core.plan_elimination(domain.shape, scopes, domain.indices(keep), sequence)
-    check_contraction(domain, plan, answer_bytes([domain.sizes(keep)]), max_bytes)
-    answers, _ = plan.run(tables, how, clock.n_threads, exact_tick(plan, clock))
-    return Factor.over(domain.project(keep), answers[0])
+        return _core.plan_elimination(domain.shape, [(s, True) for s in scopes], domain.indices(keep), sequence)
 
 
-def _terms(potentials: CliqueVector, evidence: Evidence | None, keep: set[int]) -> list[_Term]:
-    """Return the potentials and the evidence, attributes with one possible value taken out unless they are kept."""
-    check_logarithms(potentials)
-    domain = potentials.domain
-    known: dict[int, int] = {}
-    weight = _NOTHING[1]
-    terms: list[_Term] = []
-    for index, log_likelihood in log_likelihoods(domain, evidence):
-        possible = np.flatnonzero(log_likelihood > -np.inf)
-        if index in keep or possible.size != 1:
-            terms.append(((index,), log_likelihood))
-        else:
-            known[index] = int(possible[0])
-            weight = weight + log_likelihood[possible]
-    for position, scope in enumerate(potentials.scopes):
-        left, cells = scope, potentials.table(position)
-        if not known.keys().isdisjoint(scope):
-            left = tuple([i for i in scope if i not in known])
-            for axis in reversed([k for k, i in enumerate(scope) if i in known]):  # NumPy has no tables of 70 axes
-                after = math.prod([domain.shape[i] for i in scope[axis + 1 :] if i not in known])
-                cells = cells.reshape(-1, domain.shape[scope[axis]], after)[:, known[scope[axis]], :]
-            cells = cells.ravel()
-        terms.append((left, cells))
-    return [((), weight), *terms]
+def _sliced(
+    shape: Sequence[int], scope: tuple[int, ...], cells: NDArray[np.float64], known: Collection[int]
+) -> tuple[tuple[int, ...], NDArray[np.float64], list[int]]:
+    """Return what is left of a scope, a view of its table, and for each axis the attribute whose code it takes, or -1.
+
+    Axes of one value are left out and others that stay are joined, as NumPy has no tables of 70 axes; there are none
+    where the table is taken as it is.
+    """
+    left = tuple([i for i in scope if i not in known])
+    if len(left) == len(scope):
+        return left, cells, []
+    axes, sizes = [], []
+    for i in scope:
+        if i in known and shape[i] > 1:
+            axes.append(i)
+            sizes.append(shape[i])
+        elif shape[i] > 1 and axes and axes[-1] < 0:
+            sizes[-1] *= shape[i]
+        elif shape[i] > 1:
+            axes.append(-1)
+            sizes.append(shape[i])
+    return left, cells.reshape(sizes), axes
 
 
-def _relevant(terms: list[_Term], keep: set[int]) -> list[_Term]:
-    """Leave out parts that share no attribute with the rest, nor one to be kept, and that surely have weight."""
+def _joined(scopes: Sequence[tuple[int, ...]], keep: Collection[int]) -> list[bool]:
+    """Return which scopes a path of shared attributes joins to some attributes; numbers are."""
     group: dict[int, int] = {}
 
     def find(attribute: int) -> int:
@@ -248,10 +340,8 @@ def _relevant(terms: list[_Term], keep: set[int]) -> list[_Term]:
             attribute = group[attribute]
         return attribute
 
-    for scope, _ in terms:
+    for scope in scopes:
         for other in scope[1:]:
             group[find(other)] = find(scope[0])
-    needed = {find(i) for i in keep} | {-1}
-    groups = [find(scope[0]) if scope else -1 for scope, _ in terms]  # -1: a number, which stays
-    needed |= {g for g, (_, cells) in zip(groups, terms, strict=True) if g not in needed and cells.min() == -np.inf}
-    return [term for g, term in zip(groups, terms, strict=True) if g in needed]
+    needed = {find(i) for i in keep}
+    return [not scope or find(scope[0]) in needed for scope in scopes]
