@@ -261,3 +261,21 @@ def test_a_lazy_frame_is_collected():
     lazy = polars.LazyFrame({"a": [0, 2, 1]})
     assert pypgm.Schema({"a": 3}).encode(lazy).columns["a"].tolist() == [0, 2, 1]
     assert pypgm.Dataset.from_frame(lazy, pypgm.Domain({"a": 3})).columns["a"].tolist() == [0, 2, 1]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+@pytest.mark.parametrize("labels", [["x", "y", "z"], [3, 1, 2], [True, False], [0.5, 1.5], ["other", 1, 2], 3], ids=str)
+def test_many_records_have_the_values_and_types_of_few(library, labels):
+    pytest.importorskip(library)
+    domain = pypgm.Domain({"a": labels})
+    kinds = set()
+    for codes in ([1], [1] * 20, [1, 0] * 20):
+        column = pypgm.Dataset({"a": codes}, domain).to_frame(library)["a"]
+        kinds.add(str(getattr(column, "dtype", None) or column.type))
+        values = domain.labels.get("a", range(3))
+        told = [values[c] for c in codes]
+        mixed = len({type(v) for v in told}) > 1
+        assert (column.to_pylist() if library == "pyarrow" else column.to_list()) == [
+            str(v) if mixed else v for v in told
+        ]
+    assert len(kinds) == 1 + (labels == ["other", 1, 2])  # the texts of "other" and numbers are another kind
