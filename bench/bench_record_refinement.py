@@ -17,7 +17,6 @@ import time
 from pathlib import Path
 
 import numpy as np
-from bench_table_c4_regions import PAIRS, noise_scale
 
 import pypgm
 from pypgm.data import read_domain
@@ -38,7 +37,7 @@ def main() -> None:
     domain = read_domain(folder / "domain.json")
     data = pypgm.read_table(folder / "adult.csv.gz", domain)
     pairs = list(itertools.combinations(domain.attributes, 2))
-    cliques = [pairs[i] for i in np.random.RandomState(0).choice(len(pairs), PAIRS, replace=False)]
+    cliques = [pairs[i] for i in np.random.RandomState(0).choice(len(pairs), 32, replace=False)]
     refining = []
 
     def timed(*arguments):
@@ -63,7 +62,8 @@ def main() -> None:
 
 
 def _draw(data, cliques, epsilon, draw, stop):
-    sigma = noise_scale(epsilon)
+    spread = 2 * np.log(1e6)
+    sigma = np.sqrt(32) * (np.sqrt(spread) + np.sqrt(spread + 2 * epsilon)) / (2 * epsilon)
     rng = np.random.default_rng(draw)
     truth = dict(zip(cliques, data.count(cliques), strict=True))
     noisy = [pypgm.LinearMeasurement(t + rng.normal(0, sigma, t.size), c, sigma) for c, t in truth.items()]

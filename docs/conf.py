@@ -83,6 +83,7 @@ docs/SECURITY
 :caption: Compared
 docs/migrating
 docs/peers
+docs/reproduction
 docs/performance
 bench/README
 ```

@@ -1,0 +1,204 @@
+"""The page of all figures, and their plots, from the results that are kept."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+from matplotlib import rcParams
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Canvas
+from matplotlib.ticker import NullFormatter
+
+from bench.paper.figure import Figure, Key, Results
+
+DOCS = Path(__file__).resolve().parents[2] / "docs"
+HEAD = """# The four papers, figure by figure
+
+`python -m bench.paper` runs every figure and table of the four papers behind this package and writes this page;
+`python -m bench.paper NAME` runs one, `--page` writes the page anew from the results that are kept in
+`bench/paper/results/`. Tables have our value, its standard error where there are several seeds, and in brackets the
+published one. In plots lines with dots are ours, dashed ones and crosses published. "Optimum" is the estimate that the
+papers define; the package's default stops before it fits noise, which mostly errs less. `PYPGM_DATA` names the folder
+of the data and of the published results, which are not part of this package.
+
+"""
+rcParams.update({"font.size": 8, "svg.hashsalt": "pypgm", "svg.fonttype": "none", "axes.titlesize": 8})
+
+
+def write(figures: Sequence[Figure]) -> None:
+    """Write the page and the plots of the figures whose runs are all made, with one seed at least."""
+    (DOCS / "reproduction.md").write_text(text(figures), encoding="utf-8")
+    for figure, results in complete(figures):
+        draw(figure, results, DOCS / "reproduction" / f"{figure.name}.svg")
+
+
+def complete(figures: Sequence[Figure]) -> list[tuple[Figure, Results]]:
+    """Return these figures with their results."""
+    found = [(figure, Results.read(figure.name)) for figure in figures]
+    return [(figure, results) for figure, results in found if figure.complete(results)]
+
+
+def text(figures: Sequence[Figure]) -> str:
+    """Return the page."""
+    found = complete(figures)
+    parts = [HEAD, summary(found)]
+    for paper, group in itertools.groupby(found, key=lambda pair: pair[0].paper):
+        parts.append(f"## {paper}\n\n")
+        parts += [section(figure, results) for figure, results in group]
+    return "".join(parts).rstrip() + "\n"
+
+
+def summary(found: Sequence[tuple[Figure, Results]]) -> str:
+    """Return a table of the figures: which claims hold, and what they take."""
+    lines = ["| figure | command | claims that reproduce | seeds | run time |", "|---|---|---|---|---|"]
+    total = 0.0
+    for figure, results in found:
+        verdicts = [claim.check(results)[0] for claim in figure.claims]
+        seconds = sum(results.runs.values())
+        total += seconds
+        place = figure.title.lower().translate({ord(c): None for c in ",.:()'"}).replace(" ", "-")
+        lines.append(
+            f"| [{figure.title}](#{place}) | `{figure.name}` | {sum(verdicts)} of {len(verdicts)} "
+            f"| {seeds_of(results)} | {seconds:.0f} s |"
+        )
+    return "\n".join(lines) + f"\n\nAll of it: {total / 60:.0f} minutes on two cores that other work shared.\n\n"
+
+
+def seeds_of(results: Results) -> str:
+    """Return how many seeds the jobs have."""
+    counts = sorted({sum(job == other for other, _ in results.runs) for job, _ in results.runs})
+    return f"{counts[0]}" if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
+
+
+def section(figure: Figure, results: Results) -> str:
+    """Return what the page tells of a figure."""
+    verdicts = []
+    for claim in figure.claims:
+        holds, told = claim.check(results)
+        verdicts.append(f"- **{'Reproduces' if holds else 'Does not reproduce'}**: {claim.text}: {told}.")
+    versions = ", ".join(sorted(results.versions))
+    ran = f"Version {versions}, seeds: {seeds_of(results)}, {sum(results.runs.values()):.0f} s."
+    alt = f"{figure.axes[1]} by {figure.axes[0]}"
+    picture = f"![{alt}](reproduction/{figure.name}.svg)"
+    parts = [f"### {figure.title}", f"{figure.setting} {ran}", picture, table(figure, results), "\n".join(verdicts)]
+    return "\n\n".join(part for part in parts if part) + "\n\n"
+
+
+def table(figure: Figure, results: Results) -> str:
+    """Return a row for each panel and place, a column for each line; lines of other panels are apart."""
+    keys = [key for key in dict.fromkeys([*results.ours, *results.published]) if figure.shown(key)]
+    panels: dict[str, list[str]] = {}
+    for panel, line, _ in keys:
+        panels.setdefault(panel, [])
+        if line not in panels[panel]:
+            panels[panel].append(line)
+    parts = []
+    for lines, group in itertools.groupby(panels, key=lambda panel: panels[panel]):
+        head = f"| | {figure.axes[0]} | " + " | ".join(lines) + " |"
+        rows = [head, "|" + "---|" * (len(lines) + 2)]
+        for panel in group:
+            places = dict.fromkeys(x for p, _, x in keys if p == panel)
+            for x in places if figure.bars else sorted(places):
+                cells = " | ".join(cell(results, (panel, line, x)) for line in lines)
+                rows.append(f"| {panel} | {x if isinstance(x, str) else short(x)} | {cells} |")
+        parts.append("\n".join(rows))
+    return "\n\n".join(parts)
+
+
+def cell(results: Results, key: Key) -> str:
+    """Return our value and the published one."""
+    told = ""
+    if key in results.ours:
+        spread = results.spread(key)
+        told = short(results.centre(key)) + ("" if np.isnan(spread) else f" ± {short(spread, 2)}")
+    return told + (f" ({short(results.published[key])})" if key in results.published else "")
+
+
+def short(value: float, digits: int = 3) -> str:
+    """Return a number with three digits, without a leading zero."""
+    if value and not 1e-4 <= abs(value) < 1e5:
+        return f"{value:.{digits - 1}e}"
+    text = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
+    text = np.format_float_positional(float(text.replace(",", "")), trim="-") if "," not in text else text
+    return text[1:] if text.startswith("0.") else text
+
+
+def draw(figure: Figure, results: Results, path: Path) -> None:
+    """Draw a panel for each of the figure's."""
+    keys = [key for key in dict.fromkeys([*results.ours, *results.published]) if figure.panels(key[0])]
+    panels = list(dict.fromkeys(panel for panel, _, _ in keys))
+    columns = min(4, len(panels))
+    rows = -(-len(panels) // columns)
+    canvas = Canvas(figsize=(max(3.2 * columns, 4.4), 2.6 * rows), layout="constrained", facecolor="white")
+    every = canvas.subplots(rows, columns, squeeze=False).ravel()
+    names = list(dict.fromkeys(line for _, line, _ in keys))
+    colours = {name: f"C{i % 10}" for i, name in enumerate(names)}
+    for axes, panel in zip(every, panels, strict=False):
+        own = [key for key in keys if key[0] == panel]
+        (bars if figure.bars else lines)(axes, results, own, colours)
+        axes.set_title(panel, loc="left")
+        axes.set_xlabel("" if figure.bars else figure.axes[0])
+        if "x" in figure.logs:
+            axes.set_xscale("log")
+        if "y" in figure.logs:
+            axes.set_yscale("log")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_minor_formatter(NullFormatter())
+        axes.spines[["top", "right"]].set_visible(False)
+    for axes in every[len(panels) :]:
+        axes.set_visible(False)
+    for axes in every[::columns]:
+        axes.set_ylabel(figure.axes[1])
+    handles = {label: h for axes in every for h, label in zip(*axes.get_legend_handles_labels(), strict=True)}
+    canvas.legend(
+        handles.values(),
+        handles,
+        loc="outside lower center",
+        ncols=max(1, int(canvas.get_figwidth() / 2)),
+        frameon=False,
+    )
+    path.parent.mkdir(exist_ok=True)
+    canvas.savefig(path, metadata={"Date": None})
+
+
+def lines(axes: Axes, results: Results, keys: Sequence[Key], colours: dict[str, str]) -> None:
+    """Draw our lines with dots, the published ones dashed."""
+    for name in dict.fromkeys(line for _, line, _ in keys):
+        own = sorted((key for key in keys if key[1] == name), key=lambda key: key[2])
+        ours = [key for key in own if key in results.ours]
+        if ours:
+            spread = [np.nan_to_num(results.spread(key)) for key in ours]
+            places = [key[2] for key in ours]
+            axes.errorbar(
+                places, [results.centre(k) for k in ours], spread, fmt=".-", color=colours[name], label=name, lw=1.2
+            )
+        theirs = [key for key in own if key in results.published]
+        if theirs:
+            values = [results.published[key] for key in theirs]
+            style = "--" if len(theirs) > 1 else "x"
+            label = None if ours else name
+            axes.plot([key[2] for key in theirs], values, style, color=colours[name], label=label, alpha=0.7, lw=1)
+
+
+def bars(axes: Axes, results: Results, keys: Sequence[Key], colours: dict[str, str]) -> None:
+    """Draw a bar a name and line, the published one hatched beside it."""
+    places = list(dict.fromkeys(key[2] for key in keys))
+    series = []
+    for name in dict.fromkeys(line for _, line, _ in keys):
+        own = [key for key in keys if key[1] == name]
+        for label, held in (
+            (name, {k: results.centre(k) for k in own if k in results.ours}),
+            (f"{name}, published", results.published),
+        ):
+            values = {key[2]: held[key] for key in own if key in held}
+            if values:
+                series.append((label, colours[name], values))
+    width = 0.8 / len(series)
+    for i, (label, colour, values) in enumerate(series):
+        hatch = {"hatch": "///", "alpha": 0.5} if label.endswith("published") else {}
+        x = [places.index(place) + (i - (len(series) - 1) / 2) * width for place in values]
+        axes.bar(x, list(values.values()), width, color=colour, label=label, **hatch)
+    axes.set_xticks(range(len(places)), places)
