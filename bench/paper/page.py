@@ -88,15 +88,18 @@ def section(figure: Figure, results: Results) -> str:
 
 
 def table(figure: Figure, results: Results) -> str:
-    """Return a row for each panel and place, a column for each line; lines of other panels are apart."""
+    """Return a row for each panel and place, a column for each line; panels with other lines are apart."""
     keys = [key for key in dict.fromkeys([*results.ours, *results.published]) if figure.shown(key)]
     panels: dict[str, list[str]] = {}
     for panel, line, _ in keys:
         panels.setdefault(panel, [])
         if line not in panels[panel]:
             panels[panel].append(line)
+    kinds: dict[tuple[str, ...], list[str]] = {}
+    for panel, lines in panels.items():
+        kinds.setdefault(tuple(lines), []).append(panel)
     parts = []
-    for lines, group in itertools.groupby(panels, key=lambda panel: panels[panel]):
+    for lines, group in kinds.items():
         head = f"| | {figure.axes[0]} | " + " | ".join(lines) + " |"
         rows = [head, "|" + "---|" * (len(lines) + 2)]
         for panel in group:
@@ -145,8 +148,7 @@ def draw(figure: Figure, results: Results, path: Path) -> None:
             axes.set_xscale("log")
         if "y" in figure.logs:
             axes.set_yscale("log")
-        for axis in (axes.xaxis, axes.yaxis):
-            axis.set_minor_formatter(NullFormatter())
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.spines[["top", "right"]].set_visible(False)
     for axes in every[len(panels) :]:
         axes.set_visible(False)

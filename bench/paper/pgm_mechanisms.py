@@ -118,7 +118,8 @@ def _crosses(results: Results) -> tuple[bool, str]:
 
 SETTING = (
     "Fifteen random triples of at most 10,000 cells (the published ones had no limit), attributes of 50 values or more "
-    "asked in running sums; ε = 1, number of records public. The error is the L1 distance of the answers over twice the "
+    "asked in running sums; ε = 1, number of records public. The error is the L1 distance of the answers over "
+    "twice the "
     "norm of the true ones; the factor is that without over that with one model of the same measurements."
 )
 
@@ -144,8 +145,10 @@ FIGURES = [
     _figure(
         "pgm-mechanisms",
         "Figures 1a, 1d: PrivBayes and HDMM",
-        'HDMM has Gaussian noise at δ = 1e-9; "unequal" divides the budget of PrivBayes as the published script does: a '
-        "quarter for the structure, half for the tables, and all of it for the model.",
+        'HDMM has Gaussian noise at δ = 1e-9; "unequal" divides the budget of PrivBayes as the published '
+        "script does: a quarter for the structure, half for the tables, and all of it for the model. "
+        "[bench/README.md](../bench/README.md#with-one-model-of-the-measurements-and-without-where-published-factors-"
+        "are-not-met) goes into factors that are not met.",
         {(m, t): 3 for m in ("HDMM", "PrivBayes", "PrivBayes, unequal") for t in TABLES},
     ),
     _figure(

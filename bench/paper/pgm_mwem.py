@@ -89,5 +89,6 @@ FIGURES = [
         ],
         bars=True,
         logs="y",
+        panels=lambda panel: panel != "rounds of 15",
     )
 ]

@@ -91,7 +91,8 @@ FIGURES = [
         paper=PAPER,
         title="Table C.4: adult, 32 pairs",
         setting="The 32 published pairs with Gaussian noise at δ = 1e-6; mean total variation on these pairs. "
-        '"exact" and "region graph" are the optimum (exact to a relative gap of 1e-2 or for 1,000 iterations); the column of '
+        '"exact" and "region graph" are the optimum (exact to a relative gap of 1e-2 or for 1,000 '
+        "iterations); the column of "
         "relaxed projection has no published file, and ends after 1,000 steps.",
         axes=("ε", "mean total variation"),
         jobs={(e,): 2 for e in EPSILONS},
