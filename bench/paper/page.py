@@ -11,6 +11,7 @@ from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import NullFormatter
+from PIL import Image
 
 from bench.paper.figure import Figure, Key, Results
 
@@ -25,14 +26,14 @@ papers define; the package's default stops before it fits noise, which mostly er
 of the data and of the published results, which are not part of this package.
 
 """
-rcParams.update({"font.size": 8, "svg.hashsalt": "pypgm", "svg.fonttype": "none", "axes.titlesize": 8})
+rcParams.update({"font.size": 8, "axes.titlesize": 8, "savefig.dpi": 130})
 
 
 def write(figures: Sequence[Figure]) -> None:
     """Write the page and the plots of the figures whose runs are all made, with one seed at least."""
     (DOCS / "reproduction.md").write_text(text(figures), encoding="utf-8")
     for figure, results in complete(figures):
-        draw(figure, results, DOCS / "reproduction" / f"{figure.name}.svg")
+        draw(figure, results, DOCS / "reproduction" / f"{figure.name}.png")
 
 
 def complete(figures: Sequence[Figure]) -> list[tuple[Figure, Results]]:
@@ -82,7 +83,7 @@ def section(figure: Figure, results: Results) -> str:
     versions = ", ".join(sorted(results.versions))
     ran = f"Version {versions}, seeds: {seeds_of(results)}, {sum(results.runs.values()):.0f} s."
     alt = f"{figure.axes[1]} by {figure.axes[0]}"
-    picture = f"![{alt}](reproduction/{figure.name}.svg)"
+    picture = f"![{alt}](reproduction/{figure.name}.png)"
     parts = [f"### {figure.title}", f"{figure.setting} {ran}", picture, table(figure, results), "\n".join(verdicts)]
     return "\n\n".join(part for part in parts if part) + "\n\n"
 
@@ -163,7 +164,9 @@ def draw(figure: Figure, results: Results, path: Path) -> None:
         frameon=False,
     )
     path.parent.mkdir(exist_ok=True)
-    canvas.savefig(path, metadata={"Date": None})
+    canvas.savefig(path)
+    with Image.open(path) as picture:  # of few colours
+        picture.convert("RGB").quantize(48).save(path, optimize=True)
 
 
 def lines(axes: Axes, results: Results, keys: Sequence[Key], colours: dict[str, str]) -> None:
