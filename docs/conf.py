@@ -118,6 +118,7 @@ PUBLIC = {
     "pypgm.models": "what an estimate returns",
     "pypgm.estimation": "measurements, constraints and how an estimate ended",
     "pypgm.estimation.losses": "what an estimate minimises",
+    "pypgm.intervals": "between what any statistic of the original records is to be expected",
     "pypgm.reconstruction": "other ways to estimate answers, for comparison",
     "pypgm.graphs": "junction trees and region graphs",
     "pypgm.inference": "marginals of a model, exact and by region graphs",

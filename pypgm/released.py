@@ -50,6 +50,7 @@ class Released(Shown, Stored, Generic[Model_co]):
     log: tuple[Mapping[str, Any], ...] = ()
     schema: Schema | None = None
     layout: Layout | None = None
+    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what takes long to find out
 
     def __post_init__(self) -> None:
         if isinstance(self.ledger, Ledger):

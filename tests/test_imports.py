@@ -24,6 +24,7 @@ ORDER = [
     {"files"},
     {"models"},
     {"reconstruction"},
+    {"intervals"},
     {"privacy"},
     {"released"},
     {"report", "reporting", "release_fields"},

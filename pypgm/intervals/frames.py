@@ -1,0 +1,62 @@
+"""The frames that a statistic takes: synthetic records as the table that a release was made of."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+from pypgm.data import Dataset
+from pypgm.data.derived_images import read_names
+from pypgm.data.frames import imported
+from pypgm.data.layout import Layout
+from pypgm.data.schema import as_schema
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from pypgm.data import Schema
+    from pypgm.domain import Domain
+
+__all__ = ["Frames"]
+
+
+class Frames:
+    """Makes frames of records, all alike; where the library is missing, records are given as they are.
+
+    Parameters
+    ----------
+    domain : Domain
+        Of the records.
+    schema : Schema, optional
+        What decodes them.
+    layout : Layout, optional
+        How the table looked that they stand for.
+    """
+
+    def __init__(self, domain: Domain, schema: Schema | None, layout: Layout | None) -> None:
+        self._domain, self._schema = domain, as_schema(schema or domain)
+        self._layout = layout or Layout()
+        try:
+            imported(self._layout.library, "such a frame", "frames")
+        except ImportError:
+            self._is_plain = True
+        else:
+            self._is_plain = False
+        self.names = tuple(domain) if self._is_plain else tuple(self._schema.declared)
+
+    def some(self, records: Dataset, rng: np.random.Generator) -> Callable[[Sequence[str]], Any]:
+        """Return what gives a frame of the records with some of the columns."""
+        if self._is_plain:
+            return lambda names: Dataset({a: records.columns[a] for a in names}, records.domain.project(names))
+        cells = self._schema.cells(records.columns, rng)
+        return lambda names: self._layout.frame({name: cells[name] for name in names})
+
+    def whole(self, records: Dataset, rng: np.random.Generator) -> Any:  # noqa: ANN401 - of any library
+        """Return a frame of the records with all columns."""
+        return self.some(records, rng)(self.names)
+
+    def attributes(self, names: Iterable[str]) -> tuple[str, ...]:
+        """Return the attributes that columns are made of, in the order of the domain; ``ValueError`` names others."""
+        asked = tuple(names)
+        self._domain.canonical([name for name in asked if name not in self._schema.made])
+        return self._domain.canonical(self._schema.needed(read_names(self._schema, asked)))

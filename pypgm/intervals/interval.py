@@ -1,0 +1,223 @@
+"""An interval that is to hold the answer of the original records: about any statistic of the synthetic ones."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from pypgm.errors import EstimateInterruptedWarning
+from pypgm.html import Shown
+from pypgm.models.expected_error import Basis, basis
+from pypgm.numeric import as_generator, checked_integer, checked_real
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.clock import Clock
+    from pypgm.data import Dataset
+    from pypgm.intervals.known import Known
+    from pypgm.intervals.reading import Statistic
+    from pypgm.models.model import Model
+
+    Array = NDArray[np.float64]
+
+__all__ = ["Combine", "Interval", "Of", "Request", "interval_of"]
+
+Of = Literal["records", "population"]
+Combine = Literal["larger", "both"]
+
+_BASES: tuple[Basis, ...] = ("unknown", "unmeasured", "merged", "measured")  # the weakest first
+_LEAST = 2  # tables of each kind, to see an error on
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Interval(Shown):
+    """A statistic of the synthetic records, and between what the original ones' is to be expected.
+
+    Attributes
+    ----------
+    answer : ndarray or float
+        Of the records that ``release.to_frame(rng=0)`` gives.
+    low, high : ndarray or float
+        Ends of the interval, of the shape of the answer: infinite where an attribute was never measured, NaN where the
+        answer is.
+    level : float
+        How often it is to hold the true answer.
+    of : {"records", "population"}
+        Whose answer that is.
+    attributes : tuple of str
+        What the statistic reads, in the order of the domain.
+    basis : {"measured", "merged", "unmeasured", "unknown"}
+        What the weakest pair of them rests on, see `GraphicalModel.basis`.
+    views : mapping of str to ndarray or float
+        Half of the length by each view of the error: "worlds", "truths" and, of a population, "sampling".
+    worlds, truths : int
+        Tables that they were seen on.
+    """
+
+    answer: Any
+    low: Any
+    high: Any
+    level: float
+    of: Of
+    attributes: tuple[str, ...]
+    basis: Basis
+    views: dict[str, Any]
+    worlds: int
+    truths: int
+
+    @property
+    def promise(self) -> str:
+        """How far the interval can be trusted, by the kind of the statistic: what was measured, at a level of 0.9.
+
+        See the table of ``bench/bench_intervals.py`` in ``bench/README.md``.
+        """
+        if self.basis == "unknown":
+            return "nothing is known of an attribute that was never measured"
+        if len(self.attributes) < 2:
+            return "counts, means and quantiles of one attribute were held about as often as the level says"
+        return (
+            "counts, means, rates and means by group were held about as often as the level says, or a little less; "
+            "odds ratios, coefficients of regressions and correlations less often than it says: "
+            "read these intervals as the least there is to doubt"
+        )
+
+    def __repr__(self) -> str:
+        read = ", ".join(self.attributes) or "no attribute"
+        what = f"{self.level:g} of the {self.of}, reads {read}, {self.basis}"
+        if np.ndim(self.answer):
+            widths = np.asarray(self.high - self.low)
+            middle = float(np.nanmedian(widths)) if np.isfinite(widths).any() else np.inf
+            return f"Interval({np.size(self.answer)} answers, {middle:.4g} wide in the median; {what}: {self.promise})"
+        return f"Interval({self.answer:.6g}, {self.low:.6g} to {self.high:.6g}; {what}: {self.promise})"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Request:
+    """What an interval is asked for, checked.
+
+    Attributes
+    ----------
+    statistic : Statistic
+        What it is about.
+    frame : callable
+        Gives the frame that the statistic takes, of records and a source of draws within bins.
+    attributes : tuple of str
+        What it reads.
+    level, of, worlds, truths, combine, rng
+        As `Release.interval` takes them.
+    """
+
+    statistic: Statistic
+    frame: Callable[[Dataset, np.random.Generator], Any]
+    attributes: tuple[str, ...]
+    level: float
+    of: Of
+    worlds: int
+    truths: int
+    combine: Combine
+    rng: np.random.Generator | int | None
+
+    def __post_init__(self) -> None:
+        if not checked_real("level", self.level) < 1:
+            raise ValueError(f"level needs a number between 0 and 1, got {self.level!r}")
+        for name in ("worlds", "truths"):
+            checked_integer(name, getattr(self, name), _LEAST)
+        for name, known in (("of", ("records", "population")), ("combine", ("larger", "both"))):
+            if getattr(self, name) not in known:
+                needed = " or ".join(map(repr, known))
+                raise ValueError(f"{name} must be {needed}, got {getattr(self, name)!r}")
+
+    def asked(self, records: Dataset, what: str) -> Array:
+        """Return the statistic of records; draws within bins are the same for all."""
+        return self.statistic(self.frame(records, np.random.default_rng(0)), what)
+
+
+def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> Interval:
+    """Return the interval about the answer of the synthetic records.
+
+    Raises
+    ------
+    TimeoutError
+        If there is no time for two tables of each kind.
+    ValueError
+        If the statistic fails on a table, or gives numbers of another shape.
+    """
+    of_truths: list[Array] = []
+    of_worlds: list[tuple[Array, Array]] = []
+    try:
+        _ask(known, request, clock, of_truths, of_worlds)
+    except KeyboardInterrupt:
+        if min(len(of_truths), len(of_worlds)) < _LEAST:
+            raise
+        ended = f"Ctrl-C ended the interval after {len(of_worlds)} made-up tables: it is of those"
+        warnings.warn(ended, EstimateInterruptedWarning, stacklevel=4)
+    if min(len(of_truths), len(of_worlds)) < _LEAST:
+        told = "two drawn tables and two estimates of made-up ones"
+        raise TimeoutError(f"{told} take longer than time_limit={clock.time_limit:g}")
+    views = {
+        "worlds": _half([made - true for made, true in of_worlds], request.level),
+        "truths": _half([truth - answer for truth in of_truths], request.level),
+    }
+    half = np.maximum(*views.values()) if request.combine == "larger" else np.hypot(*views.values())
+    if request.of == "population":
+        views["sampling"] = _sampling([true for _, true in of_worlds], request.level)
+        half = np.hypot(half, views["sampling"])
+    weakest = weakest_basis(known.model, request.attributes)
+    if weakest == "unknown":
+        half = np.full_like(half, np.inf)
+    ends = (answer - half, answer + half)
+    plain = {name: own[()] for name, own in views.items()}
+    low, high = (np.where(np.isnan(answer), np.nan, end)[()] for end in ends)
+    seen = {"worlds": len(of_worlds), "truths": len(of_truths)}
+    return Interval(answer[()], low, high, request.level, request.of, request.attributes, weakest, plain, **seen)
+
+
+def _ask(
+    known: Known, request: Request, clock: Clock, of_truths: list[Array], of_worlds: list[tuple[Array, Array]]
+) -> None:
+    """Ask drawn truths, then made-up tables and their releases, as long as there is time."""
+    rng, drawn = as_generator(request.rng), known.truths(request.attributes, clock)
+    while len(of_truths) < request.truths:
+        if clock.tick(partial("{}/{} drawn tables".format, len(of_truths), request.truths)):
+            return
+        rows = drawn.records(rng)
+        records = type(known.pool)({a: c[rows] for a, c in known.pool.columns.items()}, known.pool.domain)
+        of_truths.append(request.asked(records, "a drawn table"))
+    for released, true in known.worlds(request.worlds, clock):
+        both = request.asked(released, "a made-up release"), request.asked(true, "a made-up table")
+        of_worlds += [both]  # one by one: Ctrl-C leaves those that there are
+
+
+def _half(errors: Sequence[Array], level: float) -> Array:
+    """Return half of the interval about 0 for errors like these; those that are no numbers tell nothing."""
+    from scipy.special import stdtrit  # a fifth of the time that the package takes to import
+
+    found = np.asarray(errors)
+    known = np.isfinite(found)
+    n = known.sum(axis=0)
+    squares = np.square(np.where(known, found, 0.0)).sum(axis=0) / np.maximum(n, 1)
+    return np.asarray(np.where(n >= _LEAST, stdtrit(np.maximum(n, 1), (1 + level) / 2) * np.sqrt(squares), np.inf))
+
+
+def _sampling(answers: Sequence[Array], level: float) -> Array:
+    """Return half of the interval for what a sample of the model's distribution adds."""
+    from scipy.special import ndtri
+
+    found = np.asarray(answers)
+    known = np.isfinite(found)
+    n = np.maximum(known.sum(axis=0), 2)
+    off = np.where(known, found - np.where(known, found, 0.0).sum(axis=0) / n, 0.0)
+    return np.asarray(ndtri((1 + level) / 2) * np.sqrt(np.square(off).sum(axis=0) / (n - 1)))
+
+
+def weakest_basis(model: Model[Any], attributes: Sequence[str]) -> Basis:
+    """Return what the weakest pair of attributes rests on."""
+    pairs = [(a, b) for i, a in enumerate(attributes) for b in attributes[i + 1 :]]
+    found = {basis(model, own) for own in [*((a,) for a in attributes), *pairs]}
+    return next((own for own in _BASES if own in found), "measured")

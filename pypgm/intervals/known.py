@@ -1,0 +1,106 @@
+"""What a release tells of its own errors, made once and kept: records of its model, made-up tables, left-out pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from pypgm.data import Dataset
+from pypgm.intervals.left_out import LeftOut
+from pypgm.intervals.truths import Truths
+from pypgm.models.estimated_again import Simulation, estimated_again, recipe_of
+
+if TYPE_CHECKING:
+    from pypgm.clock import Clock
+    from pypgm.models.model import Model
+
+    Draw = Callable[[Model[Any], "int | None", np.random.Generator], Dataset]
+
+__all__ = ["Known", "World"]
+
+_POOL = 3  # times as many records of the model as it has are weighted
+_MOST = 3 * 10**6  # of them at most
+_LEFT_OUT = (
+    0.5  # of the effects in measured pairs: those in others, which a tree or a number of rounds had no place for
+)
+_HIDDEN = 0.25  # where a mechanism leaves out what noise would hide
+_HIDING = frozenset({"wide"})  # those that do
+
+
+class World(NamedTuple):
+    """The records that would have been released of a made-up table, and the table."""
+
+    released: Dataset
+    true: Dataset
+
+
+class Known:
+    """What a release tells of its own errors.
+
+    All of it follows from the released answers. What is random has seeds of its own, so that it is the same for every
+    question, whatever was asked before.
+
+    Parameters
+    ----------
+    model : Model
+        Of the release.
+    mechanism : str
+        Its name.
+    ordinal : collection of str
+        Attributes whose neighbouring codes are alike.
+    draw : callable
+        Draws records of a model that keep the rules of the table.
+    """
+
+    def __init__(self, model: Model[Any], mechanism: str, ordinal: Collection[str], draw: Draw) -> None:
+        recipe_of(model)  # else its errors are not known
+        self.model, self._ordinal, self._draw = model, ordinal, draw
+        self._unmeasured = _HIDDEN if mechanism in _HIDING else _LEFT_OUT
+        self.rows = max(1, round(model.total))
+        self._pool: Dataset | None = None
+        self._left_out: LeftOut | None = None
+        self._worlds: list[World] = []
+
+    @property
+    def pool(self) -> Dataset:
+        """Records of the model."""
+        if self._pool is None:
+            rows = min(_POOL * self.rows, max(self.rows, _MOST))
+            self._pool = self._draw(self.model, rows, np.random.default_rng([0, 1]))
+        return self._pool
+
+    def truths(self, attributes: Collection[str], clock: Clock) -> Truths:
+        """Return what draws true tables of some attributes and of what they follow from."""
+        if self._left_out is None:
+            self._left_out = LeftOut(self.model, self._ordinal, clock)
+        inner = self.model.folding.clique(attributes)
+        return Truths(self._left_out, inner, self.pool, self.rows, self._unmeasured)
+
+    def worlds(self, n: int, clock: Clock) -> Iterator[World]:
+        """Yield made-up tables and their releases, fewer where the time is over; those that were made are kept."""
+        again, done = estimated_again(self.model, recipe_of(self.model), clock), 0
+        while done < n and not clock.tick(partial("{}/{} made-up tables".format, done, n)):
+            if done == len(self._worlds):
+                made = self._made(again, np.random.default_rng([0, 2, done]), clock)
+                if made is None:
+                    clock.over = True  # though no tick has seen it
+                    return
+                self._worlds.append(made)
+            yield self._worlds[done]
+            done += 1
+
+    def _made(self, again: Callable[[Sequence[Any]], Any], rng: np.random.Generator, clock: Clock) -> World | None:
+        """Draw a table with replacement from the pool, measure it and estimate again; None if there is no time."""
+        model, measurements = self.model, recipe_of(self.model).measurements
+        chosen = rng.integers(0, len(self.pool), self.rows) if len(self.pool) else np.zeros(0, dtype=np.intp)
+        true = Dataset({a: np.asarray(c)[chosen] for a, c in self.pool.columns.items()}, model.domain)
+        scale = max(float(model.total), 0.0) / self.rows
+        counts = true.count([m.clique for m in measurements], clock.n_threads)
+        exact = (m.linear_map.matvec(c * scale) for m, c in zip(measurements, counts, strict=True))
+        released = again(Simulation(model, [], None, 1, rng, clock).measured(exact))
+        if released.fit is not None and released.fit.status == "time":
+            return None
+        return World(self._draw(released, None, rng), true)

@@ -1,0 +1,135 @@
+"""How far pairs are from what a model without their answers predicts: the size of dependence that nobody measured."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, joined, pair_answers
+from pypgm.models import estimate
+from pypgm.models.estimated_again import recipe_of
+from pypgm.models.hidden_dependence import hiding_noise
+from pypgm.queries import Contrasts
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.clock import Clock
+    from pypgm.domain import Clique, Domain
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.models.model import Model
+
+__all__ = ["LeftOut"]
+
+_FOLDS = 4  # of the measured pairs: each is predicted by a model of the others' answers
+_MOST = 20_000  # cells of a pair at most
+_EVEN = 0.3  # of the prior over sizes of effects: uniform, so that none is ruled out
+_LEAST = 2  # index of the smallest size that is believed
+_STEPS = 30  # of expectation maximisation
+
+
+class LeftOut:
+    """What measured pairs say of predictions that have not seen them.
+
+    Parameters
+    ----------
+    model : Model
+        Of a release; all it needs are its measurements.
+    ordinal : collection of str
+        Attributes whose neighbouring codes are alike.
+    clock : Clock
+        For its threads.
+
+    Attributes
+    ----------
+    sides : dict of str to Side
+        What is known of each attribute that inference runs on.
+    pairs : dict of tuple of str to PairTable
+        Of each measured pair, in the order of the domain.
+    noise : float
+        Of a sum that an answer about several attributes has.
+    whole : list of set of str
+        Three attributes or more each cell of which was measured.
+    """
+
+    def __init__(self, model: Model[Any], ordinal: Collection[str], clock: Clock) -> None:
+        self._model, self._domain = model, model.folding.inner
+        measurements = [m.ordered(self._domain) for m in recipe_of(model).measurements]
+        self.noise = hiding_noise(measurements)
+        self.whole = [set(m.clique) for m in measurements if len(m.clique) > 2 and m.linear_map.is_identity]
+        ones = model.project_many([(a,) for a in self._domain], n_threads=clock.n_threads)
+        variances = _variances(self._domain, measurements)
+        self.sides = {}
+        for a, table in zip(self._domain, ones, strict=True):
+            counts = np.maximum(table.datavector(), 1e-6)
+            order = np.arange(counts.size) if a in ordinal else np.argsort(-counts, kind="stable")
+            self.sides[a] = Side(counts, variances.get(a, 0.0), np.argsort(order))
+        self.pairs = self._tables(measurements, clock)
+        likelihoods = self._likelihoods()
+        self._prior = np.full(TAUS.size, 1 / TAUS.size)
+        for _ in range(_STEPS if self.pairs else 0):  # empirical Bayes: how sizes of effects vary over pairs
+            joint = likelihoods * self._prior
+            self._prior = 0.97 * (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0) + 0.03 / TAUS.size
+        self._prior = (1 - _EVEN) * self._prior + _EVEN / TAUS.size
+        joint = likelihoods * self._prior
+        self._weights = dict(zip(self.pairs, joint / joint.sum(axis=1, keepdims=True), strict=True))
+
+    def size(self, pair: Clique | None, rng: np.random.Generator) -> int:
+        """Return a drawn size of effects, an index of `TAUS`: of a measured pair, or of any."""
+        weights = self._prior if pair is None else self._weights[pair]
+        return max(_LEAST, int(rng.choice(TAUS.size, p=weights)))
+
+    def _tables(self, measurements: list[LinearMeasurement], clock: Clock) -> dict[Clique, PairTable]:
+        """Predict each pair by a model of the answers that do not hold it, a fold of the pairs at a time."""
+        answers: dict[Clique, list[PairAnswer]] = {}
+        for m in measurements:
+            for pair, answer in pair_answers(self._domain, m):
+                answers.setdefault(pair, []).append(answer)
+        small = [p for p, own in answers.items() if _cells(own) <= _MOST]
+        folds = np.random.default_rng(0).permutation(len(small)) % _FOLDS
+        found = {}
+        for fold in range(_FOLDS):
+            out = [p for p, own in zip(small, folds, strict=True) if own == fold]
+            if not out:
+                continue
+            kept = [m for m in measurements if not any(set(p) <= set(m.clique) for p in out)]
+            rest = self._estimate(kept, clock)
+            for pair, table in zip(out, rest.project_many(out, n_threads=clock.n_threads), strict=True):
+                found[pair] = PairTable(answers[pair], table.values, [self.sides[a] for a in pair])
+        return {p: found[p] for p in small}
+
+    def _estimate(self, kept: list[LinearMeasurement], clock: Clock) -> Model[Any]:
+        domain, total, zeros = self._model.domain, max(float(self._model.total), 1.0), self._model.constraints
+        # Largest entropy where nothing is known: what a pair depends on is left to its own answers.
+        return estimate(
+            domain, kept, total, oracle="region_graph", constraints=zeros or None, n_threads=clock.n_threads
+        )
+
+    def _likelihoods(self) -> NDArray[np.float64]:
+        """Return those of each pair's answers for each size of effects, up to a factor."""
+        logs = np.array([table.log_likelihoods for table in self.pairs.values()]).reshape(-1, TAUS.size)
+        return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf)))
+
+
+def _cells(answers: list[PairAnswer]) -> int:
+    return math.prod(int(joined([a.groups[i] for a in answers]).max()) + 1 for i in (0, 1))
+
+
+def _variances(domain: Domain, measurements: list[LinearMeasurement]) -> dict[str, float]:
+    """Return the variance of the noise of each attribute's counts: of its own answers, else of sums of tables."""
+    own: dict[str, float] = {}
+    sums: dict[str, float] = {}
+    for m in measurements:
+        query, precision = m.linear_map, float(np.mean(m.spread())) ** -2.0
+        if len(m.clique) == 1 and isinstance(query, Contrasts):
+            (size,) = query.sizes
+            gain = query.squared_singular_value / (1 - 1 / size)
+            own[m.clique[0]] = own.get(m.clique[0], 0.0) + gain * precision
+        elif query.is_identity:
+            into = own if len(m.clique) == 1 else sums
+            for a in m.clique:
+                into[a] = into.get(a, 0.0) + precision * domain.size((a,)) / query.shape[1]
+    return {a: 1 / precision for a, precision in (sums | own).items()}

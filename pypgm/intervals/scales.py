@@ -1,0 +1,265 @@
+r"""The true table of a pair, given noisy answers about it and a prediction that has not seen them.
+
+The table of the finest groups that the answers tell apart is taken to be
+
+.. math:: t = P\,(1 + \sum_l u_l[\text{block}_l]) + \sqrt{P}\, z
+
+with P the prediction, z and u normal, u of standard deviation tau: at every scale l both axes are cut into 2^l runs of
+values, and each block of them has an effect of its own. Answers are linear in t with normal noise, so t given them is
+normal as well.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pypgm.queries import Contrasts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from numpy.typing import NDArray
+
+    from pypgm.domain import Clique, Domain
+    from pypgm.estimation.measurement import LinearMeasurement
+
+    Array = NDArray[np.float64]
+    Codes = NDArray[np.intp]
+
+__all__ = ["TAUS", "PairAnswer", "PairTable", "Side", "joined", "pair_answers", "positive"]
+
+TAUS = np.array([0.03, 0.12, 0.25, 0.5, 1.0, 2.0])  # standard deviations of relative effects at each scale
+_DENSE = 500  # cells of a pair at most whose effects are looked for at all scales; of more, cell by cell
+_LEAST = 0.05  # records of a predicted cell, and share of it that a draw has at least
+
+
+class PairAnswer(NamedTuple):
+    """An answer about two attributes: counts of groups of their values, or the interaction of these.
+
+    Attributes
+    ----------
+    values : ndarray
+        In C order over the groups.
+    groups : tuple of ndarray of int
+        The group of each value of each attribute.
+    is_interaction : bool
+        Whether they are contrasts, not counts.
+    stddev : float
+        Of the noise of each.
+    """
+
+    values: Array
+    groups: tuple[Codes, Codes]
+    is_interaction: bool
+    stddev: float
+
+    def maps(self, groups: Sequence[Codes]) -> list[Array]:
+        """Return for each axis the matrix that takes a table of finer groups to the answer."""
+        found = []
+        for own, mine in zip(self.groups, groups, strict=True):
+            matrix = np.zeros((own.max() + 1, mine.max() + 1))
+            matrix[own, mine] = 1.0
+            found.append(_contrast(len(matrix)) @ matrix if self.is_interaction else matrix)
+        return found
+
+
+def pair_answers(domain: Domain, m: LinearMeasurement) -> Iterator[tuple[Clique, PairAnswer]]:
+    """Yield what a measurement says of pairs: of its own two attributes, or of any two of whose table it has cells."""
+    query, size = m.linear_map, len(m.clique)
+    whole = [np.arange(domain.size((a,))) for a in m.clique]
+    if size < 2:
+        return
+    if isinstance(query, Contrasts):
+        if size == 2:
+            groups = [np.asarray(g, dtype=np.intp) for g in query.value_groups] or whole
+            values = np.reshape(m.values, [n if n > 2 else 1 for n in query.sizes]).astype(float)
+            clique = domain.canonical(m.clique)
+            if clique != m.clique:
+                groups, values = groups[::-1], values.T
+            yield clique, PairAnswer(values.ravel(), (groups[0], groups[1]), True, float(np.mean(m.spread())))
+    elif query.is_identity:
+        table = np.reshape(m.values, [len(w) for w in whole]).astype(float)
+        variances = np.broadcast_to(np.square(m.spread()), (table.size,)).reshape(table.shape)
+        for i in range(size):
+            for j in range(i + 1, size):
+                others = tuple(k for k in range(size) if k not in {i, j})
+                stddev = float(np.sqrt(variances.sum(axis=others)).mean())
+                yield (
+                    (m.clique[i], m.clique[j]),
+                    PairAnswer(table.sum(axis=others).ravel(), (whole[i], whole[j]), False, stddev),
+                )
+
+
+class Side(NamedTuple):
+    """What is known of one attribute.
+
+    Attributes
+    ----------
+    counts : ndarray of float
+        Of each value, by the model.
+    variance : float
+        Of the noise of each.
+    ranks : ndarray of int
+        Where each value stands in an order in which neighbours are alike.
+    """
+
+    counts: Array
+    variance: float
+    ranks: Codes
+
+
+class PairTable:
+    """The distribution of a pair's true table given its answers, for each size of effects.
+
+    Parameters
+    ----------
+    answers : sequence of PairAnswer
+        About it; of a large table the last one counts.
+    predicted : ndarray of float
+        The table of the pair, in counts, estimated without these answers.
+    sides : two of Side
+        Its attributes.
+
+    Attributes
+    ----------
+    groups : list of two ndarray of int
+        The finest groups that the answers tell apart, of the values of each attribute.
+    shape : tuple of int
+        Numbers of groups.
+    is_merged : bool
+        Whether some group has several values.
+    log_likelihoods : ndarray, shape (len(TAUS),)
+        Of the answers, for each size of effects, up to a constant.
+    """
+
+    def __init__(self, answers: Sequence[PairAnswer], predicted: Array, sides: Sequence[Side]) -> None:
+        self.groups = [joined([a.groups[i] for a in answers]) for i in (0, 1)]
+        if math.prod(g.max() + 1 for g in self.groups) > _DENSE:
+            answers = answers[-1:]
+            self.groups = list(answers[0].groups)
+        self.shape = tuple(int(g.max()) + 1 for g in self.groups)
+        self.is_merged = any(k < len(g) for k, g in zip(self.shape, self.groups, strict=True))
+        rows, columns = self.groups
+        sums = np.bincount((rows[:, None] * self.shape[1] + columns).ravel(), predicted.ravel(), math.prod(self.shape))
+        self._predicted = np.maximum(sums, _LEAST)
+        self._gains: dict[int, tuple[Array, Array, Array]] = {}
+        self._by_cell = self._predicted.size > _DENSE
+        if self._by_cell:
+            self._read_cells(answers[0])
+            spread = self._predicted + TAUS[:, None] ** 2 * self._predicted**2 + self._variance
+            fits = -0.5 * (np.log(spread) + self._left**2 / spread).sum(axis=1)
+            self.log_likelihoods = fits * _DENSE / self._predicted.size
+        else:
+            self._read(answers, sides)
+            self._blocks = list(self._levels(sides))
+            self.log_likelihoods = np.array([self._log_likelihood(tau) for tau in TAUS])
+
+    def _read_cells(self, answer: PairAnswer) -> None:
+        """Read the answers as noise about each cell."""
+        first, second = answer.maps(self.groups)
+        left = answer.values - (first @ self._predicted.reshape(self.shape) @ second.T).ravel()
+        self._variance = answer.stddev**2
+        if answer.is_interaction:
+            back = [np.linalg.pinv(_contrast(k)) for k in self.shape]
+            left = (back[0] @ left.reshape(len(first), len(second)) @ back[1].T).ravel()
+            self._variance /= math.prod(k * k if k > 2 else 2 for k in self.shape)
+        self._left = left
+
+    def _read(self, answers: Sequence[PairAnswer], sides: Sequence[Side]) -> None:
+        """Stack the answers in units of their noise, and the margins, of which interactions say nothing."""
+        maps = [np.kron(*a.maps(self.groups)) / a.stddev for a in answers]
+        values = [a.values / a.stddev for a in answers]
+        for i, side in enumerate(sides):
+            # An attribute's own answers were rounded by the estimate: a quarter is the variance of that.
+            stddev = np.sqrt(side.variance * np.bincount(self.groups[i]) + 0.25)
+            own = [np.ones((1, k)) for k in self.shape]
+            own[i] = np.eye(self.shape[i])
+            maps.append(np.kron(*own) / stddev[:, None])
+            values.append(np.bincount(self.groups[i], side.counts) / stddev)
+        self._maps = np.concatenate(maps)
+        self._left = np.concatenate(values) - self._maps @ self._predicted
+
+    def _levels(self, sides: Sequence[Side]) -> Iterator[Codes]:
+        """Yield at each scale the block of each cell: both axes in 2^level runs of groups that are alike."""
+        places = []
+        for groups, side in zip(self.groups, sides, strict=True):
+            middles = np.bincount(groups, side.ranks) / np.bincount(groups)
+            places.append(np.argsort(np.argsort(middles, kind="stable"), kind="stable"))
+        for level in range(1, math.ceil(math.log2(max(*self.shape, 2))) + 1):
+            runs = [p * min(2**level, k) // k for p, k in zip(places, self.shape, strict=True)]
+            yield (runs[0][:, None] * self.shape[1] + runs[1]).ravel()
+
+    def _covariance(self, tau: float) -> Array:
+        """Return that of the true table before the answers are known."""
+        same = np.zeros((self._predicted.size, self._predicted.size))
+        for block in self._blocks:
+            same += block[:, None] == block
+        return np.diag(self._predicted) + tau**2 * np.outer(self._predicted, self._predicted) * same
+
+    def _of_answers(self, covariance: Array) -> tuple[Array, Array]:
+        """Return the covariance of answers and table, and of the answers."""
+        both = self._maps @ covariance
+        return both, both @ self._maps.T + np.eye(len(self._left))
+
+    def _log_likelihood(self, tau: float) -> float:
+        from scipy.linalg import solve_triangular  # what is heavy is imported where it is used
+
+        root = np.linalg.cholesky(self._of_answers(self._covariance(tau))[1])
+        z = solve_triangular(root, self._left, lower=True, check_finite=False)
+        return float(-np.log(np.diag(root)).sum() - z @ z / 2)
+
+    def posterior(self, index: int) -> tuple[Array, Array, Array]:
+        """Return gain, mean and variances of the table's cells given the answers, for a size of effects."""
+        if index not in self._gains:
+            covariance = self._covariance(float(TAUS[index]))
+            both, of_answers = self._of_answers(covariance)
+            gain = np.linalg.solve(of_answers, both).T
+            variances = np.maximum(np.diag(covariance) - np.einsum("ij,ji->i", gain, both), 1e-9)
+            self._gains[index] = gain, self._predicted + gain @ self._left, variances
+        return self._gains[index]
+
+    def drawn(self, index: int, rng: np.random.Generator) -> Array:
+        """Return a true table drawn given the answers, for a size of effects: counts of the groups, above 0."""
+        predicted, tau = self._predicted, float(TAUS[index])
+        if self._by_cell:
+            prior = predicted + tau**2 * predicted**2
+            share = prior / (prior + self._variance)
+            mean, variances = predicted + share * self._left, share * self._variance
+            drawn = mean + rng.normal(size=mean.size) * np.sqrt(variances)
+        else:
+            gain, mean, variances = self.posterior(index)
+            drawn = predicted + rng.normal(size=predicted.size) * np.sqrt(predicted)
+            for block in self._blocks:
+                drawn += predicted * rng.normal(0.0, tau, block.max() + 1)[block]
+            # Matheron's rule: a draw of table and answers, moved by what the answers are off.
+            off = self._left - self._maps @ (drawn - predicted) - rng.normal(size=self._left.size)
+            drawn = drawn + gain @ off
+        return positive(drawn, mean, variances, _LEAST * predicted, rng)
+
+
+def positive(drawn: Array, mean: Array, variances: Array, least: Array, rng: np.random.Generator) -> Array:
+    """Return draws as they are where that is far from 0, else of a gamma distribution of their mean and variance."""
+    mean = np.maximum(mean, least)
+    near = (variances > 0.25 * mean**2) | (drawn <= 0)
+    shape = np.maximum(mean**2 / np.maximum(variances, 1e-300), 1e-3)
+    return np.maximum(np.where(near, rng.gamma(shape) / shape * mean, drawn), 1e-9)
+
+
+def joined(parts: Sequence[Codes]) -> Codes:
+    """Return the coarsest grouping that is finer than all given ones.
+
+    Examples
+    --------
+    >>> joined([np.array([0, 0, 1, 1]), np.array([0, 1, 1, 1])]).tolist()
+    [0, 1, 2, 2]
+    """
+    return np.unique(np.stack(parts), axis=1, return_inverse=True)[1].ravel()
+
+
+def _contrast(n: int) -> Array:
+    """Return the factor that an attribute of so many groups has in `Contrasts`."""
+    return np.array([[1.0, -1.0]]) if n == 2 else n * np.eye(n) - 1.0

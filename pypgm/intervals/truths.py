@@ -1,0 +1,183 @@
+"""Tables that may be the true ones: drawn given all answers, and reached by weighting records of the model."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from pypgm.intervals.scales import TAUS, joined, positive
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.data import Dataset
+    from pypgm.domain import Clique
+    from pypgm.intervals.left_out import LeftOut
+
+    Array = NDArray[np.float64]
+    Codes = NDArray[np.intp]
+
+__all__ = ["Truths"]
+
+_HIDDEN = 0.5  # log effect that may be where noise would hide it, whatever was seen
+_TRIPLES = 0.5  # of the effects seen in pairs: those of three attributes at least
+_MOST_JOINED = 5  # attributes at most of which triples are looked at
+_PASSES = 8  # of raking
+_DEEPEST = 8  # halvings of the values
+_LARGEST = 100_000  # blocks of a clique at most
+_MOST_SPREAD = 2.0  # standard deviation of the log effects of a cell, summed over scales, at most
+
+
+class _Halving(NamedTuple):
+    """Blocks of a clique's cells at one scale.
+
+    Attributes
+    ----------
+    blocks : list of ndarray of int
+        The block of each value, of each attribute.
+    hidden : ndarray
+        The log effect that noise would hide in each block.
+    """
+
+    blocks: list[Codes]
+    hidden: Array
+
+
+class Truths:
+    """True tables of some attributes, drawn from what the answers of a release leave open.
+
+    Parameters
+    ----------
+    known : LeftOut
+        What measured pairs say of predictions without their answers.
+    attributes : sequence of str
+        Of the domain that inference runs on, in its order.
+    pool : Dataset
+        Records of the model, which are weighted.
+    rows : int
+        Records of a truth.
+    left_out : float
+        Effects in pairs that were not measured, in those of pairs that were.
+    """
+
+    def __init__(self, known: LeftOut, attributes: Sequence[str], pool: Dataset, rows: int, left_out: float) -> None:
+        self._known, self._attributes, self._rows, self._left_out = known, tuple(attributes), rows, left_out
+        columns = [np.asarray(pool.columns[a]) for a in self._attributes]
+        self._order = np.lexsort(columns[::-1]) if columns else np.arange(len(pool))
+        new = np.zeros(len(pool), dtype=bool)
+        new[:1] = True
+        for column in columns:
+            own = column[self._order]
+            new[1:] |= own[1:] != own[:-1]
+        starts = np.flatnonzero(new)
+        self._mass = np.diff(starts, append=len(pool))
+        self.first = self._order[starts]
+        self._codes = {a: c[self.first].astype(np.intp) for a, c in zip(self._attributes, columns, strict=True)}
+        pairs = list(itertools.combinations(self._attributes, 2))
+        self._keys = {p: self._key(known.pairs[p].groups, p) for p in pairs if p in known.pairs}
+        triples = itertools.combinations(self._attributes, 3) if len(self._attributes) <= _MOST_JOINED else ()
+        self._halvings = {c: self._halved(c) for c in (*pairs, *triples) if self._is_open(c)}
+
+    def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
+        """Return how many records of a drawn truth are in each of the cells that the pool has."""
+        weights = self._drawn_weights(rng)
+        due = np.cumsum(weights) * (self._rows / max(weights.sum(), 1e-300))
+        return np.asarray(np.diff(np.floor(due + rng.random()).astype(np.int64), prepend=0))
+
+    def records(self, rng: np.random.Generator) -> NDArray[np.intp]:
+        """Return the rows of the pool that make up a drawn truth, each as often as it is in it."""
+        counts = self.drawn(rng)
+        starts = np.cumsum(self._mass) - self._mass
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        # Of a cell's rows each as often as the others, to one.
+        each = within * np.repeat(self._mass, counts) // np.maximum(np.repeat(counts, counts), 1)
+        return np.asarray(self._order[np.repeat(starts, counts) + each])
+
+    def _drawn_weights(self, rng: np.random.Generator) -> Array:
+        """Return the weights of the cells: drawn effects, raked to drawn tables of what was measured."""
+        known, targets = self._known, []
+        for a in self._attributes:
+            counts, variance, _ = known.sides[a]
+            variances = variance / (1 + variance / counts**2)
+            draw = counts + rng.normal(size=counts.size) * np.sqrt(variances)
+            targets.append((self._codes[a], positive(draw, counts, variances, 0 * counts, rng)))
+        sizes = {}
+        for pair, key in self._keys.items():
+            sizes[pair] = known.size(pair, rng)
+            targets.append((key, known.pairs[pair].drawn(sizes[pair], rng)))
+        logs = np.zeros(self._mass.size)
+        for clique, halvings in self._halvings.items():
+            size = sizes[clique] if clique in sizes else known.size(None, rng)
+            logs += self._effects(clique, halvings, float(TAUS[size]), rng)
+        weights = np.exp(logs - logs.max(initial=-np.inf)) * self._mass
+        for _ in range(_PASSES):  # pairs, then single attributes
+            for key, target in reversed(targets):
+                got = np.bincount(key, weights, target.size)
+                due = target * (len(self._order) / target.sum()) / np.maximum(got, 1e-9)
+                weights *= np.where(got > 0, np.minimum(due, 1e3), 1.0)[key]
+        return np.asarray(weights)
+
+    def _key(self, groups: Sequence[Codes], clique: Clique) -> Codes:
+        """Return for each cell which one it is of a table of groups of values."""
+        key = np.zeros(self._mass.size, dtype=np.intp)
+        for own, a in zip(groups, clique, strict=True):
+            key = key * (int(own.max()) + 1) + own[self._codes[a]]
+        return key
+
+    def _is_open(self, clique: Clique) -> bool:
+        """Return whether effects are drawn of it: not where each of its cells was measured."""
+        pair = self._known.pairs.get(clique)
+        is_known = any(own.issuperset(clique) for own in self._known.whole) if pair is None else not pair.is_merged
+        return not is_known
+
+    def _halved(self, clique: Clique) -> list[_Halving]:
+        """Return the blocks of a clique, its values or measured groups of them halved by mass again and again."""
+        sides, pair = [self._known.sides[a] for a in clique], self._known.pairs.get(clique)
+        groups = pair.groups if pair else [np.zeros(s.counts.size, dtype=np.intp) for s in sides]
+        total = max(float(sides[0].counts.sum()), 1e-300)
+        found: list[_Halving] = []
+        before: list[int] = []
+        for level in range(1, _DEEPEST):
+            blocks = [_runs(g, s.counts, s.ranks, 2**level) for g, s in zip(groups, sides, strict=True)]
+            sizes = [int(b.max()) + 1 for b in blocks]
+            if sizes == before or math.prod(sizes) > _LARGEST:
+                break
+            before = sizes
+            mass, cells = np.full((), total), np.ones(())
+            for block, side in zip(blocks, sides, strict=True):
+                mass = np.multiply.outer(mass, np.bincount(block, side.counts) / total)
+                cells = np.multiply.outer(cells, np.bincount(block))
+            # What nobody asked a pair about is hidden in the noise of a sum over the block's cells.
+            sums = np.sqrt(cells) if pair is None and len(clique) == 2 else 1.0
+            found.append(_Halving(blocks, (_HIDDEN / (1 + mass / (self._known.noise * sums))).ravel()))
+        return found
+
+    def _effects(self, clique: Clique, halvings: list[_Halving], tau: float, rng: np.random.Generator) -> Array:
+        """Return drawn log effects of the cells within what was measured, of mean weight about 1."""
+        effects, variances = np.zeros(self._mass.size), np.zeros(self._mass.size)
+        for blocks, hidden in halvings:
+            if len(clique) == 3:
+                spread = max(_TRIPLES * tau / _HIDDEN, 1.0) * hidden
+            else:
+                spread = np.maximum(tau if clique in self._keys else self._left_out * tau, hidden)
+            key = self._key(blocks, clique)
+            effects += (rng.normal(size=spread.size) * spread)[key]
+            variances += (spread**2)[key]
+        share = np.minimum(1.0, _MOST_SPREAD / np.sqrt(np.maximum(variances, 1e-12)))
+        return np.asarray(share * effects - share**2 * variances / 2)
+
+
+def _runs(groups: Codes, counts: Array, ranks: Codes, n: int) -> Codes:
+    """Return the block of each value where each group is cut into n runs of about equal mass, or into its values."""
+    runs = np.zeros(groups.size, dtype=np.intp)
+    for j in range(int(groups.max()) + 1):
+        own = np.flatnonzero(groups == j)
+        own = own[np.argsort(ranks[own])]
+        mass, single = counts[own], np.arange(own.size)
+        run = np.floor((np.cumsum(mass) - mass / 2) / mass.sum() * n).astype(np.intp)
+        runs[own] = np.minimum(single, run) if own.size > n else single
+    return joined([groups, runs])

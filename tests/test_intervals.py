@@ -1,0 +1,282 @@
+"""Intervals of any statistic: what they are made of, what they say of themselves, and how often they hold."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Dataset, Domain, Schema, mechanisms
+from pypgm.errors import EstimateInterruptedWarning
+from pypgm.intervals import scales
+from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side
+from pypgm.privacy import Ledger, PrivateTable
+
+DOMAIN = Domain({"a": 4, "b": 5, "c": 3, "d": 2})
+FEW = {"worlds": 3, "truths": 4}
+
+
+def people(n=2000, seed=0):
+    """Return records of three kinds: all attributes depend on each other."""
+    rng = np.random.default_rng(seed)
+    kind, columns = rng.integers(0, 3, n), {}
+    for name, size in zip(DOMAIN.attributes, DOMAIN.shape, strict=True):
+        own = rng.dirichlet(np.full(size, 0.7), 3).cumsum(axis=1)
+        columns[name] = (rng.random(n)[:, None] > own[kind]).sum(axis=1).clip(0, size - 1)
+    return Dataset(columns, DOMAIN)
+
+
+def released(mechanism="mst", seed=0, epsilon=1, **options):
+    return getattr(mechanisms, mechanism)(people(seed=seed), epsilon=epsilon, delta=1e-9, unsafe_seed=seed, **options)
+
+
+@pytest.fixture(scope="module")
+def release():
+    return released()
+
+
+def mean(records):
+    return np.mean(records["a"])
+
+
+def correlation(records):
+    return np.corrcoef(records["a"], records["b"])[0, 1]
+
+
+@pytest.mark.parametrize("is_interaction", [False, True])
+def test_the_table_of_a_pair_has_the_conditional_distribution(is_interaction, monkeypatch):
+    """By dense linear algebra on the joint distribution of table and answers, every entry written out."""
+    rng, tau, predicted = np.random.default_rng(0), float(TAUS[3]), np.array([[40.0, 30, 90], [60, 20, 70]])
+    groups = (np.array([0, 1]), np.array([0, 1, 2]))
+    size, stddev = (3 if is_interaction else 6), 4.0
+    values = rng.normal(0 if is_interaction else 50, 30, size)
+    sides = [Side(np.array([150.0, 160]), 9.0, np.arange(2)), Side(np.array([95.0, 60, 155]), 16.0, np.arange(3))]
+    table = PairTable([PairAnswer(values, groups, is_interaction, stddev)], predicted, sides)
+
+    cells = list(itertools.product(range(2), range(3)))
+    rows = []  # each answer as a sum over cells
+    if is_interaction:
+        rows += [[(1 - 2 * i) * (3 * (j == k) - 1) for i, j in cells] for k in range(3)]
+    else:
+        rows += [[float(own == cell) for own in cells] for cell in cells]
+    rows += [[float(i == k) for i, _ in cells] for k in range(2)] + [
+        [float(j == k) for _, j in cells] for k in range(3)
+    ]
+    noise = [stddev**2] * size + [9.25] * 2 + [16.25] * 3
+    asked, y = np.array(rows), np.concatenate([values, sides[0].counts, sides[1].counts])
+    blocks = [[(i, j * 2 // 3) for i, j in cells], cells]  # two runs of both axes, then each value
+    prior = np.zeros((6, 6))
+    for m, n in itertools.product(range(6), repeat=2):
+        p, q = predicted.ravel()[[m, n]]
+        prior[m, n] = (p if m == n else 0) + tau**2 * p * q * sum(b[m] == b[n] for b in blocks)
+    of_answers = asked @ prior @ asked.T + np.diag(noise)
+    gain = prior @ asked.T @ np.linalg.inv(of_answers)
+    expected = predicted.ravel() + gain @ (y - asked @ predicted.ravel())
+    covariance = prior - gain @ asked @ prior
+
+    _, found, variances = table.posterior(3)
+    assert found == pytest.approx(expected)
+    assert variances == pytest.approx(np.diag(covariance))
+    left = y - asked @ predicted.ravel()
+    logs = [-0.5 * (np.linalg.slogdet(v)[1] + left @ np.linalg.solve(v, left)) for v in (of_answers,)]
+    at_0 = asked @ np.diag(predicted.ravel()) @ asked.T + np.diag(noise)
+    blocks_of = (of_answers - at_0) / tau**2
+    other = at_0 + TAUS[1] ** 2 * blocks_of
+    logs.append(-0.5 * (np.linalg.slogdet(other)[1] + left @ np.linalg.solve(other, left)))
+    assert np.diff(table.log_likelihoods[[3, 1]]) == pytest.approx(np.diff(logs))
+
+    monkeypatch.setattr(scales, "positive", lambda drawn, *_: drawn)
+    drawn = np.array([table.drawn(3, rng) for _ in range(4000)])
+    assert drawn.mean(axis=0) == pytest.approx(expected, abs=6 * np.sqrt(variances.max() / 4000))
+    assert np.cov(drawn.T) == pytest.approx(covariance, abs=0.1 * variances.max())
+
+
+def test_a_large_table_is_read_cell_by_cell():
+    n = 30
+    sides = [Side(np.full(n, 30.0), 1.0, np.arange(n))] * 2
+    groups, predicted = (np.arange(n), np.arange(n)), np.ones((n, n))
+    seen = np.random.default_rng(0).poisson(1.0, (n, n)) + np.random.default_rng(1).normal(0, 0.1, (n, n))
+    both = [PairTable([PairAnswer(seen.ravel(), groups, False, 0.1)], predicted, sides)]
+    query = pypgm.queries.Contrasts([n, n])
+    both.append(PairTable([PairAnswer(query.matvec(seen.ravel()), groups, True, 0.1 * n * n)], predicted, sides))
+    for table in both:
+        drawn = np.mean([table.drawn(4, np.random.default_rng(i)) for i in range(20)], axis=0).reshape(n, n)
+        off = drawn - seen
+        if table is both[1]:  # of which an interaction says all but the margins
+            off = off - off.mean(axis=0) - off.mean(axis=1, keepdims=True) + off.mean()
+        assert np.sqrt(np.mean(off[seen > 0.5] ** 2)) < 0.3
+
+
+def test_a_constant_has_no_length_and_reads_nothing(release):
+    found = release.interval(lambda records: 3.0, **FEW)
+    assert (found.low, found.answer, found.high, found.attributes, found.basis) == (3, 3, 3, (), "measured")
+
+
+def test_what_is_read_is_found(release):
+    assert release.interval(mean, **FEW).attributes == ("a",)
+    found = release.interval(correlation, **FEW)
+    assert (found.attributes, found.basis) == (("a", "b"), release.model.basis(("a", "b")))
+    for names in (("a", "b"), ("b", "a")):
+        given = release.interval(correlation, attributes=names, **FEW)
+        assert (given.low, given.high, given.attributes) == (found.low, found.high, ("a", "b"))
+    all_read = release.interval(lambda records: [np.mean(records[a]) for a in reversed(DOMAIN.attributes)], **FEW)
+    assert all_read.attributes == DOMAIN.attributes
+    assert all_read.low.shape == (4,)
+    assert (all_read.low < all_read.high).all()
+
+
+def test_nothing_but_the_release_is_used(release, tmp_path):
+    """A file gives the same, on any number of threads, and nothing is charged."""
+    spent, lines = release.ledger.spent(), len(release.ledger.lines)
+    found = release.interval(correlation, **FEW)
+    release.save(tmp_path / "r.pgm")
+    read = pypgm.load(tmp_path / "r.pgm")
+    same = read.interval(correlation, n_threads=1, **FEW)
+    assert (found.answer, found.low, found.high) == (same.answer, same.low, same.high)
+    assert (release.ledger.spent(), len(release.ledger.lines)) == (spent, lines)
+    assert release.interval(correlation, rng=1, **FEW).high != found.high
+
+
+def test_what_was_asked_before_changes_nothing(release):
+    read = released()
+    first = read.interval(correlation, worlds=2, truths=4)
+    read.interval(mean, worlds=4, truths=2)
+    assert read.interval(correlation, worlds=2, truths=4).high == first.high
+
+
+def test_views_are_combined(release):
+    larger, both, population = (
+        release.interval(correlation, **FEW, **own) for own in ({}, {"combine": "both"}, {"of": "population"})
+    )
+    views = larger.views
+    assert larger.high - larger.answer == pytest.approx(max(views.values()))
+    assert both.high - both.answer == pytest.approx(np.hypot(*views.values()))
+    assert set(population.views) == {"worlds", "truths", "sampling"}
+    assert population.high - population.answer == pytest.approx(
+        np.hypot(max(views.values()), population.views["sampling"])
+    )
+    assert (larger.worlds, larger.truths) == (3, 4)
+    narrower = release.interval(correlation, 0.5, **FEW)
+    assert larger.low < narrower.low < narrower.answer < narrower.high < larger.high
+
+
+def test_the_promise_depends_on_what_is_read(release):
+    assert "as often as the level says" in release.interval(mean, **FEW).promise
+    found = release.interval(correlation, **FEW)
+    assert "correlations less often" in found.promise
+    assert found.promise in repr(found)
+
+
+def test_an_attribute_that_was_never_measured():
+    privately = PrivateTable(people(), "add-remove", Ledger(pypgm.Budget(rho=1)), unsafe_seed=0)
+    measured = [privately.measure("b", rho="1/2"), privately.measure(("b", "c"), rho="1/2")]
+    model = pypgm.estimate(DOMAIN, measured)
+    release = pypgm.Release(model, tuple(measured), privately.ledger, "own")
+    found = release.interval(mean, **FEW)
+    assert (found.low, found.high, found.basis) == (-np.inf, np.inf, "unknown")
+    assert "never measured" in found.promise
+    assert np.isfinite(release.interval(lambda records: np.mean(records["b"]), **FEW).high)
+
+
+def test_a_table_of_three_tells_of_its_pairs():
+    privately = PrivateTable(people(), "add-remove", Ledger(pypgm.Budget(rho=1)), unsafe_seed=0)
+    measured = [privately.measure(c, rho="1/2") for c in (("c", "b", "a"), ("d",))]
+    model = pypgm.estimate(DOMAIN, measured)
+    release = pypgm.Release(model, tuple(measured), privately.ledger, "own")
+    inside, outside = (
+        release.interval(f, worlds=3, truths=20) for f in (correlation, lambda r: np.corrcoef(r["a"], r["d"])[0, 1])
+    )
+    assert 5 * inside.views["truths"] < outside.views["truths"]
+
+
+@pytest.mark.parametrize(
+    ("statistic", "said"),
+    [
+        (lambda records: "much", "needs to give a number"),
+        (lambda records: None, "needs to give a number"),
+        (lambda records: records["z"], "failed on the synthetic records: KeyError"),
+        (lambda records: np.unique(np.asarray(records["a"]) * 100 + np.arange(len(records["a"])) % 97), "of one shape"),
+    ],
+)
+def test_statistics_that_are_none(release, statistic, said):
+    with pytest.raises(ValueError, match=said):
+        release.interval(statistic, attributes="a", **FEW)
+
+
+def test_refused(release):
+    with pytest.raises(TypeError, match="needs a function"):
+        release.interval("a")
+    for wrong in ({"level": 1.0}, {"level": 0}, {"of": "people"}, {"combine": "all"}, {"worlds": 1}, {"truths": 0}):
+        with pytest.raises(ValueError, match=next(iter(wrong))):
+            release.interval(mean, **wrong)
+    with pytest.raises(ValueError, match="'z'"):
+        release.interval(mean, attributes=("a", "z"))
+    network = pypgm.bayes.learn_private(people(200), [("a", "b")], epsilon=1)
+    with pytest.raises(TypeError, match="does not know its errors"):
+        network.interval(mean)
+
+
+def test_time_and_ctrl_c_leave_what_there_is():
+    own = released()
+    with pytest.raises(TimeoutError, match="two drawn tables"):
+        own.interval(mean, time_limit=1e-9)
+    calls = itertools.count()
+
+    def interrupted(records):
+        if next(calls) == 14:
+            raise KeyboardInterrupt
+        return mean(records)
+
+    with pytest.warns(EstimateInterruptedWarning, match="Ctrl-C ended the interval after 4 made-up tables"):
+        found = own.interval(interrupted, attributes="a", truths=5, worlds=9)
+    assert (found.truths, found.worlds) == (5, 4)
+    assert found.high == own.interval(mean, attributes="a", truths=5, worlds=4).high
+
+    def at_once(records):
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        own.interval(at_once)
+
+
+def test_frames_are_those_of_the_table():
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    table = pandas.DataFrame({"age": rng.integers(20, 80, 900), "city": rng.choice(["Ash", "Elm"], 900)})
+    region = {"kind": "derived", "from": "city", "mapping": {"Ash": "North", "Elm": "South"}}
+    age = {"kind": "integer", "low": 20, "high": 79, "width": 10}
+    schema = Schema.from_dict({"age": age, "city": ["Ash", "Elm"], "region": region})
+    made = pypgm.synthesize(table, schema, epsilon=3, delta=1e-9, unsafe_seed=0)
+    found = made.interval(lambda frame: frame.groupby("region")["age"].mean(), **FEW)
+    assert found.attributes == ("age", "city")
+    own = made.to_frame(rng=0)
+    assert found.answer == pytest.approx(own.groupby("region")["age"].mean().to_numpy())
+    assert (found.low < found.answer).all()
+    missing = made.interval(lambda frame: frame[frame["age"] >= 79].groupby("city")["age"].size(), **FEW)
+    assert missing.answer.shape == missing.low.shape
+
+
+def statistics(records):
+    """Return a mean, a rate, a cell, and a correlation, of which the last is held less often."""
+    a, b, c, d = (np.asarray(records[name]) for name in DOMAIN)
+    rates = [np.mean(d[c == j]) if (c == j).any() else np.nan for j in range(3)]
+    return np.array([a.mean(), b.mean(), *rates, np.sum((a == 1) & (b == 1)), np.sum((a == 0) & (c == 1) & (d == 1))])
+
+
+@pytest.mark.slow
+def test_intervals_hold_the_truth():
+    """Of the made-up tables alone, as expected errors of a release by mst were, 64 % are held."""
+    held, worlds = [], []
+    for seed, mechanism in itertools.product(range(6), ["mst", "wide"]):
+        own = released(mechanism, seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = own.interval(statistics, worlds=8, truths=20)
+        off = np.abs(statistics(people(seed=seed)) - found.answer)
+        held.append(off <= found.high - found.answer)
+        worlds.append(off <= found.views["worlds"])
+    assert 0.85 <= np.mean(held) <= 0.99
+    assert np.mean(worlds) < np.mean(held)
