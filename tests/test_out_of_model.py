@@ -175,6 +175,19 @@ def test_expanded_goes_to_local_as_its_counting_number_goes_to_zero(rng):
     assert apart[2] < 1e-2
 
 
+def test_a_clique_all_of_whose_pairs_regions_hold_needs_no_tree(rng):
+    model = consistent_model(ABCDE, random_joint(ABCDE, rng), list(itertools.combinations("abcd", 2)))
+    answers = model.project_many([("c", "a", "b"), ("a", "b", "c", "d")])
+    assert [a.method for a in answers] == ["local", "local"]
+    assert model._bounded is None
+    for answer in answers:
+        own = model.project(answer.domain.attributes, method="local")
+        np.testing.assert_array_equal(answer.values, own.values)
+    mixed = model.project_many([("a", "e"), ("a", "b", "c"), ("a", "b", "e"), "e"])
+    assert [a.method for a in mixed] == ["combined", "local", "combined", "combined"]
+    np.testing.assert_array_equal(mixed[1].values, answers[0].transpose(("a", "b", "c")).values)
+
+
 def test_chain_is_answered_exactly_through_the_middle(rng):
     joint = random_joint(ABCDE, rng)
     model = consistent_model(ABCDE, joint, [("a", "b"), ("b", "c")])

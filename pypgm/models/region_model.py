@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
@@ -61,9 +62,9 @@ class RegionGraphModel(Model[RegionAnswer]):
     r"""Pseudo-marginals :math:`\tau_r` over the regions of a graph, which agree where regions meet.
 
     No joint distribution need have them. A clique that a region holds is answered by that region; any other by one of
-    five methods:
+    five methods, by default the second where regions hold each pair of the clique's attributes, else the first:
 
-    - ``"combined"`` (the default): a junction tree within a budget of cells is fitted to the pseudo-marginals, and its
+    - ``"combined"``: a junction tree within a budget of cells is fitted to the pseudo-marginals, and its
       answer is corrected, as little as possible in relative entropy, to violate least what the regions say of parts of
       the clique. If the tree holds all regions this is the exact graphical model.
     - ``"local"``: the same correction of a uniform table; it sees only regions that share attributes with the clique.
@@ -249,13 +250,25 @@ class RegionGraphModel(Model[RegionAnswer]):
         }
         _check_answers_fit(domain, cliques)
         found = {c: self._from_region(c) for c in cliques if index.holds(c)}
-        outside = [c for c in cliques if c not in found]
-        if outside:
-            chosen = method or "combined"
+        asked: dict[Method, list[Clique]] = {}
+        for clique in cliques:
+            if clique not in found:
+                asked.setdefault(method or self._method_for(clique), []).append(clique)
+        for chosen, outside in asked.items():
             for clique, answer in zip(outside, solvers[chosen](outside, clock), strict=True):
                 counts = np.multiply(answer.values, self.total, out=answer.values)
                 found[clique] = Factor.over(domain.project(clique), counts), chosen, answer.violation
         return found
+
+    def _method_for(self, clique: Clique) -> Method:
+        """Return how a clique is answered by default; where regions hold all its pairs, a tree adds noise alone."""
+        pairs = set(itertools.combinations(clique, 2))
+        return "local" if len(pairs) > 1 and pairs <= self._pairs else "combined"
+
+    @cached_property
+    def _pairs(self) -> set[Clique]:
+        """The pairs of attributes that regions hold."""
+        return {pair for region in self.graph.regions for pair in itertools.combinations(region, 2)}
 
     def _answers(
         self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock
