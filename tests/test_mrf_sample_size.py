@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from scipy import stats
 
+import pypgm
 from pypgm import Budget, CliqueVector, Domain, mrf
 
 STABILITY = Budget(epsilon=1, delta=1e-6)
@@ -46,10 +48,43 @@ def test_excess_risk_by_hand_and_its_rates():
     found = mrf.excess_risk(10_000, 8, 2.0, Budget(rho="1/4"), failure=0.1)
     by_hand = 2 ** (4 / 3) * math.log(800_000) / 5000 ** (2 / 3) + 2 * math.log(10) / 100
     assert found == pytest.approx(by_hand, rel=1e-12)
-    assert mrf.excess_risk(10_000, 8, 2.0, Budget(epsilon="1/2")) == mrf.excess_risk(10_000, 8, 2.0, Budget(rho="1/8"))
+    pure = mrf.excess_risk(10_000, 8, 2.0, Budget(epsilon="1/2"), failure=0.1)
+    assert pure == pytest.approx(2**1.5 * math.log(800_000) / 5000**0.5 + 2 * math.log(10) / 100, rel=1e-12)
     for bad in ({"n_records": 0.5}, {"failure": 1.0}, {"n_features": 0}, {"radius": -1.0}):
         with pytest.raises(ValueError, match=next(iter(bad))):
             mrf.excess_risk(**{"n_records": 100, "n_features": 2, "radius": 1.0, "budget": Budget(rho=1)} | bad)
+
+
+@pytest.mark.parametrize("pure", [False, True])
+def test_the_steps_learners_take_make_the_excess_risk_least(pure):
+    from pypgm.mrf.field_run import default_steps
+    from pypgm.mrf.regression_plans import ising_plan
+
+    plan = ising_plan(pypgm.Domain(dict.fromkeys("abcd", 2)), 1.5)
+    part = Fraction(1, 7)
+    own = default_steps(plan, [part] * 4, 5e4, pure=pure)
+    budget = Budget(epsilon=part) if pure else Budget(rho=part)
+    risks = {t: mrf.excess_risk(5e4, 5, 3.0, budget, steps=t) for t in range(1, 2000)}
+    assert abs(min(risks, key=risks.get) - own) <= 1
+    assert risks[own] == pytest.approx(mrf.excess_risk(5e4, 5, 3.0, budget), rel=1e-4)
+    assert risks[1] > risks[own // 2] > risks[own] < risks[2 * own] < risks[1999]
+
+
+def test_a_release_tells_the_excess_risk_of_its_regressions(tmp_path):
+    chain = CliqueVector(Domain(dict.fromkeys("abc", 2)), [("a", "b"), ("b", "c")], [0.4, -0.4, -0.4, 0.4] * 2)
+    data = mrf.sample(chain, 2000, rng=0).data
+    asked = {"budget": Budget(rho="1/2"), "radius": 1.0, "neighbours": "replace"}
+    few, default = (mrf.learn_ising(data, steps=steps, **asked) for steps in (2, None))
+    for release in (few, default):
+        steps = release.options["steps"]
+        n = len(data.domain)
+        wanted = mrf.excess_risk(2000, n + 1, 2.0, Budget(rho=Fraction(1, 2 * n)), steps=steps)
+        assert release.excess_risk == pytest.approx(wanted, rel=1e-12)
+        release.save(tmp_path / "field.pgm")
+        assert pypgm.load(tmp_path / "field.pgm").excess_risk == release.excess_risk
+        for text in (release.summary(), release.report()):
+            assert f"{steps} steps of each regression: its mean loss may end about {wanted:.2g} above the least" in text
+    assert few.excess_risk > default.excess_risk
 
 
 def test_structure_of_the_diamond_takes_1e11_records_by_the_formula():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -36,6 +37,23 @@ class FieldRelease(Release[MarkovRandomField]):
     __slots__ = ()
 
     model: MarkovRandomField
+
+    @property
+    def excess_risk(self) -> float | None:
+        """How far the mean loss of a regression may end above the least one; see `pypgm.mrf.excess_risk`.
+
+        None where there was none to solve, or the file does not say.
+        """
+        return self.options.get("excess_risk")
+
+    def summary(self) -> str:
+        """Return what `Release.summary` does, with the steps and what they may leave of the loss."""
+        own = super().summary()
+        if self.excess_risk is None:
+            return own
+        risk = f"about {self.excess_risk:.2g} above the least"
+        steps = f"{self.options['steps']} steps of each regression: its mean loss may end {risk}"
+        return f"{own}\n{steps}, to an order of magnitude ({math.log(2):.2f}: nothing learnt)"
 
     def edges(self, threshold: float) -> dict[tuple[str, str], float]:
         """Return the pairs of attributes of at least some strength; see `MarkovRandomField.strengths`.

@@ -10,10 +10,11 @@ from pypgm.estimation.limits import Limits
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.field_release import FieldRelease
 from pypgm.mrf.frank_wolfe import MOST_STEPS, FrankWolfe, Regressions
+from pypgm.mrf.sample_size import excess_risk, frank_wolfe_steps
 from pypgm.numeric import checked_integer
+from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import PrivateOptions, entered
 from pypgm.privacy.private_table import Counts, PrivateTable
-from pypgm.privacy.rational import isqrt_down
 from pypgm.progress import Bar
 from pypgm.signatures import split_options
 
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["FieldOptions", "FieldRun", "default_steps"]
 
 _TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
-_BITS = 40
 _FEWEST_STEPS, _MOST_STEPS = 10, 2000
 
 
@@ -92,7 +92,17 @@ class FieldRun:
         weights = FrankWolfe(self.table, asked).solve(amounts) if plan.nodes else []
         self.close()
         model = MarkovRandomField(plan.read(weights), float(total or 0))
-        return FieldRelease(model, tuple(measured), self.table.ledger, self.name, schema=self.table.schema)
+        told = self._told(plan, amounts, n_steps, float(total or 0)) if plan.nodes else {}
+        return FieldRelease(
+            model, tuple(measured), self.table.ledger, self.name, options=told, schema=self.table.schema
+        )
+
+    def _told(self, plan: Plan, amounts: list[Fraction], n_steps: int, total: float) -> dict[str, float]:
+        """Return what a release tells of its regressions: their steps, and how far above the least they may end."""
+        part = _part(plan, amounts)
+        budget = Budget(epsilon=part) if self._pure else Budget(rho=part)
+        risk = excess_risk(max(total, 1.0), len(plan.features), plan.radius, budget, steps=n_steps)
+        return {"radius": plan.radius, "steps": n_steps, "excess_risk": risk}
 
     def close(self) -> None:
         """Drop the records: what follows needs released numbers alone. A table that came open stays so."""
@@ -114,16 +124,13 @@ class FieldRun:
 
 
 def default_steps(plan: Plan, amounts: list[Fraction], total: float, *, pure: bool) -> int:
-    r"""Return the number of steps at which what noise adds to the loss and what is left of it are alike.
-
-    With n records, q features, a ball of radius :math:`\lambda'` and a part of the budget for each regression:
-    :math:`(\lambda' n \sqrt\rho / \log 2q)^{2/3}`, or :math:`(\lambda' n \varepsilon / \log 2q)^{1/2}` under a pure
-    budget; between 10 and 2000.
-    """
+    """Return the steps that make the excess risk least, between 10 and 2000; see `frank_wolfe_steps`."""
     if not plan.nodes:
         return _FEWEST_STEPS
-    part = min(amount / node.composed for amount, node in zip(amounts, plan.nodes, strict=True))
-    strength = float(part) if pure else float(isqrt_down(part, _BITS))
-    reach = plan.radius * total * strength / math.log(2 * len(plan.features))
-    wanted = float(reach ** (1 / 2 if pure else 2 / 3))
+    wanted = frank_wolfe_steps(total, len(plan.features), plan.radius, float(_part(plan, amounts)), pure=pure)
     return max(_FEWEST_STEPS, math.ceil(min(wanted, _MOST_STEPS)))
+
+
+def _part(plan: Plan, amounts: list[Fraction]) -> Fraction:
+    """Return what the regression with the least of the budget gets."""
+    return min(amount / node.composed for amount, node in zip(amounts, plan.nodes, strict=True))
