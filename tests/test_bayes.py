@@ -367,6 +367,26 @@ def test_frames_of_all_kinds(sprinkler):
     np.testing.assert_array_equal(sprinkler.predict_proba(data)["rain"][0], wanted[0])
 
 
+def test_probabilities_become_frames_with_labels_as_columns(sprinkler):
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    frame = pandas.DataFrame({"grass": ["wet", None]}, index=["p", "q"])
+    found = sprinkler.predict_proba(frame)
+    one = sprinkler.predict_proba(frame, "rain").to_frame()
+    assert (list(one.columns), list(one.index)) == (["no", "yes"], ["p", "q"])
+    np.testing.assert_allclose(one.values, found["rain"], rtol=1e-12)
+    several = found.to_frame()
+    assert list(several.columns) == [(a, v) for a in ("rain", "sprinkler") for v in SPRINKLER.labels[a]]
+    np.testing.assert_array_equal(several["rain"]["yes"], found["rain"][:, 1])
+    named = sprinkler.predict_proba(polars.DataFrame({"grass": ["wet"]})).to_frame("polars")
+    assert named.columns == ["rain=no", "rain=yes", "sprinkler=off", "sprinkler=on"]
+    assert named["rain=yes"][0] == found["rain"][0, 1]
+    number = BayesianNetwork({"a": [2, 1], "b": 2}, [], {"a": [0.2, 0.8], "b": [0.5, 0.5]})
+    assert number.predict_proba({"b": [0, 1]}).to_frame()[1].tolist() == pytest.approx([0.8, 0.8])
+    twice = BayesianNetwork({"a": ["1", 1]}, [], {"a": [0.5, 0.5]}).predict_proba({}, "a")
+    with pytest.raises(ValueError, match="read the same as text"):
+        twice.to_frame("polars")
+
+
 def test_arrow_tables(sprinkler):
     pa = pytest.importorskip("pyarrow")
     columns = {"grass": ["wet", None, "dry", "wet"], "sprinkler": ["on", "off", None, "on"]}

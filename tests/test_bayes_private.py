@@ -12,7 +12,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Dataset, Domain, ModelTooLargeError, Privacy
-from pypgm.bayes import BayesianNetwork, CountedNetwork, NetworkRelease, learn, learn_private
+from pypgm.bayes import BayesianNetwork, CountedNetwork, NetworkRelease, PrivateStructure, learn, learn_private
 from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.reconstruction.consistency import consistent
 
@@ -350,3 +350,40 @@ def test_two_seeded_releases_are_one_and_say_they_protect_nobody(data):
     assert one.not_private
     assert one.model.not_private == other.not_private
     np.testing.assert_array_equal(one.model.tables["cold"].values, other.model.tables["cold"].values)
+
+
+def table_of(library):
+    """Return a network whose labels read as numbers, a sample, and the same as a frame."""
+    pytest.importorskip(library)
+    tables = {"t": [0.3, 0.7], "u": [[0.9, 0.1], [0.2, 0.8]]}
+    net = BayesianNetwork({"t": ["1", "0"], "u": [2, 1]}, [("t", "u")], tables)
+    records = net.sample(400, 0)
+    return net, records, records.to_frame(library)
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_a_frame_is_learned_from_by_what_is_public_of_it(library, tmp_path):
+    net, records, frame = table_of(library)
+    path = tmp_path / "net.bif"
+    net.write_bif(path)
+    wanted = learn_private(records, net, 1, unsafe_seed=0).model
+    assert learn_private(frame, net, 1, unsafe_seed=0).model == wanted
+    told = {"t": ["1", "0"], "u": [2, 1]}
+    assert learn_private(frame, [("t", "u")], 1, schema=told, unsafe_seed=0).model == wanted
+    assert learn_private(frame, PrivateStructure(), 1, schema=net.domain, unsafe_seed=0).schema is not None
+    of_file = learn_private(frame, path, 1, unsafe_seed=0).model  # whose labels are texts
+    np.testing.assert_array_equal(of_file.tables["u"].values, wanted.tables["u"].values)
+
+
+def test_labels_are_never_learned_from_private_records(monkeypatch):
+    net, records, frame = table_of("pandas")
+    monkeypatch.setattr(pypgm.Ledger, "charge", lambda *_: pytest.fail("something was charged"))
+    with pytest.raises(TypeError, match="schema="):
+        learn_private(frame, [("t", "u")], 1)
+    with pytest.raises(TypeError, match="schema="):
+        learn_private(frame, PrivateStructure(), 1)
+    with pytest.raises(TypeError, match="not encoded yet, got Dataset"):
+        learn_private(records, net, 1, schema=net.domain)
+    with pytest.raises(ValueError, match="column 'u', row 0") as refused:
+        learn_private(frame.assign(u=777), net, 1)
+    assert "777" not in str(refused.value)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING, Any, Literal, cast, get_args
 
 import numpy as np
 
@@ -19,12 +20,15 @@ from pypgm.bayes.allocation import (
     shares_by_size,
     structural_weights,
 )
+from pypgm.bayes.conditional_tables import ConditionalTables
 from pypgm.bayes.counted import CountedNetwork
 from pypgm.bayes.learning import checked_families, rows_of
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.network_release import NAME, NetworkRelease, pooled
 from pypgm.bayes.private_structure import MOST_EPSILON, PrivateStructure, measured_total, select_parents
 from pypgm.bayes.structure import Structure, parents_of
+from pypgm.data import Dataset
+from pypgm.data.schema import as_schema
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation import LinearMeasurement
@@ -50,6 +54,9 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
     from typing_extensions import Unpack
+
+    from pypgm.data.frames import Frame
+    from pypgm.data.schema import SchemaLike
 
 __all__ = ["Law", "learn_private", "measure_family"]
 
@@ -116,11 +123,12 @@ _PAPER = _Scheme(
 
 @with_options(LearnerOptions, LEARNER_DEFAULTS)
 def learn_private(
-    data: Counts,
+    data: Counts | PrivateTable | Frame,
     structure: Structure | PrivateStructure,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
+    schema: SchemaLike | None = None,
     stage_one: Number = _DEFAULT.stage_one,
     sampling: Number = _DEFAULT.sampling,
     allocation: Allocation = _DEFAULT.allocation,
@@ -140,14 +148,17 @@ def learn_private(
 
     Parameters
     ----------
-    data : Dataset
-        Unweighted records, possibly none.
+    data : Dataset, PrivateTable, or any table with `schema`
+        Unweighted records, possibly none. The values of a table are public: those of `schema` or, without one, of a
+        structure that is a network or its file; they are never learned from the records.
     structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
         Public: a network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each
         child; or arcs (parent, child). A `PrivateStructure` has it chosen from the records first, with a part of the
         budget; what is said of the budget below is then said of the rest.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
+    schema : Schema, Domain, mapping or path, optional
+        What is publicly known of the columns of a table, as for `Dataset.from_frame`.
     stage_one : number
         Part of the budget that the first stage of a data-dependent allocation gets, between 0 and 1.
     sampling : number
@@ -199,7 +210,8 @@ def learn_private(
         range or set beside `paper`, the records are weighted, sampling is asked for neighbours it does not protect,
         Gaussian noise for a pure budget, or "covary" for a structure that is not known yet.
     TypeError
-        If the budget or the relation is given twice or not at all, or the structure is none.
+        If the budget or the relation is given twice or not at all, the structure is none, or nothing says what the
+        values of a table may be.
     ModelTooLargeError
         If a table does not fit the memory available. All of these are raised before anything is spent.
 
@@ -226,7 +238,7 @@ def learn_private(
     private, own = split_options("learn_private", options, PrivateOptions, LimitOptions, names=_Scheme.__slots__)
     limits = Limits(**own)
     bar = Bar(NAME, shares=True) if limits.progress else None
-    check_counts(data)
+    data = _records([data], structure, schema)
     budget_of = partial(gaussian_budget, NAME) if scheme.noise == "gaussian" else as_budget
     table = entered(data, epsilon, delta, private, bar=bar, n_threads=limits.n_threads, budget_of=budget_of)
     del data  # tracebacks from here on do not hold the records
@@ -241,6 +253,22 @@ def learn_private(
     if bar is not None:
         bar.close()
     return NetworkRelease(model, tuple(measurements), table.ledger, NAME, schema=table.schema)
+
+
+def _records(given: list[Any], structure: Structure | PrivateStructure, schema: SchemaLike | None) -> Counts:
+    """Return records as they are, or a table encoded by what is public of it; the list forgets it."""
+    data = given.pop()
+    if hasattr(type(data), "n_records") or isinstance(data, PrivateTable):
+        if schema is not None:
+            raise TypeError(f"schema= goes with a table that is not encoded yet, got {type(data).__name__}")
+        return data  # type: ignore[no-any-return]  # it has what counts are made of
+    if schema is None and isinstance(structure, str | os.PathLike):
+        structure = ConditionalTables.read_bif(structure)
+    if schema is None and isinstance(structure, ConditionalTables):
+        schema = structure.domain
+    if schema is None:
+        check_counts(data)
+    return Dataset.from_frame(data, as_schema(cast("SchemaLike", schema)))
 
 
 def _prepared(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -10,13 +10,64 @@ import numpy as np
 from pypgm.bayes.batch import Posteriors, posteriors
 from pypgm.bayes.frames import Frame, Table, as_codes, as_values, column_names, like_frame
 from pypgm.bayes.parts import Part, PlannedTables
-from pypgm.domain import as_clique
+from pypgm.data.frames import Library, as_frame
+from pypgm.domain import Domain, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RowAnswers"]
+__all__ = ["Probabilities", "RowAnswers"]
+
+
+class Probabilities(dict[str, "NDArray[np.float64]"]):
+    """Probabilities of the values of each target in each row: an array of shape (n_rows, size) for each.
+
+    Examples
+    --------
+    >>> from pypgm.bayes import BayesianNetwork
+    >>> net = BayesianNetwork({"a": ["no", "yes"]}, [], {"a": [0.25, 0.75]})
+    >>> found = net.predict_proba({"a": ["yes"]}, "a")
+    >>> found["a"]
+    array([[0.25, 0.75]])
+    >>> found.to_frame()  # doctest: +SKIP
+         no   yes
+    0  0.25  0.75
+    """
+
+    def __init__(self, tables: Mapping[str, NDArray[np.float64]], domain: Domain, index: object = None) -> None:
+        super().__init__(tables)
+        self._domain, self._index = domain, index
+
+    def to_frame(self, library: Library = "pandas") -> Table:
+        """Return the probabilities as a data frame, a column for each value.
+
+        Columns are named by the labels, or codes, of a target; where there are several targets by pairs of target and
+        label, or texts such as ``rain=yes`` where a library's names are texts. A frame of pandas has the index of the
+        frame that was asked about.
+
+        Raises
+        ------
+        ValueError
+            If the library is another one, or two labels read the same as text where names are texts.
+        ImportError
+            If it is not installed.
+        """
+        columns: dict[Any, NDArray[np.float64]] = {}
+        for target, table in self.items():
+            values = self._domain.labels.get(target, range(self._domain.size(target)))
+            names: list[Any] = list(values if len(self) == 1 else zip([target] * len(values), values, strict=True))
+            if library != "pandas":
+                names = [str(v) if len(self) == 1 else f"{target}={v}" for v in values]
+                if len(set(names)) < len(names):
+                    raise ValueError(
+                        f"labels of {target!r} read the same as text, so that columns cannot have their names"
+                    )
+            columns.update(zip(names, table.T, strict=True))
+        frame = as_frame(columns, library)
+        if library == "pandas" and self._index is not None:
+            frame.index = self._index
+        return frame  # type: ignore[no-any-return]  # of a library that may not be installed
 
 
 class RowAnswers(PlannedTables):
@@ -68,7 +119,7 @@ class RowAnswers(PlannedTables):
 
     def predict_proba(
         self, frame: Frame, targets: str | Iterable[str] | None = None, *, impossible: Literal["raise", "nan"] = "raise"
-    ) -> dict[str, NDArray[np.float64]]:
+    ) -> Probabilities:
         """Return the probabilities of each target's values in each row of a frame.
 
         Identical rows are answered once, and rows in which the same attributes are known by one plan, so that a frame
@@ -84,7 +135,8 @@ class RowAnswers(PlannedTables):
         Returns
         -------
         dict of str to ndarray of float64, shape (n_rows, size of the target)
-            Rows in the order of the frame, values in the order of the domain.
+            Rows in the order of the frame, values in the order of the domain; its ``to_frame()`` is a data frame with
+            the labels as columns.
 
         Raises
         ------
@@ -95,7 +147,8 @@ class RowAnswers(PlannedTables):
         ValueError
             If a column or target is no attribute, or a value none of its attribute's.
         """
-        return self._posteriors(frame, targets, impossible)[0].probabilities
+        found, _ = self._posteriors(frame, targets, impossible)
+        return Probabilities(found.probabilities, self.domain, getattr(frame, "index", None))
 
     def log_likelihood(self, frame: Frame) -> NDArray[np.float64]:
         """Return the natural log of the probability of each row of a frame; -inf where it is impossible.
