@@ -83,6 +83,7 @@ docs/SECURITY
 :caption: Compared
 docs/migrating
 docs/peers
+docs/papers
 docs/reproduction
 docs/performance
 bench/README
