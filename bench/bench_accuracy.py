@@ -18,16 +18,13 @@ import argparse
 import itertools
 import json
 import math
-import os
 import statistics
-import sys
-import time
 from pathlib import Path
 
 import numpy as np
+from harness import check, random_cliques, table, timed
 
 import pypgm
-from pypgm.data import read_domain
 
 EPSILONS = [0.01, 0.0316227766, 0.1, 0.316227766, 1.0, 3.16227766, 10.0, 31.6227766, 100.0]
 PUBLISHED = [0.4375, 0.2848, 0.1724, 0.0908, 0.0433, 0.0187, 0.0074, 0.0037, 0.0027]
@@ -41,16 +38,12 @@ UNMEASURED = 0.92  # of the error at the optimum, for epsilon 1
 
 def main() -> None:
     options = _arguments()
-    if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA must name the folder that holds adult/adult.csv.gz and adult/domain.json")
-    folder = Path(os.environ["PYPGM_DATA"]) / "adult"
-    domain = read_domain(folder / "domain.json")
-    data = pypgm.read_table(folder / "adult.csv.gz", domain)
+    data = table("adult")
     if options.mst:
         _mst(data, options.draws)
         return
-    pairs = list(itertools.combinations(domain.attributes, 2))
-    measured = [pairs[i] for i in sorted(np.random.RandomState(0).choice(len(pairs), 32, replace=False))]
+    pairs = list(itertools.combinations(data.domain, 2))
+    measured = sorted(random_cliques(data.domain, 32), key=pairs.index)
     workloads = {"measured": measured, "unmeasured": [p for p in pairs if p not in measured]}
     if options.measured_only:
         del workloads["unmeasured"]
@@ -138,9 +131,7 @@ def _noisy(truth, epsilon, draw):
 
 def _draw(data, workloads, noisy, stop, gap):
     limits = {"tolerance": gap, "time_limit": TIME_LIMIT} if stop == "optimum" else {}
-    started = time.perf_counter()
-    model = pypgm.estimate(data.domain, noisy, stop=stop, **limits)
-    seconds = time.perf_counter() - started
+    model, seconds = timed(pypgm.estimate, data.domain, noisy, stop=stop, **limits)
     _check(model)
     errors = [pypgm.evaluate(model, unsafe_data=data, cliques=c).mean for c in workloads.values()]
     return (model.fit.status, model.fit.gap / (1 + model.fit.loss), model.fit.iterations, seconds, *errors)
@@ -163,8 +154,8 @@ def _mst(data: pypgm.Dataset, runs: int) -> None:
 
 def _check(model: pypgm.GraphicalModel) -> None:
     sums = [model.marginals[c].values.sum() for c in model.cliques]
-    if not (np.isfinite(model.marginals.values).all() and np.allclose(sums, model.total)):
-        raise AssertionError("the model's marginals do not sum to its total")
+    right = np.isfinite(model.marginals.values).all() and np.allclose(sums, model.total)
+    check(right, "the model's marginals do not sum to its total")
 
 
 if __name__ == "__main__":

@@ -12,10 +12,9 @@ checked.
 from __future__ import annotations
 
 import argparse
-import os
-from pathlib import Path
 
 import numpy as np
+from harness import check_spent, network_file
 
 from pypgm.bayes import BayesianNetwork, learn, learn_private
 
@@ -60,8 +59,7 @@ def measured(net, budget, runs):
         true = answers(learn(data, net), pairs)
         for name, own in found.items():
             release = learn_private(data, net, *budget, allocation=name)
-            if release.ledger.spent() > release.ledger.budget.limit:
-                raise AssertionError("more was spent than there is")
+            check_spent(release)
             own.append(errors(true, answers(release.model, pairs)))
     return {name: np.array(rows) for name, rows in found.items()}
 
@@ -69,14 +67,13 @@ def measured(net, budget, runs):
 def main():
     """Print a line for each network, budget and allocation."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--data", type=Path, default=os.environ.get("PYPGM_DATA", "../shared/data"))
     parser.add_argument("--networks", nargs="+", default=NETWORKS)
     parser.add_argument("--epsilons", nargs="+", type=float, default=[0.1, 1.0, 10.0])
     parser.add_argument("--runs", type=int, default=20)
     arguments = parser.parse_args()
     print(f"ratio to uniform (standard error): {', '.join(ERRORS)}")
     for name in arguments.networks:
-        net = BayesianNetwork.read_bif(Path(arguments.data) / "bif" / f"{name}.bif.gz")
+        net = BayesianNetwork.read_bif(network_file(name))
         for epsilon in arguments.epsilons:
             for delta in (None, 1e-9):
                 found = measured(net, (epsilon, delta), arguments.runs)

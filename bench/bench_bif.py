@@ -9,13 +9,13 @@ import argparse
 import gzip
 import json
 import os
-import statistics
 import subprocess
 import tempfile
-import time
+from functools import partial
 from pathlib import Path
 
 import numpy as np
+from harness import median_seconds, timed
 
 from pypgm import Domain
 from pypgm.bayes import BayesianNetwork
@@ -33,15 +33,6 @@ tables = {net.variable(n).name(): net.cpt(n).toarray().reshape(-1).tolist() for 
 scopes = {n: list(net.cpt(n).names)[::-1] for n in tables}
 print(json.dumps([statistics.median(seconds), scopes, tables]))
 """
-
-
-def median(ask):
-    seconds = []
-    for _ in range(RUNS):
-        start = time.perf_counter()
-        found = ask()
-        seconds.append(time.perf_counter() - start)
-    return statistics.median(seconds), found
 
 
 def large():
@@ -76,7 +67,7 @@ def read(folder, peer):
         paths.append(Path(scratch, "large.bif"))
         large().write_bif(paths[-1])
         for path in paths:
-            seconds, net = median(lambda path=path: BayesianNetwork.read_bif(path))
+            seconds, net = median_seconds(partial(BayesianNetwork.read_bif, path), RUNS), BayesianNetwork.read_bif(path)
             size = path.stat().st_size / 1e6
             values = sum(t.domain.size() for t in net.tables.values())
             line = f"{path.stem:12} {size:7.3f} {values:8} {seconds * 1e3:8.2f} {size / seconds:6.1f}"
@@ -98,15 +89,14 @@ def predict(folder):
     for i, column in enumerate(gaps.values()):
         column[i % 7 :: 7] = None
     for title, given in (("complete", known), ("with gaps", gaps)):
-        seconds, found = median(lambda given=given: net.predict_proba(given, targets))
+        seconds = median_seconds(partial(net.predict_proba, given, targets), RUNS)
+        found = net.predict_proba(given, targets)
         for row in (0, 1, 17):
             evidence = {a: c[row] for a, c in given.items() if c[row] is not None}
             for t in targets:
                 np.testing.assert_allclose(found[t][row], net.query(t, evidence).values, rtol=1e-9, atol=1e-12)
-        start = time.perf_counter()
-        for row in range(50):
-            net.marginals({a: c[row] for a, c in given.items() if c[row] is not None})
-        one = (time.perf_counter() - start) / 50
+        each = [{a: c[row] for a, c in given.items() if c[row] is not None} for row in range(50)]
+        one = timed(lambda rows=each: [net.marginals(row) for row in rows])[1] / 50
         per_row = seconds / 20_000
         print(f"predict alarm, 20,000 rows, {title}: {seconds:.2f} s, {per_row * 1e6:.0f} us a row; {one / per_row:.0f}"
               " rows in the time of one single call")  # fmt: skip

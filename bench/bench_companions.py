@@ -12,10 +12,10 @@ from __future__ import annotations
 import argparse
 import itertools
 import statistics
-import time
 import warnings
 
 import numpy as np
+from harness import timed
 from sklearn.linear_model import LogisticRegression
 
 from pypgm import CliqueVector, Domain, mrf
@@ -33,13 +33,11 @@ def main() -> None:
     x = signs(asked.records, asked.nodes)
     seconds: dict[str, list[float]] = {"pypgm": [], "scikit-learn": []}
     for _ in range(3):
-        began = time.perf_counter()
-        own = bounded(x, asked.nodes, 2 * asked.radius)
-        seconds["pypgm"].append(time.perf_counter() - began)
+        own, took = timed(bounded, x, asked.nodes, 2 * asked.radius)
+        seconds["pypgm"].append(took)
         multipliers = [np.abs(slope(x, i, w)).max() for i, w in enumerate(own)]
-        began = time.perf_counter()
-        peers = [penalised(x, i, m) for i, m in enumerate(multipliers)]
-        seconds["scikit-learn"].append(time.perf_counter() - began)
+        peers, took = timed(lambda all_=multipliers: [penalised(x, i, m) for i, m in enumerate(all_)])
+        seconds["scikit-learn"].append(took)
     gaps = [loss(x, i, a) - loss(x, i, b) for i, (a, b) in enumerate(zip(own, peers, strict=True))]
     norms = [np.abs(b).sum() for b in peers]
     print(f"bound {2 * asked.radius}, norms of the peer {min(norms):.4f} to {max(norms):.4f}")

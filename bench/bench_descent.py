@@ -12,17 +12,14 @@ potentials have been compared to 1e-9; 32 random pairs of the adult table come i
 from __future__ import annotations
 
 import argparse
-import itertools
-import json
-import os
 import pickle
 import statistics
 import subprocess
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+from harness import data_folder, median_seconds, random_cliques, timed
 
 import pypgm
 
@@ -45,30 +42,23 @@ def chain_problem(d: int) -> tuple[pypgm.Domain, list[pypgm.LinearMeasurement]]:
     return domain, measurements
 
 
-def adult_problem(folder: Path) -> tuple[pypgm.Domain, list[pypgm.LinearMeasurement]]:
+def adult_problem() -> tuple[pypgm.Domain, list[pypgm.LinearMeasurement]]:
     """Return the domain of the adult table and noisy counts on 32 random pairs of its attributes."""
-    sizes = json.loads((folder / "adult" / "domain.json").read_text())
-    domain = pypgm.Domain(sizes)
-    pairs = list(itertools.combinations(sizes, 2))
-    chosen = np.random.RandomState(0).choice(len(pairs), 32, replace=False)
-    rng = np.random.default_rng(0)
+    domain, rng = pypgm.read_domain(data_folder() / "adult" / "domain.json"), np.random.default_rng(0)
     measurements = []
-    for i in chosen:
-        cells = domain.size(pairs[i])
+    for pair in random_cliques(domain, 32):
+        cells = domain.size(pair)
         noisy = rng.dirichlet(np.ones(cells)) * ROWS + rng.normal(0.0, SIGMA, cells)
-        measurements.append(pypgm.LinearMeasurement(noisy, pairs[i], SIGMA))
+        measurements.append(pypgm.LinearMeasurement(noisy, pair, SIGMA))
     return domain, measurements
 
 
 def iteration(domain: pypgm.Domain, measurements: list[pypgm.LinearMeasurement], n: int, threads: int) -> float:
     """Return the time of one iteration out of 2n, planning excluded."""
 
-    def wall(iterations: int) -> float:
-        started = time.perf_counter()
-        pypgm.estimate(domain, measurements, ROWS, stepsize=STEP, tolerance=0, iterations=iterations, n_threads=threads)
-        return time.perf_counter() - started
-
-    return (wall(3 * n) - wall(n)) / (2 * n)
+    how = {"stepsize": STEP, "tolerance": 0, "n_threads": threads}
+    many, few = (timed(pypgm.estimate, domain, measurements, ROWS, iterations=k, **how)[1] for k in (3 * n, n))
+    return (many - few) / (2 * n)
 
 
 def seconds_per_iteration(
@@ -95,21 +85,12 @@ def exp_pass(cells: int) -> float:
     table = np.random.default_rng(0).normal(-1.0, 1.0, cells)
     out = np.empty_like(table)
     repeats = max(3, 2_000_000 // cells)
-    times = []
-    for _ in range(5):
-        started = time.perf_counter()
-        for _ in range(repeats):
-            np.exp(table, out=out)
-        times.append((time.perf_counter() - started) / repeats)
-    return statistics.median(times)
+    return median_seconds(lambda: [np.exp(table, out=out) for _ in range(repeats)]) / repeats
 
 
 def beside_mbi(python: str, name: str, n: int, repeats: int, threads: int) -> None:
     """Print the time of an iteration here and in mbi, once both have given the same marginals."""
-    if name == "adult":
-        domain, measurements = adult_problem(Path(os.environ["PYPGM_DATA"]))
-    else:
-        domain, measurements = chain_problem(int(name))
+    domain, measurements = adult_problem() if name == "adult" else chain_problem(int(name))
     potentials = pypgm.CliqueVector(domain, [m.clique for m in measurements])
     potentials.values[:] = np.random.default_rng(1).normal(0.0, 1.0, potentials.values.size)
     tables = {c: potentials.table(i) for i, c in enumerate(potentials.cliques)}

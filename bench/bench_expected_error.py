@@ -11,11 +11,10 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import numpy as np
+from harness import table
 
 import pypgm
 from pypgm.clock import Clock
@@ -28,14 +27,12 @@ PAIRS = 40  # that are asked
 
 def rows(name: str, epsilon: float, seed: int, draws: int) -> Iterator[tuple[str, tuple[float, ...]]]:
     """Yield for each answer its kind and covered shares, then the predicted over the true total variation of pairs."""
-    folder = Path(os.environ["PYPGM_DATA"]) / name
-    domain = pypgm.read_domain(folder / "domain.json")
-    data = pypgm.read_table(folder / f"{name}.csv.gz", domain)
-    pairs = list(itertools.combinations(domain.attributes, 2))
+    data = table(name)
+    pairs = list(itertools.combinations(data.domain, 2))
     chosen = [pairs[i] for i in np.random.default_rng(seed).permutation(len(pairs))[:PAIRS]]
     model = pypgm.mechanisms.wide(data, epsilon=epsilon, delta=1e-9).model
     records = model.synthetic_data(rng=0)
-    asked = [*((a,) for a in domain), *chosen]
+    asked = [*((a,) for a in data.domain), *chosen]
     for clique, errors in zip(asked, model.expected_error_many(asked, draws=draws), strict=True):
         true = data.project(clique).datavector()
         kind, answer = f"{len(clique)}-way {model.basis(clique)}", model.project(clique).datavector()

@@ -12,6 +12,7 @@ import time
 import tracemalloc
 
 import numpy as np
+from harness import timed
 
 from pypgm import Budget, Dataset, Domain, _core, mrf
 
@@ -92,9 +93,7 @@ def main() -> None:
             ("all threads", kernels[0].step, 1.0),
             ("NumPy", lambda: naive(x, np.full((given.nodes, given.nodes + 1), 0.01), few), given.nodes / len(few)),
         ):
-            start = time.perf_counter()
-            run()
-            times[name].append((time.perf_counter() - start) * share)
+            times[name].append(timed(run)[1] * share)
     middle = {name: statistics.median(found) for name, found in times.items()}
     for name, seconds in middle.items():
         ratio = middle["NumPy"] / seconds

@@ -13,7 +13,8 @@ from __future__ import annotations
 import argparse
 
 import numpy as np
-from bench_project_many import SIZES, TOTAL, problem, seconds
+from bench_project_many import SIZES, TOTAL, problem
+from harness import check, warm_seconds
 
 import pypgm
 from pypgm import KroneckerQuery, queries
@@ -73,9 +74,9 @@ def main() -> None:
     print(f"{'query':32} {'ms':>9} {'einsum ms':>10} {'ratio':>7}")
     for name, query in questions(names).items():
         peer = Einsum(model, query)
-        if np.abs(model.answer(query, n_threads=threads) - peer()).max() > 1e-9 * TOTAL:
-            raise AssertionError(f"{name}: the answers differ")
-        own, other = seconds(lambda q=query: model.answer(q, n_threads=threads)), seconds(peer)
+        apart = np.abs(model.answer(query, n_threads=threads) - peer()).max()
+        check(apart <= 1e-9 * TOTAL, f"{name}: the answers differ")
+        own, other = warm_seconds(lambda q=query: model.answer(q, n_threads=threads)), warm_seconds(peer)
         print(f"{name:32} {own * 1e3:>9.3f} {other * 1e3:>10.3f} {other / own:>7.1f}")
     rng = np.random.default_rng(2)
     batch = []
@@ -86,10 +87,10 @@ def main() -> None:
         batch.append(KroneckerQuery(blocks))
     together = model.answer(batch, n_threads=threads)
     for query, answer in zip(batch, together, strict=True):
-        if np.abs(model.answer(query) - answer).max() > 1e-12 * TOTAL:
-            raise AssertionError("a query in a batch has another answer than alone")
-    own = seconds(lambda: model.answer(batch, n_threads=threads))
-    alone = seconds(lambda: [model.answer(q, n_threads=threads) for q in batch])
+        apart = np.abs(model.answer(query) - answer).max()
+        check(apart <= 1e-12 * TOTAL, "a query in a batch has another answer than alone")
+    own = warm_seconds(lambda: model.answer(batch, n_threads=threads))
+    alone = warm_seconds(lambda: [model.answer(q, n_threads=threads) for q in batch])
     print(f"{'1000 ranges of 3, in a batch':32} {own * 1e3:>9.3f}")
     print(f"{'1000 ranges of 3, one by one':32} {alone * 1e3:>9.3f} {'':>10} {alone / own:>7.1f}")
 

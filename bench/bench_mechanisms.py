@@ -14,15 +14,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import resource
 import subprocess
 import sys
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import check_spent, table, timed
 
 import pypgm
 from pypgm import mechanisms, workloads
@@ -52,18 +50,16 @@ ARMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 def main() -> None:
     asked = _arguments()
-    if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA must name the folder that holds a folder of each table")
     if asked.one:
         print(json.dumps(_release(*asked.one)))
         return
     epsilons = asked.epsilons.split(",")
     print(f"| table | mechanism | {' | '.join(f'ε = {e}: model, records' for e in epsilons)} | seconds | MiB |")
-    for table in asked.tables.split(","):
+    for of in asked.tables.split(","):
         for arm in asked.mechanisms.split("; ") if asked.mechanisms else ARMS:
-            cells = [_median(table, arm, epsilon, asked.seeds) for epsilon in epsilons]
+            cells = [_median(of, arm, epsilon, asked.seeds) for epsilon in epsilons]
             errors = " | ".join(f"{c[0]:.4f}, {c[1]:.4f}" for c in cells)
-            print(f"| {table} | {arm} | {errors} | {cells[-2:][0][2]:.1f} | {cells[-2:][0][3]:.0f} |", flush=True)
+            print(f"| {of} | {arm} | {errors} | {cells[-2:][0][2]:.1f} | {cells[-2:][0][3]:.0f} |", flush=True)
 
 
 def _arguments() -> argparse.Namespace:
@@ -76,29 +72,26 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _median(table: str, arm: str, epsilon: str, seeds: int) -> list[float]:
+def _median(of: str, arm: str, epsilon: str, seeds: int) -> list[float]:
     """Return the error of the model and of records, seconds and MiB; each seed runs in a process of its own."""
-    command = [sys.executable, __file__, "--one", table, arm, epsilon]
+    command = [sys.executable, __file__, "--one", of, arm, epsilon]
     runs = [subprocess.run([*command, str(s)], capture_output=True, text=True, check=False) for s in range(seeds)]
     failed = [r.stderr.strip().splitlines()[-1:] for r in runs if r.returncode]
     if failed:
-        print(f"{table} {arm} {epsilon}: {failed[0]}", file=sys.stderr)
+        print(f"{of} {arm} {epsilon}: {failed[0]}", file=sys.stderr)
         return [np.nan] * 4
     return [float(v) for v in np.median([json.loads(r.stdout) for r in runs], axis=0)]
 
 
-def _release(table: str, arm: str, epsilon: str, seed: str) -> list[float]:
-    folder = Path(os.environ["PYPGM_DATA"]) / table
-    data = pypgm.read_table(next(folder.glob("*.csv*")), pypgm.read_domain(folder / "domain.json"))
+def _release(of: str, arm: str, epsilon: str, seed: str) -> list[float]:
+    data = table(of)
     pairs = workloads.all_k_way(data.domain, 2)
     name, options = ARMS[arm]
     if "workload" in options:
         options = options | {"workload": workloads.all_k_way(data.domain, options["workload"])}
-    began = time.perf_counter()
-    release = getattr(mechanisms, name)(data, epsilon, 1e-9, unsafe_seed=int(seed), **options)
-    seconds = time.perf_counter() - began
-    if release.ledger.spent() > release.ledger.budget.limit:
-        raise AssertionError(f"{release.ledger.spent()} was spent of {release.ledger.budget.limit}")
+    run = getattr(mechanisms, name)
+    release, seconds = timed(run, data, epsilon, 1e-9, unsafe_seed=int(seed), **options)
+    check_spent(release)
     records = release.synthetic_data(rng=int(seed))
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     errors = [pypgm.evaluate(source, cliques=pairs, unsafe_data=data).mean for source in (release.model, records)]

@@ -10,31 +10,25 @@ output is checked before anything is reported: columns, codes, and that the mode
 from __future__ import annotations
 
 import itertools
-import os
 import resource
 import statistics
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from harness import check, data_folder, table, timed
 
 import pypgm
-from pypgm.data import read_domain
 
 RUNS = 5
 
 
 def main() -> None:
-    if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA must name the folder that holds adult/adult.csv.gz and adult/domain.json")
-    folder = Path(os.environ["PYPGM_DATA"]) / "adult"
-    domain = read_domain(folder / "domain.json")
-    data = pypgm.read_table(folder / "adult.csv.gz", domain)
-    pairs = list(itertools.combinations(domain.attributes, 2))
+    folder, data = data_folder() / "adult", table("adult")
+    pairs = list(itertools.combinations(data.domain, 2))
     truth = dict(zip(pairs, data.count(pairs), strict=True))
 
     def distance(project: Callable[[tuple[str, ...]], object]) -> float:
@@ -42,28 +36,20 @@ def main() -> None:
         both = zip(pairs, shares, strict=True)
         return float(np.mean([np.abs(s / s.sum() - truth[p] / data.n_records).sum() / 2 for p, s in both]))
 
-    one_way = {a: data.project(a).values for a in domain.attributes}
+    one_way = {a: data.project(a).values for a in data.domain}
     print(f"product of exact one-way marginals: {distance(lambda p: np.outer(one_way[p[0]], one_way[p[1]])):.4f}")
     seconds, errors = [], []
     for run in range(RUNS):
         with tempfile.TemporaryDirectory() as out:
             model_path = Path(out) / "adult.pgm"
-            command = [
-                str(Path(sys.executable).with_name("pypgm")),
-                "synth",
-                str(folder / "adult.csv.gz"),
-                "--mechanism",
-                "mst",
-            ]
-            command += ["--domain", str(folder / "domain.json"), "--epsilon", "1", "--delta", "1e-9"]
-            command += ["--out", str(Path(out) / "synthetic.csv"), "--model", str(model_path)]
-            started = time.perf_counter()
-            subprocess.run(command, check=True, capture_output=True)
-            seconds.append(time.perf_counter() - started)
-            synthetic = pypgm.read_table(Path(out) / "synthetic.csv", domain)
+            command = [Path(sys.executable).with_name("pypgm"), "synth", folder / "adult.csv.gz", "--mechanism", "mst"]
+            command += ["--schema", folder / "domain.json", "--epsilon", "1", "--delta", "1e-9"]
+            command += ["--out", Path(out) / "synthetic.csv", "--model", model_path]
+            seconds.append(timed(subprocess.run, command, check=True, capture_output=True)[1])
+            synthetic = pypgm.read_table(Path(out) / "synthetic.csv", data.domain)
             model = pypgm.load(model_path).model
-        if synthetic.n_records != round(model.total) or not np.isclose(model.project("age").values.sum(), model.total):
-            raise AssertionError("the synthetic table or the model does not hold the model's total")
+        right = synthetic.n_records == round(model.total) and np.isclose(model.project("age").values.sum(), model.total)
+        check(right, "the synthetic table or the model does not hold the model's total")
         errors.append(distance(lambda p, m=model: m.project(p).values))
         print(f"run {run + 1}: {seconds[-1]:.2f} s, mean total variation {errors[-1]:.4f}, {model.fit.status}")
     peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 2**10

@@ -11,12 +11,9 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
+from harness import check_spent, table, timed, total_variation
 
 import pypgm
 from pypgm.mechanisms import mwem
@@ -30,11 +27,8 @@ ARMS = {
 
 def main() -> None:
     asked = _arguments()
-    if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA must name the folder that holds a folder of each table")
     for name in asked.tables.split(","):
-        folder = Path(os.environ["PYPGM_DATA"]) / name
-        data = pypgm.read_table(next(folder.glob("*.csv*")), pypgm.read_domain(folder / "domain.json"))
+        data = table(name)
         for epsilon, delta in itertools.product(asked.epsilons.split(","), (None, "1e-9")):
             told = [f"{arm} {_run(data, epsilon, delta, options, asked.seeds)}" for arm, options in ARMS.items()]
             print(f"{name}, epsilon {epsilon}, delta {delta or 0}: " + ", ".join(told), flush=True)
@@ -51,14 +45,13 @@ def _arguments() -> argparse.Namespace:
 def _run(data: pypgm.Dataset, epsilon: str, delta: str | None, options: dict[str, str], seeds: int) -> str:
     """Return mean error and seconds."""
     pairs = list(itertools.combinations(data.domain, 2))
-    true = {pair: data.project(pair).values for pair in pairs}
-    errors, began = [], time.perf_counter()
+    errors, seconds = [], []
     for seed in range(seeds):
-        release = mwem(data, epsilon, delta, unsafe_seed=seed, **options)
-        if release.ledger.spent() > release.ledger.budget.limit:
-            raise AssertionError(f"{release.ledger.spent()} was spent of {release.ledger.budget.limit}")
-        errors += [np.abs(release.project(pair).values - true[pair]).sum() / 2 / len(data) for pair in pairs]
-    return f"{np.mean(errors):.4f} ({(time.perf_counter() - began) / seeds:.1f} s)"
+        release, own = timed(mwem, data, epsilon, delta, unsafe_seed=seed, **options)
+        check_spent(release)
+        errors.append(total_variation(data, release, pairs))
+        seconds.append(own)
+    return f"{np.mean(errors):.4f} ({np.mean(seconds):.1f} s)"
 
 
 if __name__ == "__main__":

@@ -15,10 +15,10 @@ from __future__ import annotations
 import argparse
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import numpy as np
+from harness import timed
 
 from pypgm import Domain, JunctionTree
 from pypgm.bayes import BayesianNetwork, learn, learn_private
@@ -74,15 +74,12 @@ def measure(name, n_records):
     """Print a line for one network."""
     net = network(name)
     data = net.sample(n_records, 0)
-    began = time.perf_counter()
-    learn(data, net)
-    seconds = [time.perf_counter() - began]
+    seconds = [timed(learn, data, net)[1]]
     for options in ({"estimator": "tables"}, {}):
         before = peak()
-        began = time.perf_counter()
-        release = learn_private(data, net, 1, **options)
-        seconds.append(time.perf_counter() - began)
-    took = peak() - before
+        release, took = timed(learn_private, data, net, 1, **options)
+        seconds.append(took)
+    grown = peak() - before
     check(release, data, net)
     cells = sum(table.domain.size() for table in net.tables.values())
     fit = release.model.fit
@@ -90,7 +87,7 @@ def measure(name, n_records):
     print(f"  maximum likelihood      {seconds[0]:6.2f} s")
     print(f"  private, table by table {seconds[1]:6.2f} s")
     print(f"  private, jointly        {seconds[2]:6.2f} s ({fit.status} after {fit.iterations} iterations)")
-    print(f"  memory {took / 2**20:.1f} MiB, announced {announced(release) / 2**20:.1f} MiB", flush=True)
+    print(f"  memory {grown / 2**20:.1f} MiB, announced {announced(release) / 2**20:.1f} MiB", flush=True)
 
 
 def main():

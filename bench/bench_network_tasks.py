@@ -12,9 +12,6 @@ from __future__ import annotations
 
 import argparse
 import gzip
-import os
-import statistics
-import sys
 import tempfile
 import time
 import warnings
@@ -25,6 +22,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pyagrum
+from harness import median_seconds, network_file
 from pgmpy.inference import VariableElimination
 
 from pypgm.bayes import BayesianNetwork, learn
@@ -33,16 +31,6 @@ from pypgm.integrations.pyagrum import from_pyagrum
 
 RECORDS = 20_000
 HOLED, PEER_ROWS = 2_000, 20
-
-
-def seconds(call: Callable[[], object], repeats: int) -> float:
-    """Return the median CPU time of a call."""
-    times = []
-    for _ in range(repeats):
-        started = time.process_time()
-        call()
-        times.append(time.process_time() - started)
-    return statistics.median(times)
 
 
 def known(row: pd.Series) -> dict[str, str]:
@@ -56,10 +44,10 @@ class Task:
         self.name, self.ours, self.peers = name, ours, peers
 
     def run(self, repeats: int) -> None:
-        mine = seconds(self.ours, repeats)
+        mine = median_seconds(self.ours, repeats, time.process_time)
         shown = [f"{self.name:<28}{mine * 1e3:>10.2f} ms"]
         for peer, (call, units) in self.peers.items():
-            theirs = seconds(call, max(1, repeats // 2)) * units
+            theirs = median_seconds(call, max(1, repeats // 2), time.process_time) * units
             shown.append(f"{peer} {theirs * 1e3:>10.1f} ms {theirs / mine:>7.1f} x")
         print("  ".join(shown), flush=True)
 
@@ -163,9 +151,7 @@ def main() -> None:
     warnings.simplefilter("ignore")
     path = Path(options.network)
     if not path.exists():
-        if not os.environ.get("PYPGM_DATA"):
-            sys.exit("PYPGM_DATA must name the folder that holds bif/*.bif.gz")
-        path = Path(os.environ["PYPGM_DATA"]) / "bif" / f"{options.network}.bif.gz"
+        path = network_file(options.network)
     for task in tasks(path):
         task.run(options.repeats)
 

@@ -17,17 +17,13 @@ import argparse
 import gzip
 import json
 import math
-import os
 import statistics
 import subprocess
-import sys
 import tempfile
-import time
-from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 
 import numpy as np
+from harness import median_seconds, network_file, timed
 
 import pypgm
 
@@ -73,16 +69,6 @@ for name, job in jobs["networks"].items():
     }
 json.dump(answers, sys.stdout)
 """
-
-
-def median_seconds(calls: list[Callable[[], object]]) -> float:
-    """Return the median time of some calls, each made once."""
-    times = []
-    for call in calls:
-        started = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)
 
 
 def some_evidence(net: pypgm.bayes.BayesianNetwork, repeats: int) -> list[dict[str, str]]:
@@ -159,12 +145,6 @@ def check_peer(network: Network, peer: dict) -> None:
         check(network.name, network.known(evidence), ordered(found), 1e-5)
 
 
-def _of_data(name: str) -> Path:
-    if not os.environ.get("PYPGM_DATA"):
-        sys.exit("PYPGM_DATA must name the folder that holds bif/*.bif.gz")
-    return Path(os.environ["PYPGM_DATA"]) / "bif" / f"{name}.bif.gz"
-
-
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("networks", nargs="*", default=NETWORKS)
@@ -172,7 +152,7 @@ def main() -> None:
     parser.add_argument("--repeats", type=int, default=5)
     parser.add_argument("--threads", type=int, default=0)
     options = parser.parse_args()
-    files = [Path(name) if name.endswith(".gz") else _of_data(name) for name in options.networks]
+    files = [Path(name) if name.endswith(".gz") else network_file(name) for name in options.networks]
     networks = [Network(file, options.repeats, options.threads) for file in files]
     peers = {}
     if options.agrum_python:
@@ -185,8 +165,8 @@ def main() -> None:
     ratios: dict[str, list[float]] = {"cold": [], "known": []}
     for network in networks:
         ours = {
-            "cold": median_seconds([network.cold] * options.repeats),
-            "known": median_seconds([partial(network.known, e) for e in network.evidence]),
+            "cold": median_seconds(network.cold, options.repeats),
+            "known": statistics.median(timed(network.known, e)[1] for e in network.evidence),
         }
         line = f"{network.name:<12}{network.tree.cost.cells:>10.4g}"
         peer = peers.get(network.name)

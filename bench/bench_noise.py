@@ -9,13 +9,11 @@ draws, which no release may use; the million cells are counted, noised and retur
 from __future__ import annotations
 
 import argparse
-import statistics
-import time
-from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
 
 import numpy as np
+from harness import check, median_seconds
 from scipy import stats
 
 import pypgm
@@ -23,15 +21,6 @@ from pypgm.privacy import PrivateTable
 from pypgm.privacy.sampler import Sampler
 
 SCALES = [Fraction(1, 2), Fraction(2), Fraction(27, 10), Fraction(100), Fraction(12345, 7)]
-
-
-def median_seconds(work: Callable[[], object], repeats: int = 7) -> float:
-    seconds = []
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - begun)
-    return statistics.median(seconds)
 
 
 def draw(law: str, scale: Fraction, n: int, n_threads: int = 1) -> np.ndarray:
@@ -56,14 +45,14 @@ def p_value(law: str, scale: Fraction, n: int, n_threads: int) -> float:
 
 
 def bench_draws(n: int) -> None:
-    float_draws = median_seconds(lambda: np.random.default_rng(0).normal(size=n))
+    float_draws = median_seconds(lambda: np.random.default_rng(0).normal(size=n), 7)
     for law in ("gaussian", "laplace"):
         for scale in SCALES:
             for n_threads in (1, 2):
                 p = p_value(law, scale, n, n_threads)
                 if p < 1e-9:
                     raise SystemExit(f"{law} {scale}: draws do not follow their law (p = {p:.2g})")
-            one, two = (median_seconds(partial(draw, law, scale, n, t)) for t in (1, 2))
+            one, two = (median_seconds(partial(draw, law, scale, n, t), 7) for t in (1, 2))
             print(
                 f"{n:,} {law:>8} of scale {float(scale):8.2f}  1 thread {one:6.3f} s ({one / float_draws:4.1f} numpy "
                 f"normal)  2 threads {two:6.3f} s (ratio {one / two:.2f})"
@@ -98,8 +87,10 @@ def bench_measurement() -> None:
         for n_threads in (1, 2):
             table = PrivateTable(data, pypgm.Privacy(), pypgm.Ledger(pypgm.Budget(rho=1000)), n_threads=n_threads)
             exact = table.measure(("a", "b"), variance=Fraction(1, 1000)).values
-            if not np.array_equal(exact, data.count([("a", "b")])[0]):
-                raise SystemExit("a measurement with hardly any noise is not the count")
+            check(
+                np.array_equal(exact, data.count([("a", "b")])[0]),
+                "a measurement with hardly any noise is not the count",
+            )
             seconds = median_seconds(lambda t=table: t.measure(("a", "b"), variance=Fraction(10**4)), 3)
             print(
                 f"a measurement of {domain.size():,} cells on {rows:,} records, {n_threads} thread(s)  {seconds:6.3f} s"

@@ -18,10 +18,14 @@ import resource
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+import time
+from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 
+import harness
 import numpy as np
+from harness import binary, check
 
 Line = tuple[str, float]
 PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
@@ -39,43 +43,7 @@ files of [bench/](../bench/README.md).
 """
 
 
-def cpu() -> float:
-    """Return the CPU seconds of this process so far."""
-    used = resource.getrusage(resource.RUSAGE_SELF)
-    return used.ru_utime + used.ru_stime
-
-
-def timed(job: Callable[[], object]) -> tuple[object, float]:
-    """Return what a job returns, and its CPU seconds."""
-    began = cpu()
-    found = job()
-    return found, cpu() - began
-
-
-def check(holds: bool, what: str) -> None:
-    """Raise unless an answer is right."""
-    if not holds:
-        raise AssertionError(what)
-
-
-def binary(attributes: int, n: int = 5_000) -> object:
-    """Return records in which each attribute is one of ten hidden ones, with errors."""
-    import pypgm
-
-    rng = np.random.default_rng(0)
-    hidden, columns = rng.integers(0, 2, (10, n)), {}
-    for i in range(attributes):
-        wrong = rng.random(n) < rng.uniform(0.05, 0.45)
-        columns[f"x{i}"] = (hidden[rng.integers(10)] ^ wrong).astype(np.uint8)
-    return pypgm.Dataset(columns, pypgm.Domain(dict.fromkeys(columns, 2)))
-
-
-def adult() -> object:
-    """Return the adult table."""
-    import pypgm
-
-    folder = Path(os.environ["PYPGM_DATA"]) / "adult"
-    return pypgm.read_table(folder / "adult.csv.gz", pypgm.read_domain(folder / "domain.json"))
+timed = partial(harness.timed, clock=time.process_time)
 
 
 def error(data, source, n_pairs: int = 200) -> float:
@@ -158,7 +126,7 @@ def table() -> Iterator[Line]:
     """Releases and records of the adult table."""
     from pypgm import mechanisms
 
-    data = adult()
+    data = harness.table("adult")
     release, seconds = timed(lambda: mechanisms.wide(data, 1, 1e-9, unsafe_seed=0))
     own = error(data, release.model)
     check(own < 0.04, "the model is far off")
@@ -224,7 +192,7 @@ def synth() -> Iterator[Line]:
         command = [sys.executable, "-m", "pypgm", "synth", *asked, "--epsilon", "1", "--delta", "1e-9"]
         subprocess.run(command, check=True, capture_output=True)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
-        data = adult()
+        data = harness.table("adult")
         check(error(data, pypgm.read_table(out, data.domain)) < 0.04, "the records are far off")
     yield "`pypgm synth`, adult, defaults, whole process", used.ru_utime + used.ru_stime
 
@@ -264,7 +232,7 @@ def main() -> None:
 def exp_seconds() -> float:
     """Return the CPU seconds of NumPy's exp over 10^7 cells, the median of five."""
     cells = np.linspace(-9, 0, 10**7)
-    return float(np.median([timed(lambda: np.exp(cells))[1] for _ in range(5)]))
+    return harness.median_seconds(lambda: np.exp(cells), clock=time.process_time)
 
 
 if __name__ == "__main__":

@@ -9,13 +9,11 @@ clique lies in a node, and the nodes of an attribute hang together. The second p
 
 from __future__ import annotations
 
-import os
-import sys
 import time
-from pathlib import Path
 from typing import Literal
 
 import numpy as np
+from harness import network_file, timed
 
 import pypgm
 
@@ -42,20 +40,16 @@ def planned(
     domain: pypgm.Domain, cliques: list[tuple[str, ...]], effort: Literal["auto", "best"]
 ) -> tuple[pypgm.JunctionTree, float]:
     """Return a checked tree and the median seconds of planning it."""
-    times = []
-    for _ in range(3):
-        started = time.perf_counter()
-        tree = pypgm.JunctionTree(domain, cliques, effort=effort, max_bytes=1e300)
-        times.append(time.perf_counter() - started)
-    check(tree)
-    return tree, sorted(times)[1]
+    found = [timed(pypgm.JunctionTree, domain, cliques, effort=effort, max_bytes=1e300) for _ in range(3)]
+    check(found[0][0])
+    return found[0][0], sorted(seconds for _, seconds in found)[1]
 
 
-def networks(folder: Path) -> None:
+def networks() -> None:
     """Print the table of the networks."""
     print(f"{'network':<12}{'nodes':>6}{'auto cells':>12}{'ms':>8}{'best cells':>12}{'ms':>8}{'table':>10}{'ratio':>7}")
     for name in (*TABLE, *MORE):
-        net = pypgm.bayes.BayesianNetwork.read_bif(folder / f"{name}.bif.gz")
+        net = pypgm.bayes.BayesianNetwork.read_bif(network_file(name))
         cliques = list(net.potentials.cliques)
         auto, auto_seconds = planned(net.domain, cliques, "auto")
         best, best_seconds = planned(net.domain, cliques, "best")
@@ -79,10 +73,8 @@ def large(n: int, kind: str) -> tuple[pypgm.Domain, list[tuple[str, ...]]]:
 
 
 def main() -> None:
-    if not os.environ.get("PYPGM_DATA"):
-        sys.exit("PYPGM_DATA must name the folder that holds bif/*.bif.gz")
     print(pypgm.build_info())
-    networks(Path(os.environ["PYPGM_DATA"]) / "bif")
+    networks()
     print(f"{'structure':<28}{'seconds':>8}{'width':>7}{'cells':>10}")
     for n, kind in (
         (1000, "chain"),

@@ -13,12 +13,9 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import os
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
+from harness import check, check_spent, table, timed, total_variation
 
 import pypgm
 from pypgm.domain import Clique
@@ -29,12 +26,9 @@ MOST_CELLS = 100_000
 
 def main() -> None:
     asked = _arguments()
-    if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA must name the folder that holds a folder of each table")
     print("table epsilon: as published, with one model (mean total variation of triples); ratio; seconds of each")
     for name in asked.tables.split(","):
-        folder = Path(os.environ["PYPGM_DATA"]) / name
-        data = pypgm.read_table(next(folder.glob("*.csv*")), pypgm.read_domain(folder / "domain.json"))
+        data = table(name)
         triples = _triples(data.domain, asked.triples)
         for epsilon in asked.epsilons.split(","):
             rows = np.array([_run(data, epsilon, seed, triples) for seed in range(asked.seeds)])
@@ -62,19 +56,14 @@ def _run(data: pypgm.Dataset, epsilon: str, seed: int, triples: list[Clique]) ->
     """Return the errors and the seconds of both estimators."""
     releases, seconds = [], []
     for estimator in ("tables", "model"):
-        began = time.perf_counter()
-        releases.append(privbayes(data, epsilon, estimator=estimator, unsafe_seed=seed))
-        seconds.append(time.perf_counter() - began)
-        spent, limit = releases[-1].ledger.spent(), releases[-1].ledger.budget.limit
-        if not 0.99 * limit < spent <= limit:
-            raise AssertionError(f"{spent} was spent of {limit}")
+        release, own = timed(privbayes, data, epsilon, estimator=estimator, unsafe_seed=seed)
+        releases.append(release)
+        seconds.append(own)
+        check_spent(release)
+        check(release.ledger.spent() > 0.99 * release.ledger.budget.limit, "part of the budget is left")
     for a, b in zip(releases[0].measurements, releases[1].measurements, strict=True):
         np.testing.assert_array_equal(a.values, b.values)
-    true = {c: data.project(c).values for c in triples}
-    errors = [
-        float(np.mean([np.abs(r.project(c).values - true[c]).sum() for c in triples])) / 2 / len(data) for r in releases
-    ]
-    return errors + seconds
+    return [total_variation(data, r, triples) for r in releases] + seconds
 
 
 if __name__ == "__main__":

@@ -13,30 +13,17 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-import statistics
 import subprocess
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
+from harness import timed, warm_seconds
 
 SIZES = (2, 11, 15, 32, 5, 9, 2, 11, 42, 8, 8, 46, 12, 10, 28)
 TOTAL = 305_119.0
 REPEATS = 5
 PEER = "--as-mbi"
-
-
-def seconds(work: Callable[[], object], repeats: int = REPEATS) -> float:
-    """Return the median wall time of some calls, after one that is not counted."""
-    work()
-    times = []
-    for _ in range(repeats):
-        started = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - started)
-    return statistics.median(times)
 
 
 def problem() -> tuple[list[str], list[tuple[str, str]], np.ndarray, list[tuple[str, ...]]]:
@@ -68,12 +55,10 @@ def run_peer(path: str, part: int) -> None:
     marginals = marginal_oracles.message_passing_stable(potentials, TOTAL)
     model = mbi.MarkovRandomField(potentials=potentials, marginals=marginals, total=TOTAL)
     chosen = asked[::part]
-    eager = seconds(lambda: [np.asarray(model.project(c).values) for c in chosen], 1)
+    eager = warm_seconds(lambda: [np.asarray(model.project(c).values) for c in chosen], 1)
     jitted = jax.jit(marginal_oracles.variable_elimination, static_argnames=("clique",))
-    started = time.perf_counter()
-    answers = [np.asarray(jitted(potentials, c, total=TOTAL).values) for c in chosen]
-    compilation = time.perf_counter() - started
-    compiled = seconds(lambda: [np.asarray(jitted(potentials, c, total=TOTAL).values) for c in chosen])
+    answers, compilation = timed(lambda: [np.asarray(jitted(potentials, c, total=TOTAL).values) for c in chosen])
+    compiled = warm_seconds(lambda: [np.asarray(jitted(potentials, c, total=TOTAL).values) for c in chosen])
     np.savez(path, *answers)
     print(eager * part, compiled * part, compilation * part)
 
@@ -115,10 +100,10 @@ def main() -> None:
         if difference > 1e-12 * TOTAL:
             raise AssertionError(f"{clique} at once and alone differ by {difference}")
     cells = sum(domain.size(c) for c in asked)
-    at_once = seconds(lambda: model.project_many(asked, n_threads=options.threads))
-    alone = seconds(lambda: [model.project(c) for c in asked])
+    at_once = warm_seconds(lambda: model.project_many(asked, n_threads=options.threads))
+    alone = warm_seconds(lambda: [model.project(c) for c in asked])
     rows = np.empty(cells)
-    copy = seconds(lambda: np.copyto(rows, 1.0))
+    copy = warm_seconds(lambda: np.copyto(rows, 1.0))
     print(f"{pypgm.build_info()}")
     print(f"{len(asked)} marginals, {cells} cells, {options.threads or 'all'} thread(s)")
     print(f"project_many                     {at_once * 1e3:10.1f} ms  {at_once / cells * 1e9:8.2f} ns a cell")

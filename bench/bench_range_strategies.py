@@ -12,9 +12,9 @@ Gaussian strategy errs.
 from __future__ import annotations
 
 import argparse
-import time
 
 import numpy as np
+from harness import check, timed
 
 from pypgm import Domain, workloads
 from pypgm.mechanisms.strategies import marginal_strategy
@@ -30,17 +30,15 @@ def main() -> None:
 
 
 def print_errors(name: str, work: workloads.Workload, size: int) -> None:
-    began = time.perf_counter()
-    strategy = marginal_strategy(work)
-    seconds = time.perf_counter() - began
+    strategy, seconds = timed(marginal_strategy, work)
     gram, n_answers = gram_of(name, size), work.answers()
     measured = np.zeros((size, size))
     for clique, query, share in zip(strategy.cliques, strategy.queries, strategy.shares, strict=True):
         rows = np.ones((1, size)) if not clique else np.eye(size) if query is None else query.to_sparse().toarray()
         measured += share * rows.T @ rows
     squared = float(np.trace(np.linalg.solve(measured, gram)))
-    if abs(2 * strategy.squared_error / squared - 1) > 0.04:
-        raise AssertionError(f"the forecast is {2 * strategy.squared_error}, least squares give {squared}")
+    told = 2 * strategy.squared_error
+    check(abs(told / squared - 1) <= 0.04, f"the forecast is {told}, least squares give {squared}")
     error = np.sqrt(squared / n_answers)
     bound = np.sqrt(np.maximum(np.linalg.eigvalsh(gram), 0)).sum() / np.sqrt(size * n_answers)
     cells = np.sqrt(np.trace(gram) / n_answers)

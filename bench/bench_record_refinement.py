@@ -10,16 +10,11 @@ junction tree the records are drawn along, of drawing, and of refining them.
 from __future__ import annotations
 
 import argparse
-import itertools
-import os
-import sys
-import time
-from pathlib import Path
 
 import numpy as np
+from harness import check, random_cliques, table, timed
 
 import pypgm
-from pypgm.data import read_domain
 from pypgm.models import model
 from pypgm.models.refinement import refined_records
 
@@ -31,34 +26,26 @@ def main() -> None:
     parser.add_argument("--stop", default="validated")
     parser.add_argument("--draws", type=int, default=3)
     options = parser.parse_args()
-    if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA must name the folder that holds adult/")
-    folder = Path(os.environ["PYPGM_DATA"]) / "adult"
-    domain = read_domain(folder / "domain.json")
-    data = pypgm.read_table(folder / "adult.csv.gz", domain)
-    pairs = list(itertools.combinations(domain.attributes, 2))
-    cliques = [pairs[i] for i in np.random.RandomState(0).choice(len(pairs), 32, replace=False)]
-    refining = []
+    data = table("adult")
+    cliques, refining = random_cliques(data.domain, 32), []
 
-    def timed(*arguments):
-        begin = time.perf_counter()
-        found = refined_records(*arguments)
-        refining.append(time.perf_counter() - begin)
+    def refined(*arguments):
+        found, seconds = timed(refined_records, *arguments)
+        refining.append(seconds)
         return found
 
-    model.refined_records = timed
+    model.refined_records = refined
     print("epsilon     own  records   bound  tree cells  seconds: tree, drawing, refining")
     for epsilon in options.epsilons:
         rows = [_draw(data, cliques, epsilon, d, options.stop) for d in range(options.draws)]
         own, drawn, bound, cells, tree, records = np.mean(rows, axis=0)
-        refined = np.mean(refining[-len(rows) :])
+        last = np.mean(refining[-len(rows) :])
         print(
             f"{epsilon:7.4g}  {own:.4f}   {drawn:.4f}  {bound:.4f}  {cells:10.3g}"
-            f"           {tree:.2f}     {records - refined:.2f}      {refined:.2f}",
+            f"           {tree:.2f}     {records - last:.2f}      {last:.2f}",
             flush=True,
         )
-        if drawn > bound:
-            raise AssertionError(f"records at epsilon {epsilon} have the error {drawn}, the bound is {bound}")
+        check(drawn <= bound, f"records at epsilon {epsilon} have the error {drawn}, the bound is {bound}")
 
 
 def _draw(data, cliques, epsilon, draw, stop):
@@ -68,14 +55,9 @@ def _draw(data, cliques, epsilon, draw, stop):
     truth = dict(zip(cliques, data.count(cliques), strict=True))
     noisy = [pypgm.LinearMeasurement(t + rng.normal(0, sigma, t.size), c, sigma) for c, t in truth.items()]
     model = pypgm.estimate(data.domain, noisy, oracle="region_graph", stop=stop)
-    begin = time.perf_counter()
-    cells = model.bounded_tree.tree.cost.cells
-    tree = time.perf_counter() - begin
-    begin = time.perf_counter()
-    records = model.synthetic_data(rng=draw)
-    seconds = time.perf_counter() - begin
-    if len(records) != round(model.total):
-        raise AssertionError(f"{len(records)} records of a model of {model.total}")
+    cells, tree = timed(lambda: model.bounded_tree.tree.cost.cells)
+    records, seconds = timed(model.synthetic_data, rng=draw)
+    check(len(records) == round(model.total), f"{len(records)} records of a model of {model.total}")
     own = pypgm.evaluate(model, unsafe_data=data, cliques=cliques).mean
     drawn = pypgm.evaluate(records, unsafe_data=data, cliques=cliques).mean
     bound = 1.3 * own + 0.5 * np.mean([data.domain.size(c) for c in cliques]) / len(records)

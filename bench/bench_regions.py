@@ -21,6 +21,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+from harness import timed
 
 import pypgm
 from pypgm.estimation import FitState
@@ -142,9 +143,7 @@ def main() -> None:
     options = parser.parse_args()
     for k in map(int, options.cliques.split(",")):
         domain, measurements = problem(k)
-        started = time.perf_counter()
-        graph = pypgm.RegionGraph.saturated(domain, [m.clique for m in measurements])
-        planned = time.perf_counter() - started
+        graph, planned = timed(pypgm.RegionGraph.saturated, domain, [m.clique for m in measurements])
         before = forget_peak()
         model = pypgm.estimate(domain, measurements, ROWS, oracle=graph, stop="optimum", tolerance=0, iterations=5)
         peak = memory("VmHWM") - before

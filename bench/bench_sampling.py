@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import time
-from collections.abc import Callable
 
 import numpy as np
+from harness import check, median_seconds
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
@@ -78,16 +77,6 @@ def total_variation(columns: list[np.ndarray], tables: list[np.ndarray], rows: i
     return statistics.fmean(distances), worst
 
 
-def median_time(call: Callable[[], object], repeat: int) -> float:
-    """Median seconds of some calls."""
-    times = []
-    for _ in range(repeat):
-        begin = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - begin)
-    return statistics.median(times)
-
-
 def main() -> None:
     """Check and time every case."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -102,10 +91,9 @@ def main() -> None:
         records = list(draw_records(tree, beliefs, rows, 0).values())
         mine, worst = total_variation(records, tables, rows, width)
         peer, _ = total_variation(ancestral(tables, rows, rng), tables, rows, width)
-        if width == 2 and not worst < 2:
-            raise AssertionError(f"{title}: a pair's count is {worst} from the model's")
-        fast = median_time(lambda t=tree, b=beliefs, n=rows: draw_records(t, b, n, 1), repeat)
-        slow = median_time(lambda t=tables, n=rows, g=rng: ancestral(t, n, g), repeat)
+        check(width > 2 or worst < 2, f"{title}: a pair's count is {worst} from the model's")
+        fast = median_seconds(lambda t=tree, b=beliefs, n=rows: draw_records(t, b, n, 1), repeat)
+        slow = median_seconds(lambda t=tables, n=rows, g=rng: ancestral(t, n, g), repeat)
         print(
             f"{title}\n  {fast:.4f} s, {rows / fast:,.0f} rows/s, {1e9 * fast / rows / len(sizes):.0f} ns a value;"
             f" numpy's independent sampling {slow:.4f} s: ratio {slow / fast:.1f}"

@@ -20,8 +20,6 @@ import os
 import resource
 import shutil
 import tempfile
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +27,7 @@ import numpy as np
 import pyarrow
 import pyarrow.parquet
 from bench_csv import compared
+from harness import timed
 
 import pypgm
 from pypgm.data import EngineTable, scan
@@ -51,17 +50,17 @@ def main() -> None:
     with duckdb.connect(str(path), read_only=True, config={"memory_limit": asked.memory}) as connection:
         relation = connection.table("people")
         print(f"times that each mechanism reads a table, once it is open: {_passes(relation, domain)}")
-        opened, table = _timed(lambda: scan(relation, domain))
-        counted, tables = _timed(lambda: table.count(pairs))
+        table, opened = timed(scan, relation, domain)
+        tables, counted = timed(table.count, pairs)
         _check(relation, domain, pairs, tables, table.n_records)
-        scanned, _ = _timed(lambda: relation.aggregate(", ".join(f"sum({n})" for n in names)).fetchall())
+        _, scanned = timed(lambda: relation.aggregate(", ".join(f"sum({n})" for n in names)).fetchall())
     whole = f"{asked.rows:,} rows, {asked.columns} columns in DuckDB"
     print(
         f"{whole}, {len(pairs)} pairs: {counted:.1f} s in one pass ({opened:.1f} s to open, which checks all values); "
         f"DuckDB's sums {scanned:.1f} s"
     )
     schema = dict(zip(names, sizes, strict=True))
-    released, release = _timed(lambda: pypgm.synthesize(path, schema, epsilon=1, delta=1e-9, table="people"))
+    release, released = timed(pypgm.synthesize, path, schema, epsilon=1, delta=1e-9, table="people")
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
     print(
         f"{whole}: pypgm.synthesize by wide {released:.1f} s, {len(release.measurements)} measurements, "
@@ -70,8 +69,8 @@ def main() -> None:
     rows = min(asked.rows, 10_000_000)
     rng = np.random.default_rng(0)
     data = pypgm.Dataset({a: rng.integers(0, domain.size(a), rows, dtype=np.int16) for a in domain}, domain)
-    in_memory, _ = _timed(lambda: data.count(pairs))
-    summed, _ = _timed(lambda: [column.sum() for column in data.columns.values()])
+    _, in_memory = timed(data.count, pairs)
+    _, summed = timed(lambda: [column.sum() for column in data.columns.values()])
     print(
         f"{rows:,} rows of int16 in memory, {len(pairs)} pairs: {in_memory:.2f} s; sums of the columns {summed:.2f} s"
     )
@@ -94,7 +93,7 @@ def _jobs() -> str:
         tracker = session.sparkContext.statusTracker()
         table = EngineTable(ibis.pyspark.connect(session).read_parquet(f"{folder}/adult.parquet"), domain)
         opening = len(tracker.getJobIdsForGroup())
-        seconds, _ = _timed(lambda: pypgm.mechanisms.wide(table, epsilon=1, delta=1e-9))
+        _, seconds = timed(pypgm.mechanisms.wide, table, epsilon=1, delta=1e-9)
         jobs = len(tracker.getJobIdsForGroup()) - opening
         session.stop()
     return f"wide on adult through a local Spark: {jobs} jobs ({opening} more to open it), {seconds:.1f} s"
@@ -128,12 +127,6 @@ def _write(duckdb: Any, path: Path, domain: pypgm.Domain, rows: int) -> None:
     columns = ", ".join(f"(random() * random() * {n})::smallint % {n} as {a}" for a, n in sizes)
     with duckdb.connect(str(path)) as connection:
         connection.sql(f"create table people as select {columns} from range({rows})")
-
-
-def _timed(run: Callable[[], Any]) -> tuple[float, Any]:
-    began = time.perf_counter()
-    found = run()
-    return time.perf_counter() - began, found
 
 
 def _check(relation: Any, domain: pypgm.Domain, pairs: list[tuple[str, str]], tables: list[Any], rows: int) -> None:

@@ -11,24 +11,13 @@ from __future__ import annotations
 
 import argparse
 import itertools
-import statistics
-import time
-from collections.abc import Callable
 
 import numpy as np
+from harness import median_seconds
 
 import pypgm
 
 SHAPES = {"small": (10, 10), "middle": (100, 100), "large": (1000, 1000)}
-
-
-def median_seconds(work: Callable[[], object], repeats: int = 7) -> float:
-    seconds = []
-    for _ in range(repeats):
-        begun = time.perf_counter()
-        work()
-        seconds.append(time.perf_counter() - begun)
-    return statistics.median(seconds)
 
 
 def pair(rows: int, shape: tuple[int, int], dtype: str) -> pypgm.Dataset:
@@ -46,9 +35,9 @@ def bench_pair(rows: int, name: str, dtype: str) -> None:
     cells, n = cell_numbers(data), data.domain.size()
     if not np.array_equal(data.count([("a", "b")], n_threads=1)[0], np.bincount(cells, minlength=n)):
         raise SystemExit(f"{name} {dtype}: the counts differ from numpy.bincount")
-    ours = median_seconds(lambda: data.count([("a", "b")], n_threads=1))
-    whole = median_seconds(lambda: np.bincount(cell_numbers(data), minlength=n))
-    given = median_seconds(lambda: np.bincount(cells, minlength=n))
+    ours = median_seconds(lambda: data.count([("a", "b")], n_threads=1), 7)
+    whole = median_seconds(lambda: np.bincount(cell_numbers(data), minlength=n), 7)
+    given = median_seconds(lambda: np.bincount(cells, minlength=n), 7)
     size = "×".join(map(str, SHAPES[name]))
     print(
         f"{rows:>11,} rows  {dtype:>6}  {size:>9}  {ours * 1e3:9.3f} ms  {ours / rows * 1e9:5.2f} ns a row  "

@@ -10,12 +10,11 @@ thread each do in the same time than one alone. Medians; cores shared with other
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
 import subprocess
 import sys
-from pathlib import Path
 
+import harness
 import numpy as np
 from bench_descent import ROWS, STEP, adult_problem, chain_problem, iteration
 
@@ -26,7 +25,7 @@ Problem = tuple[pypgm.Domain, list[pypgm.LinearMeasurement]]
 
 def problem_of(name: str) -> Problem:
     """Return the problem of that name."""
-    return adult_problem(Path(os.environ["PYPGM_DATA"])) if name == "adult" else chain_problem(int(name))
+    return adult_problem() if name == "adult" else chain_problem(int(name))
 
 
 def check(problem: Problem) -> None:
@@ -35,8 +34,7 @@ def check(problem: Problem) -> None:
         pypgm.estimate(*problem, ROWS, stepsize=STEP, tolerance=0, iterations=5, n_threads=t).potentials.values
         for t in (1, 2)
     )
-    if not np.array_equal(one, two):
-        raise AssertionError("one and two threads differ")
+    harness.check(np.array_equal(one, two), "one and two threads differ")
 
 
 def processes(name: str, n: int, count: int) -> float:

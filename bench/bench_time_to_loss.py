@@ -14,17 +14,15 @@ iterates its callback sees, every 10 iterations.
 from __future__ import annotations
 
 import argparse
-import itertools
 import json
 import math
-import os
 import subprocess
 import sys
 import tempfile
-import time
 from pathlib import Path
 
 import numpy as np
+from harness import random_cliques, table, timed
 
 TOLERANCES = (1e-2, 1e-3)
 CHAIN = 100
@@ -33,6 +31,7 @@ Problem = dict[str, object]
 PEER = r"""
 import json, sys, time
 import numpy as np
+from harness import random_cliques, table, timed
 import jax
 jax.config.update("jax_enable_x64", True)
 import mbi
@@ -79,16 +78,10 @@ print(json.dumps({"cold": cold[0], "warm": warm[0], "lowest": warm[1]}))
 
 def problem_of_table(name: str, k: int, width: int) -> Problem:
     """Return random marginals of a public table, as the published experiments draw them."""
-    import pypgm
-    from pypgm.data import read_domain
-
-    folder = Path(os.environ["PYPGM_DATA"]) / name
-    domain = read_domain(folder / "domain.json")
-    data = pypgm.read_table(folder / f"{name}.csv.gz", domain)
-    every = list(itertools.combinations(domain.attributes, width))
-    cliques = [every[i] for i in np.random.RandomState(0).choice(len(every), k, replace=False)]
+    data = table(name)
+    cliques = random_cliques(data.domain, k, width)
     counts = [data.project(c).values for c in cliques]
-    return noisy(domain.attributes, domain.shape, cliques, counts)
+    return noisy(data.domain.attributes, data.domain.shape, cliques, counts)
 
 
 def chain_problem() -> Problem:
@@ -188,8 +181,6 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=60.0, help="limit of each run")
     parser.add_argument("--only", choices=["adult", "chain", "titanic"])
     asked = parser.parse_args()
-    if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA must name the folder that holds adult and titanic")
     problems = {
         "adult": lambda: problem_of_table("adult", 10, 2),
         "chain": chain_problem,
@@ -199,9 +190,7 @@ def main() -> None:
         if asked.only not in {None, name}:
             continue
         problem = made()
-        started = time.perf_counter()
-        least, gap = optimum(problem, asked.seconds, asked.threads)
-        took = time.perf_counter() - started
+        (least, gap), took = timed(optimum, problem, asked.seconds, asked.threads)
         print(f"{name}: loss {least:.6g}, relative gap {gap / (1 + least):.1e} after {took:.1f} s")
         targets = [least + t * (1 + least) for t in TOLERANCES]
         own, _ = own_times(problem, targets, asked.seconds, asked.threads)

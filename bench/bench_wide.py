@@ -13,30 +13,22 @@ release is checked to have spent no more than its budget.
 from __future__ import annotations
 
 import argparse
-import os
-import sys
-import time
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from harness import check_spent, table, timed
 from scipy import stats
 
 import pypgm
 from pypgm import workloads
-from pypgm.data import read_domain
 from pypgm.mechanisms.registry import mechanism_named, takes
 
 
 def main() -> None:
     asked = _arguments()
-    if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA must name the folder that holds a folder of each table")
     print("table epsilon mechanism: model, records (mean total variation); seconds of the release, of the records")
     for name in asked.tables.split(","):
-        folder = Path(os.environ["PYPGM_DATA"]) / name
-        path = next(folder.glob("*.csv*"))
-        data = pypgm.read_table(path, read_domain(folder / "domain.json"))
+        data = table(name)
         if asked.shuffled:
             data = _shuffled(data, asked.nominal.split(","))
         for epsilon in asked.epsilons.split(","):
@@ -88,17 +80,13 @@ def _run(mechanism: str, data: pypgm.Dataset, epsilon: str, seed: int, asked: ar
     options: dict[str, Any] = {"workload": pairs} if takes(mechanism, "workload") else {}
     if mechanism == "wide" and asked.nominal:
         options["ordinal"] = [a for a in data.domain if a not in asked.nominal.split(",")]
-    started = time.perf_counter()
-    release = mechanism_named(mechanism)(data, epsilon=epsilon, delta=1e-9, n_threads=1, unsafe_seed=seed, **options)
-    seconds = time.perf_counter() - started
-    if release.ledger.spent() > release.ledger.budget.limit:
-        raise AssertionError(f"{release.ledger.spent()} of {release.ledger.budget.limit} was spent")
+    how = {"epsilon": epsilon, "delta": 1e-9, "n_threads": 1, "unsafe_seed": seed}
+    release, seconds = timed(mechanism_named(mechanism), data, **how, **options)
+    check_spent(release)
     error = pypgm.evaluate(release.model, cliques=pairs, unsafe_data=data).mean
     if asked.no_records:
         return [error, np.nan, seconds, np.nan]
-    started = time.perf_counter()
-    records = release.synthetic_data(rng=seed)
-    drawing = time.perf_counter() - started
+    records, drawing = timed(release.synthetic_data, rng=seed)
     return [error, pypgm.evaluate(records, cliques=pairs, unsafe_data=data).mean, seconds, drawing]
 
 

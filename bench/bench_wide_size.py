@@ -23,11 +23,10 @@ import resource
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import numpy as np
+from harness import binary, check, check_spent, table, total_variation
 
-import pypgm
 from pypgm import workloads
 from pypgm.mechanisms import hdmm, wide
 
@@ -39,8 +38,6 @@ def main() -> None:
     if asked.one:
         print(json.dumps(_release(asked.one[0], float(asked.one[1]))))
         return
-    if "PYPGM_DATA" not in os.environ:
-        sys.exit("PYPGM_DATA must name the folder that holds a folder of each table")
     for case in asked.cases.split(","):
         most, most_memory = LIMITS[case]
         load = os.getloadavg()[0]
@@ -64,21 +61,19 @@ def _arguments() -> argparse.Namespace:
 
 
 def _release(case: str, began: float) -> dict[str, float]:
-    data = _binary(500, 100_000) if case == "binary500" else _table("adult" if case == "adult" else "stroke")
+    data = binary(500, 100_000) if case == "binary500" else table("adult" if case == "adult" else "stroke")
     pairs = workloads.all_k_way(data.domain, 2)
     if case == "stroke300":
         pairs = workloads.random_k_way(data.domain, 2, 300)
     ready = time.time()
     release = wide(data, 1, 1e-9, workload=pairs, unsafe_seed=0)
     ended, usage = time.time(), resource.getrusage(resource.RUSAGE_SELF)
-    if release.ledger.spent() > release.ledger.budget.limit:
-        raise AssertionError(f"{release.ledger.spent()} of {release.ledger.budget.limit} was spent")
+    check_spent(release)
     among = list(pairs)
     some = [among[i] for i in np.random.default_rng(1).permutation(len(among))[:1000]]
     alone = hdmm(data, 1, 1e-9, workload=workloads.all_k_way(data.domain, 1), unsafe_seed=0)
-    errors = [float(np.mean([_error(data, r, pair) for pair in some])) for r in (release, alone)]
-    if errors[0] >= errors[1]:
-        raise AssertionError(f"errors of {errors[0]} are no less than {errors[1]} of attributes alone")
+    errors = [total_variation(data, r, some) for r in (release, alone)]
+    check(errors[0] < errors[1], f"errors of {errors[0]} are no less than {errors[1]} of attributes alone")
     return {
         "seconds": ended - began,
         "release": ended - ready,
@@ -87,25 +82,6 @@ def _release(case: str, began: float) -> dict[str, float]:
         "error": errors[0],
         "alone": errors[1],
     }
-
-
-def _error(data: pypgm.Dataset, release: pypgm.Release, pair: tuple[str, str]) -> float:
-    return float(np.abs(release.project(pair).values - data.project(pair).values).sum() / 2 / len(data))
-
-
-def _table(name: str) -> pypgm.Dataset:
-    folder = Path(os.environ["PYPGM_DATA"]) / name
-    return pypgm.read_table(next(folder.glob("*.csv*")), pypgm.read_domain(folder / "domain.json"))
-
-
-def _binary(attributes: int, n: int) -> pypgm.Dataset:
-    """Return records in which each attribute is one of ten hidden ones, with errors."""
-    rng = np.random.default_rng(0)
-    hidden, columns = rng.integers(0, 2, (10, n)), {}
-    for i in range(attributes):
-        wrong = rng.random(n) < rng.uniform(0.05, 0.45)
-        columns[f"x{i}"] = (hidden[rng.integers(10)] ^ wrong).astype(np.uint8)
-    return pypgm.Dataset(columns, pypgm.Domain(dict.fromkeys(columns, 2)))
 
 
 if __name__ == "__main__":
