@@ -1,6 +1,6 @@
 """Parts of a budget for the tables of a network: errors beside those of equal parts, on the same records.
 
-Run: python bench/bench_allocation.py [--data ../shared/data] [--networks asia alarm] [--epsilons 0.1 1 10] [--runs 20]
+Run: PYPGM_DATA=... python bench/bench_allocation.py [--networks asia alarm] [--epsilons 0.1 1 10] [--runs 20]
 
 For each network, budget (pure epsilon, and epsilon with delta 1e-9) and allocation it prints the mean ratio of four
 errors to those of `allocation="uniform"`, with the standard error of that from paired runs: total variation of the

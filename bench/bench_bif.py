@@ -38,7 +38,7 @@ print(json.dumps([statistics.median(seconds), scopes, tables]))
 def large():
     """Return a network of the size of the largest ones in use: half a million probabilities in rows of four."""
     rng = np.random.default_rng(0)
-    names = [f"x{i}" for i in range(40)]
+    names = [f"x{i}" for i in range(36)]
     parents = {n: names[max(0, i - 6) : i] for i, n in enumerate(names)}
     labels = {n: ["low", "middle", "high", "none"] for n in names}
     return BayesianNetwork(
