@@ -64,6 +64,7 @@ docs/python
 docs/notebooks/index
 docs/gallery
 docs/mechanisms
+docs/computing
 docs/sources
 docs/mechanism
 docs/networks

@@ -21,6 +21,7 @@ __all__ = [
     "WorkloadLike",
     "all_k_way",
     "as_workload",
+    "causal",
     "from_queries",
     "prefixes",
     "random_k_way",
@@ -222,6 +223,38 @@ def with_target(domain: Domain, target: str | Sequence[str], k: int, *, max_cell
     if not cliques:
         raise ValueError(f"no marginal of {k} attributes has all of {sorted(wanted)}")
     return Workload(domain, cliques)
+
+
+def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[str]) -> Workload:
+    """Return what effects of a treatment on an outcome are computed from, adjusted for one covariate or another.
+
+    Of each covariate the marginal of all three, over which standardisation sums: rates of the outcome under each
+    treatment and value, and how frequent the values are.
+
+    Parameters
+    ----------
+    domain : Domain
+        Attributes and sizes.
+    treatment, outcome : str
+        Different attributes.
+    covariates : iterable of str
+        What is adjusted for; of none treatment and outcome are asked.
+
+    Raises
+    ------
+    ValueError
+        If an attribute is unknown or comes twice.
+
+    Examples
+    --------
+    >>> list(causal(Domain({"drug": 2, "age": 9, "cured": 2}), "drug", "cured", ["age"]))
+    [('drug', 'age', 'cured')]
+    """
+    given = [covariates] if isinstance(covariates, str) else list(covariates)
+    check_domain(domain)
+    domain.canonical((treatment, outcome, *given))
+    asked = [domain.canonical((treatment, outcome, covariate)) for covariate in given]
+    return Workload(domain, asked or [domain.canonical((treatment, outcome))])
 
 
 def from_queries(domain: Domain, queries: Iterable[tuple[str | Sequence[str], LinearQuery | None]]) -> Workload:

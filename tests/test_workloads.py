@@ -50,6 +50,12 @@ def test_weights_of_the_closure_are_the_sum_over_the_workload(data):
     assert [len(r) for r in closure] == sorted(len(r) for r in closure)
 
 
+def test_effects_are_computed_from_all_three_together():
+    assert list(workloads.causal(DOMAIN, "d", "b", ["c", "a"])) == [("b", "c", "d"), ("a", "b", "d")]
+    assert list(workloads.causal(DOMAIN, "d", "b", "a")) == [("a", "b", "d")]
+    assert list(workloads.causal(DOMAIN, "d", "b", [])) == [("b", "d")]
+
+
 def test_ordered_attributes_are_asked_in_running_sums():
     counts = np.arange(6).reshape(2, 3)
     (both, other) = workloads.prefixes(DOMAIN, [("a", "b"), ("a", "d")], ["b"]).queries
@@ -95,6 +101,8 @@ def test_a_workload_is_what_errors_are_measured_on():
         (lambda: Workload(DOMAIN, ["a"], weights=[1, 2]), ValueError, "got 1 and 2"),
         (lambda: Workload(DOMAIN, ["a"], [Identity(3)]), ValueError, "has 2 cells, its query is on 3"),
         (lambda: workloads.prefixes(DOMAIN, ["a"], ["z"]), ValueError, "z"),
+        (lambda: workloads.causal(DOMAIN, "a", "b", ["z"]), ValueError, "z"),
+        (lambda: workloads.causal(DOMAIN, "a", "b", ["a"]), ValueError, "a"),
     ],
 )
 def test_what_cannot_be_a_workload_says_why(make, error, text):
