@@ -84,7 +84,7 @@ def test_intervals_from_few_tables_hold_as_often():
 
 
 def test_errors_of_answers_of_a_size_whose_counts_are_above_0_raise_those_of_cells():
-    seen = expected_error._Errors(5)
+    seen = expected_error.SquaredErrors(5)
     seen.add(np.array([5.0, 4.0, 100.0, 0.0, 0.1]), np.array([6.0, 4.0, 98.0, 0.0, 0.0]))
     seen.add(np.array([2.0, 7.0, 70.0, 0.0, 0.1]), np.array([0.0, 4.0, 74.0, 0.0, 1.0]))
     # Answers of 4 to 8 had the squares 1, 0 and 9, of 64 to 128 had 4 and 16, of a tenth of counts above 0 had .81.
@@ -310,7 +310,7 @@ def test_the_error_of_records():
     records = release.synthetic_data(rng=0)
     found = release.expected_error(("b", "a"), synthetic=records, draws=3).values
     counts = records.project(("b", "a")).values * release.model.total / len(records)
-    model = release.model.expected_error(("b", "a"), draws=3).values
+    model = release.expected_error(("b", "a"), draws=3).values
     assert found == pytest.approx(np.sqrt(model**2 + (counts - release.project(("b", "a")).values) ** 2))
     with pytest.raises(ValueError, match="the records are over"):
         release.expected_error("a", synthetic=Dataset({"a": [0]}, Domain({"a": 2})))

@@ -9,10 +9,11 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm import Dataset, Domain, Schema, mechanisms
+from pypgm import Dataset, Domain, Schema, mechanisms, queries
+from pypgm.clock import Clock
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.intervals import scales
-from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side
+from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, pair_answers
 from pypgm.privacy import Ledger, PrivateTable
 
 DOMAIN = Domain({"a": 4, "b": 5, "c": 3, "d": 2})
@@ -46,6 +47,11 @@ def correlation(records):
     return np.corrcoef(records["a"], records["b"])[0, 1]
 
 
+def side(counts, variance):
+    values = np.arange(len(counts))
+    return Side(np.array(counts, dtype=float), np.full(values.size, variance), values, values)
+
+
 @pytest.mark.parametrize("is_interaction", [False, True])
 def test_the_table_of_a_pair_has_the_conditional_distribution(is_interaction, monkeypatch):
     """By dense linear algebra on the joint distribution of table and answers, every entry written out."""
@@ -53,7 +59,7 @@ def test_the_table_of_a_pair_has_the_conditional_distribution(is_interaction, mo
     groups = (np.array([0, 1]), np.array([0, 1, 2]))
     size, stddev = (3 if is_interaction else 6), 4.0
     values = rng.normal(0 if is_interaction else 50, 30, size)
-    sides = [Side(np.array([150.0, 160]), 9.0, np.arange(2)), Side(np.array([95.0, 60, 155]), 16.0, np.arange(3))]
+    sides = [side([150, 160], 9.0), side([95, 60, 155], 16.0)]
     table = PairTable([PairAnswer(values, groups, is_interaction, stddev)], predicted, sides)
 
     cells = list(itertools.product(range(2), range(3)))
@@ -96,7 +102,7 @@ def test_the_table_of_a_pair_has_the_conditional_distribution(is_interaction, mo
 
 def test_a_large_table_is_read_cell_by_cell():
     n = 30
-    sides = [Side(np.full(n, 30.0), 1.0, np.arange(n))] * 2
+    sides = [side(np.full(n, 30.0), 1.0)] * 2
     groups, predicted = (np.arange(n), np.arange(n)), np.ones((n, n))
     seen = np.random.default_rng(0).poisson(1.0, (n, n)) + np.random.default_rng(1).normal(0, 0.1, (n, n))
     both = [PairTable([PairAnswer(seen.ravel(), groups, False, 0.1)], predicted, sides)]
@@ -257,6 +263,71 @@ def test_frames_are_those_of_the_table():
     assert (found.low < found.answer).all()
     missing = made.interval(lambda frame: frame[frame["age"] >= 79].groupby("city")["age"].size(), **FEW)
     assert missing.answer.shape == missing.low.shape
+
+
+def strong(seed, n=3000):
+    """Return records of eight kinds, which nearly decide each of seven columns."""
+    rng = np.random.default_rng(seed)
+    domain = Domain({f"x{i}": size for i, size in enumerate([2, 3, 4, 5, 6, 3, 4])})
+    kind, columns = rng.integers(0, 8, n), {}
+    for name, size in zip(domain, domain.shape, strict=True):
+        own = rng.dirichlet(np.full(size, 0.2), 8).cumsum(axis=1)
+        columns[name] = (rng.random(n)[:, None] > own[kind]).sum(axis=1).clip(0, size - 1)
+    return Dataset(columns, domain)
+
+
+def test_errors_of_counts_take_the_larger_view():
+    """Of unmeasured pairs of strongly structured tables made-up ones alone hold a third."""
+    held, by_worlds = [], []
+    for seed in range(2):
+        data = strong(seed)
+        own = mechanisms.mst(data, epsilon=1, delta=1e-9, unsafe_seed=seed)
+        pairs = [p for p in itertools.combinations(data.domain, 2) if own.model.basis(p) == "unmeasured"][:10]
+        both = own.expected_error_many(pairs, draws=6), own.model.expected_error_many(pairs, draws=6)
+        for clique, larger, worlds in zip(pairs, *both, strict=True):
+            assert (larger.values >= worlds.values).all()
+            true = data.project(clique).values
+            off = np.abs(own.project(clique).values - true)[true > 0]
+            held.append(np.mean(off <= 1.645 * larger.values[true > 0]))
+            by_worlds.append(np.mean(off <= 1.645 * worlds.values[true > 0]))
+    assert np.mean(by_worlds) < 0.5
+    assert np.mean(held) > 0.75
+
+
+def test_errors_under_evidence_take_the_larger_view(release):
+    larger, worlds = (x.expected_error("a", {"b": [0, 1]}, draws=6).values for x in (release, release.model))
+    assert (larger >= worlds).all()
+    assert 0 < larger.max() < 0.5
+    likelihood = release.expected_error("a", {"b": pypgm.Likelihood([1, 1, 0, 0, 0])}, draws=6).values
+    assert likelihood == pytest.approx(larger)
+    found = release.marginal("a", {"b": [0, 1]}, draws=6)
+    assert found.errors.values == pytest.approx(larger)
+    assert found.counts.values.sum() == pytest.approx(1)
+    with pytest.raises(TimeoutError, match="longer than time_limit"):
+        release.expected_error("a", time_limit=1e-9)
+
+
+def test_values_that_were_measured_together_may_share_unevenly():
+    """As `mst` merges what noise hides: neither a view of values alone nor of pairs counted how they share a group."""
+    privately = PrivateTable(people(), "add-remove", Ledger(pypgm.Budget(rho=1)), unsafe_seed=0)
+    groups = queries.Partition([0, 1, 1, 1, 1])
+    pair = queries.Partition(
+        np.add.outer(5 * np.arange(3), [0, 1, 1, 1, 1]).ravel() // 5 * 2 + np.tile([0, 1, 1, 1, 1], 3)
+    )
+    measured = [privately.measure("b", groups, rho="1/4000"), privately.measure("c", rho="1/4")]
+    measured += [privately.measure(("c", "b"), pair, rho="1/4")]
+    own = pypgm.Release(pypgm.estimate(DOMAIN, measured), tuple(measured), privately.ledger, "own")
+    truths, rng = own._known.truths(("b",), Clock()), np.random.default_rng(0)
+    drawn = np.array([truths.drawn(rng) for _ in range(20)])
+    assert (drawn[:, 1:] / drawn[:, 1:].sum(axis=1, keepdims=True)).std(axis=0).min() > 0.001
+    (answer,) = [answer for clique, answer in pair_answers(DOMAIN, measured[2]) if clique == ("b", "c")]
+    true = people().project(("b", "c")).values
+    expected = np.stack([true[0], true[1:].sum(axis=0)])
+    assert answer.values.reshape(2, 3) == pytest.approx(expected, abs=5 * answer.stddev)
+    assert (answer.groups[0].tolist(), answer.groups[1].tolist()) == ([0, 1, 1, 1, 1], [0, 1, 2])
+    odd = queries.Partition(np.arange(15) % 4)
+    other = pypgm.LinearMeasurement(np.ones(4), ("b", "c"), 1.0, query=odd)
+    assert list(pair_answers(DOMAIN, other)) == []
 
 
 def statistics(records):

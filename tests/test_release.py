@@ -266,7 +266,7 @@ def test_a_release_answers_as_its_model_does(tmp_path):
     again = Release.load(tmp_path / "release.pgm")
     assert again.query("a", {"b": 1}).values.tolist() == release.model.query("a", {"b": 1}).values.tolist()
     how = {"draws": 2, "rng": 3}
-    assert again.expected_error("a", **how).values == pytest.approx(release.model.expected_error("a", **how).values)
+    assert again.expected_error("a", **how).values == pytest.approx(release.expected_error("a", **how).values)
     release.model.save(tmp_path / "model.pgm")
     with pytest.raises(ValueError, match=r"model\.pgm holds a GraphicalModel, no Release: pypgm\.load reads it"):
         Release.load(tmp_path / "model.pgm")

@@ -260,10 +260,10 @@ def clique_named(text: str) -> Clique:
     return as_clique(split_text(text))
 
 
-def model_in(path: str) -> tuple[ReleasedModel, Schema | None]:
-    """Return the model in a file, of a release the one that explains it, and the schema of its table if it is there."""
+def model_in(path: str) -> tuple[ReleasedModel, Schema | None, Release | ReleasedModel]:
+    """Return the model in a file, of a release the one that explains it, the schema of its table, and what is in it."""
     found = load(path)
-    return (found.model, found.schema) if isinstance(found, Release) else (found, None)
+    return (found.model, found.schema, found) if isinstance(found, Release) else (found, None, found)
 
 
 def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None = None) -> dict[str, list[Label]]:

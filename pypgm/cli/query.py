@@ -17,6 +17,7 @@ from pypgm.data.derived_images import read_names
 from pypgm.data.files import write_rows, write_text
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.models.derived_answers import answered, conditioned
+from pypgm.release import Release
 from pypgm.report import cells
 from pypgm.terminal import aligned, escaped, label_text, terminal_width
 
@@ -92,8 +93,8 @@ def _query(arguments: argparse.Namespace) -> None:
     check_places([arguments.model], [arguments.out], (".csv", ".csv.gz", ".json"))
     is_network = arguments.model.endswith((".bif", ".bif.gz"))
     how = {"encoding": arguments.encoding}
-    model, schema = (
-        (BayesianNetwork.read_bif(arguments.model, **how), None) if is_network else model_in(arguments.model)
+    model, schema, whole = (
+        (BayesianNetwork.read_bif(arguments.model, **how), None, None) if is_network else model_in(arguments.model)
     )
     evidence = evidence_given(model.domain, arguments.given, schema)
     # All are asked before one is shown: an error leaves no half an answer.
@@ -107,7 +108,8 @@ def _query(arguments: argparse.Namespace) -> None:
     if arguments.draws and isinstance(model, GraphicalModel | RegionGraphModel) and model.recipe is not None:
         talks = sys.stderr.isatty()
         read = {i: clique for i, clique in enumerate(cliques) if clique == read_names(schema, clique)}
-        found = model.expected_error_many([*read.values()], evidence or None, draws=arguments.draws, progress=talks)
+        knows = whole if isinstance(whole, Release) else model
+        found = knows.expected_error_many([*read.values()], evidence or None, draws=arguments.draws, progress=talks)
         for (i, clique), error in zip(read.items(), found, strict=True):
             errors[i], bases[i] = error, model.basis(tuple(dict.fromkeys([*clique, *evidence])))
     file = io.StringIO()  # written whole or not at all

@@ -76,7 +76,7 @@ class Known:
         """Return what draws true tables of some attributes and of what they follow from."""
         if self._left_out is None:
             self._left_out = LeftOut(self.model, self._ordinal, clock)
-        inner = self.model.folding.clique(attributes)
+        inner = self.model.folding.inner.canonical(self.model.folding.clique(tuple(attributes)))
         return Truths(self._left_out, inner, self.pool, self.rows, self._unmeasured)
 
     def worlds(self, n: int, clock: Clock) -> Iterator[World]:

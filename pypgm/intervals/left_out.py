@@ -61,12 +61,12 @@ class LeftOut:
         self.noise = hiding_noise(measurements)
         self.whole = [set(m.clique) for m in measurements if len(m.clique) > 2 and m.linear_map.is_identity]
         ones = model.project_many([(a,) for a in self._domain], n_threads=clock.n_threads)
-        variances = _variances(self._domain, measurements)
+        noise = _noise_of_attributes(self._domain, measurements)
         self.sides = {}
         for a, table in zip(self._domain, ones, strict=True):
             counts = np.maximum(table.datavector(), 1e-6)
             order = np.arange(counts.size) if a in ordinal else np.argsort(-counts, kind="stable")
-            self.sides[a] = Side(counts, variances.get(a, 0.0), np.argsort(order))
+            self.sides[a] = Side(counts, noise[a][0], np.argsort(order), noise[a][1])
         self.pairs = self._tables(measurements, clock)
         likelihoods = self._likelihoods()
         self._prior = np.full(TAUS.size, 1 / TAUS.size)
@@ -118,18 +118,38 @@ def _cells(answers: list[PairAnswer]) -> int:
     return math.prod(int(joined([a.groups[i] for a in answers]).max()) + 1 for i in (0, 1))
 
 
-def _variances(domain: Domain, measurements: list[LinearMeasurement]) -> dict[str, float]:
-    """Return the variance of the noise of each attribute's counts: of its own answers, else of sums of tables."""
-    own: dict[str, float] = {}
-    sums: dict[str, float] = {}
+def _noise_of_attributes(
+    domain: Domain, measurements: list[LinearMeasurement]
+) -> dict[str, tuple[NDArray[np.float64], NDArray[np.intp]]]:
+    """Return for each attribute the variances of the noise of its values, and the groups that they were measured in.
+
+    Those of its own answers; where it has none, of sums of tables.
+    """
+    own: dict[str, NDArray[np.float64]] = {}
+    sums: dict[str, NDArray[np.float64]] = {}
+    groups: dict[str, list[NDArray[np.intp]]] = {}
     for m in measurements:
-        query, precision = m.linear_map, float(np.mean(m.spread())) ** -2.0
+        query, spread = m.linear_map, m.spread()
         if len(m.clique) == 1 and isinstance(query, Contrasts):
             (size,) = query.sizes
-            gain = query.squared_singular_value / (1 - 1 / size)
-            own[m.clique[0]] = own.get(m.clique[0], 0.0) + gain * precision
-        elif query.is_identity:
-            into = own if len(m.clique) == 1 else sums
-            for a in m.clique:
-                into[a] = into.get(a, 0.0) + precision * domain.size((a,)) / query.shape[1]
-    return {a: 1 / precision for a, precision in (sums | own).items()}
+            found = np.full(size, query.squared_singular_value / (1 - 1 / size) * float(np.mean(spread)) ** -2.0)
+            parts = np.arange(size)
+        elif len(m.clique) == 1 and query.groups is not None:
+            parts = np.asarray(query.groups, dtype=np.intp)
+            found = np.bincount(parts)[parts] / np.square(np.broadcast_to(spread, query.shape[0]))[parts]
+        else:
+            if query.is_identity:
+                for a in m.clique:
+                    found = np.full(domain.size((a,)), float(np.mean(spread)) ** -2.0)
+                    sums[a] = sums.get(a, 0.0) + found * found.size / query.shape[1]
+            continue
+        (a,) = m.clique
+        own[a] = own.get(a, 0.0) + found
+        groups.setdefault(a, []).append(parts)
+    precisions = sums | own
+    told = {}
+    for a in domain:
+        whole = np.arange(domain.size((a,)))
+        variances = 1 / precisions[a] if a in precisions else np.zeros(whole.size)
+        told[a] = variances, joined(groups.get(a, [whole]))
+    return told

@@ -81,6 +81,8 @@ def pair_answers(domain: Domain, m: LinearMeasurement) -> Iterator[tuple[Clique,
             if clique != m.clique:
                 groups, values = groups[::-1], values.T
             yield clique, PairAnswer(values.ravel(), (groups[0], groups[1]), True, float(np.mean(m.spread())))
+    elif size == 2 and query.groups is not None and not query.is_identity:
+        yield from _merged(domain, m, np.reshape(query.groups, [len(w) for w in whole]))
     elif query.is_identity:
         table = np.reshape(m.values, [len(w) for w in whole]).astype(float)
         variances = np.broadcast_to(np.square(m.spread()), (table.size,)).reshape(table.shape)
@@ -94,6 +96,19 @@ def pair_answers(domain: Domain, m: LinearMeasurement) -> Iterator[tuple[Clique,
                 )
 
 
+def _merged(domain: Domain, m: LinearMeasurement, cells: Codes) -> Iterator[tuple[Clique, PairAnswer]]:
+    """Yield what sums over cells say of a pair, if they are those of groups of the values of both attributes."""
+    clique = domain.canonical(m.clique)
+    cells = cells if clique == m.clique else cells.T
+    rows, columns = (np.unique(c, axis=0, return_inverse=True)[1].ravel() for c in (cells, cells.T))
+    shape = (rows.max() + 1, columns.max() + 1)
+    order = np.zeros(shape, dtype=np.intp)
+    order[rows[:, None], columns] = cells
+    if order.size == m.values.size and (order[rows[:, None], columns] == cells).all():
+        values, stddev = np.ravel(m.values)[order.ravel()].astype(float), float(np.mean(m.spread()))
+        yield clique, PairAnswer(values, (rows, columns), False, stddev)
+
+
 class Side(NamedTuple):
     """What is known of one attribute.
 
@@ -101,15 +116,18 @@ class Side(NamedTuple):
     ----------
     counts : ndarray of float
         Of each value, by the model.
-    variance : float
-        Of the noise of each.
+    variances : ndarray of float
+        Of the noise of each: those of a group of values sum to that of the group.
     ranks : ndarray of int
         Where each value stands in an order in which neighbours are alike.
+    groups : ndarray of int
+        The group that each value was measured in.
     """
 
     counts: Array
-    variance: float
+    variances: Array
     ranks: Codes
+    groups: Codes
 
 
 class PairTable:
@@ -175,7 +193,7 @@ class PairTable:
         values = [a.values / a.stddev for a in answers]
         for i, side in enumerate(sides):
             # An attribute's own answers were rounded by the estimate: a quarter is the variance of that.
-            stddev = np.sqrt(side.variance * np.bincount(self.groups[i]) + 0.25)
+            stddev = np.sqrt(np.bincount(self.groups[i], side.variances) + 0.25)
             own = [np.ones((1, k)) for k in self.shape]
             own[i] = np.eye(self.shape[i])
             maps.append(np.kron(*own) / stddev[:, None])

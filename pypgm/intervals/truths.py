@@ -80,7 +80,8 @@ class Truths:
         pairs = list(itertools.combinations(self._attributes, 2))
         self._keys = {p: self._key(known.pairs[p].groups, p) for p in pairs if p in known.pairs}
         triples = itertools.combinations(self._attributes, 3) if len(self._attributes) <= _MOST_JOINED else ()
-        self._halvings = {c: self._halved(c) for c in (*pairs, *triples) if self._is_open(c)}
+        single = [(a,) for a in self._attributes]
+        self._halvings = {c: self._halved(c) for c in (*single, *pairs, *triples) if self._is_open(c)}
 
     def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return how many records of a drawn truth are in each of the cells that the pool has."""
@@ -101,10 +102,12 @@ class Truths:
         """Return the weights of the cells: drawn effects, raked to drawn tables of what was measured."""
         known, targets = self._known, []
         for a in self._attributes:
-            counts, variance, _ = known.sides[a]
-            variances = variance / (1 + variance / counts**2)
+            side = known.sides[a]
+            sums = (np.bincount(side.groups, own) for own in (side.counts, side.variances))
+            counts, noise = (np.asarray(own, dtype=np.float64) for own in sums)
+            variances = noise / (1 + noise / counts**2)
             draw = counts + rng.normal(size=counts.size) * np.sqrt(variances)
-            targets.append((self._codes[a], positive(draw, counts, variances, 0 * counts, rng)))
+            targets.append((side.groups[self._codes[a]], positive(draw, counts, variances, 0 * counts, rng)))
         sizes = {}
         for pair, key in self._keys.items():
             sizes[pair] = known.size(pair, rng)
@@ -130,6 +133,9 @@ class Truths:
 
     def _is_open(self, clique: Clique) -> bool:
         """Return whether effects are drawn of it: not where each of its cells was measured."""
+        if len(clique) == 1:
+            groups = self._known.sides[clique[0]].groups
+            return int(groups.max()) + 1 < groups.size
         pair = self._known.pairs.get(clique)
         is_known = any(own.issuperset(clique) for own in self._known.whole) if pair is None else not pair.is_merged
         return not is_known
@@ -138,6 +144,10 @@ class Truths:
         """Return the blocks of a clique, its values or measured groups of them halved by mass again and again."""
         sides, pair = [self._known.sides[a] for a in clique], self._known.pairs.get(clique)
         groups = pair.groups if pair else [np.zeros(s.counts.size, dtype=np.intp) for s in sides]
+        noise = self._known.noise
+        if len(clique) == 1:
+            groups = [sides[0].groups]
+            noise = float(np.sqrt(np.median(np.bincount(groups[0], sides[0].variances))))
         total = max(float(sides[0].counts.sum()), 1e-300)
         found: list[_Halving] = []
         before: list[int] = []
@@ -153,14 +163,16 @@ class Truths:
                 cells = np.multiply.outer(cells, np.bincount(block))
             # What nobody asked a pair about is hidden in the noise of a sum over the block's cells.
             sums = np.sqrt(cells) if pair is None and len(clique) == 2 else 1.0
-            found.append(_Halving(blocks, (_HIDDEN / (1 + mass / (self._known.noise * sums))).ravel()))
+            found.append(_Halving(blocks, (_HIDDEN / (1 + mass / (noise * sums))).ravel()))
         return found
 
     def _effects(self, clique: Clique, halvings: list[_Halving], tau: float, rng: np.random.Generator) -> Array:
         """Return drawn log effects of the cells within what was measured, of mean weight about 1."""
         effects, variances = np.zeros(self._mass.size), np.zeros(self._mass.size)
         for blocks, hidden in halvings:
-            if len(clique) == 3:
+            if len(clique) == 1:
+                spread = hidden
+            elif len(clique) == 3:
                 spread = max(_TRIPLES * tau / _HIDDEN, 1.0) * hidden
             else:
                 spread = np.maximum(tau if clique in self._keys else self._left_out * tau, hidden)

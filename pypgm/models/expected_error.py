@@ -30,7 +30,15 @@ if TYPE_CHECKING:
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.inference.folding import Folding
 
-__all__ = ["Basis", "Expectation", "basis", "expectation", "expected_errors", "expected_total_variation"]
+__all__ = [
+    "Basis",
+    "Expectation",
+    "SquaredErrors",
+    "basis",
+    "expectation",
+    "expected_errors",
+    "expected_total_variation",
+]
 
 Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
@@ -97,7 +105,7 @@ def expectation(asked: Simulation) -> Expectation:
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
     rest_on = [basis(model, c) for c in cliques]
     found = asked.answers(model)
-    seen = [_Errors(model.domain.size(c)) for c in cliques]
+    seen = [SquaredErrors(model.domain.size(c)) for c in cliques]
     distances = []
     for estimated, true in _worlds(asked):
         distances.append(_distances(estimated, true))
@@ -124,7 +132,7 @@ def _hidden(model: EstimatedModel, tables: Sequence[Factor]) -> list[NDArray[np.
     return [hidden_dependence(t.datavector(), noise) if g else 0.0 for t, g in zip(tables, guessed, strict=True)]
 
 
-class _Errors:
+class SquaredErrors:
     """Squared errors of the made-up tables' answers: of each cell, and of answers of about the same size.
 
     A cell's own tell how far estimates fall from a truth that is the model; what is asked is how far the truth is from

@@ -250,8 +250,9 @@ def _knows_errors(answers: object) -> bool:
     return isinstance(model, Model) and model.recipe is not None
 
 
-def _errors_of(answers: object, names: tuple[str, ...]) -> NDArray[np.float64]:
-    return _model(answers).expected_error(names).datavector()
+def _errors_of(answers: Any, names: tuple[str, ...]) -> NDArray[np.float64]:  # noqa: ANN401
+    found: NDArray[np.float64] = answers.expected_error(names).datavector()
+    return found
 
 
 def _largest(values: NDArray[np.float64]) -> NDArray[np.intp]:
