@@ -82,10 +82,11 @@ class Results:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence of the paper, and what says whether it holds here: a verdict and the figures behind it."""
+    """A sentence of the paper, or of ours, and what says whether it holds here: a verdict and the figures behind it."""
 
     text: str
     check: Callable[[Results], tuple[bool, str]]
+    published: bool = True
 
 
 @dataclass(frozen=True)

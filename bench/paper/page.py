@@ -11,7 +11,6 @@ from matplotlib import rcParams
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Canvas
 from matplotlib.ticker import NullFormatter
-from PIL import Image
 
 from bench.paper.figure import Figure, Key, Results
 
@@ -26,7 +25,13 @@ papers define; the package's default stops before it fits noise, which mostly er
 of the data and of the published results, which are not part of this package.
 
 """
-rcParams.update({"font.size": 8, "axes.titlesize": 8, "savefig.dpi": 130})
+VERDICTS = {
+    (True, True): "Reproduces",
+    (True, False): "Does not reproduce",
+    (False, True): "Beside the paper, holds",
+    (False, False): "Beside the paper, does not hold",
+}
+rcParams.update({"font.size": 8, "axes.titlesize": 8, "savefig.dpi": 95})
 
 
 def write(figures: Sequence[Figure]) -> None:
@@ -57,13 +62,13 @@ def summary(found: Sequence[tuple[Figure, Results]]) -> str:
     lines = ["| figure | command | claims that reproduce | seeds | run time |", "|---|---|---|---|---|"]
     total = 0.0
     for figure, results in found:
-        verdicts = [claim.check(results)[0] for claim in figure.claims]
+        verdicts = [claim.check(results)[0] for claim in figure.claims if claim.published]
+        told = f"{sum(verdicts)} of {len(verdicts)}" if verdicts else "none is made"
         seconds = sum(results.runs.values())
         total += seconds
         place = figure.title.lower().translate({ord(c): None for c in ",.:()'"}).replace(" ", "-")
         lines.append(
-            f"| [{figure.title}](#{place}) | `{figure.name}` | {sum(verdicts)} of {len(verdicts)} "
-            f"| {seeds_of(results)} | {seconds:.0f} s |"
+            f"| [{figure.title}](#{place}) | `{figure.name}` | {told} | {seeds_of(results)} | {seconds:.0f} s |"
         )
     return "\n".join(lines) + f"\n\nAll of it: {total / 60:.0f} minutes on two cores that other work shared.\n\n"
 
@@ -79,7 +84,7 @@ def section(figure: Figure, results: Results) -> str:
     verdicts = []
     for claim in figure.claims:
         holds, told = claim.check(results)
-        verdicts.append(f"- **{'Reproduces' if holds else 'Does not reproduce'}**: {claim.text}: {told}.")
+        verdicts.append(f"- **{VERDICTS[claim.published, holds]}**: {claim.text}: {told}.")
     versions = ", ".join(sorted(results.versions))
     ran = f"Version {versions}, seeds: {seeds_of(results)}, {sum(results.runs.values()):.0f} s."
     alt = f"{figure.axes[1]} by {figure.axes[0]}"
@@ -123,7 +128,7 @@ def cell(results: Results, key: Key) -> str:
 
 def short(value: float, digits: int = 3) -> str:
     """Return a number with three digits, without a leading zero."""
-    if value and not 1e-4 <= abs(value) < 1e5:
+    if value and not 1e-4 <= abs(value) < 1e7:
         return f"{value:.{digits - 1}e}"
     text = f"{value:.{digits}g}" if abs(value) < 10**digits else f"{value:,.0f}"
     text = np.format_float_positional(float(text.replace(",", "")), trim="-") if "," not in text else text
@@ -164,9 +169,7 @@ def draw(figure: Figure, results: Results, path: Path) -> None:
         frameon=False,
     )
     path.parent.mkdir(exist_ok=True)
-    canvas.savefig(path)
-    with Image.open(path) as picture:  # of few colours
-        picture.convert("RGB").quantize(48).save(path, optimize=True)
+    canvas.savefig(path, pil_kwargs={"optimize": True})
 
 
 def lines(axes: Axes, results: Results, keys: Sequence[Key], colours: dict[str, str]) -> None:
@@ -175,11 +178,11 @@ def lines(axes: Axes, results: Results, keys: Sequence[Key], colours: dict[str, 
         own = sorted((key for key in keys if key[1] == name), key=lambda key: key[2])
         ours = [key for key in own if key in results.ours]
         if ours:
-            spread = [np.nan_to_num(results.spread(key)) for key in ours]
+            values = np.array([results.centre(key) for key in ours])
+            spread = np.nan_to_num([results.spread(key) for key in ours])
+            reach = [np.minimum(spread, 0.9 * np.abs(values)), spread]  # a logarithmic axis has no 0
             places = [key[2] for key in ours]
-            axes.errorbar(
-                places, [results.centre(k) for k in ours], spread, fmt=".-", color=colours[name], label=name, lw=1.2
-            )
+            axes.errorbar(places, values, reach, fmt=".-", color=colours[name], label=name, lw=1.2)
         theirs = [key for key in own if key in results.published]
         if theirs:
             values = [results.published[key] for key in theirs]

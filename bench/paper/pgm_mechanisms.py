@@ -25,8 +25,8 @@ PUBLISHED = {
 }
 
 
-def _hdmm(data: pypgm.Dataset, work: workloads.Workload, seed: int, epsilon: float = 1) -> tuple[Answers, Answers]:
-    release = mechanisms.hdmm(data, epsilon, 1e-9, workload=work, neighbours="replace", unsafe_seed=seed)
+def _hdmm(data: pypgm.Dataset, work: workloads.Workload, seed: int) -> tuple[Answers, Answers]:
+    release = mechanisms.hdmm(data, 1, 1e-9, workload=work, neighbours="replace", unsafe_seed=seed)
     check_budget(release)
     return local_least_squares(data.domain, release.measurements, len(data)).project, release.project
 
@@ -87,11 +87,20 @@ def _mechanism(seed: int, mechanism: str, table: str) -> Values:
 def _budget(seed: int, epsilon: float) -> Values:
     data = load("adult")
     work = fifteen_triples(data)
-    own, model = (workload_error(answers, data, work) for answers in _hdmm(data, work, seed, epsilon))
-    return {
-        ("adult", "least squares", epsilon): own,
-        ("adult", "one model", epsilon): model,
-        ("factor", "factor", epsilon): own / model,
+    release = mechanisms.hdmm(data, epsilon, 1e-9, workload=work, neighbours="replace", unsafe_seed=seed)
+    check_budget(release)
+    noisy = release.measurements
+    optimum = pypgm.estimate(data.domain, noisy, len(data), stop="optimum", tolerance=1e-3, iterations=2000)
+    ways = {
+        "least squares": local_least_squares(data.domain, noisy, len(data)),
+        "one model, optimum": optimum,
+        "one model, default": release,
+    }
+    errors = {name: workload_error(answers.project, data, work) for name, answers in ways.items()}
+    own = errors["least squares"]
+    found = {("adult", name, epsilon): error for name, error in errors.items()}
+    return found | {
+        ("least squares over", name, epsilon): own / error for name, error in errors.items() if error != own
     }
 
 
@@ -106,14 +115,19 @@ def _factors(mechanism: str, table: str) -> Claim:
 
 
 def _grows(results: Results) -> tuple[bool, str]:
-    factors = [results.of("factor", "factor", e) for e in sorted(results.places("factor", "factor"))]
-    return factors == sorted(factors, reverse=True), ", ".join(f"{f:.1f}" for f in factors) + " times"
+    told = {}
+    for kind in ("optimum", "default"):
+        line = f"one model, {kind}"
+        places = sorted(results.places("least squares over", line))
+        told[kind] = [results.of("least squares over", line, e) for e in places]
+    return all(factors == sorted(factors, reverse=True) for factors in told.values()), "; ".join(
+        f"{kind} " + ", ".join(f"{f:.1f}" for f in factors) + " times" for kind, factors in told.items()
+    )
 
 
 def _crosses(results: Results) -> tuple[bool, str]:
-    last = max(results.places("factor", "factor"))
-    factor = results.of("factor", "factor", last)
-    return factor < 1, f"the model errs {factor:.1f} times less there: it stops before noise is fitted"
+    factors = {kind: results.of("least squares over", f"one model, {kind}", 10.0) for kind in ("optimum", "default")}
+    return factors["optimum"] < 1, ", ".join(f"{kind} {f:.2f} times less error" for kind, f in factors.items())
 
 
 SETTING = (
@@ -161,10 +175,10 @@ FIGURES = [
         name="pgm-budgets",
         paper=PAPER,
         title="Figure 2a: HDMM by budget",
-        setting="HDMM's measurements of adult, estimated marginal by marginal and by one model, as above. No numbers "
-        "are printed in the paper.",
+        setting="HDMM's measurements of adult, estimated marginal by marginal and by one model, as above: at the "
+        "optimum (a relative gap of 1e-3, at most 2,000 iterations) and by default. The paper prints no numbers.",
         axes=("ε", "workload error"),
-        jobs={(e,): 3 for e in (0.1, 0.3, 1.0, 3.0, 10.0)},
+        jobs={(e,): 2 for e in (0.1, 0.3, 1.0, 3.0, 10.0)},
         run=_budget,
         claims=[
             Claim("the gain grows as ε falls", _grows),

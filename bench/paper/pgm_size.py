@@ -79,7 +79,7 @@ FIGURES = [
         "sweep of multiplicative weights over the joint table, and LSMR on it as a whole. No numbers are printed in "
         "the paper.",
         axes=("attributes", "seconds"),
-        jobs={(method, d): 3 for method, sizes in SIZES.items() for d in sizes},
+        jobs={(method, d): 2 for method, sizes in SIZES.items() for d in sizes},
         run=_run,
         claims=[
             Claim("an iteration of one model is linear in the attributes, up to 1,000", _linear),

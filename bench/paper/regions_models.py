@@ -110,7 +110,8 @@ def _as_published(panel: str, line: str, theirs: str | None = None) -> Claim:
             f"{r:.2f} at {m}" for m, r in ratios.items()
         )
 
-    return Claim(f"the published error of the {theirs or line} on {panel}{f' (ours: {line})' if theirs else ''}", check)
+    name = f"{line}, beside the published {theirs}" if theirs else line
+    return Claim(f"errors of {name}, on {panel}, or less, within 10 % in the mean", check)
 
 
 ATTRIBUTES, VALUES, LOOPS = 100, 10, 25

@@ -17,7 +17,7 @@ from pypgm.reconstruction import priview, relaxed_projection
 EPSILONS = (0.01, 0.0316, 0.1, 0.316, 1.0, 3.16, 10.0, 31.6, 100.0)
 DELTA = 1e-6
 PAIRS = 32
-PANEL = "adult"
+PANEL, NOISY = "adult", "adult, as measured"
 THEIRS = {"exact": "exact", "convex": "region graph", "gum": "PriView"}
 
 
@@ -35,14 +35,14 @@ def _run(seed: int, epsilon: float) -> Values:
     sigma, rng = _noise_scale(epsilon), np.random.default_rng([seed, EPSILONS.index(epsilon)])
     noisy = [pypgm.LinearMeasurement(t + rng.normal(0.0, sigma, t.size), c, sigma) for c, t in truth.items()]
     ways = {
-        "exact": lambda: pypgm.estimate(domain, noisy, stop="optimum", tolerance=1e-2, iterations=1000),
+        "exact": lambda: pypgm.estimate(domain, noisy, stop="optimum", tolerance=1e-2, iterations=5000),
         "exact, default": lambda: pypgm.estimate(domain, noisy),
         "region graph": lambda: pypgm.estimate(domain, noisy, oracle="region_graph", stop="optimum"),
         "region graph, default": lambda: pypgm.estimate(domain, noisy, oracle="region_graph"),
         "PriView": lambda: priview(domain, noisy),
         "relaxed projection": lambda: relaxed_projection(domain, noisy, rng=seed),
     }
-    found = {(PANEL, "noisy", epsilon): float(np.mean([distance(m.values, truth[m.clique]) for m in noisy]))}
+    found = {(NOISY, "noisy", epsilon): float(np.mean([distance(m.values, truth[m.clique]) for m in noisy]))}
     for name, estimated in ways.items():
         answers = estimated()
         shares = ((answers.project(c).datavector(), t) for c, t in truth.items())
@@ -58,7 +58,7 @@ def _published() -> Values:
             if len(row) >= 10 and row[0] in THEIRS and row[3] == str(PAIRS):  # broken lines have fewer fields
                 place = EPSILONS[round(2 * (math.log10(float(row[5])) + 2))]
                 errors[PANEL, THEIRS[row[0]], place].append(float(row[8]))
-                errors[PANEL, "noisy", place].append(float(row[7]))
+                errors[NOISY, "noisy", place].append(float(row[7]))
     return {key: float(np.mean(values)) for key, values in errors.items()}
 
 
@@ -68,7 +68,7 @@ def _within(line: str) -> Claim:
         told = ", ".join(f"{r:.2f}" for _, r in sorted(ratios.items()))
         return all(r < 1.02 for r in ratios.values()), f"ours over theirs, by ε: {told}"
 
-    return Claim(f"the published column of {line}", check)
+    return Claim(f"the column of {line}, or less, within 2 %", check)
 
 
 def _best(line: str, text: str, places: tuple[float, ...]) -> Claim:
@@ -95,7 +95,7 @@ FIGURES = [
         "iterations); the column of "
         "relaxed projection has no published file, and ends after 1,000 steps.",
         axes=("ε", "mean total variation"),
-        jobs={(e,): 2 for e in EPSILONS},
+        jobs={(e,): 1 for e in EPSILONS},
         run=_run,
         published=_published,
         claims=[
