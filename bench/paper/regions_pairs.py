@@ -91,7 +91,7 @@ FIGURES = [
         paper=PAPER,
         title="Table C.4: adult, 32 pairs",
         setting="The 32 published pairs with Gaussian noise at δ = 1e-6; mean total variation on these pairs. "
-        "The optimum is to a relative gap of 1e-2 or of 1,000 iterations; after 5,000 the exact errors from ε = 3.16 on "
+        "The optimum is to a relative gap of 1e-2 or of 1,000 iterations; after 5,000 exact errors from ε = 3.16 on "
         "were the same within 3 %, so that it is the published column, of 10,000 steps, that ends before its optimum "
         "there. Relaxed projection has no published file, and ends after 1,000 steps.",
         axes=("ε", "mean total variation"),
