@@ -198,6 +198,27 @@ class CalibratedTree:
         known: collections.abc.Sequence[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex]],
     ) -> None: ...
     def __reduce__(self) -> typing.NoReturn: ...
+    def held(
+        self,
+        pairs: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+    ) -> list[int]:
+        """
+        1 for each pair that a clique of the tree holds, else 0.
+        """
+    def pairs(
+        self,
+        tables: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]],
+        pairs: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+        negligible: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+        tick: typing.Any = None,
+    ) -> list:
+        """
+        Flat marginals of different pairs that no clique holds, many at once, from the marginals of all cliques; separators of at most `negligible` do not count. tick(cliques done) is called now and then.
+        """
     def plan(
         self,
         blocks: collections.abc.Sequence[
@@ -212,6 +233,11 @@ class CalibratedTree:
     ) -> Contraction:
         """
         Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).
+        """
+    @property
+    def pair_bytes(self) -> float:
+        """
+        What `pairs` takes beside its answers.
         """
 
 class LogisticSums:

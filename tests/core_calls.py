@@ -41,7 +41,15 @@ CLASSES = {
             "max_log_weight": (zeros(6), [(0, zeros(2))], 1),
         },
     ),
-    "CalibratedTree": ((TREE, [[0]]), {"plan": ([(0, 2)], [([0], [0]), ([1], [-1])])}),
+    "CalibratedTree": (
+        (TREE, [[0]]),
+        {
+            "plan": ([(0, 2)], [([0], [0]), ([1], [-1])]),
+            "held": ([(0, 1)],),
+            "pair_bytes": None,
+            "pairs": ([zeros(6)], []),
+        },
+    ),
     "LogisticSums": (
         LOGISTIC,
         {"step": (zeros(1, dtype=np.uint32), np.ones(1, np.int32), 1, 1)},

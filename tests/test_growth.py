@@ -16,6 +16,7 @@ from pypgm.estimation import estimate_total, problem
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeEngine
 from pypgm.inference.bounded_tree import fit_proportionally, plan_bounded_tree
+from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import RegionIndex
 from pypgm.mechanisms import aim, mst
 from pypgm.mechanisms.run import Run
@@ -342,3 +343,25 @@ def test_a_draw_takes_its_candidates_as_arrays_and_scores_each_once(monkeypatch)
     assert len(scored) == len(PAIRS)
     assert [scores.dtype for _, scores in applied.taken] == [np.int64] * 7
     assert all(count != "a position" for count, *_ in checked.taken)
+
+
+def test_all_pairs_of_a_tree_take_one_pass_over_its_cliques(monkeypatch):
+    """Each alone is a chain of products; of all the tables that an edge carries are one."""
+    n = 24
+    domain = pypgm.Domain({f"x{i}": 2 + i % 2 for i in range(n)})
+    cliques = [*zip(domain, list(domain)[1:], strict=False), *zip(domain, list(domain)[2:], strict=False)]
+    rng = np.random.default_rng(5)
+    potentials = pypgm.CliqueVector(domain, cliques, rng.normal(0, 1, sum(map(domain.size, cliques))))
+    potentials.table(3)[:2] = -np.inf
+    model = pypgm.GraphicalModel(potentials, 90.0)
+    pairs = list(itertools.combinations(domain, 2))
+    asked = [pair if i % 3 else pair[::-1] for i, pair in enumerate(pairs)] + pairs[:1] + [("x1",), ("x0", "x9", "x20")]
+    planned = Calls(monkeypatch, Calibrated, "run")
+    together = model.project_many(asked)
+    assert sum(len(asks) for _, asks, *_ in planned.taken) < 60  # of what a clique holds, and of the triple
+    for clique, found in zip(asked, together, strict=True):
+        alone = model.project(clique)
+        assert found.domain == alone.domain
+        np.testing.assert_allclose(found.values, alone.values, rtol=1e-11)
+    with pytest.raises(pypgm.ModelTooLargeError):
+        model._calibrated.project_many(pairs, Clock(), max_bytes=900)

@@ -7,6 +7,7 @@
 #include "core/base/threads.hpp"
 #include "core/queries/contraction_planner.hpp"
 #include "core/queries/contraction_run.hpp"
+#include "core/queries/pair_marginals.hpp"
 #include "core/queries/projections.hpp"
 #include "watched.hpp"
 
@@ -93,6 +94,45 @@ Plan projections(const CalibratedTree& own,
   });
 }
 
+void check_pairs(const CalibratedTree& own, const std::vector<Pair>& pairs) {
+  for (const auto& [a, b] : pairs) {
+    check_axes("a pair", {a, b}, own.tree->sizes.size());
+    if (a > b) throw py::value_error("pairs must be ascending");
+  }
+}
+
+std::vector<std::uint8_t> held(const CalibratedTree& own, const std::vector<Pair>& pairs) {
+  check_pairs(own, pairs);
+  return held_pairs(*own.tree, pairs);
+}
+
+/// Flat tables of pairs that no clique holds.
+py::list pairs_apart(const CalibratedTree& own, const std::vector<Array<double>>& tables,
+                     const std::vector<Pair>& pairs, double negligible, const Tick& tick) {
+  const JunctionTree& tree = *own.tree;
+  check_pairs(own, pairs);
+  check_size("tables", tree.nodes.size(), tables.size());
+  const std::vector<std::uint8_t> inside = held_pairs(tree, pairs);
+  if (std::ranges::find(inside, 1) != inside.end())
+    throw py::value_error("these pairs need to be in no clique together");
+  std::vector<std::span<const double>> cliques;
+  for (std::size_t v = 0; v < tables.size(); ++v) {
+    check_size("a table", tree.nodes[v].cells, static_cast<std::size_t>(tables[v].size()));
+    cliques.push_back(view(tables[v]));
+  }
+  py::list arrays;
+  std::vector<std::span<double>> out;
+  for (const auto& [a, b] : pairs) {
+    Array<double> array =
+        allocate<double>(tree.sizes[static_cast<std::size_t>(a)] * tree.sizes[static_cast<std::size_t>(b)]);
+    out.push_back(mutable_view(array));
+    arrays.append(std::move(array));
+  }
+  run_watched(tick, cost_of_pairs(tree).operations <= kBriefOperations,
+              [&](Watch& watch) { pair_marginals(tree, cliques, negligible, pairs, out, watch); });
+  return arrays;
+}
+
 Semiring semiring_of(const std::string& name) {
   if (name == "sum") return Semiring::sum;
   if (name == "log_sum") return Semiring::log_sum;
@@ -159,7 +199,16 @@ void bind_contraction(py::module_& m) {
   py::class_<CalibratedTree>(m, "CalibratedTree", "A junction tree of marginals, and others that are known.")
       .def(py::init(&make_calibrated_tree), py::arg("tree"), py::arg("known"))
       .def("plan", &projections, py::arg("blocks"), py::arg("answers"),
-           "Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).");
+           "Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).")
+      .def("held", &held, py::arg("pairs"), "1 for each pair that a clique of the tree holds, else 0.")
+      .def_property_readonly(
+          "pair_bytes", [](const CalibratedTree& own) { return cost_of_pairs(*own.tree).bytes; },
+          "What `pairs` takes beside its answers.")
+      .def("pairs", &pairs_apart, py::arg("tables"), py::arg("pairs"), py::arg("negligible") = 0.0,
+           py::arg("tick") = py::none(),
+           "Flat marginals of different pairs that no clique holds, many at once, from the marginals of all "
+           "cliques; separators of at most `negligible` do not count. tick(cliques done) is called now and "
+           "then.");
   m.def("plan_elimination", &elimination, py::arg("sizes"), py::arg("tables"), py::arg("keep"),
         py::arg("order") = Axes{},
         "Plan the sum over all attributes but some; tables are (axes, logarithms).");

@@ -28,6 +28,8 @@ Ask = tuple[tuple[int, ...], tuple[int, ...]]
 """Attribute indices, and for each the position of its block, -1 for its values themselves."""
 
 _NEGLIGIBLE = 1e-200  # of the total: below, a conditional would rest on what underflow left, and nothing depends on it
+_FEWEST = 100  # pairs that no clique holds, and this part of all pairs, from which on they are made at once
+_PART = 0.25
 
 
 @dataclass(eq=False)
@@ -88,8 +90,35 @@ class Calibrated:
             If an attribute is unknown or comes twice.
         """
         asked = list(map(self.domain.indices, as_cliques(cliques)))
-        answers = self.run([(c, (-1,) * len(c)) for c in asked], [], [], clock, max_bytes=max_bytes)
-        return [Factor.over(self.domain.part(c), cells) for c, cells in zip(asked, answers, strict=True)]
+        pairs = self._pairs(asked, clock, max_bytes)
+        rest = [c for c in asked if c not in pairs]
+        answers = iter(self.run([(c, (-1,) * len(c)) for c in rest], [], [], clock, max_bytes=max_bytes))
+        return [Factor.over(self.domain.part(c), pairs[c] if c in pairs else next(answers)) for c in asked]
+
+    def _pairs(
+        self, asked: Sequence[tuple[int, ...]], clock: Clock, max_bytes: float | None
+    ) -> dict[tuple[int, ...], NDArray[np.float64]]:
+        """Return the tables of pairs that no clique holds, where so many are asked for that all are made at once."""
+        pairs = list({(min(c), max(c)): None for c in asked if len(c) == 2})
+        shape, n = self.domain.shape, len(self.domain)
+        least = max(_FEWEST, n * (n - 1) * _PART / 2)
+        if len(pairs) < least or len(set(asked)) < len(asked):  # each answer is a table of its own
+            return {}
+        apart = [p for p, held in zip(pairs, self._plans.held(pairs), strict=True) if not held]
+        returned = check_answers([[shape[a] for a in c] for c in asked], max_bytes)
+        if len(apart) < least or self._plans.pair_bytes + returned > memory_limit(max_bytes):
+            return {}
+
+        def tick(done: int) -> bool:
+            clock.check(lambda: f"{done}/{len(self.tree.nodes)} cliques, {len(apart)} pairs")
+            return False
+
+        tables = [table.datavector() for table in self.tables(clock)]
+        watched = tick if clock.is_watched else None
+        answers = self._plans.pairs(tables, apart, _NEGLIGIBLE * self.total, watched)
+        found: dict[tuple[int, ...], NDArray[np.float64]] = dict(zip(apart, answers, strict=True))
+        turned = [c for c in asked if c[::-1] in found]
+        return found | {c: found[c[::-1]].reshape([shape[a] for a in c[::-1]]).T.flatten() for c in turned}
 
     def run(
         self,

@@ -16,6 +16,7 @@ namespace pypgm {
 
 namespace {
 
+constexpr Rule kRules[] = {Rule::fill, Rule::weighted_fill, Rule::weight};
 constexpr int kMinRestarts = 30;         // of the exhaustive search
 constexpr int kMaxRestarts = 2000;       // of the exhaustive search, while a restart is cheap
 constexpr std::size_t kSmallGraph = 50;  // attributes of a graph that is searched with the small budget
@@ -242,6 +243,22 @@ Elimination eliminate_greedily(std::span<const std::size_t> sizes, std::span<con
   return finished(sizes, steps);
 }
 
+bool fits_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques, double max_cells,
+                   Rule& first) {
+  Core core = core_of(sizes, cliques);
+  const Ties ties = shuffled(core.attributes.size(), 0);
+  Scope hopeless;
+  const auto fits = [&](Rule rule) {
+    const Steps steps = eliminate_core(core, rule, ties, max_cells, hopeless);
+    return !steps.order.empty() && tree_cells(sizes, steps) <= max_cells;
+  };
+  if (fits(first)) return true;
+  const auto found = std::ranges::find_if(kRules, [&](Rule rule) { return rule != first && fits(rule); });
+  if (found == std::end(kRules)) return false;
+  first = *found;
+  return true;
+}
+
 Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
                                std::span<const std::int32_t> order) {
   State state(std::vector<double>(sizes.size(), 1.0));
@@ -257,7 +274,6 @@ Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<con
 }
 
 Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope> cliques, bool exhaustive) {
-  constexpr Rule kRules[] = {Rule::fill, Rule::weighted_fill, Rule::weight};
   check_bound(sizes, cliques);
   Core core = core_of(sizes, cliques);
   for (std::size_t i = 0; i < core.steps.order.size(); ++i) {

@@ -43,6 +43,11 @@ struct Elimination {
 /// is empty, and cells infinite.
 Elimination eliminate_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques, Rule rule);
 
+/// Whether a greedy rule finds a tree of at most so many cells: `first`, or else another, which is then put
+/// in its place. None is followed further than the tables so far allow.
+bool fits_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques, double max_cells,
+                   Rule& first);
+
 /// Eliminates in the order given, a permutation of the attributes. Throws HopelessElimination where that
 /// makes a table too large for any memory.
 Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
