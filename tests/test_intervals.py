@@ -172,7 +172,7 @@ def test_views_are_combined(release):
 def test_the_promise_depends_on_what_is_read(release):
     assert "as often as the level says" in release.interval(mean, **FEW).promise
     found = release.interval(correlation, **FEW)
-    assert "correlations less often" in found.promise
+    assert "correlations are not promised" in found.promise
     assert found.promise in repr(found)
 
 
@@ -317,6 +317,7 @@ def test_values_that_were_measured_together_may_share_unevenly():
     measured = [privately.measure("b", groups, rho="1/4000"), privately.measure("c", rho="1/4")]
     measured += [privately.measure(("c", "b"), pair, rho="1/4")]
     own = pypgm.Release(pypgm.estimate(DOMAIN, measured), tuple(measured), privately.ledger, "own")
+    assert "measured in groups" in own.interval(lambda records: np.mean(records["b"]), **FEW).promise
     truths, rng = own._known.truths(("b",), Clock()), np.random.default_rng(0)
     drawn = np.array([truths.drawn(rng) for _ in range(20)])
     assert (drawn[:, 1:] / drawn[:, 1:].sum(axis=1, keepdims=True)).std(axis=0).min() > 0.001

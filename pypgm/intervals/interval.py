@@ -79,11 +79,16 @@ class Interval(Shown):
         """
         if self.basis == "unknown":
             return "nothing is known of an attribute that was never measured"
-        if len(self.attributes) < 2:
+        if len(self.attributes) < 2 and self.basis == "measured":
             return "counts, means and quantiles of one attribute were held about as often as the level says"
+        if len(self.attributes) < 2:
+            return (
+                "values were measured in groups, and how each of these is shared is a guess: counts and quantiles were "
+                "held a little less often than the level says, means, which rest on the largest values, far less"
+            )
         return (
-            "counts, means, rates and means by group were held about as often as the level says, or a little less; "
-            "odds ratios, coefficients of regressions and correlations less often than it says: "
+            "counts, rates and means by group were held about as often as the level says, or a little less; "
+            "odds ratios, coefficients of regressions and correlations are not promised to be: "
             "read these intervals as the least there is to doubt"
         )
 
