@@ -99,7 +99,7 @@ def _published_mwem() -> Values:
 def _later_rounds(results: Results) -> tuple[bool, str]:
     told = {n: results.of("ε = .1 a round", "region graph", n) for n in (34, 104)}
     exact = results.of("ε = .1 a round", "exact", 34)
-    return min(told.values()) < exact, f"exact .1 after 34 rounds {exact:.3f}; region graph " + ", ".join(
+    return min(told.values()) < exact, f"exact {exact:.3f} after 34 rounds; region graph " + ", ".join(
         f"{e:.3f} after {n}" for n, e in told.items()
     )
 
