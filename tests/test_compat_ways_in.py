@@ -73,7 +73,7 @@ def test_nothing_of_it_is_imported_by_itself():
     loaded = run("-c", "import sys, pypgm; pypgm.GraphicalModel; print([m for m in sys.modules if 'pypgm' in m])")
     assert "pypgm.models" in loaded
     assert not {"pypgm.compat", "pypgm.integrations"} & {*ast.literal_eval(loaded)}
-    heavy = "{'jax', 'attr', 'pandas', 'optax'} & set(sys.modules)"
+    heavy = "{'jax', 'attr', 'pandas', 'optax', 'networkx'} & set(sys.modules)"
     assert run("-c", f"import sys, pypgm.compat.mbi; print({heavy})") == "set()\n"
 
 
