@@ -26,13 +26,13 @@ class Probabilities(dict[str, "NDArray[np.float64]"]):
     Examples
     --------
     >>> from pypgm.bayes import BayesianNetwork
-    >>> net = BayesianNetwork({"a": ["no", "yes"]}, [], {"a": [0.25, 0.75]})
-    >>> found = net.predict_proba({"a": ["yes"]}, "a")
-    >>> found["a"]
-    array([[0.25, 0.75]])
+    >>> net = BayesianNetwork({"a": 2, "b": ["no", "yes"]}, [("a", "b")], {"a": [0.5, 0.5], "b": [[1, 0], [0.2, 0.8]]})
+    >>> found = net.predict_proba({"a": [1]})
+    >>> found["b"]
+    array([[0.2, 0.8]])
     >>> found.to_frame()  # doctest: +SKIP
-         no   yes
-    0  0.25  0.75
+        no  yes
+    0  0.2  0.8
     """
 
     def __init__(self, tables: Mapping[str, NDArray[np.float64]], domain: Domain, index: object = None) -> None:
