@@ -165,6 +165,26 @@ def test_aim_plans_no_tree_for_what_fits_and_asks_the_model_at_once(monkeypatch)
     assert max(fits) > min(fits)
 
 
+def test_what_a_tree_was_given_is_added_up_once(monkeypatch):
+    data = pypgm.Dataset({a: [0, 1] for a in DOMAIN}, DOMAIN)
+    run = Run("aim", data, 1, 1e-9)
+    sized = Calls(monkeypatch, pypgm.Domain, "size")
+    tree = run.tree(PAIRS[:7])
+    assert len(sized) == 7
+    assert tree.given_cells == sum(map(DOMAIN.size, PAIRS[:7]))
+
+
+def test_regions_of_a_clique_are_looked_for_among_those_of_its_rarest_attribute():
+    tables = [pypgm.Factor(DOMAIN.project(p), np.ones(DOMAIN.size(p))) for p in [*PAIRS[:9], ("x1", "x2", "x3")]]
+    index = RegionIndex(pypgm.CliqueVector.from_factors(DOMAIN, tables), 1.0)
+    for clique in [(), *((a,) for a in DOMAIN), *PAIRS, ("x1", "x2", "x3"), ("x0", "x1", "x2")]:
+        held = [i for i, table in enumerate(tables) if set(clique) <= set(table.domain)]
+        found = index.holders(clique).tolist()
+        assert sorted(found) == held
+        assert [tables[i].values.size for i in found] == sorted(tables[i].values.size for i in held)
+        assert index.holds(clique) == bool(held)
+
+
 def test_the_tree_of_noisy_regions_is_fitted_no_nearer_than_the_noise(monkeypatch):
     noises, own = [], region_model.bounded_tree
 

@@ -90,12 +90,13 @@ def _named(chosen: Iterable[bool]) -> str:
 
 
 def estimate_bytes(
-    tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str, further_answers: int = 0
+    tree: JunctionTree, measurements: Sequence[LinearMeasurement], method: str, further_answers: float = 0
 ) -> float:
     """Return the bytes that an estimate over a tree takes at most, the plan and what it was given not counted."""
     answers = further_answers + sum(m.values.size for m in measurements)
     made = tree.cost.table_bytes if METHODS[method].makes_tree_tables else 0.0
-    return _RUNS * tree.cost.bytes + made + 8 * (METHODS[method].tables * _cells(tree) + _ANSWERS * answers)
+    copies = METHODS[method].tables * tree.given_cells
+    return _RUNS * tree.cost.bytes + made + 8 * (copies + _ANSWERS * answers)
 
 
 def check_estimate_fits(
@@ -103,17 +104,13 @@ def check_estimate_fits(
     measurements: Sequence[LinearMeasurement],
     method: str,
     max_bytes: float | None,
-    further_answers: int = 0,
+    further_answers: float = 0,
 ) -> None:
     """Raise ModelTooLargeError if an estimate takes more than it may, also where further answers are to be measured."""
     check_fits(
         estimate_bytes(tree, measurements, method, further_answers),
         max_bytes,
-        f"{method!r} keeps up to {METHODS[method].tables} copies of the {_cells(tree):.3g} cells of "
+        f"{method!r} keeps up to {METHODS[method].tables} copies of the {tree.given_cells:.3g} cells of "
         f"{len(tree.cliques)} cliques",
         "use oracle='region_graph', fewer or smaller cliques, or another method, or pass max_bytes",
     )
-
-
-def _cells(tree: JunctionTree) -> float:
-    return sum(float(tree.domain.size(clique)) for clique in tree.cliques)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -158,6 +159,11 @@ class JunctionTree(Shown):
         """What one propagation takes."""
         cost = self.plan.cost
         return TreeCost(largest_clique=self.domain.names(cost.pop("largest")), **cost)
+
+    @cached_property
+    def given_cells(self) -> float:
+        """Cells of the tables of the given cliques, each as often as it was given."""
+        return math.fsum(map(float, map(self.domain.size, self.cliques)))
 
     @cached_property
     def nodes(self) -> tuple[TreeNode, ...]:

@@ -35,6 +35,7 @@ class RegionIndex:
         self._member = np.zeros((len(marginals.cliques), len(self.domain)), dtype=bool)
         for i, clique in enumerate(marginals.cliques):
             self._member[i, list(self.domain.indices(clique))] = True
+        self._with = [np.flatnonzero(column) for column in self._member.T]  # regions, by attribute
         self._cells = np.array([self.domain.size(c) for c in marginals.cliques], dtype=float)
 
     def holders(self, clique: Clique) -> NDArray[np.intp]:
@@ -42,12 +43,20 @@ class RegionIndex:
 
         Of tables of the same size that with fewer attributes comes first: others have one value.
         """
-        found = np.flatnonzero(self._member[:, list(self.domain.indices(clique))].all(axis=1))
+        found = self._holding(clique)
         return found[np.lexsort((self._member[found].sum(axis=1), self._cells[found]))]
 
     def holds(self, clique: Clique) -> bool:
         """Tell whether some region holds a clique."""
-        return bool(self._member[:, list(self.domain.indices(clique))].all(axis=1).any())
+        return self._holding(clique).size > 0
+
+    def _holding(self, clique: Clique) -> NDArray[np.intp]:
+        """Return the positions of the regions that hold a clique, looked for among those of its rarest attribute."""
+        own = self.domain.indices(clique)
+        if not own:
+            return np.arange(len(self._member))
+        rarest = min((self._with[i] for i in own), key=len)
+        return rarest[self._member[rarest[:, None], own].all(axis=1)]
 
     def probabilities(self, clique: Clique) -> NDArray[np.float64]:
         """Return the marginal of a clique (in the domain's order) in the smallest region that holds it, sum 1."""

@@ -308,8 +308,8 @@ class Run:
     def tree(self, cliques: Sequence[Clique]) -> JunctionTree:
         """Return the junction tree of cliques; `ModelTooLargeError` if it, or an estimate on it, does not fit."""
         tree = JunctionTree(self.domain, cliques, max_bytes=self.max_bytes)
-        answers = 2 * sum(map(self.domain.size, cliques))  # a table is measured once, or once and again
-        check_estimate_fits(tree, (), "accelerated", self.max_bytes, answers)
+        # A table is measured once, or once and again.
+        check_estimate_fits(tree, (), "accelerated", self.max_bytes, 2 * tree.given_cells)
         return tree
 
     def _check_possible(self) -> None:
