@@ -42,7 +42,9 @@ double factored_marginals(const Observation& observation, const Marginals& margi
 
 /// Whether the factored tree is cheaper than the tables. Where the given cliques are about all the tree has,
 /// as in a chain of measured cliques, there is nothing to leave out, and its tables are worked on in larger
-/// blocks.
+/// blocks. Measured, marginals on one thread: the factored tree takes 1/2.6 of the tables' CPU time on andes
+/// and pigs and 1/3.7 on water (the networks of bench/bench_networks.py), 1/4.5 on 14 random pairs of adult;
+/// the tables take 0.77 of the factored tree's on a chain of 98 triples of ten values (bench_descent.py).
 bool factored_is_cheaper(const JunctionTree& tree) { return 2 * tree.cost.factor_cells <= tree.cost.cells; }
 
 /// The tables cannot leave out what is observed, and take likelihoods with the given cliques alone.
