@@ -35,8 +35,8 @@ CPU seconds of one process, user and system, threads as named: the job alone, wi
 over 10^7 cells in the same process, the unit of the machine in that moment. Made by `python bench/bench_performance.py
 --write`, on a shared machine of two cores that was busy with other work (load {load:.0f}): ratios tell more than
 seconds, and a quiet machine takes less. Every answer is checked before its line is printed; growth itself is tested by
-counting calls and plans (`tests/test_growth.py`), not by time. Iterations, kernels and peers are measured by the other
-files of [bench/](../bench/README.md).
+counting calls and plans (`tests/package/test_growth.py`), not by time. Iterations, kernels and peers are measured by
+the other files of [bench/](../bench/README.md).
 
 | job | threads | CPU s | exp |
 |---|---|---|---|

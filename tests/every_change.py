@@ -3,7 +3,7 @@
     PYTHONPATH=tests python tests/every_change.py MODULE... [--sample N]
 
 Each is made in a process of its own, which runs the checks of tier 0, the shortest first, until one reports it or ends
-in an error, and then the quick tests of `pypgm.privacy`. What is left is harmless, or lacks a check.
+in an error, and then the quick tests of `tests/privacy`. What is left is harmless, or lacks a check.
 """
 
 from __future__ import annotations
@@ -30,29 +30,7 @@ from operators import Change, changes
 from pypgm.audit.tiers import suite
 
 _MOST = 240  # seconds of the processor for the checks: what never ends is noticed
-TESTS = [
-    "ledger",
-    "laws",
-    "charge",
-    "private_table",
-    "selector",
-    "cell_selector",
-    "selection",
-    "settling",
-    "primitives",
-]
-TESTS += [
-    "trust",
-    "trusted_queries",
-    "zcdp",
-    "pld",
-    "losses",
-    "accounting",
-    "measure_many",
-    "unsafe_seed",
-    "one_ledger",
-]
-TESTS += ["noise", "schema_promises", "odd_numbers", "raising_objects", "pickle", "behind_the_door", "refusals"]
+TESTS = Path(__file__).with_name("privacy")
 
 Task = tuple[str, str, Change]
 CHECKS = suite(0)
@@ -84,9 +62,8 @@ def reported(task: Task, order: list[int]) -> str:
                     result = CHECKS[i]()
                 if result.result in {"failed", "not exercised"}:
                     return f"{result.check}, {result.subject}"
-            files = [str(Path(__file__).with_name(f"test_{name}.py")) for name in TESTS]
             with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                code = pytest.main(["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", *files])
+                code = pytest.main(["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", str(TESTS)])
             return "tests" if code else ""
     except ValueError as error:
         return "no change" if "changes no function" in str(error) else "ValueError"

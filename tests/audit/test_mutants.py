@@ -1,0 +1,47 @@
+"""Each planted defect is reported by name by the check it is named beside, which finds nothing without it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pytest
+from mutants import MUTANTS
+from mutate import Mutant, named_checks, planted
+
+from pypgm.audit.finding import Finding
+
+pytestmark = pytest.mark.slow
+
+NAMED = named_checks((Path(__file__).parents[2] / "docs" / "mutants.md").read_text(encoding="utf-8"))
+
+
+def found(check):
+    findings = check()
+    return [findings] if isinstance(findings, Finding) else findings
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=[m.name for m in MUTANTS])
+def test_it_is_reported_by_name(mutant):
+    with planted(mutant):
+        findings = found(mutant.check)
+    if {finding.result for finding in findings} == {"skipped"}:
+        pytest.skip(findings[0].detail)
+    assert mutant.defect in [name for finding in findings for name in finding.defects]
+    assert NAMED[mutant.name] in {finding.check for finding in findings}
+
+
+@pytest.mark.parametrize("check", dict.fromkeys(m.check for m in MUTANTS))
+def test_what_finds_a_defect_finds_none_without_it(check):
+    assert [(f.check, f.detail) for f in found(check) if f.result == "failed"] == []
+
+
+def test_names_are_different():
+    assert [name for name, count in Counter(m.name for m in MUTANTS).items() if count > 1] == []
+
+
+@pytest.mark.parametrize(("old", "new"), [("no such text", "x"), ("return self.shape[1]", "return  self.shape[1]")])
+def test_what_changes_nothing_is_no_mutant(old, new):
+    mutant = Mutant("none", "pypgm.queries.prefix", old, new, list, "sensitivity")
+    with pytest.raises(ValueError, match="none: "), planted(mutant):
+        pass

@@ -1,0 +1,26 @@
+"""The page on mechanisms: its blocks run, in order, and its table names every mechanism."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from pypgm.mechanisms.registry import mechanism_names
+
+PAGE = Path(__file__).parents[2] / "docs" / "mechanisms.md"
+
+
+def test_the_page_runs(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 4
+    names = {}
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+    assert capsys.readouterr().out
+    assert names["pure"].ledger.budget.delta == 0
+    assert len(names["rounds"].log) == 3
+
+
+def test_the_page_names_every_mechanism():
+    rows = re.findall(r"^\| `(\w+)`[^|]*\|", PAGE.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    assert set(mechanism_names()) <= set(rows)

@@ -1,0 +1,25 @@
+"""The page on Bayesian networks: its blocks run, in order, and do what the text says."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+
+PAGE = Path(__file__).parents[2] / "docs" / "networks.md"
+
+
+def test_the_page_runs(capsys):
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
+    assert len(blocks) == 8
+    names = {}
+    for block in blocks:
+        exec(compile(block, str(PAGE), "exec"), names)
+    assert "epsilon 1 spent" in capsys.readouterr().out
+    exact, private = (names[n].tables["rain"].values for n in ("learned", "from_frame"))
+    assert np.allclose(exact, [[0.9, 0.1], [0.4, 0.6]], atol=0.05)
+    assert private.shape == (2, 2)
+    assert names["bounds"].factors == 3
+    assert names["wider"].remove("umbrella") == names["mended"]
+    assert np.isclose(np.exp(names["field"].log_partition()), 30 * 101 + 5 + 101 + 10)

@@ -1,0 +1,62 @@
+"""The README's first lines run and make the picture; the tour through Python that it leads to runs as one script."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+NETWORK = """network garden {}
+variable HYPOVOLEMIA { type discrete[2] { TRUE, FALSE }; }
+variable CVP { type discrete[2] { LOW, HIGH }; }
+probability (HYPOVOLEMIA) { table 0.2, 0.8; }
+probability (CVP | HYPOVOLEMIA) { (TRUE) 0.1, 0.9; (FALSE) 0.7, 0.3; }
+"""
+
+
+def blocks(text):
+    return re.findall(r"^```python\n(.*?)^```", text, re.MULTILINE | re.DOTALL)
+
+
+def test_the_readme_is_a_page():
+    assert len(README.splitlines()) <= 120
+    assert len(blocks(README)[0].splitlines()) <= 11
+
+
+def test_the_first_lines_make_the_picture(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib").use("agg")
+    monkeypatch.chdir(tmp_path)
+    names = {}
+    exec(blocks(README)[0], names)
+    assert Path("titanic.png").read_bytes()[:4] == b"\x89PNG"
+    left, right = names["left"], names["right"]
+    assert "class × survived" in left.get_title(loc="left")
+    assert len(left.patches) == 16  # the model's counts and the real ones
+    assert [text.get_text() for text in right.get_xticklabels()] == ["class", "age", "sex", "survived"]
+    assert (ROOT / "docs" / "titanic.png").stat().st_size < 60_000
+
+
+@pytest.mark.slow
+def test_the_tour_runs(tmp_path, monkeypatch):
+    pytest.importorskip("matplotlib").use("agg")
+    pytest.importorskip("jinja2")
+    pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(0)
+    age = rng.integers(0, 5, 2000)
+    high = rng.random(2000) < 0.2 + age / 10
+    rows = zip(age, rng.choice(["F", "M"], 2000), np.where(high, "high", "low"), strict=True)
+    Path("people.csv").write_text("age,sex,income\n" + "".join(f"{a},{s},{i}\n" for a, s, i in rows))
+    Path("alarm.bif").write_text(NETWORK)
+    names = {}
+    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
+    for block in blocks(page.replace('"age": 85', '"age": 5').replace('"stability"', '"threshold"')):  # in less time
+        exec(block, names)
+    assert names["relaxed"].fit.iterations
+    assert names["net"].query("HYPOVOLEMIA", {"CVP": "LOW"}).values[0] == pytest.approx(0.02 / 0.58)
+    assert Path("synthetic.csv").read_text().startswith("age,sex,income\n")
