@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
 
 import numpy as np
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from pypgm.graphs.counting_numbers import CountingNumbers
     from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["RegionOptions", "region_descent"]
+__all__ = ["SweepOptions", "Sweeps", "region_descent"]
 
 _AGREED = 1e-8  # feasibility at which messages have converged
 _MOST_SWEEPS = 1000  # of one step
@@ -34,8 +34,16 @@ _UNKNOWN = 1e-6  # of the first step, where the smoothness of the loss is not kn
 _LEAST = 1e-250  # of a belief whose logarithm is taken
 
 
+class SweepOptions(TypedDict, total=False):
+    """The fields of `Sweeps`, as keywords of a call."""
+
+    counting_numbers: ArrayLike | CountingNumbers | None
+    inner: int | None
+    damping: float | None
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class RegionOptions:
+class Sweeps:
     """How marginals are found over a region graph; see `pypgm.estimate`.
 
     Attributes
@@ -65,7 +73,7 @@ class RegionOptions:
         given = {"counting_numbers": named, "inner": self.inner, "damping": self.damping}
         return {name: value for name, value in given.items() if value is not None}
 
-    def on(self, wider: RegionGraph, graph: RegionGraph) -> RegionOptions:
+    def on(self, wider: RegionGraph, graph: RegionGraph) -> Sweeps:
         """Return them for a graph with further regions, which count once."""
         numbers = self.counting_numbers
         if numbers is None or isinstance(numbers, str):
@@ -74,7 +82,7 @@ class RegionOptions:
         return replace(self, counting_numbers=[known.get(r, 1.0) for r in wider.regions])
 
 
-def region_descent(problem: RegionProblem, options: SolverOptions, how: RegionOptions) -> Solution:
+def region_descent(problem: RegionProblem, options: SolverOptions, how: Sweeps) -> Solution:
     r"""Minimise a convex loss over the locally consistent marginals of a region graph by mirror descent: Prox-PGM.
 
     Each step is :math:`\theta \leftarrow \theta - \alpha \nabla L(\tau)`, with :math:`\tau` the beliefs of convex
@@ -88,7 +96,7 @@ def region_descent(problem: RegionProblem, options: SolverOptions, how: RegionOp
         The loss, the total and the start.
     options : SolverOptions
         Limits, tolerance, step size, callback, and when the work began.
-    how : RegionOptions
+    how : Sweeps
 
     Returns
     -------
@@ -111,7 +119,7 @@ class _Descent(StepwiseSolver):
     problem: RegionProblem
     check_every: ClassVar[int] = 50
 
-    def __init__(self, problem: RegionProblem, options: SolverOptions, how: RegionOptions) -> None:
+    def __init__(self, problem: RegionProblem, options: SolverOptions, how: Sweeps) -> None:
         self._evaluate = problem.evaluate(problem.loss)
         self._total = problem.total
         self._sweeps = how.inner or _MOST_SWEEPS

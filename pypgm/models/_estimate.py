@@ -16,7 +16,7 @@ from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.estimation.methods import MethodName, chosen_method
 from pypgm.estimation.number_range import check_range
-from pypgm.estimation.region_descent import RegionOptions
+from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.estimation.residual_losses import LOSSES
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs.junction_tree import JunctionTree
@@ -34,10 +34,8 @@ from pypgm.signatures import split_options, with_options
 
 if TYPE_CHECKING:
     import numpy as np
-    from numpy.typing import ArrayLike
     from typing_extensions import Unpack
 
-    from pypgm.graphs.counting_numbers import CountingNumbers
 
 __all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimated"]
 
@@ -46,7 +44,11 @@ _TOLERANCE = 1e-2
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
 
-class EstimateOptions(LimitOptions, total=False):
+class _Further(LimitOptions, SweepOptions, total=False):
+    """The options that `estimate` hands on."""
+
+
+class EstimateOptions(_Further, total=False):
     """The options of `estimate` besides its oracle."""
 
     loss: Literal["l2", "l1", "huber"] | Loss | LossFunction
@@ -57,9 +59,6 @@ class EstimateOptions(LimitOptions, total=False):
     warm_start: GraphicalModel | RegionGraphModel | CliqueVector | None
     constraints: Sequence[Constraint] | None
     rng: np.random.Generator | int | None
-    counting_numbers: ArrayLike | CountingNumbers | None
-    inner: int | None
-    damping: float | None
 
 
 @overload
@@ -80,7 +79,7 @@ def estimate(
     oracle: RegionOracle,
     **options: Unpack[EstimateOptions],
 ) -> RegionGraphModel: ...
-@with_options(LimitOptions, LIMIT_DEFAULTS)
+@with_options(_Further, LIMIT_DEFAULTS)
 def estimate(
     domain: Domain,
     measurements: Sequence[LinearMeasurement],
@@ -95,10 +94,7 @@ def estimate(
     warm_start: GraphicalModel | RegionGraphModel | CliqueVector | None = None,
     constraints: Sequence[Constraint] | None = None,
     rng: np.random.Generator | int | None = None,
-    counting_numbers: ArrayLike | CountingNumbers | None = None,
-    inner: int | None = None,
-    damping: float | None = None,
-    **limits: Unpack[LimitOptions],
+    **further: Unpack[_Further],
 ) -> GraphicalModel | RegionGraphModel:
     r"""Find the graphical model whose marginals are closest to noisy measurements.
 
@@ -214,9 +210,8 @@ def estimate(
     """
     own: dict[str, Any] = {"loss": loss, "method": method, "stop": stop, "stepsize": stepsize, "prior": prior}
     own |= {"warm_start": warm_start, "constraints": constraints, "rng": rng}
-    own |= {"counting_numbers": counting_numbers, "inner": inner, "damping": damping}
-    (given,) = split_options("estimate", limits, LimitOptions, names=own)
-    return estimated(domain, measurements, total, oracle, Limits(**given), **own)
+    limits, sweeps = split_options("estimate", further, LimitOptions, SweepOptions, names=own)
+    return estimated(domain, measurements, total, oracle, Limits(**limits), sweeps=Sweeps(**sweeps), **own)
 
 
 def estimated(
@@ -234,9 +229,7 @@ def estimated(
     warm_start: EstimatedModel | CliqueVector | None = None,
     constraints: Sequence[Constraint] | None = None,
     rng: np.random.Generator | int | None = None,
-    counting_numbers: ArrayLike | CountingNumbers | None = None,
-    inner: int | None = None,
-    damping: float | None = None,
+    sweeps: Sweeps | None = None,
     is_start: bool = False,
 ) -> GraphicalModel | RegionGraphModel:
     """Return what `estimate` does; of a model that is only to start from, nearly what it does.
@@ -246,7 +239,7 @@ def estimated(
     measurements = checked_measurements(domain, measurements)
     first, earlier = _starts(prior, warm_start)
     _check_oracle(oracle)
-    how = RegionOptions(counting_numbers, inner, damping)
+    how = sweeps or Sweeps()
     if oracle == "exact" and how.kept():
         raise ValueError(f"{' and '.join(how.kept())} need a region graph, got oracle='exact'")
     own: dict[str, Any] = {"stepsize": stepsize, "stop": stop or "validated", "rng": rng, "is_start": is_start}

@@ -14,7 +14,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
 from pypgm.estimation.number_range import check_range
-from pypgm.estimation.region_descent import RegionOptions
+from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.estimation.residual_losses import LOSSES
 from pypgm.estimation.total import estimate_total
 from pypgm.models.estimated_model import EstimatedModel
@@ -111,7 +111,7 @@ def requested_again(
     """
     how = dict(recipe.options)
     loss, method = LOSSES[how.pop("loss")](recipe.measurements), how.pop("method")
-    over = RegionOptions(**{name: how.pop(name, None) for name in ("counting_numbers", "inner", "damping")})
+    over = Sweeps(**{name: how.pop(name, None) for name in SweepOptions.__annotations__})
     how["iterations"] = min(how["iterations"], _most_again(model))
     options = SolverOptions(
         **how, n_threads=clock.n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False

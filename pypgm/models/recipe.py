@@ -28,7 +28,7 @@ class Recipe:
         Whether the number of records was given, not estimated.
     options : dict
         Those of the estimate: loss, method, stop, stepsize, iterations, tolerance; where they were given, those of
-        `RegionOptions`.
+        `Sweeps`.
     prior : CliqueVector or None
         Potentials of the prior; on a region graph the logs of its marginals that the estimate started from.
     prior_recipe : PriorRecipe or None

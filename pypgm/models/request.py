@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.independence import independent_potentials
-from pypgm.estimation.region_descent import RegionOptions
+from pypgm.estimation.region_descent import Sweeps
 from pypgm.models.estimated_model import EstimatedModel
 
 if TYPE_CHECKING:
@@ -50,7 +50,7 @@ class Request:
         At most one of them, to start from. All cliques of a prior stay in the model; where some of a warm start are
         lost, the start is the independent model if that has the smaller loss. Where an estimate is done again the
         prior is the vector of natural logs that it started from.
-    how : RegionOptions
+    how : Sweeps
         How marginals over a region graph are found.
     """
 
@@ -63,7 +63,7 @@ class Request:
     masks: Masks
     prior: Prior = None
     warm_start: EstimatedModel | None = None
-    how: RegionOptions = field(default_factory=RegionOptions)
+    how: Sweeps = field(default_factory=Sweeps)
 
     @property
     def first(self) -> Prior:
