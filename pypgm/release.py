@@ -20,7 +20,7 @@ from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
 from pypgm.intervals.counts import errors_of_counts
 from pypgm.intervals.frames import Frames
-from pypgm.intervals.interval import Combine, Interval, Of, Request, interval_of
+from pypgm.intervals.interval import Combine, Interval, Request, Target, interval_of
 from pypgm.intervals.known import Known
 from pypgm.intervals.reading import Statistic, names_read
 from pypgm.models.derived_answers import answered, check_read, conditioned
@@ -208,7 +208,7 @@ class Release(Released[Model_co]):
         statistic: Callable[[Any], Any],
         level: float = 0.9,
         *,
-        of: Of = "records",
+        target: Target = "records",
         attributes: str | Iterable[str] | None = None,
         worlds: int = 20,
         truths: int = 20,
@@ -234,7 +234,7 @@ class Release(Released[Model_co]):
             (groups that a table lacks may be missing in it). Without the frames' library it gets a `Dataset`.
         level : float
             How often the interval is to hold the answer, between 0 and 1.
-        of : {"records", "population"}
+        target : {"records", "population"}
             Whose answer: of the original records, or of the population that they were drawn from, which is less sure.
         attributes : str or sequence of str, optional
             The columns that the statistic reads; by default those that it cannot do without, which is tried. The more
@@ -298,7 +298,7 @@ class Release(Released[Model_co]):
             some = frames.some(self.synthetic_data(rng=draws), draws)  # as `to_frame` draws them
             answer = checked(some(frames.names))
             read = names_read(checked, some, frames.names) if attributes is None else as_clique(attributes)
-            asked = Request(checked, frames.whole, frames.attributes(read), level, of, worlds, truths, combine, rng)
+            asked = Request(checked, frames.whole, frames.attributes(read), level, target, worlds, truths, combine, rng)
             return interval_of(self._known, answer, asked, clock)
 
     @property

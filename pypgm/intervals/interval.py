@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Combine", "Interval", "Of", "Request", "interval_of"]
+__all__ = ["Combine", "Interval", "Request", "Target", "interval_of"]
 
-Of = Literal["records", "population"]
+Target = Literal["records", "population"]
 Combine = Literal["larger", "both"]
 
 _BASES: tuple[Basis, ...] = ("unknown", "unmeasured", "merged", "measured")  # the weakest first
@@ -48,7 +48,7 @@ class Interval(Shown):
         answer is.
     level : float
         How often it is to hold the true answer.
-    of : {"records", "population"}
+    target : {"records", "population"}
         Whose answer that is.
     attributes : tuple of str
         What the statistic reads, in the order of the domain.
@@ -64,7 +64,7 @@ class Interval(Shown):
     low: Any
     high: Any
     level: float
-    of: Of
+    target: Target
     attributes: tuple[str, ...]
     basis: Basis
     views: dict[str, Any]
@@ -94,7 +94,7 @@ class Interval(Shown):
 
     def __repr__(self) -> str:
         read = ", ".join(self.attributes) or "no attribute"
-        what = f"{self.level:g} of the {self.of}, reads {read}, {self.basis}"
+        what = f"{self.level:g} of the {self.target}, reads {read}, {self.basis}"
         if np.ndim(self.answer):
             widths = np.asarray(self.high - self.low)
             middle = float(np.nanmedian(widths)) if np.isfinite(widths).any() else np.inf
@@ -114,7 +114,7 @@ class Request:
         Gives the frame that the statistic takes, of records and a source of draws within bins.
     attributes : tuple of str
         What it reads.
-    level, of, worlds, truths, combine, rng
+    level, target, worlds, truths, combine, rng
         As `Release.interval` takes them.
     """
 
@@ -122,7 +122,7 @@ class Request:
     frame: Callable[[Dataset, np.random.Generator], Any]
     attributes: tuple[str, ...]
     level: float
-    of: Of
+    target: Target
     worlds: int
     truths: int
     combine: Combine
@@ -133,7 +133,7 @@ class Request:
             raise ValueError(f"level needs a number between 0 and 1, got {self.level!r}")
         for name in ("worlds", "truths"):
             checked_integer(name, getattr(self, name), _LEAST)
-        for name, known in (("of", ("records", "population")), ("combine", ("larger", "both"))):
+        for name, known in (("target", ("records", "population")), ("combine", ("larger", "both"))):
             if getattr(self, name) not in known:
                 needed = " or ".join(map(repr, known))
                 raise ValueError(f"{name} must be {needed}, got {getattr(self, name)!r}")
@@ -170,7 +170,7 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
         "truths": _half([truth - answer for truth in of_truths], request.level),
     }
     half = np.maximum(*views.values()) if request.combine == "larger" else np.hypot(*views.values())
-    if request.of == "population":
+    if request.target == "population":
         views["sampling"] = _sampling([true for _, true in of_worlds], request.level)
         half = np.hypot(half, views["sampling"])
     weakest = weakest_basis(known.model, request.attributes)
@@ -180,7 +180,7 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
     plain = {name: own[()] for name, own in views.items()}
     low, high = (np.where(np.isnan(answer), np.nan, end)[()] for end in ends)
     seen = {"worlds": len(of_worlds), "truths": len(of_truths)}
-    return Interval(answer[()], low, high, request.level, request.of, request.attributes, weakest, plain, **seen)
+    return Interval(answer[()], low, high, request.level, request.target, request.attributes, weakest, plain, **seen)
 
 
 def _ask(

@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Unpack
 
-
 __all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimated"]
 
 _TOLERANCE = 1e-2

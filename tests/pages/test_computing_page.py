@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-PAGE = Path(__file__).parent.parent / "docs" / "computing.md"
+PAGE = Path(__file__).parents[2] / "docs" / "computing.md"
 
 
 @pytest.mark.slow

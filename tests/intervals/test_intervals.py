@@ -155,7 +155,7 @@ def test_what_was_asked_before_changes_nothing(release):
 
 def test_views_are_combined(release):
     larger, both, population = (
-        release.interval(correlation, **FEW, **own) for own in ({}, {"combine": "both"}, {"of": "population"})
+        release.interval(correlation, **FEW, **own) for own in ({}, {"combine": "both"}, {"target": "population"})
     )
     views = larger.views
     assert larger.high - larger.answer == pytest.approx(max(views.values()))
@@ -215,7 +215,7 @@ def test_statistics_that_are_none(release, statistic, said):
 def test_refused(release):
     with pytest.raises(TypeError, match="needs a function"):
         release.interval("a")
-    for wrong in ({"level": 1.0}, {"level": 0}, {"of": "people"}, {"combine": "all"}, {"worlds": 1}, {"truths": 0}):
+    for wrong in ({"level": 1.0}, {"level": 0}, {"target": "people"}, {"combine": "all"}, {"worlds": 1}, {"truths": 0}):
         with pytest.raises(ValueError, match=next(iter(wrong))):
             release.interval(mean, **wrong)
     with pytest.raises(ValueError, match="'z'"):

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 if not (ROOT / "bench" / "paper").is_dir():
     pytest.skip("bench/ is not here", allow_module_level=True)
 pytest.importorskip("matplotlib")
