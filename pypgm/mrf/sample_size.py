@@ -206,7 +206,7 @@ def excess_risk(
     >>> round(excess_risk(100_000, 10, 1.0, Budget(rho="1/10")), 3)
     0.026
     >>> round(excess_risk(100_000, 10, 1.0, Budget(rho="1/10"), steps=20), 3)
-    0.215
+    0.147
     """
     n, lam = checked_real("n_records", n_records), checked_real("radius", radius)
     q, beta = checked_integer("n_features", n_features, 1), checked_real("failure", failure)

@@ -7,9 +7,9 @@ import itertools
 import numpy as np
 import pytest
 import reference
+from estimation.test_estimators import METHODS, random_problem
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_estimators import METHODS, random_problem
 
 import pypgm
 from pypgm import CliqueVector, Domain, LinearMeasurement, losses, queries

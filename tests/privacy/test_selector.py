@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from test_selection_cost import divergences
+from privacy.test_selection_cost import divergences
 
 from pypgm import Budget, Dataset, Domain, Ledger, LedgerReport, Privacy, PrivateTable, _core
 from pypgm.errors import BudgetError
