@@ -50,6 +50,12 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def as_in_a_terminal():
+    """Let a process hear the signals that its parent may have been started without, as nohup does."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 def started(program, arguments, **options):
     process = subprocess.Popen([sys.executable, "-c", program, *arguments], stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE, text=True, **options)  # fmt: skip
@@ -62,7 +68,7 @@ def started(program, arguments, **options):
     [(signal.SIGTERM, 143, "terminated"), (signal.SIGHUP, 129, "hung up"), (signal.SIGINT, 130, "interrupted")],
 )
 def test_signals_leave_nothing_and_the_next_run_goes_on(folder, number, status, word, capsys):
-    process = started(SLOW, SYNTH, preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler))
+    process = started(SLOW, SYNTH, preexec_fn=as_in_a_terminal)
     assert sorted(os.listdir()) == [".out.pgm.part", *INPUTS[:1], "out.csv", "out.pgm", *INPUTS[1:]]
     process.send_signal(number)
     assert process.communicate()[1] == f"pypgm: {word}; no unfinished file was left\n"
@@ -279,10 +285,12 @@ def test_signals_of_other_threads_and_handlers_are_left_alone():
     def own(*_):
         pass
 
-    before = signal.signal(signal.SIGTERM, own)
+    before = {signal.SIGTERM: signal.signal(signal.SIGTERM, own), signal.SIGHUP: signal.getsignal(signal.SIGHUP)}
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
     try:
         with STOPPING.listening():
             assert signal.getsignal(signal.SIGTERM) is own
             assert signal.getsignal(signal.SIGHUP) == STOPPING._heard
     finally:
-        signal.signal(signal.SIGTERM, before)
+        for number, handler in before.items():
+            signal.signal(number, handler)

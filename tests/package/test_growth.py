@@ -322,7 +322,7 @@ def test_evidence_that_comes_again_is_not_propagated_again(monkeypatch):
     assert len(eliminated) == 1
 
 
-def test_a_first_estimate_and_its_records_load_no_package_they_do_not_need():
+def test_a_first_estimate_and_its_records_load_no_package_they_do_not_need(tmp_path):
     source = """
 import itertools, sys, numpy, pypgm
 domain = pypgm.Domain({"a": 3, "b": 4, "c": 2})
@@ -332,7 +332,8 @@ pypgm.estimate(domain, pairs, oracle="region_graph").synthetic_data(9)
 pypgm.estimate(domain, pairs).expected_error("a")
 print(*{"networkx", "scipy", "pandas", "numpy.f2py", "matplotlib"}.intersection(sys.modules))
 """
-    ran = subprocess.run([sys.executable, "-c", source], capture_output=True, text=True, check=True)
+    # Not from the source tree, which would shadow the installed package.
+    ran = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=True)
     assert ran.stdout.split() == []
 
 
