@@ -48,7 +48,7 @@ class _Terminal(io.StringIO):
 
 @contextlib.contextmanager
 def all_output() -> Iterator[io.StringIO]:
-    """Collect what is printed, logged and warned."""
+    """Collect what is printed, logged and warned, by NumPy too, whatever it was told to ignore before."""
     said = _Terminal()
     handler = logging.StreamHandler(said)
     root = logging.getLogger()
@@ -56,7 +56,8 @@ def all_output() -> Iterator[io.StringIO]:
     root.addHandler(handler)
     root.setLevel(logging.DEBUG)
     output = contextlib.redirect_stdout(said), contextlib.redirect_stderr(said)
-    with output[0], output[1], warnings.catch_warnings(record=True) as warned:
+    heard = np.errstate(divide="warn", over="warn", invalid="warn")
+    with output[0], output[1], heard, warnings.catch_warnings(record=True) as warned:
         warnings.simplefilter("always")
         try:
             yield said

@@ -32,6 +32,7 @@ from pypgm.audit.report import failures, row
 from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.sensitivity import check_conservation
 from pypgm.audit.subjects import FEWER, LEARNERS
+from pypgm.audit.surroundings import all_output
 from pypgm.audit.tiers import MEASUREMENTS
 from pypgm.mechanisms.registry import mechanism_names
 from pypgm.reporting.audited import AuditReport, write_audit
@@ -172,3 +173,9 @@ def test_a_whole_step_tells_a_little_more_than_the_density(sigma):
     exact = max([1 / float(variance) ** 0.5, *(stats.norm.isf(a) - stats.norm.isf(b) for a, b in pairs)])
     assert largest_mu(1 / (2 * variance)) == pytest.approx(exact, rel=1e-9)
     assert largest_mu(1 / (2 * variance)) >= float(1 / variance) ** 0.5
+
+
+def test_warnings_of_numpy_are_heard_whatever_was_ignored_before():
+    with np.errstate(all="ignore"), all_output() as said:
+        np.array([1e308]) * 10
+    assert "overflow" in said.getvalue()

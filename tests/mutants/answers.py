@@ -478,7 +478,7 @@ MUTANTS = [
         SELECTED,
         "                scores = fitted(self._weighted(now, chosen, weighing))\n"
         "                if np.ptp(scores) > 2 << GRID_BITS:\n"
-        "                    return [chosen[int(scores.argmax())]]\n" + SELECTED,
+        "                    return [int(chosen[scores.argmax()])]\n" + SELECTED,
         shaped("selection", CROWDED),
         "noise from elsewhere",
     ),

@@ -109,8 +109,8 @@ _PLACES = [
         instead(
             "Comparison(the_observer().compared(self, given, by), own)",
             "next(new for new in [Comparison(the_observer().compared(self, given, by), own)] if "
-            "not hasattr(self, '_now') or [setattr(new, name, getattr(self._now, name)) "
-            "for name in ('scores', 'is_scored')])",
+            "not hasattr(self, '_now') or [np.copyto(own[:old.size], old[:own.size]) for own, old in "
+            "zip((new.scores, new.is_scored), (self._now.scores, self._now.is_scored))])",
         ),
         two_models,
         "wrong scores",

@@ -9,7 +9,7 @@ ROOT = Path(__file__).parents[2]
 if not (ROOT / "bench" / "paper").is_dir():
     pytest.skip("bench/ is not here", allow_module_level=True)
 pytest.importorskip("matplotlib")
-sys.path.insert(0, str(ROOT))
+sys.path.append(str(ROOT))  # last: pypgm is the one that is installed, in what this process starts too
 
 from bench.paper import figure, page  # noqa: E402 - found from the root
 from bench.paper.__main__ import FIGURES  # noqa: E402
