@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
+#include <utility>
 
 #include "core/base/numbers.hpp"
 #include "core/queries/contraction.hpp"
@@ -216,10 +217,11 @@ std::vector<std::uint8_t> held_pairs(const JunctionTree& tree, std::span<const P
   }
   std::vector<std::uint8_t> held;
   for (const auto& [a, b] : pairs) {
-    const auto& [few, many] = std::minmax(holders[at(a)], holders[at(b)],
-                                          [](const auto& x, const auto& y) { return x.size() < y.size(); });
-    held.push_back(std::ranges::any_of(few, [&](int v) { return std::ranges::binary_search(many, v); }) ? 1
-                                                                                                        : 0);
+    const std::vector<int>* few = &holders[at(a)];
+    const std::vector<int>* many = &holders[at(b)];
+    if (few->size() > many->size()) std::swap(few, many);
+    const auto is_there = [&](int v) { return std::ranges::binary_search(*many, v); };
+    held.push_back(std::ranges::any_of(*few, is_there) ? 1 : 0);
   }
   return held;
 }
