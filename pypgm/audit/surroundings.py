@@ -48,7 +48,7 @@ class _Terminal(io.StringIO):
 
 @contextlib.contextmanager
 def all_output() -> Iterator[io.StringIO]:
-    """Collect what is printed, logged and warned, by NumPy too, whatever it was told to ignore before."""
+    """Collect what is printed, logged and warned, by NumPy too, whatever it ignored before."""
     said = _Terminal()
     handler = logging.StreamHandler(said)
     root = logging.getLogger()
