@@ -200,6 +200,31 @@ TEST_CASE("where every order makes a table beyond all memory, one clique of such
   CHECK(clique_of([&] { eliminate(grid.sizes, grid.cliques, false); }).size() > 15);
 }
 
+TEST_CASE("a rule fits where its whole elimination has so few cells, and the one that does comes first") {
+  constexpr Rule kRules[] = {Rule::fill, Rule::weighted_fill, Rule::weight};
+  std::mt19937_64 random(11);
+  int apart = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    const test::Structure s = test::random_structure(random, 6 + test::below(random, 12), 5);
+    std::vector<double> cells;
+    for (const Rule rule : kRules) cells.push_back(eliminate_greedily(s.sizes, s.cliques, rule).cells);
+    for (const double most : cells) {
+      for (const double limit : {most, most - 1}) {
+        for (const Rule before : kRules) {
+          Rule first = before;
+          const bool fits = fits_greedily(s.sizes, s.cliques, limit, first);
+          CHECK(fits == (*std::ranges::min_element(cells) <= limit));
+          const double own = cells[static_cast<std::size_t>(std::ranges::find(kRules, first) - kRules)];
+          if (fits) CHECK(own <= limit);
+          if (!fits) CHECK(first == before);
+          apart += first != before;
+        }
+      }
+    }
+  }
+  CHECK(apart > 0);
+}
+
 TEST_CASE("no attributes") { CHECK(eliminate({}, {}, false).order.empty()); }
 
 }  // namespace
