@@ -12,6 +12,22 @@ ROOT = Path(__file__).parents[2]
 PLACES = re.findall(r"`((?:pypgm|cpp)/[\w./]+)(?::([\w.:]+))?`", (ROOT / "docs" / "map.md").read_text(encoding="utf-8"))
 
 
+OFTEN_SOUGHT = {
+    "the sampler of the discrete Gaussian": ("cpp/core/noise/noise.hpp", "add_discrete_gaussian"),
+    "where a cell of a CSV file becomes a code": ("pypgm/data/closed.py", "Closed.encoder"),
+    "the sensitivity of the counts of a pair": ("pypgm/queries/partition.py", "Partition._sensitivity"),
+    "the update of a message of Convex-GBP": ("cpp/core/simd/message_kernels.hpp", "MessageKernels"),
+    "the rule that ends an estimate": ("pypgm/estimation/stop_rule.py", "Validation"),
+    "what a file of a release holds": ("pypgm/files/format.py", "FILES"),
+    "the screen of wide": ("pypgm/mechanisms/screening.py", "screened"),
+    "a step of Prox-PGM": ("cpp/core/fit/descent.cpp", "Descent::try_step"),
+    "a charge of the ledger": ("pypgm/privacy/ledger.py", "Ledger.charge"),
+    "the tree of MST": ("pypgm/mechanisms/_mst.py", "select_tree"),
+    "what a query given evidence computes": ("pypgm/models/model.py", "Model.query"),
+    "the region graph of triples": ("pypgm/graphs/region_closure.py", "saturate"),
+}
+
+
 def names_of(body, prefix=""):
     """Yield the names that a module or a class binds, those of methods after that of the class."""
     for node in body:
@@ -26,6 +42,11 @@ def names_of(body, prefix=""):
 
 def test_the_map_has_three_ways():
     assert len(PLACES) > 50
+
+
+@pytest.mark.parametrize("thing", OFTEN_SOUGHT)
+def test_what_is_often_sought_is_on_the_map(thing):
+    assert OFTEN_SOUGHT[thing] in PLACES
 
 
 @pytest.mark.parametrize(("path", "name"), PLACES)

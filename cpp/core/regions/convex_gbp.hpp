@@ -31,9 +31,11 @@ class ConvexGbp {
   void refresh(int region, std::span<const double> theta);
   /// Exchanges the buffer of beliefs for another of the same size; beliefs must be refreshed afterwards.
   void swap_beliefs(std::vector<double>& other) { beliefs_.swap(other); }
-  /// One block update of every child, stage by stage; beliefs stay consistent with messages. Requires
-  /// refreshed beliefs. Returns the feasibility: the mean over edges of the L1 distance of parent's and
-  /// child's marginals, each before its update.
+  /// One block update of every child c, stage by stage; beliefs stay consistent with messages. With m_p the
+  /// marginal of parent p, log m ~ (kappa_c log b_c + sum of kappa_p log m_p) / (kappa_c + sum of kappa_p) is
+  /// what all agree on: lam_{c p} += kappa_p (log m - log m_p). Requires refreshed beliefs. Returns
+  /// the feasibility: the mean over edges of the L1 distance of parent's and child's marginals, each before
+  /// its update.
   double sweep();
   /// All messages from the present beliefs at once (flooding); the part `damping` of each old message stays.
   /// Beliefs must be refreshed afterwards. Returns the feasibility before.
