@@ -15,7 +15,7 @@ from functools import partial
 from pathlib import Path
 
 import numpy as np
-from harness import median_seconds, timed
+from harness import beside, median_seconds, print_table, timed
 
 from pypgm import Domain
 from pypgm.bayes import BayesianNetwork
@@ -58,7 +58,7 @@ def compare(path, peer):
 
 
 def read(folder, peer):
-    print(f"{'network':12} {'MB':>7} {'values':>8} {'ms':>8} {'MB/s':>6}  peer ms  ratio")
+    """Yield size, values and speed of reading each network, beside a peer's."""
     with tempfile.TemporaryDirectory() as scratch:
         paths = []
         for packed in sorted(folder.glob("*.bif.gz")) if folder else []:
@@ -70,11 +70,9 @@ def read(folder, peer):
             seconds, net = median_seconds(partial(BayesianNetwork.read_bif, path), RUNS), BayesianNetwork.read_bif(path)
             size = path.stat().st_size / 1e6
             values = sum(t.domain.size() for t in net.tables.values())
-            line = f"{path.stem:12} {size:7.3f} {values:8} {seconds * 1e3:8.2f} {size / seconds:6.1f}"
-            if peer and path.stem != "child":  # whose labels it cannot read
-                theirs = compare(str(path), peer)
-                line += f" {theirs * 1e3:8.2f} {seconds / theirs:6.2f}"
-            print(line)
+            is_compared = peer and path.stem != "child"  # whose labels it cannot read
+            row = beside(seconds, compare(str(path), peer)) if is_compared else [seconds * 1e3, None, None]
+            yield [path.stem, size, values, size / seconds, *row]
 
 
 def predict(folder):
@@ -107,7 +105,8 @@ def main():
     parser.add_argument("--peer", help="a Python that has pyAgrum")
     peer = parser.parse_args().peer
     folder = Path(os.environ["PYPGM_DATA"], "bif") if "PYPGM_DATA" in os.environ else None
-    read(folder, peer)
+    columns = {"network": "", "MB": ".3f", "values": "", "MB/s": ".1f", "ms": ".2f", "peer ms": ".2f", "ratio": ".2f"}
+    print_table(columns, read(folder, peer))
     if folder:
         predict(folder)
 

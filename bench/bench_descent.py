@@ -16,10 +16,11 @@ import pickle
 import statistics
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from harness import data_folder, median_seconds, random_cliques, timed
+from harness import beside, data_folder, median_seconds, print_table, random_cliques, timed
 
 import pypgm
 
@@ -88,8 +89,8 @@ def exp_pass(cells: int) -> float:
     return median_seconds(lambda: [np.exp(table, out=out) for _ in range(repeats)]) / repeats
 
 
-def beside_mbi(python: str, name: str, n: int, repeats: int, threads: int) -> None:
-    """Print the time of an iteration here and in mbi, once both have given the same marginals."""
+def with_mbi(python: str, name: str, n: int, repeats: int, threads: int) -> list[object]:
+    """Return the time of an iteration here and in mbi, once both have given the same marginals."""
     domain, measurements = adult_problem() if name == "adult" else chain_problem(int(name))
     potentials = pypgm.CliqueVector(domain, [m.clique for m in measurements])
     potentials.values[:] = np.random.default_rng(1).normal(0.0, 1.0, potentials.values.size)
@@ -107,9 +108,7 @@ def beside_mbi(python: str, name: str, n: int, repeats: int, threads: int) -> No
     if worst > 1e-9 * ROWS:
         raise AssertionError(f"marginals differ by {worst} of {ROWS}")
     ours = seconds_per_iteration(domain, measurements, n, threads)
-    print(
-        f"{name:>6} {ours * 1e3:>10.4f} ms {theirs * 1e3:>10.4f} ms {theirs / ours:>7.1f} times, equal to {worst:.1e}"
-    )
+    return [name, *beside(ours, theirs), worst]
 
 
 def main() -> None:
@@ -121,21 +120,23 @@ def main() -> None:
     threads = options.threads
     print(f"{pypgm.build_info()}, {threads} thread(s)")
     if options.mbi_python:
-        for name, n, repeats in (("10", 200, 5), ("30", 100, 5), ("100", 50, 5), ("adult", 50, 1)):
-            if name in (options.only or ("10", "30", "100", "adult")):
-                beside_mbi(options.mbi_python, name, n, repeats, threads)
+        sizes = {"10": (200, 5), "30": (100, 5), "100": (50, 5), "adult": (50, 1)}
+        asked = (with_mbi(options.mbi_python, name, *sizes[name], threads) for name in options.only or sizes)
+        print_table({"attributes": "", "ms": ".4f", "mbi ms": ".4f", "ratio": ".1f", "apart": ".1e"}, asked)
         return
-    print(f"{'d':>5} {'cells':>8} {'ms/iteration':>13} {'ns/cell':>8} {'exp ns/cell':>12} {'ratio':>6}")
+    columns = {"attributes": "", "cells": "", "ms": ".4f", "ns a cell": ".2f", "exp ns a cell": ".2f", "ratio": ".2f"}
+    print_table(columns, chains(threads))
+
+
+def chains(threads: int) -> Iterator[list[object]]:
+    """Yield cells and the time of an iteration on chains, beside a plain exp pass."""
     for d, n in ((10, 2000), (100, 200), (1000, 20)):
         domain, measurements = chain_problem(d)
         check(domain, measurements)
         cells = (d - 2) * VALUES**3
         seconds = seconds_per_iteration(domain, measurements, n, threads)
         plain = exp_pass(cells)
-        print(
-            f"{d:>5} {cells:>8} {seconds * 1e3:>13.4f} {seconds / cells * 1e9:>8.2f} "
-            f"{plain / cells * 1e9:>12.2f} {seconds / plain:>6.2f}"
-        )
+        yield [f"{d}", cells, seconds * 1e3, seconds / cells * 1e9, plain / cells * 1e9, seconds / plain]
 
 
 if __name__ == "__main__":

@@ -11,10 +11,11 @@ Answers are compared first, to 1e-9 of the total. Medians of five.
 from __future__ import annotations
 
 import argparse
+from collections.abc import Iterator
 
 import numpy as np
 from bench_project_many import SIZES, TOTAL, problem
-from harness import check, warm_seconds
+from harness import beside, check, print_table, warm_seconds
 
 import pypgm
 from pypgm import KroneckerQuery, queries
@@ -71,13 +72,17 @@ def main() -> None:
     domain = pypgm.Domain(names, SIZES)
     model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, pairs, values), TOTAL)
     print(f"{pypgm.build_info()}, {threads or 'all'} thread(s)")
-    print(f"{'query':32} {'ms':>9} {'einsum ms':>10} {'ratio':>7}")
+    print_table({"query": "", "ms": ".3f", "peer ms": ".3f", "ratio": ".1f"}, rows(model, names, threads))
+
+
+def rows(model: pypgm.GraphicalModel, names: list[str], threads: int) -> Iterator[list[object]]:
+    """Yield the milliseconds of each query beside einsum's, and of queries in a batch beside one by one."""
     for name, query in questions(names).items():
         peer = Einsum(model, query)
         apart = np.abs(model.answer(query, n_threads=threads) - peer()).max()
         check(apart <= 1e-9 * TOTAL, f"{name}: the answers differ")
         own, other = warm_seconds(lambda q=query: model.answer(q, n_threads=threads)), warm_seconds(peer)
-        print(f"{name:32} {own * 1e3:>9.3f} {other * 1e3:>10.3f} {other / own:>7.1f}")
+        yield [name, *beside(own, other)]
     rng = np.random.default_rng(2)
     batch = []
     for _ in range(1000):
@@ -91,8 +96,7 @@ def main() -> None:
         check(apart <= 1e-12 * TOTAL, "a query in a batch has another answer than alone")
     own = warm_seconds(lambda: model.answer(batch, n_threads=threads))
     alone = warm_seconds(lambda: [model.answer(q, n_threads=threads) for q in batch])
-    print(f"{'1000 ranges of 3, in a batch':32} {own * 1e3:>9.3f}")
-    print(f"{'1000 ranges of 3, one by one':32} {alone * 1e3:>9.3f} {'':>10} {alone / own:>7.1f}")
+    yield ["1000 ranges of 3; one by one", *beside(own, alone)]
 
 
 if __name__ == "__main__":

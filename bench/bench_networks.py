@@ -20,10 +20,11 @@ import math
 import statistics
 import subprocess
 import tempfile
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
-from harness import median_seconds, network_file, timed
+from harness import beside, median_seconds, network_file, print_table, timed
 
 import pypgm
 
@@ -158,28 +159,26 @@ def main() -> None:
     if options.agrum_python:
         peers = run_peer(options.agrum_python, networks, options.repeats, options.threads)
     print(f"{pypgm.build_info()}, {options.threads or 'all'} thread(s)")
-    print(
-        f"{'network':<12}{'cells':>10} | {'cold ms':>8}{'pyAgrum':>9}{'ratio':>7}"
-        f" | {'known ms':>9}{'pyAgrum':>9}{'ratio':>7}"
-    )
     ratios: dict[str, list[float]] = {"cold": [], "known": []}
-    for network in networks:
-        ours = {
-            "cold": median_seconds(network.cold, options.repeats),
-            "known": statistics.median(timed(network.known, e)[1] for e in network.evidence),
-        }
-        line = f"{network.name:<12}{network.tree.cost.cells:>10.4g}"
-        peer = peers.get(network.name)
-        if peer:
-            check_peer(network, peer)
-        for kind, width in (("cold", 8), ("known", 9)):
-            line += f" | {ours[kind] * 1e3:>{width}.3f}"
+    columns = {"network": "", "cells": ".4g"}
+    for kind in ratios:
+        columns |= {f"{kind} ms": ".3f", f"pyAgrum, {kind}": ".2f", f"ratio, {kind}": ".1f"}
+
+    def rows() -> Iterator[list[object]]:
+        for network in networks:
+            cold = median_seconds(network.cold, options.repeats)
+            known = statistics.median(timed(network.known, e)[1] for e in network.evidence)
+            peer = peers.get(network.name)
             if peer:
-                ratios[kind].append(peer[kind] / ours[kind])
-                line += f"{peer[kind] * 1e3:>9.2f}{ratios[kind][-1]:>7.1f}"
-            else:
-                line += " " * 16
-        print(line)
+                check_peer(network, peer)
+            row = [network.name, network.tree.cost.cells]
+            for kind, own in (("cold", cold), ("known", known)):
+                if peer:
+                    ratios[kind].append(peer[kind] / own)
+                row += beside(own, peer[kind]) if peer else [own * 1e3, None, None]
+            yield row
+
+    print_table(columns, rows())
     for kind, found in ratios.items():
         if found:
             print(

@@ -18,7 +18,7 @@ import tempfile
 from pathlib import Path
 
 import numpy as np
-from harness import timed, warm_seconds
+from harness import print_table, timed, warm_seconds
 
 SIZES = (2, 11, 15, 32, 5, 9, 2, 11, 42, 8, 8, 46, 12, 10, 28)
 TOTAL = 305_119.0
@@ -63,8 +63,8 @@ def run_peer(path: str, part: int) -> None:
     print(eager * part, compiled * part, compilation * part)
 
 
-def compare_with_mbi(python: str, part: int, found: list[np.ndarray], ours: float) -> None:
-    """Run mbi in its own interpreter, compare the answers, and print the ratios."""
+def of_mbi(python: str, part: int, found: list[np.ndarray]) -> dict[str, float]:
+    """Run mbi in its own interpreter, compare the answers, and return its seconds."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "answers.npz")
         command = [python, __file__, PEER, path, "--part", str(part)]
@@ -73,10 +73,8 @@ def compare_with_mbi(python: str, part: int, found: list[np.ndarray], ours: floa
             for own, other in zip(found[::part], answers.values(), strict=True):
                 if np.abs(own - other).max() > 1e-9 * TOTAL:
                     raise AssertionError(f"mbi differs by {np.abs(own - other).max()}")
-    eager, compiled, compilation = map(float, printed.split()[-3:])
-    print(f"mbi project, one by one          {eager * 1e3:10.1f} ms  {eager / ours:8.1f} x")
-    print(f"mbi jitted elimination, compiled {compiled * 1e3:10.1f} ms  {compiled / ours:8.1f} x")
-    print(f"  its compilation                {compilation * 1e3:10.1f} ms  {compilation / ours:8.1f} x")
+    names = ("mbi project, one by one", "mbi elimination, compiled", "  its compilation")
+    return dict(zip(names, map(float, printed.split()[-3:]), strict=True))
 
 
 def main() -> None:
@@ -106,11 +104,11 @@ def main() -> None:
     copy = warm_seconds(lambda: np.copyto(rows, 1.0))
     print(f"{pypgm.build_info()}")
     print(f"{len(asked)} marginals, {cells} cells, {options.threads or 'all'} thread(s)")
-    print(f"project_many                     {at_once * 1e3:10.1f} ms  {at_once / cells * 1e9:8.2f} ns a cell")
-    print(f"project, one by one              {alone * 1e3:10.1f} ms  {alone / at_once:8.1f} x")
-    print(f"a pass that writes the cells     {copy * 1e3:10.1f} ms  {copy / at_once:8.2f} x")
+    seconds = {"project_many": at_once, "project, one by one": alone, "a pass that writes the cells": copy}
     if options.mbi:
-        compare_with_mbi(options.mbi, options.part, [f.values for f in many], at_once)
+        seconds |= of_mbi(options.mbi, options.part, [f.values for f in many])
+    columns = {"what": "", "ms": ".1f", "ns a cell": ".2f", "ratio": ".2f"}
+    print_table(columns, ([name, s * 1e3, s / cells * 1e9, s / at_once] for name, s in seconds.items()))
 
 
 if __name__ == "__main__":

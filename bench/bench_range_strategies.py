@@ -12,9 +12,10 @@ Gaussian strategy errs.
 from __future__ import annotations
 
 import argparse
+import itertools
 
 import numpy as np
-from harness import check, timed
+from harness import check, print_table, timed
 
 from pypgm import Domain, workloads
 from pypgm.mechanisms.strategies import marginal_strategy
@@ -23,13 +24,15 @@ from pypgm.mechanisms.strategies import marginal_strategy
 def main() -> None:
     parser = argparse.ArgumentParser(description="Strategies for prefixes and ranges of one attribute.")
     parser.add_argument("--sizes", default="64,256,1024")
-    print(f"{'workload':10} {'values':>6} {'RMSE':>8} {'cells':>7} {'root':>7} {'bound':>7} {'seconds':>8}")
-    for size in map(int, parser.parse_args().sizes.split(",")):
-        for kind in (workloads.prefixes, workloads.ranges):
-            print_errors(kind.__name__, kind(Domain({"a": size}), ["a"], ["a"]), size)
+    sizes = map(int, parser.parse_args().sizes.split(","))
+    kinds = (workloads.prefixes, workloads.ranges)
+    columns = {"workload": "", "values": "", "RMSE": ".3f", "cells": ".2f", "root": ".2f", "bound": ".2f", "s": ".3f"}
+    each = itertools.product(sizes, kinds)
+    print_table(columns, (errors(k.__name__, k(Domain({"a": size}), ["a"], ["a"]), size) for size, k in each))
 
 
-def print_errors(name: str, work: workloads.Workload, size: int) -> None:
+def errors(name: str, work: workloads.Workload, size: int) -> list[object]:
+    """Return the error of a strategy, and how much larger that of each peer is."""
     strategy, seconds = timed(marginal_strategy, work)
     gram, n_answers = gram_of(name, size), work.answers()
     measured = np.zeros((size, size))
@@ -42,9 +45,8 @@ def print_errors(name: str, work: workloads.Workload, size: int) -> None:
     error = np.sqrt(squared / n_answers)
     bound = np.sqrt(np.maximum(np.linalg.eigvalsh(gram), 0)).sum() / np.sqrt(size * n_answers)
     cells = np.sqrt(np.trace(gram) / n_answers)
-    root = root_error(size) if name == "prefixes" else np.nan
-    ratios = [other / error for other in (cells, root, bound)]
-    print(f"{name:10} {size:6} {error:8.3f} {ratios[0]:7.2f} {ratios[1]:7.2f} {ratios[2]:7.2f} {seconds:8.3f}")
+    root = root_error(size) / error if name == "prefixes" else None
+    return [name, size, error, cells / error, root, bound / error, seconds]
 
 
 def gram_of(name: str, size: int) -> np.ndarray:

@@ -7,7 +7,7 @@ import os
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -75,6 +75,24 @@ def warm_seconds(job: Callable[[], object], repeats: int = 5) -> float:
     """Return the median of the seconds of a job, after one that is not counted."""
     job()
     return median_seconds(job, repeats)
+
+
+def beside(own: float, *peers: float) -> list[float]:
+    """Return seconds as a row of milliseconds: our own, and of each peer its own and the ratio to ours."""
+    return [own * 1e3, *(figure for peer in peers for figure in (peer * 1e3, peer / own))]
+
+
+def print_table(columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:
+    """Print rows as they come, figures by the format of their column; None leaves a cell blank."""
+
+    def show(name: str, *cells: str) -> None:
+        widths = [max(9, len(head)) for head in [*columns][1:]]
+        print(name.ljust(30), *(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)), flush=True)
+
+    show(*columns)
+    for row in rows:
+        pairs = zip(row, columns.values(), strict=True)
+        show(*("" if figure is None else format(figure, how) for figure, how in pairs))
 
 
 def check(holds: bool, what: str) -> None:
