@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.data.dialect import Dialect
 from pypgm.data.duckdb_file import is_database
 from pypgm.data.file_kind import RELEASE, START, file_kind
-from pypgm.data.files import as_path, check_marks
+from pypgm.data.files import as_path
 from pypgm.data.number_text import PLAIN, plain_number
 from pypgm.data.parquet import is_parquet
 from pypgm.data.raw_table import raw_table, value_texts
@@ -77,15 +78,7 @@ def is_table(path: str) -> bool:
         return not path.endswith(".pgm") and file_kind(file.read(START)) != RELEASE
 
 
-def text_table(
-    path: Frame,
-    *,
-    table: str | None = None,
-    delimiter: str = ",",
-    encoding: str = "utf-8",
-    decimal: DecimalMark = ".",
-    thousands: str = "",
-) -> dict[str, list[str]]:
+def text_table(path: Frame, *, table: str | None = None, **marks: Any) -> dict[str, list[str]]:  # noqa: ANN401
     """Return the columns of a table as texts; what is a number has a decimal point and no other mark.
 
     Raises
@@ -95,15 +88,17 @@ def text_table(
     ValueError
         If it is no table with a header: the row is named, no value is.
     """
-    check_marks(delimiter, decimal, thousands)
-    raw = raw_table(path, table=table, delimiter=delimiter, encoding=encoding)
+    how = Dialect(**marks)
+    how.check()
+    raw = raw_table(path, how, table=table)
     found: dict[str, list[str]] = {name: [] for name in raw.layout.types}
     for piece in raw.pieces():
         for name in found:
             found[name] += value_texts(raw.name, name, piece[name])
-    if (decimal, thousands) == PLAIN or not raw.has_header:
+    numbers = how.decimal, how.thousands
+    if numbers == PLAIN or not raw.has_header:
         return found
-    return {name: [_plain(text, decimal, thousands) for text in column] for name, column in found.items()}
+    return {name: [_plain(text, *numbers) for text in column] for name, column in found.items()}
 
 
 def _plain(text: str, decimal: DecimalMark, thousands: str) -> str:

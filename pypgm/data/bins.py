@@ -128,10 +128,7 @@ class Binned(Column):
         """``other`` where values beyond the bounds have a code of their own."""
         return "other" if self.outside == "other" else None
 
-    @property
-    def is_ordinal(self) -> bool:
-        """Bins are in order."""
-        return True
+    is_ordinal = True
 
     def bounds_and_starts(self) -> tuple[float, float, NDArray[np.float64]]:
         """Return the lowest and highest value allowed, and where each bin begins, for those who compare elsewhere."""
@@ -148,29 +145,9 @@ class Binned(Column):
         """Return what puts values into bins."""
         return self._encoded
 
-    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
-        """Return a value of the bin of each code, by the policy `within`; ``other`` and None for the other codes.
-
-        Parameters
-        ----------
-        codes : ndarray of int, shape (n_records,)
-        rng : numpy.random.Generator or int, optional
-            Where values are drawn from.
-
-        Returns
-        -------
-        ndarray, shape (n_records,)
-            Of objects where a column of numbers or dates could not hold all of it.
-        """
-        return self.shown(codes, self.drawn(codes, as_generator(rng)))
-
-    def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
-        """Return the text that a file has for each code, shape (n_records,)."""
-        return self.written(codes, self.drawn(codes, as_generator(rng)))
-
-    def drawn(self, codes: NDArray[Any], rng: np.random.Generator) -> NDArray[Any]:
+    def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any]:
         """Return a value of the bin of each code by the policy `within`; of other codes one of the last bin."""
-        return self._values(np.minimum(np.asarray(codes, dtype=np.int64), self.n_values - 1), rng)
+        return self._values(np.minimum(np.asarray(codes, dtype=np.int64), self.n_values - 1), as_generator(rng))
 
     def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return values that were drawn, with ``other`` and None for the other codes."""

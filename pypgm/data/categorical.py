@@ -89,9 +89,8 @@ class Categorical(Closed):
             return "a value that is not empty"
         return f"one of {listed([repr(str(v)) for v in self.labels or ()])}"
 
-    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+    def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the label of each code, and None for nulls."""
-        del rng
         labels = self.labels or ()
         return taken([*labels[:-1], None] if self.nulls else labels, codes)
 

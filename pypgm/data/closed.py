@@ -89,6 +89,14 @@ class Closed(Column):
 
         return encode
 
+    def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return the value of each code, or values that were made."""
+        return self._decoded(codes) if values is None else values
+
+    @abstractmethod
+    def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the value of each code; nulls are None."""
+
     def _code(self, value: object) -> int:
         """Return the code of a value, or raise `RefusedError`."""
         bare = plain(value)
@@ -164,15 +172,12 @@ class Boolean(Closed):
 
     values: Sequence[str] = ("false", "true")
     kind = "boolean"
+    n_values = 2
+    is_ordinal = False  # of two values no order matters
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "values", as_tuple(self.values, _TWO_TEXTS))
         super().__post_init__()
-
-    @property
-    def n_values(self) -> int:
-        """Two."""
-        return 2
 
     @property
     def value_labels(self) -> tuple[Label, ...]:
@@ -180,18 +185,12 @@ class Boolean(Closed):
         return tuple(self.values)
 
     @property
-    def is_ordinal(self) -> bool:
-        """Of two values no order matters."""
-        return False
-
-    @property
     def allowed(self) -> str:
         """The two, in words."""
         return " or ".join(map(repr, self.values))
 
-    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+    def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the texts, or booleans where they say no more; None for nulls, which needs an array of objects."""
-        del rng
         if [text.casefold() for text in self.values] != ["false", "true"]:
             return taken([*self.values, None], codes)
         return taken([False, True, None], codes) if self.nulls else np.asarray(codes) == 1
@@ -249,16 +248,12 @@ class Codes(Closed):
     codes: int
     ordinal: bool = True
     kind = "codes"
+    value_labels = None  # the codes are their own
 
     @property
     def n_values(self) -> int:
         """Exact of codes."""
         return self.codes
-
-    @property
-    def value_labels(self) -> None:
-        """None: the codes are their own."""
-        return
 
     @property
     def is_ordinal(self) -> bool:
@@ -270,21 +265,19 @@ class Codes(Closed):
         """The range, in words."""
         return f"an integer from 0 to {self.codes - 1}"
 
-    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+    def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:
         """Return the codes; with nulls an array of objects, None where there is no value."""
-        del rng
-        if not self.nulls:
-            return np.asarray(codes)
-        found = np.asarray(codes).astype(object)
-        found[found == self.size - 1] = None
-        return found
+        return self._or(None, codes) if self.nulls else np.asarray(codes)
 
-    def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+    def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return the codes, and the text of nulls."""
-        del rng
+        if values is not None:
+            return super().written(codes, values)
+        return self._or(self.nulls[0] if self.nulls else None, codes)
+
+    def _or(self, null: str | None, codes: NDArray[Any]) -> NDArray[Any]:
         found = np.asarray(codes).astype(object)
-        if self.nulls:
-            found[found == self.size - 1] = self.nulls[0]
+        found[found == self.null_code] = null
         return found
 
     def encoder(self) -> Encoder:

@@ -12,7 +12,7 @@ from pypgm.data.files import NO_TEXT, read_text
 from pypgm.domain import Domain, Label, first_repeat
 from pypgm.numeric import whole_of
 
-__all__ = ["Codebook", "distinct", "label_texts", "read_domain", "read_json", "writable"]
+__all__ = ["distinct", "label_texts", "read_domain", "read_json", "writable"]
 
 
 def read_domain(path: str | os.PathLike[str]) -> Domain:
@@ -118,46 +118,6 @@ def label_texts(domain: Domain, attribute: str) -> list[str] | None:
     return texts
 
 
-class Codebook(dict[str, int]):
-    """The code of each text an attribute's values may have.
-
-    Looking up a text that is not allowed raises a ``KeyError`` that does not hold it.
-
-    Parameters
-    ----------
-    domain : Domain
-    attribute : str
-
-    Examples
-    --------
-    >>> Codebook(Domain({"sex": ["F", "M"]}), "sex")["M"]
-    1
-    >>> book = Codebook(Domain({"age": 85}), "age")
-    >>> book["07"], book.allowed
-    (7, 'an integer from 0 to 84')
-    """
-
-    def __init__(self, domain: Domain, attribute: str) -> None:
-        texts = label_texts(domain, attribute)
-        super().__init__((text, code) for code, text in enumerate(texts or ()))
-        self._size = domain.shape[domain.index(attribute)]
-        self._coded = texts is None
-        self.allowed = f"an integer from 0 to {self._size - 1}" if texts is None else f"one of {_listed(texts)}"
-
-    def __missing__(self, text: str) -> int:
-        """Accept spaces around a value, and any way to write a code; keep what was found for the next time."""
-        bare = text.strip()
-        code = self._code(bare) if self._coded else self.get(bare, -1)
-        if not 0 <= code < self._size:
-            raise KeyError
-        self[text] = code
-        return code
-
-    @staticmethod
-    def _code(text: str) -> int:
-        return int(text) if text.isascii() and text.removeprefix("+").isdigit() and len(text) <= 20 else -1
-
-
 def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     """Return the object of some names and values; ``ValueError`` if a name comes twice."""
     found = dict(pairs)
@@ -184,8 +144,3 @@ def _check_values(attribute: str, values: object) -> None:
         raise TypeError(f"attribute {attribute!r} needs a size or a list of labels, got {json.dumps(values)}")
     elif values >= 1 << 63:
         raise ValueError(f"attribute {attribute!r} needs a size below 2^63")
-
-
-def _listed(texts: list[str], limit: int = 8) -> str:
-    shown = ", ".join(map(repr, texts[:limit]))
-    return shown if len(texts) <= limit else f"{shown}, … ({len(texts)} labels)"

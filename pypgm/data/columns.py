@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pypgm.data.values import Values, read_number
 from pypgm.domain import Label
 
-__all__ = ["Column", "Encoder", "Misfit", "as_tuple", "guarded_encoder", "taken", "unless_flag"]
+__all__ = ["Column", "Encoder", "Misfit", "as_tuple", "fields_of", "guarded_encoder", "taken", "unless_flag"]
 
 _RAISES = "needs a value, and has an object that raises an error where it is compared or read"
 
@@ -26,6 +26,10 @@ class Misfit(NamedTuple):
 
     row: int
     what: str
+
+    def of(self, name: str, first_row: int = 0, begin: str = "") -> str:
+        """Return what is wrong with a column, whose first value is in a row of its own."""
+        return f"column {name!r}, row {first_row + self.row} ({begin or 'the first is 0'}): {self.what}"
 
 
 Encoder = Callable[[Values], tuple[NDArray[Any], Misfit | None]]
@@ -162,7 +166,6 @@ class Column(ABC):
         """
         return guarded_encoder(self)(values)
 
-    @abstractmethod
     def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
         """Return a value for each code; nulls are None, NaN or NaT.
 
@@ -171,30 +174,36 @@ class Column(ABC):
         codes : ndarray of int, shape (n_records,)
         rng : numpy.random.Generator or int, optional
             Where values within a bin are drawn from.
+
+        Returns
+        -------
+        ndarray, shape (n_records,)
+            Of objects where a column of numbers or dates could not hold all of it: labels, ``other`` and None.
         """
+        return self.shown(codes, self.drawn(codes, rng))
 
     def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
         """Return the text that a file has for each code, shape (n_records,)."""
-        del rng
-        return taken(list(map(str, self.labels or range(self.size))), codes)
+        return self.written(codes, self.drawn(codes, rng))
 
-    def drawn(self, codes: NDArray[Any], rng: np.random.Generator) -> NDArray[Any] | None:
+    def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any] | None:
         """Return a value within the bin of each code; None where codes are values."""
         del codes, rng
         return None
 
+    @abstractmethod
     def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return what `decode` does, given the values that were drawn."""
-        return self.decode(codes) if values is None else values
 
     def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return what `texts` does, given the values that were drawn."""
-        return self.texts(codes) if values is None else np.array([*map(str, values.tolist()), None], object)[:-1]
+        if values is None:
+            return taken(list(map(str, self.labels or range(self.size))), codes)
+        return np.array([*map(str, values.tolist()), None], object)[:-1]
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a schema file has for the column."""
-        told = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
-        plain = {name: list(value) if isinstance(value, tuple) else value for name, value in told.items()}
+        plain = {n: list(value) if isinstance(value, tuple) else value for n, value in fields_of(self).items()}
         return {"kind": self.kind, **plain}
 
     def _problems(self) -> Iterator[str]:
@@ -235,6 +244,11 @@ def guarded_encoder(column: Column) -> Encoder:
         return codes, None
 
     return guarded
+
+
+def fields_of(column: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    """Return the fields of a declaration that are not as they are by default."""
+    return {f.name: value for f in fields(column) if (value := getattr(column, f.name)) != f.default}
 
 
 def unless_flag(name: str, given: object) -> Iterator[str]:

@@ -74,6 +74,7 @@ class Difference(Column):
     outside: Outside = "refuse"
     within: Within = "uniform"
     kind = "difference"
+    is_ordinal = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "edges", as_tuple(self.edges, "edges needs a list of numbers"))
@@ -104,11 +105,6 @@ class Difference(Column):
         return self.span.other_label
 
     @property
-    def is_ordinal(self) -> bool:
-        """Bins are in order."""
-        return True
-
-    @property
     def allowed(self) -> str:
         """The bounds, in words."""
         units = f" {self.unit}s" if self.unit else ""
@@ -118,13 +114,17 @@ class Difference(Column):
         """Return what puts differences into bins."""
         return self.span.encoder()
 
-    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
-        """Return differences."""
-        return self.span.decode(codes, rng)
+    def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any]:
+        """Return differences within the bin of each code."""
+        return self.span.drawn(codes, rng)
 
-    def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+    def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return differences."""
+        return self.span.shown(codes, values)
+
+    def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return the texts of differences."""
-        return self.span.texts(codes, rng)
+        return self.span.written(codes, values)
 
     def second(self, first: Binned) -> Binned:
         """Return what the column's own values are, given those of the other column."""
@@ -145,7 +145,6 @@ class Difference(Column):
             raise ValueError(f"unit and format are of dates, and {self.first!r} has numbers")
         if not (first.per_unit and self.span.per_unit):
             raise ValueError(f"a difference of numbers needs decimals, its own and those of {self.first!r}")
-        own |= {"decimal": first.decimal, "thousands": first.thousands} if isinstance(first, Numeric) else {}
         if isinstance(first, Numeric):
             own |= {"decimal": first.decimal, "thousands": first.thousands}
         unit = max(first.per_unit, self.span.per_unit)
@@ -223,6 +222,8 @@ class Steps(Column):
 
     column: Binned
     kind = "steps"
+    is_ordinal = True
+    value_labels = None  # there are too many
 
     @cached_property
     def start(self) -> int:
@@ -235,19 +236,9 @@ class Steps(Column):
         return int(self.column.ends()[1][-1]) - self.start + 1
 
     @property
-    def value_labels(self) -> None:
-        """None: there are too many."""
-        return
-
-    @property
     def other_label(self) -> str | None:
         """That of the column."""
         return self.column.other_label
-
-    @property
-    def is_ordinal(self) -> bool:
-        """Steps are in order."""
-        return True
 
     @property
     def allowed(self) -> str:
@@ -264,9 +255,9 @@ class Steps(Column):
 
         return encode
 
-    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+    def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return steps."""
-        del rng
+        del values
         return self.steps(codes)
 
     @property

@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from pypgm.data.dialect import Dialect
 from pypgm.data.draft_column import NULLS, SHARE, Seen
 from pypgm.data.draft_dependence import Blanks, Dependences
 from pypgm.data.draft_readers import is_number
-from pypgm.data.files import check_marks
 from pypgm.data.frames import Frame
 from pypgm.data.layout import family_of
 from pypgm.data.number_text import DecimalMark
@@ -28,23 +28,15 @@ _NAMELESS = (
 )
 
 
-def draft_schema(
-    source: Frame,
-    *,
-    table: str | None = None,
-    delimiter: str = ",",
-    encoding: str = "utf-8",
-    decimal: DecimalMark = ".",
-    thousands: str = "",
-) -> dict[str, Any]:
+def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> dict[str, Any]:  # noqa: ANN401
     """Return a first draft of the schema of a table, to be edited. It is NOT private.
 
     Parameters
     ----------
     source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-    table, delimiter, encoding, decimal, thousands
-        As for `pypgm.synthesize`. Other marks of numbers than plain ones are found, column by column, if none are
-        given.
+    table, **marks
+        As for `pypgm.synthesize`, those of a dialect. Other marks of numbers than plain ones are found, column by
+        column, if none are given.
 
     Returns
     -------
@@ -65,9 +57,10 @@ def draft_schema(
     >>> draft["columns"]["wage"]["thousands"], draft["drop"]
     (',', {'id': 'a value of its own in each record, as names and ids have: kind id or fake makes new ones'})
     """
-    check_marks(delimiter, decimal, thousands)
-    raw = raw_table(source, table=table, delimiter=delimiter, encoding=encoding)
-    seen, dependences, blanks = _read(raw, (decimal, thousands))
+    how = Dialect(**marks)
+    how.check()
+    raw = raw_table(source, how, table=table)
+    seen, dependences, blanks = _read(raw, (how.decimal, how.thousands))
     columns: dict[str, dict[str, Any]] = {}
     dropped: dict[str, str] = {}
     for name, column in seen.items():

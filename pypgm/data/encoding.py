@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 
 from pypgm.data.categorical import Categorical
 from pypgm.data.closed import Codes
-from pypgm.data.columns import Column, guarded_encoder
+from pypgm.data.columns import Column, Encoder, guarded_encoder
 from pypgm.data.frames import Frame, as_columns
 from pypgm.data.made import Made
 from pypgm.data.open_columns import OpenColumn
+from pypgm.data.values import Values
 from pypgm.domain import Domain, Label, check_domain, listed
 
 __all__ = ["as_column", "check_writable", "columns_of", "encoded", "encoded_pieces", "name_problems", "problems_error"]
@@ -47,15 +48,8 @@ def encoded(
     """
     given = as_columns(table)
     problems = name_problems(columns, list(given), drop=drop, ignore_extra=ignore_extra)
-    codes: dict[str, NDArray[Any]] = {}
-    for name, column in columns.items():
-        if name in given:
-            codes[name], problem = column.encode(given[name])
-            if problem is not None:
-                problems.append(f"column {name!r}, row {problem.row} (the first is 0): {problem.what}")
-    if problems:
-        raise problems_error("the table", problems)
-    return codes
+    encoders = {name: guarded_encoder(column) for name, column in columns.items() if name in given}
+    return _encoded(encoders, given, problems, "the table", 0)
 
 
 def encoded_pieces(
@@ -71,15 +65,20 @@ def encoded_pieces(
     encoders = {name: guarded_encoder(column) for name, column in columns.items()}
     first = 0
     for piece in pieces:
-        given, codes, problems = as_columns(piece), {}, []
-        for name, encode in encoders.items():
-            codes[name], problem = encode(given[name])
-            if problem is not None:
-                problems.append(f"column {name!r}, row {first + problem.row} (the first is 0): {problem.what}")
-        if problems:
-            raise problems_error(what, problems)
+        codes = _encoded(encoders, as_columns(piece), [], what, first)
         first += len(next(iter(codes.values()), ()))
         yield codes
+
+
+def _encoded(
+    encoders: Mapping[str, Encoder], given: Mapping[str, Values], problems: list[str], what: str, first: int
+) -> dict[str, NDArray[Any]]:
+    """Return the codes of columns, of which one value is in a row of its own; raise all that is wrong, and was."""
+    found = {name: encode(given[name]) for name, encode in encoders.items()}
+    problems += [problem.of(name, first) for name, (_, problem) in found.items() if problem is not None]
+    if problems:
+        raise problems_error(what, problems)
+    return {name: codes for name, (codes, _) in found.items()}
 
 
 def name_problems(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import csv
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
@@ -10,10 +9,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.data.bins import Binned
-from pypgm.data.codebook import Codebook
+from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Column
 from pypgm.data.numbers import Integer, Real
-from pypgm.domain import Domain, nearest
+from pypgm.domain import Domain, listed, nearest
+from pypgm.numeric import whole_of
 
 if TYPE_CHECKING:
     from pypgm.data.schema import Schema
@@ -102,11 +102,14 @@ def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -
 
 def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tuple[int | None, str]:
     """Return the code of a label or, by a schema, of a value, if it has one, and what would have one."""
-    book = Codebook(domain, name)
-    with contextlib.suppress(KeyError):
-        return book[value], book.allowed
-    if schema is None:
-        return None, book.allowed
+    texts, size, bare = label_texts(domain, name), domain.size((name,)), value.strip()
+    if texts is None:
+        number = whole_of(bare.removeprefix("+"))
+        code = number if number is not None and number < size else None
+    else:
+        code = next((texts.index(text) for text in (value, bare) if text in texts), None)
+    if code is not None or schema is None:
+        return code, f"an integer from 0 to {size - 1}" if texts is None else f"one of {listed([*map(repr, texts)])}"
     column = schema.columns[name]
     codes, problem = column.encode([value])
     # A value that is not declared may be a typing error: other values are asked for by their label, which is above.

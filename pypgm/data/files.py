@@ -11,18 +11,17 @@ import os
 import re
 import zlib
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, Literal, TextIO, cast, get_args
+from typing import BinaryIO, Literal, TextIO, cast
 
 from pypgm.data.file_kind import START, binary_kind
-from pypgm.data.number_text import DecimalMark, is_mark
 
 __all__ = [
     "ZIP_MAGIC",
     "as_path",
     "check_encoding",
-    "check_marks",
+    "csv_chunks",
     "csv_rows",
     "is_weight",
     "open_stream",
@@ -120,18 +119,21 @@ def separator_hint(header: Sequence[str], delimiter: str) -> str:
     return f"; it has {found[0]} in it: delimiter={found[0]} or --delimiter says so" if found else ""
 
 
-def check_marks(delimiter: object, decimal: object, thousands: object = "") -> None:
-    """Raise ``ValueError`` unless a table may have these marks between fields, before decimals, between thousands."""
-    if not isinstance(delimiter, str) or len(delimiter) != 1 or delimiter in '"\r\n':
-        raise ValueError(f"delimiter needs one character, got {delimiter!r}")
-    if decimal not in get_args(DecimalMark):
-        raise ValueError(f"decimal must be '.' or ',', got {decimal!r}")
-    if decimal == delimiter:
-        raise ValueError("fields and decimals have the same mark")
-    if thousands != "" and not is_mark(thousands):
-        raise ValueError(f"thousands needs one character that is no digit, letter or sign, got {thousands!r}")
-    if decimal == thousands:
-        raise ValueError("decimals and thousands have the same mark")
+def csv_chunks(rows: Iterator[list[str]], n_fields: int, size: int) -> Iterator[tuple[list[list[str]], str]]:
+    """Yield about so many rows at a time, without blank ones, up to one of other fields, and what is wrong with it."""
+    first_row = 1
+    while chunk := list(islice(rows, size)):
+        problem = ""
+        if any(len(row) != n_fields for row in chunk):
+            chunk = [row for row in chunk if row]
+            for row, fields in enumerate(chunk, first_row):
+                if len(fields) != n_fields:
+                    problem = f"row {row} (the header is row 0): needs {n_fields} fields, got {len(fields)}"
+                    chunk = chunk[: row - first_row]
+                    break
+        first_row += len(chunk)
+        if chunk or problem:
+            yield chunk, problem
 
 
 def write_rows(

@@ -6,10 +6,10 @@ import contextlib
 import os
 import threading
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["guarded"]
+__all__ = ["guarded", "guarded_pieces"]
 
 T = TypeVar("T")
 
@@ -48,6 +48,13 @@ def guarded(what: str, step: Callable[[], T]) -> T:
             refusal = _refusal(what, error)
     # Raised outside of the handler, the error has no context, which `from None` would hide and keep.
     raise refusal
+
+
+def guarded_pieces(what: str, start: Callable[[], Iterable[T]]) -> Iterator[T]:
+    """Yield the pieces that a foreign reader gives, each of its steps guarded."""
+    found = guarded(what, lambda: iter(start()))
+    while (piece := guarded(what, lambda: next(found, None))) is not None:
+        yield piece
 
 
 def _refusal(what: str, error: Exception) -> Exception:

@@ -20,7 +20,8 @@ from pypgm.data.categorical import Categorical
 from pypgm.data.closed import Boolean, Codes
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
-from pypgm.data.files import check_encoding, check_marks
+from pypgm.data.dialect import Dialect
+from pypgm.data.files import check_encoding
 from pypgm.data.frames import Frame, Library, as_frame, check_library, imported
 from pypgm.data.made import Cells
 from pypgm.data.number_text import DecimalMark
@@ -94,7 +95,7 @@ class Layout:
         check_library(self.library)
         if not all(map(_OWN.fullmatch, self.pandas.values())):
             raise ValueError("pandas needs types that it alone has, such as 'Int64'")
-        check_marks(self.delimiter, self.decimal, self.thousands)
+        Dialect(self.delimiter, self.encoding, self.decimal, self.thousands).check()
         check_encoding(self.encoding)
         for name in ("types", "pandas"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))

@@ -5,13 +5,13 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from pypgm.data.categorical import Categorical
-from pypgm.data.columns import Column
+from pypgm.data.columns import Column, fields_of
 from pypgm.data.frames import imported
 from pypgm.data.numbers import Integer
 
@@ -81,8 +81,7 @@ class Made(ABC):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a schema file has for the column."""
-        told = {f.name: getattr(self, f.name) for f in fields(self) if getattr(self, f.name) != f.default}
-        return {"kind": self.kind, **told}
+        return {"kind": self.kind, **fields_of(self)}
 
 
 @dataclass(frozen=True)

@@ -3,9 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Iterator
+from typing import Literal, get_args
 
-__all__ = ["PLAIN", "WRITTEN", "DecimalMark", "is_mark", "marked_number", "marks_hint", "plain_number", "written_as"]
+__all__ = [
+    "PLAIN",
+    "WRITTEN",
+    "DecimalMark",
+    "mark_problems",
+    "marked_number",
+    "marks_hint",
+    "plain_number",
+    "written_as",
+]
 
 DecimalMark = Literal[".", ","]
 
@@ -31,15 +41,21 @@ _GROUPS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}")  # of three di
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
-def is_mark(text: object) -> bool:
-    """Return whether a text can stand between groups of digits.
+def mark_problems(decimal: object, thousands: object) -> Iterator[str]:
+    """Yield what is wrong with the mark of decimals and the one between groups of digits; empty is no such.
 
     Examples
     --------
-    >>> [is_mark(text) for text in (",", " ", "'", "1", "-", "e", "")]
-    [True, True, True, False, False, False, False]
+    >>> [len([*mark_problems(".", text)]) for text in (",", " ", "'", "", "1", "-", "e", ".")]
+    [0, 0, 0, 0, 1, 1, 1, 1]
     """
-    return isinstance(text, str) and len(text) == 1 and not text.isalnum() and text not in '+-"\r\n\t\0'
+    if decimal not in get_args(DecimalMark):
+        yield f"decimal must be '.' or ',', got {decimal!r}"
+    is_mark = isinstance(thousands, str) and len(thousands) <= 1 and not thousands.isalnum()
+    if not is_mark or thousands in [*'+-"\r\n\t\0']:
+        yield f"thousands needs one character that is no digit, letter or sign, got {thousands!r}"
+    elif thousands == decimal:
+        yield "decimals and thousands have the same mark"
 
 
 def plain_number(text: str, decimal: DecimalMark, thousands: str) -> str:

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from decimal import Decimal
 from functools import cached_property
 from numbers import Rational
-from typing import Any, get_args
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.bins import MOST_BINS, Binned, OtherMarksError, UnreadableError, drawn, parts_of_bins
 from pypgm.data.columns import as_tuple
-from pypgm.data.number_text import PLAIN, DecimalMark, is_mark, marked_number, plain_number, written_as
+from pypgm.data.number_text import PLAIN, DecimalMark, mark_problems, marked_number, plain_number, written_as
 from pypgm.data.round_numbers import even_starts
 from pypgm.data.values import EXACT, read_number
 from pypgm.domain import Label
@@ -75,12 +75,7 @@ class Numeric(Binned):
 
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
-        if self.decimal not in get_args(DecimalMark):
-            yield f"decimal must be '.' or ',', got {self.decimal!r}"
-        if self.thousands != "" and not is_mark(self.thousands):
-            yield f"thousands needs one character that is no digit, letter or sign, got {self.thousands!r}"
-        elif self.thousands == self.decimal:
-            yield "decimals and thousands have the same mark"
+        yield from mark_problems(self.decimal, self.thousands)
 
 
 @dataclass(frozen=True)

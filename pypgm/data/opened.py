@@ -10,13 +10,13 @@ from typing import Any, TypeAlias
 from numpy.typing import NDArray
 
 from pypgm.data.dataset import Dataset
+from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.duckdb_file import check_table, is_database, opened_table
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout
-from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import is_parquet, raw_columns
 from pypgm.data.parquet_records import read_parquet
 from pypgm.data.schema import OpenSchema, Schema, as_schema
@@ -28,8 +28,6 @@ __all__ = ["Opened", "Records", "opened"]
 
 Records: TypeAlias = Dataset | StreamedTable | EngineTable
 """What a mechanism counts."""
-
-_MARKS = {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "thousands": ""}
 
 
 @dataclass(frozen=True)
@@ -60,10 +58,7 @@ def opened(
     *,
     table: str | None = None,
     ignore_extra: bool = False,
-    delimiter: str = ",",
-    encoding: str = "utf-8",
-    decimal: DecimalMark = ".",
-    thousands: str = "",
+    **marks: Any,  # noqa: ANN401 - those of a dialect
 ) -> Opened:
     """Open a table of any kind.
 
@@ -75,8 +70,8 @@ def opened(
         What its columns hold.
     table : str, optional
         Which table of a DuckDB file.
-    ignore_extra, delimiter, encoding, decimal, thousands
-        As for `pypgm.read_table`; the last four of CSV files alone.
+    ignore_extra, **marks
+        As for `pypgm.read_table`; `delimiter`, `encoding`, `decimal` and `thousands` of CSV files alone.
 
     Raises
     ------
@@ -89,16 +84,17 @@ def opened(
     ImportError
         If a package is missing that reads it: the message names the extra.
     """
-    marks: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "thousands": thousands}
+    how = Dialect(**marks)
     is_path = isinstance(source, str | os.PathLike)
     is_csv = is_path and not is_parquet(source) and not is_database(source)
-    if not is_csv and marks != _MARKS:
+    if not is_csv and how != COMMAS:
         raise ValueError("only a CSV file has a delimiter, encoding or decimal mark")
     check_table(source, table)
     if is_csv:
-        codes, texts = read_open_table(source, schema, ignore_extra=ignore_extra, **marks)
-        names = csv_names(source, schema.provisional, ignore_extra=ignore_extra, **marks)
-        return _held(codes, texts, Layout(types=dict.fromkeys(names, ""), **marks | {"encoding": names.encoding}))
+        codes, texts = read_open_table(source, schema, how, ignore_extra=ignore_extra)
+        names = csv_names(source, schema.provisional, how, ignore_extra)
+        written = how._replace(encoding=names.encoding)._asdict()
+        return _held(codes, texts, Layout(types=dict.fromkeys(names, ""), **written))
     if is_path and is_parquet(source):
         return _parquet(source, schema, ignore_extra)
     if is_path:

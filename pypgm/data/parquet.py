@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
+from typing import Any, BinaryIO, TypeVar
 
 from pypgm.data.columns import Column
 from pypgm.data.encoding import name_problems, problems_error
@@ -13,9 +13,6 @@ from pypgm.data.file_kind import START, file_kind
 from pypgm.data.files import as_path
 from pypgm.data.frames import imported
 from pypgm.data.layout import Layout
-
-if TYPE_CHECKING:
-    pass
 
 __all__ = [
     "batches",

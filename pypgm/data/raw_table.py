@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
-from itertools import islice
 from typing import Any
 
 import numpy as np
 
+from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.duckdb_file import check_table, duckdb_table, is_database
-from pypgm.data.files import csv_rows, open_text, separator_hint
-from pypgm.data.foreign import guarded
+from pypgm.data.encoding import problems_error
+from pypgm.data.files import csv_chunks, csv_rows, open_text, separator_hint
+from pypgm.data.foreign import guarded_pieces
 from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout, layout_of
 from pypgm.data.parquet import batches, is_parquet, layout_in
@@ -50,13 +51,15 @@ class RawTable:
     has_header: bool = False
 
 
-def raw_table(source: Frame, *, table: str | None = None, delimiter: str = ",", encoding: str = "utf-8") -> RawTable:
+def raw_table(source: Frame, how: Dialect = COMMAS, *, table: str | None = None) -> RawTable:
     """Return a table of any kind; no record is read, but by its `pieces`.
 
     Parameters
     ----------
     source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-    table, delimiter, encoding
+    how : Dialect
+        Of a CSV file.
+    table : str, optional
         As for `pypgm.synthesize`.
 
     Raises
@@ -76,19 +79,21 @@ def raw_table(source: Frame, *, table: str | None = None, delimiter: str = ",", 
         return RawTable(name, layout, lambda: map(as_columns, batches(source, list(layout.types), _ROWS)))
     if is_database(source):
         return _of_database(source, name, table)
-    with open_text(source, encoding) as file:
-        header = [name.strip() for name in next(csv_rows(source, file, delimiter), [])]
-    _check_header(name, header, delimiter)
+    with open_text(source, how.encoding) as file:
+        header = [name.strip() for name in next(csv_rows(source, file, how.delimiter), [])]
+    _check_header(name, header, how.delimiter)
 
     def pieces() -> Iterator[Mapping[str, Values]]:
-        with open_text(source, encoding) as file:
-            rows = csv_rows(source, file, delimiter)
+        with open_text(source, how.encoding) as file:
+            rows = csv_rows(source, file, how.delimiter)
             next(rows)
-            yield from _csv_pieces(name, header, rows)
+            for chunk, problem in csv_chunks(rows, len(header), _ROWS):
+                if problem:
+                    raise problems_error(name, [problem])
+                yield dict(zip(header, map(list, zip(*chunk, strict=True)), strict=True))
 
-    return RawTable(
-        name, Layout(types=dict.fromkeys(header, ""), delimiter=delimiter, encoding=encoding), pieces, has_header=True
-    )
+    layout = Layout(types=dict.fromkeys(header, ""), delimiter=how.delimiter, encoding=how.encoding)
+    return RawTable(name, layout, pieces, has_header=True)
 
 
 def value_texts(table: str, name: str, values: Values) -> list[str]:
@@ -123,18 +128,15 @@ def _of_frame(source: Frame, name: str = "the table") -> RawTable:
 
     def pieces() -> Iterator[Mapping[str, Values]]:
         if package in {"duckdb", "_duckdb"}:
-            batched: Iterable[Any] = guarded(f"reading {name}", lambda: source.to_arrow_reader(_ROWS))
+            yield from map(as_columns, guarded_pieces(f"reading {name}", lambda: source.to_arrow_reader(_ROWS)))
         elif package == "ibis":
-            batched = guarded(f"reading {name}", lambda: source.to_pyarrow_batches(chunk_size=_ROWS))
+            batches = guarded_pieces(f"reading {name}", lambda: source.to_pyarrow_batches(chunk_size=_ROWS))
+            yield from map(as_columns, batches)
         else:
             columns = as_columns(collected(source))
             n_rows = max(map(len, columns.values()), default=0)
             for start in range(0, n_rows, _ROWS):
                 yield {name: values[start : start + _ROWS] for name, values in columns.items()}
-            return
-        found = iter(batched)
-        while (piece := guarded(f"reading {name}", lambda: next(found, None))) is not None:
-            yield as_columns(piece)
 
     return RawTable(name, layout, pieces, categories)
 
@@ -148,19 +150,6 @@ def _of_database(path: str | os.PathLike[str], name: str, table: str | None) -> 
             yield from _of_frame(relation, name).pieces()
 
     return replace(found, pieces=pieces)
-
-
-def _csv_pieces(name: str, header: Sequence[str], rows: Iterator[list[str]]) -> Iterator[dict[str, Values]]:
-    first_row = 1
-    while chunk := list(islice(rows, _ROWS)):
-        chunk = [row for row in chunk if row]
-        for row, fields in enumerate(chunk, first_row):
-            if len(fields) != len(header):
-                needed = f"{len(header)} fields in row {row} (the header is row 0), got {len(fields)}"
-                raise ValueError(f"{name} needs {needed}")
-        first_row += len(chunk)
-        if chunk:
-            yield dict(zip(header, map(list, zip(*chunk, strict=True)), strict=True))
 
 
 def _check_header(name: str, header: Sequence[str], delimiter: str) -> None:

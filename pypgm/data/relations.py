@@ -69,7 +69,11 @@ class Relations:
         return list(found)
 
     def combined(
-        self, codes: Mapping[str, NDArray[Any]], table: str = "the table", first_row: int = 0, begin: str = ""
+        self,
+        codes: Mapping[str, NDArray[Any]],
+        table: str = "the table",
+        first_row: int = 0,
+        begin: str = "the first is 0",
     ) -> dict[str, NDArray[Any]]:
         """Return the codes of columns, given those that `reading` gave.
 
@@ -87,8 +91,7 @@ class Relations:
                 first = codes[column.first]
                 found[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
                 if problem is not None:
-                    where = f"row {problem.row + first_row} ({begin or 'the first is 0'})"
-                    problems.append(f"column {name!r}, {where}: {problem.what}")
+                    problems.append(problem.of(name, first_row, begin))
         if problems:
             raise problems_error(table, problems)
         return found

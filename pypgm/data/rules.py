@@ -101,9 +101,7 @@ class Rule:
             raise ValueError(f"the rule on {escaped(', '.join(self.columns))} leaves no record possible")
         return found
 
-    def refused(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
-        """Return the same: whether a table that has a record of each combination is refused."""
-        return self.mask(columns)
+    refused = mask  # whether a table that has a record of each combination is refused
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a schema file has for the rule."""
@@ -163,9 +161,7 @@ class Blank:
         found[:, own.null_code] = False
         return found
 
-    def refused(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
-        """Return the same: whether a table that has a record of each combination is refused."""
-        return self.mask(columns)
+    refused = mask  # whether a table that has a record of each combination is refused
 
     def to_dict(self) -> dict[str, Any]:
         """Return what a schema file has for the rule."""

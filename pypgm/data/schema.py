@@ -15,6 +15,7 @@ from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.declaration import Declaration
+from pypgm.data.dialect import Dialect
 from pypgm.data.draft import draft_schema
 from pypgm.data.encoding import columns_of, encoded, problems_error
 from pypgm.data.frames import Frame
@@ -196,7 +197,11 @@ class Schema(Declaration):
         return self.cells({name: np.zeros(1, dtype=np.int64) for name in self.columns}, as_generator(rng))
 
     def combined(
-        self, codes: Mapping[str, NDArray[Any]], table: str = "the table", first_row: int = 0, begin: str = ""
+        self,
+        codes: Mapping[str, NDArray[Any]],
+        table: str = "the table",
+        first_row: int = 0,
+        begin: str = "the first is 0",
     ) -> dict[str, NDArray[Any]]:
         """Return the codes of columns, given those that `reading` gave; ``ValueError`` where a difference misfits."""
         return self._relations.combined(codes, table, first_row, begin)
@@ -329,8 +334,8 @@ class Schema(Declaration):
         >>> draft.notes["age"]
         'low and high are about those of the records: replace them by what is publicly known'
         """
-        marks: dict[str, Any] = {"decimal": decimal, "thousands": thousands}
-        return cls.from_dict(draft_schema(source, table=table, delimiter=delimiter, encoding=encoding, **marks))
+        marks = Dialect(delimiter, encoding, decimal, thousands)._asdict()
+        return cls.from_dict(draft_schema(source, table=table, **marks))
 
     @classmethod
     def of(cls, domain: Domain) -> Schema:

@@ -11,9 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data import tabulate
+from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
 from pypgm.data.files import as_path
-from pypgm.data.foreign import guarded
+from pypgm.data.foreign import guarded, guarded_pieces
 from pypgm.data.frames import Frame, imported
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import batches, check_names, is_parquet
@@ -25,7 +26,6 @@ from pypgm.domain import Clique
 __all__ = ["StreamedTable", "scan"]
 
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
-_MARKS = {"delimiter": ",", "encoding": "utf-8", "decimal": ".", "thousands": ""}
 _DROPPED = " changed while it was counted"
 
 Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
@@ -163,16 +163,16 @@ def scan(
     """
     is_files = isinstance(source, str | os.PathLike | Sequence)
     paths = _paths(source) if isinstance(source, str | os.PathLike | Sequence) else []
-    marks: dict[str, Any] = {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "thousands": thousands}
+    how = Dialect(delimiter, encoding, decimal, thousands)
     kinds = set(map(is_parquet, paths))
     if len(kinds) != 1 and is_files:
         raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
     if kinds == {False}:
-        return _scan_csv(paths, as_schema(schema), ignore_extra, marks)
-    if kinds == {True} and marks == _MARKS:
-        return _scan_parquet(paths, as_schema(schema), ignore_extra)
-    if marks != _MARKS:
+        return _scan_csv(paths, as_schema(schema), ignore_extra, how)
+    if how != COMMAS:
         raise ValueError("only CSV files have a delimiter, encoding or decimal mark")
+    if kinds:
+        return _scan_parquet(paths, as_schema(schema), ignore_extra)
     duckdb, what = imported("duckdb", "a table in DuckDB", "duckdb"), "reading the relation"
     imported("pyarrow", "a table in DuckDB", "duckdb")
     relation: Any = source
@@ -181,22 +181,20 @@ def scan(
 
     def pieces(names: Sequence[str], rows: int) -> Iterator[Frame]:
         columns = map(duckdb.ColumnExpression, names)
-        reader = guarded(what, lambda: relation.select(*columns).to_arrow_reader(rows))
-        while (piece := guarded(what, lambda: next(reader, None))) is not None:
-            yield piece
+        yield from guarded_pieces(what, lambda: relation.select(*columns).to_arrow_reader(rows))
 
     return StreamedTable(pieces, guarded(what, lambda: relation.columns), schema, ignore_extra=ignore_extra)
 
 
-def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, marks: dict[str, Any]) -> StreamedTable:
+def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, how: Dialect) -> StreamedTable:
     """Return the table in CSV files, whose columns may come in another order in each."""
-    names = [csv_names(path, schema, ignore_extra=ignore_extra, **marks) for path in paths]
+    names = [csv_names(path, schema, how, ignore_extra) for path in paths]
     reading = schema.reading
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
         columns = {name: reading[name] for name in wanted}
         for path in paths:
-            yield from csv_pieces(path, columns, rows, **marks)
+            yield from csv_pieces(path, columns, rows, how)
 
     return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
 

@@ -8,8 +8,7 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,12 +17,13 @@ from pypgm.data.arrow_csv import arrow_codes
 from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
+from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.encoding import name_problems, problems_error
 from pypgm.data.file_kind import START, TABLE, it_looks_like
 from pypgm.data.files import (
     NO_TEXT,
     check_encoding,
-    check_marks,
+    csv_chunks,
     csv_rows,
     open_text,
     replacing_text,
@@ -116,27 +116,20 @@ def read_table(
     over = schema if isinstance(schema, Domain) else None
     schema = as_schema(schema)
     own, over = (schema, schema.domain) if over is None else (None, over)
-    dialect = _Dialect(delimiter, encoding, decimal, thousands, ignore_extra)
+    how = Dialect(delimiter, encoding, decimal, thousands)
     if is_parquet(path):
-        if dialect != _Dialect(ignore_extra=ignore_extra):
+        if how != COMMAS:
             raise ValueError(f"{os.fspath(path)} is Parquet: it has no delimiter, encoding or decimal mark")
         data, first_row = read_parquet(path, over, schema, ignore_extra=ignore_extra), 0
     else:
-        data, first_row = Dataset(_read(path, schema, dialect, {}), over), 1
+        data, first_row = Dataset(_read(path, schema, how, {}, ignore_extra), over), 1
     data.schema = own
     schema.check_rules(data, os.fspath(path), first_row)
     return data
 
 
 def read_open_table(
-    path: str | os.PathLike[str],
-    schema: Schema | OpenSchema,
-    *,
-    ignore_extra: bool = False,
-    delimiter: str = ",",
-    encoding: str = "utf-8",
-    decimal: DecimalMark = ".",
-    thousands: str = "",
+    path: str | os.PathLike[str], schema: Schema | OpenSchema, how: Dialect = COMMAS, *, ignore_extra: bool = False
 ) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
     """Read a CSV file as `read_table` does, by a schema that may have open columns.
 
@@ -144,10 +137,9 @@ def read_open_table(
     anything is found, and the texts of those.
     """
     texts: dict[str, list[str]] = {name: [] for name in schema.open}
-    dialect = _Dialect(delimiter, encoding, decimal, thousands, ignore_extra)
     before = schema.provisional
-    codes = _read(path, before, dialect, texts)
-    spell = respelling({name: before.columns[name] for name in texts}, decimal, thousands)
+    codes = _read(path, before, how, texts, ignore_extra)
+    spell = respelling({name: before.columns[name] for name in texts}, how.decimal, how.thousands)
     texts = {name: list(spell[name](own)) if name in spell else own for name, own in texts.items()}
     before.check_rules(Dataset(codes, before.domain), os.fspath(path), 1)
     _check_writable(path, texts)
@@ -225,19 +217,10 @@ def write_table(
             write_rows(file, zip(*(column.tolist() for column in found), strict=True), how.delimiter)
 
 
-def csv_names(
-    path: str | os.PathLike[str],
-    schema: Schema,
-    *,
-    ignore_extra: bool = False,
-    delimiter: str = ",",
-    encoding: str = "utf-8",
-    decimal: DecimalMark = ".",
-    thousands: str = "",
-) -> _Header:
+def csv_names(path: str | os.PathLike[str], schema: Schema, how: Dialect, ignore_extra: bool) -> _Header:
     """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
-    check_marks(delimiter, decimal, thousands)
-    with _opened(path, [*schema.columns, *schema.unread], delimiter, encoding) as (header, _):
+    how.check()
+    with _opened(path, [*schema.columns, *schema.unread], how) as (header, _):
         problems = _header_problems(header, schema.columns, schema.unread, ignore_extra)
     if problems:
         raise problems_error(os.fspath(path), problems)
@@ -245,23 +228,15 @@ def csv_names(
 
 
 def csv_pieces(
-    path: str | os.PathLike[str],
-    columns: Mapping[str, Column],
-    n_rows: int,
-    *,
-    delimiter: str = ",",
-    encoding: str = "utf-8",
-    decimal: DecimalMark = ".",
-    thousands: str = "",
+    path: str | os.PathLike[str], columns: Mapping[str, Column], n_rows: int, how: Dialect
 ) -> Iterator[dict[str, Sequence[str]]]:
     """Yield the texts of some columns, about so many rows at a time, as `read_table` reads them."""
-    check_marks(delimiter, decimal, thousands)
-    spell = respelling(columns, decimal, thousands)
+    spell = respelling(columns, how.decimal, how.thousands)
     parts: dict[str, list[str]] = {name: [] for name in columns}
     n_held = 0
-    with _opened(path, columns, delimiter, encoding) as (header, rows):
+    with _opened(path, columns, how) as (header, rows):
         places = {name: place for place, name in enumerate(header)}
-        for chunk, problem in _chunks(rows, len(header), 1):
+        for chunk, problem in csv_chunks(rows, len(header), _CHUNK):
             if problem:
                 raise problems_error(os.fspath(path), [problem])
             fields = list(zip(*chunk, strict=True))
@@ -275,29 +250,16 @@ def csv_pieces(
     yield dict(parts)
 
 
-class _Dialect(NamedTuple):
-    """How a table is written."""
-
-    delimiter: str = ","
-    encoding: str = "utf-8"
-    decimal: DecimalMark = "."
-    thousands: str = ""
-    ignore_extra: bool = False
-
-
 def _read(
-    path: str | os.PathLike[str],
-    schema: Schema,
-    how: _Dialect,
-    texts: dict[str, list[str]],
+    path: str | os.PathLike[str], schema: Schema, how: Dialect, texts: dict[str, list[str]], ignore_extra: bool
 ) -> dict[str, NDArray[Any]]:
     """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
     name, drop = os.fspath(path), schema.unread
-    check_marks(how.delimiter, how.decimal, how.thousands)
+    how.check()
     columns = marked(schema.reading, how.decimal, how.thousands)
     whole = partial(schema.combined, table=name, first_row=1, begin="the header is row 0")
-    with _opened(path, [*columns, *drop], how.delimiter, how.encoding) as (header, rows):
-        problems = _header_problems(header, columns, drop, how.ignore_extra)
+    with _opened(path, [*columns, *drop], how) as (header, rows):
+        problems = _header_problems(header, columns, drop, ignore_extra)
         if not problems and check_encoding(how.encoding) == "utf-8" and not header.has_separator:
             codes = arrow_codes(path, header, columns, delimiter=how.delimiter, texts=texts)
             if codes is not None:
@@ -310,22 +272,23 @@ def _read(
 
 @contextlib.contextmanager
 def _opened(
-    path: str | os.PathLike[str], names: Collection[str], delimiter: str, encoding: str
+    path: str | os.PathLike[str], names: Collection[str], how: Dialect
 ) -> Iterator[tuple[_Header, Iterator[list[str]]]]:
     """Open a CSV file: the names in its header, and the rows after it.
 
     A field of the header is the column of just that name, where there is one, and else of the name without white space
     around it.
     """
-    with open_text(path, encoding) as file:
+    with open_text(path, how.encoding) as file:
         start = cast("BufferedReader", file.buffer).peek(START)
-        rows = csv_rows(path, file, delimiter)
+        rows = csv_rows(path, file, how.delimiter)
         exact = set(names)
         header = _Header(field if field in exact else field.strip() for field in next(rows, []))
-        is_marked = start.startswith(codecs.BOM_UTF8) and check_encoding(encoding) == "utf-8"
-        header.encoding = "utf-8-sig" if is_marked else encoding
+        is_marked = start.startswith(codecs.BOM_UTF8) and check_encoding(how.encoding) == "utf-8"
+        header.encoding = "utf-8-sig" if is_marked else how.encoding
         header.has_separator = start.removeprefix(codecs.BOM_UTF8).startswith(b"sep=")
-        header.hint = separator_hint(header, delimiter) or it_looks_like(start.decode(encoding, "replace"), TABLE)
+        looks = it_looks_like(start.decode(how.encoding, "replace"), TABLE)
+        header.hint = separator_hint(header, how.delimiter) or looks
         yield header, rows
 
 
@@ -353,7 +316,7 @@ def _read_columns(
     parts = {name: [np.empty(0, dtype=column.dtype)] for name, column in columns.items()}
     pools: dict[str, dict[str, str]] = {name: {} for name in texts}  # equal texts are one object
     first_row = 1
-    for chunk, problem in _chunks(rows, len(header), first_row):
+    for chunk, problem in csv_chunks(rows, len(header), _CHUNK):
         fields = list(zip(*chunk, strict=True))
         for name, encode in list(encoders.items()) if chunk else ():
             given = fields[places[name]]
@@ -362,7 +325,7 @@ def _read_columns(
             if name in texts:
                 texts[name].extend(map(pools[name].setdefault, given, given))
             if wrong is not None:
-                problems.append(f"column {name!r}, row {first_row + wrong.row} (the header is row 0): {wrong.what}")
+                problems.append(wrong.of(name, first_row, "the header is row 0"))
                 del encoders[name]
         first_row += len(chunk)
         if problem:
@@ -381,19 +344,3 @@ def _header_problems(
         names = listed([repr(name) for name in columns])
         return [f"needs a header line that names the columns ({names}); the first line has none{header.hint}"]
     return name_problems(columns, header, drop=drop, ignore_extra=ignore_extra)
-
-
-def _chunks(rows: Iterator[list[str]], n_fields: int, first_row: int) -> Iterator[tuple[list[list[str]], str]]:
-    """Yield some thousand rows at a time, without blank ones, up to one of other fields, and what is wrong with it."""
-    while chunk := list(islice(rows, _CHUNK)):
-        problem = ""
-        if any(len(row) != n_fields for row in chunk):
-            chunk = [row for row in chunk if row]
-            for row, fields in enumerate(chunk, first_row):
-                if len(fields) != n_fields:
-                    problem = f"row {row} (the header is row 0): needs {n_fields} fields, got {len(fields)}"
-                    chunk = chunk[: row - first_row]
-                    break
-        first_row += len(chunk)
-        if chunk or problem:
-            yield chunk, problem

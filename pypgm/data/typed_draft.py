@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from pypgm.data.dates import Resolution
+from pypgm.data.dialect import Dialect
 from pypgm.data.draft_column import resolution_of
 from pypgm.data.frames import Frame
 from pypgm.data.layout import Family, family_of
@@ -28,7 +29,10 @@ _NEVER_NULL = re.compile(r"u?int\d+|bool")  # types of pandas
 
 
 def typed_draft(
-    source: Frame, bounds: Mapping[str, Sequence[Any]], table: str | None = None, **marks: str
+    source: Frame,
+    bounds: Mapping[str, Sequence[Any]],
+    table: str | None = None,
+    **marks: Any,  # noqa: ANN401
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the draft of a schema file, and the columns of which it has still to be said what is publicly known.
 
@@ -40,7 +44,7 @@ def typed_draft(
     table, **marks
         As for `raw_table`.
     """
-    raw = raw_table(source, table=table, **marks)
+    raw = raw_table(source, Dialect(**marks), table=table)
     types, categories = raw.layout.types, raw.categories
     unknown = [repr(name) for name in bounds if name not in types]
     if unknown:

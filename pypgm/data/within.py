@@ -39,7 +39,7 @@ def values_within(
     >>> (values["low"] < values["high"]).all().item()
     True
     """
-    drawn = {n: own for n, column in columns.items() if (own := column.drawn(codes[n], rng)) is not None}
+    drawn = {n: column.drawn(codes[n], rng) for n, column in columns.items() if isinstance(column, Binned)}
     for group in _groups(rules):
         held = _Group(group, columns, codes)
         for _ in range(_DRAWS):

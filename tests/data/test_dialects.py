@@ -8,6 +8,7 @@ import pytest
 
 import pypgm
 from pypgm.data import Categorical, Integer, Real, arrow_csv
+from pypgm.data.dialect import Dialect
 from pypgm.data.draft import draft_schema
 from pypgm.data.number_text import WRITTEN, marked_number, plain_number, written_as
 from pypgm.data.table import read_open_table
@@ -155,7 +156,7 @@ def test_texts_of_open_columns_are_those_of_the_file(tmp_path):
             "b": {"kind": "open", "share": 0.1},
         }
     )
-    _, texts = read_open_table(tmp_path / "t.csv", schema, thousands=",")
+    _, texts = read_open_table(tmp_path / "t.csv", schema, Dialect(thousands=","))
     assert texts == {"a": ["1250", "7"], "b": ["p", "q"]}
 
 

@@ -229,7 +229,7 @@ def test_many_rows_and_values(write):
         ("", "is empty"),
         ("a,a\n1,2\n", "needs a header line with a name for each column, each once"),
         ("a,,\n1,2,3\n", "needs a header line with a name for each column, each once: columns 2 and 3 have none"),
-        ("a,b\n1,2\n1\n", "needs 2 fields in row 2 (the header is row 0), got 1"),
+        ("a,b\n1,2\n1\n", "row 2 (the header is row 0): needs 2 fields, got 1"),
         ('a,b\n1,"2\n', "in the row that begins in line 2"),
         ("a,b\n", "has no column to declare: each is empty, or has a value of its own for each record"),
         ("a;b\n1;2\n", "has one column; it has ';' in it: delimiter=';' or --delimiter says so"),

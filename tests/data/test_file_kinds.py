@@ -14,6 +14,7 @@ import pytest
 import pypgm
 from pypgm.bayes import BayesianNetwork
 from pypgm.cli import main
+from pypgm.data.dialect import Dialect
 from pypgm.data.draft import draft_schema
 from pypgm.data.file_kind import START, file_kind
 
@@ -236,7 +237,7 @@ def test_half_a_surrogate_pair_in_an_open_column_is_refused_before_anything_is_s
     (tmp_path / "t.csv").write_bytes("a\n".encode("utf-7") + "\ud800\n".encode("utf-7", "surrogatepass"))
     schema = pypgm.Schema.from_dict({"a": {"kind": "open", "share": 0.5}})
     with pytest.raises(ValueError, match="column 'a': a text has half a surrogate pair"):
-        pypgm.data.table.read_open_table(tmp_path / "t.csv", schema, encoding="utf-7")
+        pypgm.data.table.read_open_table(tmp_path / "t.csv", schema, Dialect(encoding="utf-7"))
 
 
 def test_half_a_surrogate_pair_is_not_written(tmp_path):

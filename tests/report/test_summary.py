@@ -296,7 +296,7 @@ def test_compare_needs_unsafe_and_tells_rows_of_bad_tables(folder, capsys):
     assert cli.main(["compare", "bad.csv", "people.csv"]) == 2
     assert "--unsafe" in capsys.readouterr().err
     assert cli.main(["compare", "bad.csv", "people.csv", "--unsafe"]) == 2
-    assert "bad.csv needs 2 fields in row 1 (the header is row 0), got 1" in capsys.readouterr().err
+    assert "bad.csv: row 1 (the header is row 0): needs 2 fields, got 1" in capsys.readouterr().err
 
 
 def test_the_demo_marks_pairs_that_were_not_counted_together():
