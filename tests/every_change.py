@@ -1,107 +1,225 @@
 """Makes every change that operators know in modules of the package, one at a time; writes those that nothing reports.
 
-    PYTHONPATH=tests python tests/every_change.py MODULE... [--sample N]
+    PYTHONPATH=tests python tests/every_change.py [MODULE ...] [--sample N] [--seconds S] [--left FILE] [--tests FILE ...]
 
-Each is made in a process of its own, which runs the checks of tier 0, the shortest first, until one reports it or ends
-in an error, and then the quick tests of `tests/privacy`. What is left is harmless, or lacks a check.
+All of `pypgm.privacy` unless modules are named. First each quick test of `tests/privacy`, or of some files, and each
+check of tier 0 that takes no more than S seconds of the processor is run once, and the lines that it reaches are noted.
+Each change is made in a process of its own, which runs those that reach its lines: what reported a change of the same
+function first, then the shortest, until one reports it. What is left is harmless, or lacks a check. With --left, only
+what FILE, the output of an earlier run, says that nothing reported is tried.
 """
 
 from __future__ import annotations
 
 import argparse
 import ast
-import contextlib
 import importlib
 import inspect
-import io
 import multiprocessing
 import os
+import pkgutil
 import random
+import resource
 import signal
 import sys
+import threading
 import time
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+from _pytest.runner import runtestprotocol
 from mutate import Mutant, planted
-from operators import Change, changes
+from operators import Change, changes, function_in, sites
 
+from pypgm import privacy
 from pypgm.audit.tiers import suite
 
-_MOST = 240  # seconds of the processor for the checks: what never ends is noticed
 TESTS = Path(__file__).with_name("privacy")
+HOME = str(Path(privacy.__file__).parent)
 
-Task = tuple[str, str, Change]
-CHECKS = suite(0)
-
-
-def tasks(modules: list[str]) -> list[Task]:
-    """Return every change of every function of modules."""
-    texts = [(name, inspect.getsource(importlib.import_module(name))) for name in modules]
-    return [(name, at, change) for name, text in texts for at, change in changes(ast.parse(text))]
+Lines = set[tuple[str, int]]
 
 
-def seconds(at: int) -> float:
-    """Return how long a check takes."""
-    begun = time.process_time()
-    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-        CHECKS[at]()
-    return time.process_time() - begun
+@dataclass(frozen=True)
+class Task:
+    """A change of a function, and the lines that it is made on."""
+
+    module: str
+    at: str
+    change: Change
+    lines: frozenset[tuple[str, int]]
+
+    def __str__(self) -> str:
+        return f"{self.module} | {self.at} | {self.change} | {min(line for _, line in self.lines)}"
 
 
-def reported(task: Task, order: list[int]) -> str:
-    """Return what reports a change; "" where nothing does."""
-    module, at, change = task
-    signal.signal(signal.SIGPROF, signal.SIG_DFL)
-    signal.setitimer(signal.ITIMER_PROF, _MOST)
+@dataclass(frozen=True)
+class Probe:
+    """A test or a check: returns whether it reports something."""
+
+    name: str
+    reports: Callable[[], bool]
+    seconds: float = 0
+    lines: frozenset[tuple[str, int]] = frozenset()
+
+
+def tasks(module: str) -> list[Task]:
+    """Return every change of every function of a module."""
+    own = importlib.import_module(module)
+    tree = ast.parse(inspect.getsource(own))
+    found = []
+    for at, change in changes(tree):
+        node = sites(change.operator, function_in(tree, at))[change.site][0]
+        lines = [n.lineno for n in ast.walk(getattr(node, "test", node)) if hasattr(n, "lineno")]
+        last = min(lines) if isinstance(node, ast.For | ast.With) else max(lines)
+        found.append(Task(module, at, change, frozenset((own.__file__ or "", i) for i in range(min(lines), last + 1))))
+    return found
+
+
+def fails(item: Any) -> bool:
+    """Run a test; return whether it fails."""
+    return any(report.failed for report in runtestprotocol(item, log=False, nextitem=None))
+
+
+def looked(checks: list[Callable[[], Any]]) -> bool:
+    """Make checks that share their runs; return whether one finds something."""
+    return any(check().result in {"failed", "not exercised"} for check in checks)
+
+
+def probes(items: list[Any]) -> list[Probe]:
+    """Return all tests, and the checks of tier 0: those of the same runs together."""
+    together: defaultdict[object, list[Any]] = defaultdict(list)
+    for check in suite(0):
+        shared = (
+            check.args[1] if isinstance(check, partial) and len(check.args) > 1 and callable(check.args[0]) else check
+        )
+        together[shared].append(check)
+    tests = [Probe(item.nodeid, partial(fails, item)) for item in items]
+    return tests + [Probe(f"tier 0: {own[0]}", partial(looked, own)) for own in together.values()]
+
+
+def apart(work: Callable[[Any], None], seconds: float) -> Any:
+    """Do work in a process of its own that may use so many seconds of the processor; None if it does not end."""
+    fork: Any = multiprocessing.get_context("fork")
+    here, there = fork.Pipe(duplex=False)
+
+    def child() -> None:
+        nothing = os.open(os.devnull, os.O_RDWR)
+        for stream in (1, 2):
+            os.dup2(nothing, stream)
+        signal.signal(signal.SIGPROF, signal.SIG_DFL)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
+        signal.setitimer(signal.ITIMER_PROF, seconds)
+        signal.setitimer(signal.ITIMER_REAL, 20 * seconds + 60)
+        resource.setrlimit(resource.RLIMIT_AS, (1 << 33, 1 << 33))
+        try:
+            work(there)
+        finally:
+            os._exit(0)
+
+    process = fork.Process(target=child)
+    process.start()
+    there.close()
     try:
-        with planted(Mutant("change", module, at, change, list, "")):
-            for i in order:
-                with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                    result = CHECKS[i]()
-                if result.result in {"failed", "not exercised"}:
-                    return f"{result.check}, {result.subject}"
-            with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
-                code = pytest.main(["-x", "-q", "-m", "not slow", "-p", "no:cacheprovider", str(TESTS)])
-            return "tests" if code else ""
-    except ValueError as error:
-        return "no change" if "changes no function" in str(error) else "ValueError"
-    except BaseException as error:  # whatever the change has broken
-        return type(error).__name__
+        return here.recv()
+    except EOFError:
+        return None
+    finally:
+        process.join()
 
 
-def child(task: Task, order: list[int], to: Any) -> None:
-    """Send what reports a change."""
-    to.send(reported(task, order))
-    os._exit(0)
+def measured(probe: Probe, most: float) -> Probe:
+    """Run a probe on the whole package; note its seconds and the lines of pypgm.privacy that it reaches."""
+
+    def work(to: Any) -> None:
+        lines: Lines = set()
+
+        def line(frame: Any, event: str, _: object) -> Any:
+            if event == "line":
+                lines.add((frame.f_code.co_filename, frame.f_lineno))
+            return line
+
+        def call(frame: Any, _: str, __: object) -> Any:
+            return line if frame.f_code.co_filename.startswith(HOME) else None
+
+        threading.settrace(call)
+        sys.settrace(call)
+        begun = time.process_time()
+        found = probe.reports()
+        sys.settrace(None)
+        to.send((time.process_time() - begun, found, lines))
+
+    seconds, found, lines = apart(work, most) or (0, True, ())
+    return Probe(probe.name, probe.reports, seconds, frozenset(() if found else lines))
+
+
+def reported(task: Task, among: list[Probe]) -> str:
+    """Return what reports a change; "" where nothing does."""
+
+    def work(to: Any) -> None:
+        try:
+            with planted(Mutant("change", task.module, task.at, task.change, list, "")):
+                to.send(next((p.name for p in among if p.reports()), ""))
+        except ValueError as error:
+            to.send("no change" if "changes no function" in str(error) else f"ValueError: {error}")
+        except BaseException as error:  # whatever the change has broken
+            to.send(type(error).__name__)
+
+    found = apart(work, 20 + 5 * sum(p.seconds for p in among))
+    return "does not end" if found is None else str(found)
+
+
+class Everything:
+    """What pytest does in the place of running its tests."""
+
+    def __init__(self, given: argparse.Namespace) -> None:
+        self.given = given
+
+    def most(self, probe: Probe) -> float:
+        """Return how many seconds a probe may take; 0 if it is left out."""
+        return self.given.seconds if probe.name.startswith("tier 0") else 30
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Try all changes, or some drawn from a fixed seed; print what reports each."""
+        left = self.given.left and Path(self.given.left).read_text(encoding="utf-8").splitlines()
+        known = [measured(probe, most) for probe in probes(session.items) if (most := self.most(probe))]
+        say(f"{len(known)} tests and checks, {sum(p.seconds for p in known):.0f} s")
+        useful: defaultdict[str, Counter[str]] = defaultdict(Counter)
+        for module in self.given.modules:
+            every = [task for task in tasks(module) if not left or any(i.startswith(f"{task} | NOT") for i in left)]
+            counts: Counter[str] = Counter()
+            for task in random.Random(0).sample(every, min(self.given.sample, len(every))):
+                among = [p for p in known if p.lines & task.lines]
+                among.sort(key=lambda p: (-useful[task.module + task.at][p.name], p.seconds))
+                found = reported(task, among)
+                useful[task.module + task.at][found] += 1
+                counts[found if found == "no change" else "reported" if found else "not reported"] += 1
+                say(f"{task} | {found or f'NOT REPORTED by {len(among)}'}")
+            say(f"{module}: {len(every)} changes, {dict(counts)}")
+        return True
+
+
+def say(line: str) -> None:
+    """Print a line where pytest does not take it."""
+    print(line, file=sys.__stderr__, flush=True)
 
 
 def main() -> None:
-    """Try all changes, or some drawn from a fixed seed; print those that nothing reports, then how many were."""
+    """Collect the tests, and try the changes in their place."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("modules", nargs="+")
+    parser.add_argument("modules", nargs="*")
     parser.add_argument("--sample", type=int, default=1 << 60)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--left")
+    parser.add_argument("--tests", nargs="*", default=[str(TESTS)])
     given = parser.parse_args()
-    every = tasks(given.modules)
-    some = random.Random(0).sample(every, min(given.sample, len(every)))
-    took = [seconds(i) for i in range(len(CHECKS))]
-    order = sorted(range(len(CHECKS)), key=took.__getitem__)
-    fork: Any = multiprocessing.get_context("fork")
-    caught = same = 0
-    for task in some:
-        here, there = fork.Pipe(duplex=False)
-        process = fork.Process(target=child, args=(task, order, there))
-        process.start()
-        there.close()
-        try:
-            found = here.recv()
-        except EOFError:
-            found = "does not end"
-        process.join()
-        same, caught = same + (found == "no change"), caught + bool(found and found != "no change")
-        print(*task, found or "NOT REPORTED", sep=" | ", flush=True)
-    print(f"{len(every)} changes, {len(some)} tried, {same} change nothing, {caught} reported", file=sys.stderr)
+    given.modules = given.modules or [f"pypgm.privacy.{own.name}" for own in pkgutil.iter_modules(privacy.__path__)]
+    pytest.main(["-q", "-s", "-m", "not slow", "-p", "no:cacheprovider", *given.tests], [Everything(given)])
 
 
 if __name__ == "__main__":

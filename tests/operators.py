@@ -10,7 +10,7 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-__all__ = ["OPERATORS", "Change", "Operator", "changes", "function_in", "instead"]
+__all__ = ["OPERATORS", "Change", "Operator", "changes", "function_in", "instead", "sites"]
 
 Function = ast.FunctionDef
 
@@ -42,10 +42,10 @@ class Change:
     def apply(self, tree: ast.Module, at: str) -> None:
         """Make the change in a function of a module; ``ValueError`` if there is no such function or site."""
         function = function_in(tree, at)
-        sites = _sites(self.operator, function)
-        if self.site >= len(sites):
-            raise ValueError(f"{self!r}: {at} has {len(sites)} sites")
-        before, after = sites[self.site]
+        found = sites(self.operator, function)
+        if self.site >= len(found):
+            raise ValueError(f"{self!r}: {at} has {len(found)} sites")
+        before, after = found[self.site]
         _Replaced(before, after).visit(function)
         ast.fix_missing_locations(tree)
 
@@ -74,7 +74,7 @@ def changes(tree: ast.Module) -> Iterator[tuple[str, Change]]:
     """Yield every change of every operator in every function of a module, with the function's name."""
     for at in _functions(tree, ""):
         for operator in OPERATORS:
-            yield from ((at, operator(site)) for site in range(len(_sites(operator, function_in(tree, at)))))
+            yield from ((at, operator(site)) for site in range(len(sites(operator, function_in(tree, at)))))
 
 
 def _functions(scope: ast.AST, within: str) -> Iterator[str]:
@@ -85,7 +85,7 @@ def _functions(scope: ast.AST, within: str) -> Iterator[str]:
             yield from _functions(node, f"{within}{node.name}.")
 
 
-def _sites(operator: Operator, function: Function) -> list[tuple[ast.AST, ast.AST]]:
+def sites(operator: Operator, function: Function) -> list[tuple[ast.AST, ast.AST]]:
     """Return what may be replaced, and by what, in the order of the text."""
     return [(node, other) for part in function.body for node in _walked(part) for other in operator.instead(node)]
 

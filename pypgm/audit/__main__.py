@@ -35,7 +35,7 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         choices=(0, 1, 2),
         default=0,
-        help="0: deterministic, under a minute; 1: and statistics, under five minutes; 2: and statistics for a night",
+        help="0: deterministic, some minutes; 1: and statistics, some more; 2: and statistics for a night",
     )
     parser.add_argument(
         "--out", metavar="FILE", help="publish what was found: .json for programs and `pypgm report`, .html, or .md"

@@ -13,14 +13,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding, skipped
-from pypgm.audit.samplers import Law, log_weights
+from pypgm.audit.samplers import log_weights
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 
-__all__ = ["check_accounting_library", "check_conversions", "check_exact_loss", "check_line_costs", "check_thresholds"]
+__all__ = ["check_accounting_library", "check_conversions", "check_exact_loss", "check_line_costs"]
 
 Delta = Callable[[Fraction, Fraction], float]
 Found = Iterator[tuple[str, str]]
@@ -181,25 +180,6 @@ def check_line_costs(ledger_of: Callable[[Budget], Ledger] = Ledger) -> Finding:
             if ledger.spent() != cost:
                 found.append(("wrong charge", f"{law.name} in {unit}: {ledger.spent()}, by hand {cost}"))
     return finding("costs by hand", "ledger", found, "5 costs, equal rationals")
-
-
-def check_thresholds(
-    laplace: Callable[..., int] = laplace_threshold, gaussian: Callable[..., int] = gaussian_threshold
-) -> Finding:
-    """Sum the exact tail at the thresholds of histograms with unknown keys: a lone key passes with at most delta."""
-    found, count = [], 0
-    for scale, k in itertools.product([Fraction(1, 2), Fraction(3), Fraction(40)], (3, 6, 9)):
-        probability = Fraction(1, 10**k)
-        at_laplace, at_gaussian = laplace(scale, probability), gaussian(scale**2, probability)
-        laws: list[tuple[Law, int]] = [("laplace", at_laplace), ("gaussian", at_gaussian)]
-        for law, at in laws:
-            count += 1
-            z = np.arange(-int(60 * scale) - 60, int(60 * scale) + 61)
-            weights = np.exp(log_weights(law, float(scale), z))
-            tail = math.fsum(weights[z >= at]) / math.fsum(weights)
-            if tail > float(probability) * (1 + 1e-9):
-                found.append(("accounting", f"{law} {scale} passes {at} with {tail:.3e}, not {float(probability):g}"))
-    return finding("thresholds", "unknown keys", found, f"{count} exact tails, none above its delta")
 
 
 def check_accounting_library() -> Finding:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any
 
@@ -107,7 +107,9 @@ def _columns(query: LinearQuery, matrix: Any, rng: np.random.Generator) -> Found
 
 
 def check_sensitivities(
-    specs: Sequence[Spec] = SMALL, privacies: Sequence[Privacy] = (*PRIVACIES, Privacy(records_per_person=5))
+    specs: Sequence[Spec] = SMALL,
+    privacies: Sequence[Privacy] = (*PRIVACIES, Privacy(records_per_person=5)),
+    make: Callable[[Spec], LinearQuery] = built,
 ) -> Finding:
     """Compare the sensitivities that a relation states with those of the matrix written out, neighbour by neighbour.
 
@@ -115,7 +117,7 @@ def check_sensitivities(
     """
     found: list[tuple[str, str]] = []
     for spec in specs:
-        query, matrix = built(spec), written_out(spec).toarray()
+        query, matrix = make(spec), written_out(spec).toarray()
         steps = {"add-remove": matrix, "replace": (matrix[:, :, None] - matrix[:, None, :]).reshape(len(matrix), -1)}
         for privacy in privacies:
             found.extend(_stated(query, privacy, steps[privacy.neighbours], exact=True))

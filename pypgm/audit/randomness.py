@@ -1,15 +1,12 @@
-"""Where randomness comes from: no shared streams, no seeds, no open table."""
+"""Where randomness comes from: no shared streams, and no seeds."""
 
 from __future__ import annotations
 
-import copy
 import os
-import pickle
-import re
 import tempfile
 import threading
 import warnings
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -21,14 +18,12 @@ import pypgm
 from pypgm import _core
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import neighbour_pairs
-from pypgm.audit.trace import LAWS, Mechanism
+from pypgm.audit.trace import Mechanism
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
 
-__all__ = ["check_integer_noise", "check_open_table", "check_seeds", "check_streams", "noise_words"]
+__all__ = ["check_seeds", "check_streams", "noise_words"]
 
 Words = Callable[[int], NDArray[np.uint64]]
 Found = Iterator[tuple[str, str]]
@@ -141,53 +136,3 @@ def _declared(run: Callable[..., Any]) -> Found:
 
 def _values(release: Any) -> list[bytes]:
     return [np.asarray(m.values).tobytes() for m in release.measurements]
-
-
-def check_integer_noise(core: Any = _core) -> Finding:
-    """Demand that every function of the core that makes noise takes and gives int64 alone."""
-    found = []
-    words = r"noise|laplace|gaussian|normal|gumbel|geometric|exponential|select|permute"
-    makers = [n for n in dir(core) if re.search(words, n) and not n.startswith(("enumerate_", "scripted_"))]
-    for name in makers:
-        for numbers in (np.zeros(3), np.zeros(3, dtype=np.float32), np.zeros(3, dtype=np.int32)):
-            try:
-                getattr(core, name)(numbers, 1, 1)
-            except TypeError:
-                continue
-            found.append(("floats released", f"{name} takes {numbers.dtype}"))
-    found += [("floats released", f"{name} is gone") for name in LAWS if name not in makers]
-    return finding("integer noise", ", ".join(makers), found, "int64 in, int64 out, nothing else")
-
-
-def check_open_table(make: Callable[..., Any] = PrivateTable) -> Finding:
-    """Ask a private table for its length, records, text and copies: nothing may tell records."""
-    pair = neighbour_pairs([Privacy()])[0]
-    tables = [make(data, Privacy(), Ledger(Budget(rho=1))) for data in (pair.one, pair.other)]
-    found = []
-    asks: Sequence[tuple[str, Callable[[Any], Any]]] = (
-        ("len", len),
-        ("iteration", iter),
-        ("indexing", lambda t: t["a"]),
-        ("pickling", pickle.dumps),
-        ("copying", copy.copy),
-        ("deep copying", copy.deepcopy),
-        ("vars", vars),
-        ("counting", lambda t: t.count([("a",)])),
-        ("the data", lambda t: t.data),
-    )
-    for name, ask in asks:
-        try:
-            ask(tables[0])
-        except (TypeError, AttributeError):
-            continue
-        found.append(("open table", f"{name} is answered"))
-    tells: Sequence[tuple[str, Callable[[Any], Any]]] = (
-        ("truth", bool),
-        ("text", repr),
-        ("printing", str),
-        ("total", lambda t: t.public_total),
-    )
-    for name, tell in tells:
-        if tell(tables[0]) != tell(tables[1]):
-            found.append(("records counted exactly", f"{name} tells tables of different length apart"))
-    return finding("private table", "PrivateTable", found, f"{len(asks)} ways in are shut")

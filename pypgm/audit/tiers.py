@@ -17,7 +17,6 @@ from pypgm.audit.accounting import (
     check_conversions,
     check_exact_loss,
     check_line_costs,
-    check_thresholds,
 )
 from pypgm.audit.answers import check_answers
 from pypgm.audit.attacks import (
@@ -29,49 +28,35 @@ from pypgm.audit.attacks import (
 )
 from pypgm.audit.blocks import check_stability
 from pypgm.audit.budgets import check_budgets
-from pypgm.audit.columns import check_closed, check_samples, check_unknown_keys
-from pypgm.audit.command import check_command, check_table_errors
+from pypgm.audit.columns import check_samples, check_unknown_keys
+from pypgm.audit.command import check_command
 from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
-from pypgm.audit.dependent import check_dependent
 from pypgm.audit.engines import ENGINES, check_engine
-from pypgm.audit.extremes import (
-    check_contexts,
-    check_large_entries,
-    check_large_scores,
-    check_large_stated,
-    check_odd_laws,
-)
 from pypgm.audit.failures import check_failures
 from pypgm.audit.fields import check_regressions
 from pypgm.audit.finding import Check, Finding
 from pypgm.audit.fuzz import check_fuzz
-from pypgm.audit.kept import check_kept
-from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
-from pypgm.audit.marks import check_marks
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from pypgm.audit.options import check_options
 from pypgm.audit.pairs import Pair, binary_pairs, far_pairs, neighbour_pairs
 from pypgm.audit.randomness import (
-    check_integer_noise,
-    check_open_table,
     check_seeds,
     check_streams,
     noise_words,
 )
 from pypgm.audit.related import check_related
-from pypgm.audit.roundings import check_amplification, check_roundings, check_tails
+from pypgm.audit.roundings import check_amplification, check_tails
 from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.scores import check_scores
 from pypgm.audit.selection import check_parameters, check_selection_laws, check_selection_loss
-from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
+from pypgm.audit.sensitivity import check_conservation
 from pypgm.audit.settings import SETTINGS
 from pypgm.audit.settled import check_open_sets
 from pypgm.audit.shapes import CHOOSING, SHAPES, check_batches, check_shapes
 from pypgm.audit.single_steps import PURE_STEPS, STEPS, many_answers, sampled
 from pypgm.audit.spellings import check_spelling
 from pypgm.audit.steps import ASKED, COLUMNS, asked_checks
-from pypgm.audit.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
 from pypgm.audit.subjects import (
     FEWER,
     FIELD_RADIUS,
@@ -86,7 +71,6 @@ from pypgm.audit.subjects import (
     staged_network,
 )
 from pypgm.audit.trace import Mechanism
-from pypgm.audit.trust import check_errors_behind, check_interrupts, check_trust, check_votes
 from pypgm.audit.whole import check_claims
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
@@ -148,17 +132,12 @@ def _foundations() -> list[Check]:
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
     checks += [check_composed_loss, check_guarantees, check_exported_events]
     checks += [partial(check_engine, name) for name in ENGINES]
-    checks += [check_large_entries, check_large_scores, check_large_stated, check_contexts, check_odd_laws]
-    checks += [check_strange_values, check_strange_scores, check_record_order, check_callers, check_marks]
-    checks += [check_unknown_keys, check_open_sets, check_dependent, check_samples, check_stability, check_closed]
-    checks += [check_scores, check_selection_laws, check_parameters, check_roundings, check_amplification, check_tails]
+    checks += [check_unknown_keys, check_open_sets, check_samples, check_stability]
+    checks += [check_scores, check_selection_laws, check_parameters, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
-    checks += [check_query_sensitivity, check_exact_loss, check_conversions, check_line_costs, check_thresholds]
-    checks += [check_accounting_library, check_integer_noise, check_open_table, check_streams]
+    checks += [check_exact_loss, check_conversions, check_line_costs, check_accounting_library, check_streams]
     checks.append(partial(check_streams, noise_words, forks=0, each=100_000))
-    checks += [check_command, partial(check_command, ("--rows", "50", "--quiet")), check_table_errors]
-    checks += [check_budgets, check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets]
-    checks += [check_trust, check_votes, check_errors_behind, check_interrupts]
+    checks += [check_command, partial(check_command, ("--rows", "50", "--quiet")), check_budgets]
     for name, mechanism in STEPS.items():
         checks += _observed(name, mechanism, Budget(rho=2))
     for name, mechanism in PURE_STEPS.items():
@@ -186,7 +165,7 @@ def _of_mechanisms(names: Collection[str] = ()) -> list[Check]:
     for name, mechanism in those(MECHANISMS).items():
         checks += _observed(name, mechanism, Budget(rho=2))
         checks += [partial(check_conservation, name, mechanism), partial(check_seeds, name, mechanism)]
-        checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
+        checks += [partial(check_failures, name, SPELLED[name])]
         checks += [partial(check_spelling, name, SPELLED[name], spelling) for spelling in SPELLINGS]
     crossed = [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
     if those({"learn_private": sampled_network}):
@@ -200,7 +179,7 @@ def _of_mechanisms(names: Collection[str] = ()) -> list[Check]:
         if name in LEARNERS:
             checks += _observed(f"{name}, pure", mechanism, Budget(epsilon=2), crossed)
         checks += [partial(check_conservation, name, mechanism, 25), partial(check_seeds, name, mechanism)]
-        checks += [partial(check_failures, name, SPELLED[name]), partial(check_kept, name, SPELLED[name])]
+        checks += [partial(check_failures, name, SPELLED[name])]
         checks.append(partial(check_spelling, name, SPELLED[name], "epsilon, delta, privacy", [Privacy("replace")]))
         several = Privacy(records_per_person=3)
         checks.append(partial(check_spelling, name, SPELLED[name], "the schema's number", [several]))

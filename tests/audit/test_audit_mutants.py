@@ -11,11 +11,13 @@ import numpy as np
 import pytest
 from adaptive import adaptive, mutant
 from broken import MUTANTS
+from checks.private_tables import check_open_table
+from checks.roundings import check_integer_noise
 from scipy import stats
 from source_text import check_source
 
 from pypgm import _core
-from pypgm.audit.accounting import check_conversions, check_exact_loss, check_line_costs, check_thresholds
+from pypgm.audit.accounting import check_conversions, check_exact_loss, check_line_costs
 from pypgm.audit.attacks import (
     audit_pairs,
     check_gaussian_audit,
@@ -24,8 +26,10 @@ from pypgm.audit.attacks import (
 )
 from pypgm.audit.finding import DEFECTS
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
+from pypgm.audit.operators import check_sensitivities
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
-from pypgm.audit.randomness import check_integer_noise, check_open_table, check_seeds, check_streams
+from pypgm.audit.randomness import check_seeds, check_streams
+from pypgm.audit.roundings import check_tails
 from pypgm.audit.samplers import (
     check_branches,
     check_chi_square,
@@ -34,7 +38,7 @@ from pypgm.audit.samplers import (
     draw,
     enumerate_law,
 )
-from pypgm.audit.sensitivity import check_conservation, check_query_sensitivity
+from pypgm.audit.sensitivity import check_conservation
 from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, laws
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.sampler import Sampler
@@ -210,6 +214,8 @@ def test_precision_is_reported():
 
 # --- queries, accounting, sources, tables ---
 
+GROUPS = ("partition", [0, 1, 1], None)
+
 
 class Understated(Partition):
     def squared_l2_sensitivity(self, neighbours):
@@ -217,7 +223,7 @@ class Understated(Partition):
 
 
 def test_an_understated_query_is_reported():
-    assert "sensitivity" in check_query_sensitivity([Understated([0, 1, 1])]).defects
+    assert "sensitivity" in check_sensitivities([GROUPS], make=lambda spec: Understated(spec[1])).defects
 
 
 def test_a_relation_without_its_user_bound_is_reported():
@@ -226,7 +232,7 @@ def test_a_relation_without_its_user_bound_is_reported():
             return query.squared_l2_sensitivity(self.neighbours) * self.records_per_person
 
     privacy = Forgetful(records_per_person=3)
-    assert check_query_sensitivity([Partition([0, 1, 1])], [privacy]).defects == ("lost user bound",)
+    assert check_sensitivities([GROUPS], [privacy]).defects == ("lost user bound",)
 
 
 def continuous_curve(rho, epsilon):
@@ -248,7 +254,7 @@ def test_low_thresholds_are_reported():
     def low(scale, probability):
         return laplace_threshold(scale, 2 * probability)
 
-    assert check_thresholds(laplace=low).defects == ("accounting",)
+    assert check_tails(laplace=low).defects == ("accounting",)
 
 
 def test_samples_that_are_not_as_charged_are_reported(monkeypatch):

@@ -8,7 +8,7 @@ import inspect
 
 import pytest
 from mutants import MUTANTS
-from operators import OPERATORS, Operator, _sites, changes, function_in, instead
+from operators import OPERATORS, Operator, changes, function_in, instead, sites
 
 from pypgm.privacy import relation
 
@@ -85,7 +85,7 @@ def places(mutant, text, tree):
     if isinstance(mutant.by, str):
         return text.count(mutant.at)
     try:
-        return len(_sites(mutant.by.operator, function_in(tree, mutant.at))) - mutant.by.site
+        return len(sites(mutant.by.operator, function_in(tree, mutant.at))) - mutant.by.site
     except ValueError:
         return 0
 

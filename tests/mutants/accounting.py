@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutate import Mutant
 from operators import instead
 
-from pypgm.audit.accounting import check_thresholds
+from pypgm.audit.roundings import check_tails
 
 MUTANTS = [
     Mutant(
@@ -13,7 +13,7 @@ MUTANTS = [
         "pypgm.privacy.thresholds",
         "laplace_threshold",
         instead("1 + q", "4 + q"),
-        check_thresholds,
+        check_tails,
         "accounting",
     ),
 ]

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from checks.private_tables import check_closed
 from mutate import Mutant
 from operators import as_given, instead, no_addend
 
-from pypgm.audit.columns import check_closed, check_samples, check_unknown_keys
+from pypgm.audit.columns import check_samples, check_unknown_keys
 from pypgm.audit.steps import check_asked
 
 _KEYS = [

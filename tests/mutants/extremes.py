@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from checks.extremes import check_contexts, check_large_entries, check_large_scores, check_odd_laws
 from mutate import Mutant
 from operators import instead, one_case
 
 from pypgm.audit.columns import check_samples
-from pypgm.audit.extremes import check_contexts, check_large_entries, check_large_scores, check_odd_laws
 from pypgm.audit.selection import check_parameters
 from pypgm.audit.steps import check_asked
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from checks.kept import check_kept
 from mutate import Mutant
 from operators import instead, one_case, skipped
 
-from pypgm.audit.kept import check_kept
 from pypgm.audit.subjects import SPELLED
 
 RELEASE, RELEASED = "pypgm.release", "pypgm.released"

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
+from checks.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 from ledger_races import check_ledger_races
 from mutate import Mutant
 from operators import as_given, instead, never, no_addend
-
-from pypgm.audit.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 
 LEDGER, REPORT, CHARGE = "pypgm.privacy.ledger", "pypgm.privacy.ledger_report", "pypgm.privacy.charge"
 model = partial(check_ledger, 40, 30)

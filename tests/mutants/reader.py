@@ -5,6 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from checks.extremes import check_large_entries, check_large_stated
+from checks.marks import check_marks
+from checks.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
+from checks.table_errors import check_table_errors
 from ledger_races import check_ledger_races
 from mutate import Mutant
 from operators import instead, no_addend, no_factor
@@ -13,16 +17,11 @@ from refusals import check_refusals
 from mutants.answers import TAKEN, follow, several
 from mutants.kept import kept
 from pypgm.audit.columns import check_samples, check_unknown_keys
-from pypgm.audit.command import check_table_errors
 from pypgm.audit.composition import check_composed_loss
-from pypgm.audit.extremes import check_large_entries, check_large_stated
-from pypgm.audit.marks import check_marks
 from pypgm.audit.operators import check_sensitivities
 from pypgm.audit.roundings import check_tails
-from pypgm.audit.sensitivity import check_query_sensitivity
 from pypgm.audit.shapes import check_batches
 from pypgm.audit.steps import check_asked
-from pypgm.audit.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
 
 batches = partial(check_batches, "many measurements", TAKEN["many measurements"])
 screen, stated = partial(check_asked, ["a screen"]), partial(check_asked, ["a screen by a stated score"])
@@ -242,7 +241,7 @@ _PLACES = [
         "        key = repr(query), self.neighbours\n"
         "        own = int(known.setdefault(key, query.squared_l2_sensitivity(self.neighbours)))\n"
         "        return own * self.records_per_person**2\n",
-        check_query_sensitivity,
+        check_sensitivities,
         "sensitivity",
     ),
     (

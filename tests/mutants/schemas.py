@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from checks.dependent import check_dependent
 from mutate import Mutant
 from operators import instead
 
-from pypgm.audit.dependent import check_dependent
 from pypgm.audit.settled import check_open_sets
 
 _OPEN = [

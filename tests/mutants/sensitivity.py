@@ -5,7 +5,7 @@ from __future__ import annotations
 from mutate import Mutant
 from operators import instead
 
-from pypgm.audit.sensitivity import check_query_sensitivity
+from pypgm.audit.operators import check_sensitivities
 
 MUTANTS = [
     Mutant(
@@ -13,7 +13,7 @@ MUTANTS = [
         "pypgm.queries.prefix",
         "Prefix._sensitivity",
         instead("neighbours == 'replace'", "1"),
-        check_query_sensitivity,
+        check_sensitivities,
         "sensitivity",
     ),
 ]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from checks.private_tables import check_open_table
 from mutate import Mutant
 from operators import instead, skipped
 from source_text import check_source
 
-from pypgm.audit.randomness import check_open_table, check_seeds
+from pypgm.audit.randomness import check_seeds
 from pypgm.audit.subjects import MECHANISMS
 
 TABLE, NOISE, MST = "pypgm.privacy.private_table", "pypgm.privacy.sampler", "pypgm.mechanisms._mst"

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from functools import partial
 
+from checks.table_errors import check_table_errors
 from mutate import Mutant
 from operators import instead, never
 from refusals import check_refusals
 
-from pypgm.audit.command import check_command, check_table_errors
+from pypgm.audit.command import check_command
 from pypgm.audit.failures import check_failures
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs

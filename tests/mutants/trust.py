@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from checks.trust import check_errors_behind, check_interrupts, check_trust, check_votes
 from mutate import Mutant
 from operators import as_given, instead, never, not_kept, unguarded
-
-from pypgm.audit.trust import check_errors_behind, check_interrupts, check_trust, check_votes
 
 _PLACES = [
     # name, module, old, new, check, defect

@@ -128,7 +128,7 @@ def _queries() -> Found:
     entries = [[1, 1, 1], [2, 0, 1]]
     for inner in (False, True):
         own = Matrix(entries)
-        own.__dict__["_sensitivity"] = lambda neighbours, norm: 0  # noqa: ARG005 (the least there is)
+        own.__dict__["_sensitivity"] = lambda neighbours, norm: 0
         table = _opened()
         with contextlib.suppress(ValueError):  # no noise is needed for what changes by nothing
             table.measure("a", Kronecker([own]) if inner else own, scale=100)
@@ -223,7 +223,7 @@ _BEHIND: dict[str, Callable[[PrivateTable], object]] = {
     "a selection of two": lambda t: t.l1_selector([("a",), ("b",)], _zero).select_top(None, 2, rho="1/9"),
     "permute-and-flip": lambda t: t.l1_selector([("a",), ("b",)], _zero).permute_and_flip(rho="1/9"),
     "a screen": lambda t: t.l1_selector([("a",), ("b",)], _zero).screen(rho="1/9"),
-    "a stated selection": lambda t: t.selector([("a",)], lambda i, counts: 0, sensitivity=1).select(rho="1/9"),  # noqa: ARG005
+    "a stated selection": lambda t: t.selector([("a",)], lambda i, counts: 0, sensitivity=1).select(rho="1/9"),
     "a selection of cells": lambda t: t.cell_selector([("a",)]).draw(1, [np.zeros(3)], 4.0, rho="1/9"),
     "quantiles": lambda t: private_quantiles(t.column("a"), ["1/2"], range(3), rho="1/9"),
     "bounds": lambda t: private_bounds(t.column("a"), range(3), scale=9),
