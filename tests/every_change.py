@@ -1,6 +1,6 @@
 """Makes every change that operators know in modules of the package, one at a time; writes those that nothing reports.
 
-    PYTHONPATH=tests python tests/every_change.py [MODULE ...] [--sample N] [--seconds S] [--left FILE] [--tests FILE ...]
+    PYTHONPATH=tests python tests/every_change.py [MODULE ...] [--sample N] [--seconds S] [--left FILE] [--tests ...]
 
 All of `pypgm.privacy` unless modules are named. First each quick test of `tests/privacy`, or of some files, and each
 check of tier 0 that takes no more than S seconds of the processor is run once, and the lines that it reaches are noted.
