@@ -152,6 +152,11 @@ class JunctionTree:
         Width, cells, bytes and operations of one propagation.
         """
     @property
+    def given_cells(self) -> float:
+        """
+        Cells of the tables of the given cliques.
+        """
+    @property
     def nodes(self) -> list[tuple[list[int], list[int], int, int]]:
         """
         (attributes, separator, parent, offset of the table) of each clique.

@@ -191,6 +191,9 @@ void bind_junction_tree(py::module_& m) {
       .def_readonly("order", &JunctionTree::order, "The elimination order.")
       .def_property_readonly("nodes", &nodes,
                              "(attributes, separator, parent, offset of the table) of each clique.")
+      .def_property_readonly(
+          "given_cells", [](const JunctionTree& tree) { return tree.cost.factor_cells; },
+          "Cells of the tables of the given cliques.")
       .def_property_readonly("cost", &tree_cost, "Width, cells, bytes and operations of one propagation.")
       .def("marginals", &marginals, py::arg("potentials").noconvert(), py::arg("evidence"), py::arg("total"),
            py::arg("n_threads") = 0, "Marginals of the given cliques, and log Z.")

@@ -73,6 +73,9 @@ class _Search:
         smoothed = self._problem.with_loss(stages[min(1, len(stages) - 1)])
         validates = options.stop == "validated" and options.iterations >= _LEAST_TO_VALIDATE
         # Where preparing it took all of the time, the step that is left is one on the measurements themselves.
+        if validates and options.count is not None:
+            self.path = Path(smoothed, replace(options, tolerance=0.0), target=loss)
+            return self.path.follow(watch, min(options.iterations, self.path.calls + options.count))
         thinned = smoothed.thinned(options.rng) if validates and not watch.clock.is_past_limit else None
         if thinned is None:
             return self._to_the_optimum(watch, 0)

@@ -117,6 +117,9 @@ class SolverOptions(Limits):
         Whether Ctrl-C ends the estimate with the best so far; else it is raised.
     is_start : bool
         Whether another estimate starts from the answer: an accelerated path need not fit its potentials then.
+    count : int, optional
+        Iterations of an accelerated path that would be validated, instead of that: what was best on nearly the same
+        measurements.
 
     Raises
     ------
@@ -132,6 +135,7 @@ class SolverOptions(Limits):
     started: float = field(default_factory=now)
     keeps: bool = True
     is_start: bool = False
+    count: int | None = None
 
     def __post_init__(self) -> None:
         Limits.__post_init__(self)

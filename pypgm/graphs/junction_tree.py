@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -160,10 +159,10 @@ class JunctionTree(Shown):
         cost = self.plan.cost
         return TreeCost(largest_clique=self.domain.names(cost.pop("largest")), **cost)
 
-    @cached_property
+    @property
     def given_cells(self) -> float:
         """Cells of the tables of the given cliques, each as often as it was given."""
-        return math.fsum(map(float, map(self.domain.size, self.cliques)))
+        return self.plan.given_cells
 
     @cached_property
     def nodes(self) -> tuple[TreeNode, ...]:

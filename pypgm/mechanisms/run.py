@@ -285,16 +285,18 @@ class Run:
         *,
         oracle: Literal["exact"] | None = None,
         is_start: bool = False,
+        count: int | None = None,
     ) -> _Model:
         """Return the model that explains these measurements alone, in at most a part of the seconds that are left.
 
-        The oracle is the run's own by default. A start for another estimate takes less time, and is a little off.
+        The oracle is the run's own by default. A start for another estimate takes less time, and is a little off; so
+        does a count of iterations that nothing validates.
         """
         # Where there are publicly no records the answers are noise alone.
         fitted = [] if self.total == 0 else measurements
         chosen, seconds = oracle or self._planned([m.clique for m in fitted]), self._seconds_left()
         limits = replace(self.limits, time_limit=None if seconds is None else part * seconds)
-        how: dict[str, Any] = {"prior": prior, "constraints": self.constraints, "is_start": is_start}
+        how: dict[str, Any] = {"prior": prior, "constraints": self.constraints, "is_start": is_start, "count": count}
         return estimated(self.domain, fitted, self.total, chosen, limits, **how)
 
     def fit_loss(self, loss: Loss, cliques: Sequence[Clique], total: float, start: _Model) -> _Model:
@@ -305,11 +307,15 @@ class Run:
         how: dict[str, Any] = {"stop": "optimum", "warm_start": start, "constraints": self.constraints}
         return estimated(self.domain, [], total, oracle, limits, loss=whole, **how)
 
-    def tree(self, cliques: Sequence[Clique]) -> JunctionTree:
-        """Return the junction tree of cliques; `ModelTooLargeError` if it, or an estimate on it, does not fit."""
-        tree = JunctionTree(self.domain, cliques, max_bytes=self.max_bytes)
+    def tree(self, cliques: Sequence[Clique], room: float | None = None) -> JunctionTree:
+        """Return the junction tree of cliques; `ModelTooLargeError` if it, or an estimate on it, does not fit.
+
+        In so many bytes, which of many trees are looked up once; those there are by default.
+        """
+        most = self.max_bytes if room is None else room
+        tree = JunctionTree(self.domain, cliques, max_bytes=most)
         # A table is measured once, or once and again.
-        check_estimate_fits(tree, (), "accelerated", self.max_bytes, 2 * tree.given_cells)
+        check_estimate_fits(tree, (), "accelerated", most, 2 * tree.given_cells)
         return tree
 
     def _check_possible(self) -> None:

@@ -80,21 +80,21 @@ def that_fit(
     held = list({run.domain.canonical(c) for c in (*known, *(ruled.clique for ruled in run.constraints))})
     scopes = [set(clique) for clique in held]
     nodes: list[set[str]] = []
-    own, room = math.inf, 0.0
+    room = memory_limit(run.max_bytes)
+    own, left = math.inf, 0.0
     with contextlib.suppress(ModelTooLargeError):
-        tree = run.tree(held)
+        tree = run.tree(held, room)
         nodes, own = [set(node.clique) for node in tree.nodes], tree.cost.table_bytes
-        taken = estimate_bytes(tree, (), "accelerated", 2 * sum(map(run.domain.size, held)))
-        room = memory_limit(run.max_bytes) - taken
+        left = room - estimate_bytes(tree, (), "accelerated", 2 * tree.given_cells)
     planned = {} if least is None else least
     found = []
     for i, clique in enumerate(candidates):
         attributes = set(clique)
         most = sys.float_info.max if any(map(attributes.issubset, scopes)) else limit
         if least is not None and own <= most and any(map(attributes.issubset, nodes)):
-            takes = own if _FURTHER_BYTES * run.domain.size(clique) <= room else math.inf
+            takes = own if _FURTHER_BYTES * run.domain.size(clique) <= left else math.inf
         elif (takes := planned.get(clique, 0.0)) <= most:
-            takes = planned[clique] = _bytes(run, [*held, clique])
+            takes = planned[clique] = _bytes(run, [*held, clique], room)
         if takes <= most:
             found.append(i)
     return found
@@ -117,9 +117,9 @@ def estimate_that_fits(run: Run, measured: Sequence[LinearMeasurement]) -> Graph
     return run.estimate([])
 
 
-def _bytes(run: Run, cliques: Sequence[Clique]) -> float:
+def _bytes(run: Run, cliques: Sequence[Clique], room: float) -> float:
     """Return what the tables of a tree take; infinity where it, or an estimate on it, does not fit in memory."""
     try:
-        return run.tree(cliques).cost.table_bytes
+        return run.tree(cliques, room).cost.table_bytes
     except ModelTooLargeError:
         return math.inf

@@ -230,10 +230,12 @@ def estimated(
     rng: np.random.Generator | int | None = None,
     sweeps: Sweeps | None = None,
     is_start: bool = False,
+    count: int | None = None,
 ) -> GraphicalModel | RegionGraphModel:
     """Return what `estimate` does; of a model that is only to start from, nearly what it does.
 
-    To the end of the accelerated path, which averages marginals, potentials are then fitted roughly.
+    To the end of the accelerated path, which averages marginals, potentials are then fitted roughly. With a count of
+    iterations it is not validated.
     """
     measurements = checked_measurements(domain, measurements)
     first, earlier = _starts(prior, warm_start)
@@ -242,6 +244,7 @@ def estimated(
     if oracle == "exact" and how.kept():
         raise ValueError(f"{' and '.join(how.kept())} need a region graph, got oracle='exact'")
     own: dict[str, Any] = {"stepsize": stepsize, "stop": stop or "validated", "rng": rng, "is_start": is_start}
+    own["count"] = count
     options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **own)
     folding, masks = fold(domain, constraints or ())
     fitting = [folded_measurement(folding, m).ordered(folding.inner) for m in measurements]

@@ -165,12 +165,32 @@ def test_aim_plans_no_tree_for_what_fits_and_asks_the_model_at_once(monkeypatch)
     assert max(fits) > min(fits)
 
 
-def test_what_a_tree_was_given_is_added_up_once(monkeypatch):
+def test_aim_validates_one_round_in_eight_and_the_last(monkeypatch):
+    data = pypgm.Dataset({a: [0, 1] * 200 for a in DOMAIN}, DOMAIN)
+    found, own = [], Run.fit
+
+    def fit(run, *args, **how):
+        found.append((how.get("count"), own(run, *args, **how)))
+        return found[-1][1]
+
+    monkeypatch.setattr(Run, "fit", fit)
+    release = aim(data, 1, 1e-9, rounds=16, unsafe_seed=2)
+    _, *rounds, (last, model) = found
+    assert last is None
+    assert model.fit.status in {"validated", "converged"}
+    assert release.model is model
+    for i, (count, rough) in enumerate(rounds):
+        assert (count is None) == (i % 8 == 0)
+        if count is not None:  # it takes as many iterations as the last validated one did
+            assert len(rough.fit.history) - 1 == count == len(rounds[i - i % 8][1].fit.history) - 1
+
+
+def test_what_a_tree_was_given_is_added_up_with_its_plan(monkeypatch):
     data = pypgm.Dataset({a: [0, 1] for a in DOMAIN}, DOMAIN)
     run = Run("aim", data, 1, 1e-9)
     sized = Calls(monkeypatch, pypgm.Domain, "size")
     tree = run.tree(PAIRS[:7])
-    assert len(sized) == 7
+    assert not len(sized)
     assert tree.given_cells == sum(map(DOMAIN.size, PAIRS[:7]))
 
 
