@@ -73,9 +73,9 @@ def aim(
     rounds : int, optional
         For how many rounds the first noise would last; 4 for each attribute by default (16 as published).
     score : {"noise", "risk"}
-        By what a marginal is selected: how much its error exceeds the noise of all its cells, as published, or how much
-        of it an estimate would take away, which leaves small counts alone that noise drowns. "risk" selects larger
-        marginals, and takes a step as small for learning nothing as half of what noise hides.
+        By what a marginal is selected: how much its error exceeds the noise of all its cells, as published, of a cell
+        at most twice what the model expects in it; or how much of the error an estimate would take away. "risk" selects
+        larger marginals, and takes a step as small for learning nothing as half of what noise hides.
     tree_bytes : float
         Most that the tables of the junction tree may take when all is spent, before in proportion to what is spent:
         larger candidates wait, and a marginal whose own table takes more is left out; 8 MiB by default. A region graph
@@ -188,13 +188,13 @@ class _Search:
             return
         self.left -= rate
         clique = self.candidates[self._selected(among, rate * (1 - _MEASURING), noise)]
-        is_new, before = clique not in self._known(), self._answer(clique)
+        before, part = self._answer(clique), self._moved_by_noise(clique, rate, among)
         measured = table.measure(clique, rho=table.ledger.remaining() if self.is_last else rate * _MEASURING)
         self.measured.append(measured)
         self.model = self._estimated() if self.is_last else self._rough()
         learnt = float(np.abs(self._answer(clique) - before).sum())
         self.log.append({"clique": clique, "stddev": measured.stddev, "learnt": learnt, "candidates": len(among)})
-        if is_new and learnt <= (noise * before.size if self.score == "noise" else _LEAK * hidden(before, noise)):
+        if learnt <= part * hidden(before, noise):
             self.rate *= _SOONER
 
     def final(self) -> GraphicalModel | RegionGraphModel:
@@ -231,14 +231,29 @@ class _Search:
         told = {c: table.datavector() for c, table in zip(asked, self.model.project_many(asked), strict=True)}
         if self.score == "noise":
             self.selector.compare(told.__getitem__)
-            sizes = [self.run.domain.size(self.candidates[i]) for i in among]
-            offsets = [Fraction(-float(w) * noise * size) for w, size in zip(weights, sizes, strict=True)]
+            hiding = (hidden(told[self.candidates[i]], noise) for i in among)
+            offsets = [Fraction(-float(w) * most) for w, most in zip(weights, hiding, strict=True)]
             return self.selector.select(among, rho=rho, weights=weights, offsets=offsets)
         expected = {i: told[self.candidates[i]] for i in among}
         goals = {i: on_grid(self.candidates[i], answer, answer.size) for i, answer in expected.items()}
-        hiding = {i: round(GRID * hidden(answer, noise)) for i, answer in expected.items()}
-        self.savings.compare(lambda i, counts: saving(counts, goals[i], hiding[i]))
+        drowned = {i: round(GRID * hidden(answer, noise)) for i, answer in expected.items()}
+        self.savings.compare(lambda i, counts: saving(counts, goals[i], drowned[i]))
         return self.savings.select(among, rho=rho, weights=weights)
+
+    def _moved_by_noise(self, clique: Clique, rate: Fraction, among: Sequence[int]) -> float:
+        """Return what part of what noise hides moves the answer to a marginal, however little there is to learn.
+
+        The mean of independent answers moves by less noise the more of them there are. Where all that may be asked is
+        known, a small step says nothing of what waits for a larger tree.
+        """
+        known = self._known()
+        if clique in known and (self.score == "risk" or known.issuperset(self.candidates[i] for i in among)):
+            return 0.0
+        if self.score == "risk":
+            return _LEAK
+        own = self.run.stddev(rate * _MEASURING) ** -2
+        before = math.fsum(m.stddev**-2 for m in self.measured if self.run.domain.canonical(m.clique) == clique)
+        return own / math.sqrt(max(before * (before + own), own * own))
 
     def _known(self) -> set[Clique]:
         return {self.run.domain.canonical(m.clique) for m in (*self.run.given, *self.measured)}
