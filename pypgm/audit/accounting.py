@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import importlib
 import itertools
-import math
 from collections.abc import Callable, Iterator
 from fractions import Fraction
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding, skipped
-from pypgm.audit.samplers import log_weights
+from pypgm.audit.laws import Losses, exceeding, laplace_loss, response_loss, shift_loss
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential
 from pypgm.privacy.ledger import Ledger
@@ -24,32 +22,9 @@ __all__ = ["check_accounting_library", "check_conversions", "check_exact_loss", 
 Delta = Callable[[Fraction, Fraction], float]
 Found = Iterator[tuple[str, str]]
 
-_SIGMAS = tuple(Fraction(s) for s in ["1/2", "3/4", "1", "3/2", "2", "3", "5", "10", "30", "100"])
-_EPSILONS = tuple(
-    Fraction(s)
-    for s in [
-        "0",
-        "1/100",
-        "1/20",
-        "1/10",
-        "1/5",
-        "1/3",
-        "1/2",
-        "3/4",
-        "1",
-        "3/2",
-        "2",
-        "5/2",
-        "3",
-        "4",
-        "5",
-        "6",
-        "8",
-        "10",
-        "12",
-        "15",
-    ]
-)
+_SIGMAS = tuple(map(Fraction, ["1/2", "3/4", "1", "3/2", "2", "3", "5", "10", "30", "100"]))
+_PARTS = (0, 3, 15, 30, 60, 100, 150, 225, 300, 450, 600, 750, 900, 1200, 1500, 1800, 2400, 3000, 3600, 4500)
+_EPSILONS = tuple(Fraction(n, 300) for n in _PARTS)  # from 0 and 1 / 100 to 15
 _COUNTS = (1, 2, 5)
 
 
@@ -63,7 +38,7 @@ def check_exact_loss(delta: Delta = zcdp_delta) -> Finding:
     count = 0
     for (name, rho, losses), epsilon in itertools.product(_known_losses(), _EPSILONS):
         count += 1
-        exact, stated = _delta(losses, float(epsilon)), delta(rho, epsilon)
+        exact, stated = exceeding(losses, float(epsilon)), delta(rho, epsilon)
         if stated < exact * (1 - 1e-9) - 1e-15:
             found.append(("accounting", f"{name} at epsilon {epsilon}: delta {exact:.3e} is true, {stated:.3e} stated"))
     return finding(
@@ -71,44 +46,15 @@ def check_exact_loss(delta: Delta = zcdp_delta) -> Finding:
     )
 
 
-Losses = tuple[NDArray[np.float64], NDArray[np.float64]]
-
-
 def _known_losses() -> list[tuple[str, Fraction, Losses]]:
     laws: list[tuple[str, Fraction, Losses]] = []
     for sigma, k in itertools.product(_SIGMAS, _COUNTS):
         if k == 1 or sigma <= 10:
-            laws.append((f"{k} x gaussian {sigma}", k / (2 * sigma**2), _shift_losses("gaussian", sigma, k)))
+            laws.append((f"{k} x gaussian {sigma}", k / (2 * sigma**2), shift_loss(sigma**2, k)))
     for scale in _SIGMAS:
-        laws.append((f"laplace {scale}", 1 / (2 * scale**2), _shift_losses("laplace", scale, 1)))
-        q = 1 / (1 + math.exp(-1 / float(scale)))
-        response = (np.array([q, 1 - q]), np.array([1, -1]) / float(scale))
-        laws.append((f"randomised response {scale}", 1 / (2 * scale**2), response))
+        laws.append((f"laplace {scale}", 1 / (2 * scale**2), laplace_loss(scale, 1)))
+        laws.append((f"randomised response {scale}", 1 / (2 * scale**2), response_loss(1 / scale)))
     return laws
-
-
-def _shift_losses(law: Any, scale: Fraction, k: int) -> Losses:
-    """Return probabilities and privacy losses log P(z) / P(z - 1), for k independent draws.
-
-    The loss of a Gaussian depends on the sum of the draws alone, so k of them are one convolution.
-    """
-    s = float(scale)
-    z = np.arange(-int(45 * s) - 45, int(45 * s) + 46)
-    weights = np.exp(log_weights(law, s, z))
-    one = weights / weights.sum()
-    if law == "laplace":
-        return one, (np.abs(z - 1) - np.abs(z)) / s
-    p = one
-    for _ in range(k - 1):
-        p = np.convolve(p, one)
-    sums = np.arange(p.size) + k * z[0]
-    return p, (k - 2 * sums) / (2 * s * s)
-
-
-def _delta(losses: Losses, epsilon: float) -> float:
-    p, loss = losses
-    over = loss > epsilon
-    return math.fsum(p[over] * -np.expm1(epsilon - loss[over]))
 
 
 def check_conversions(

@@ -45,7 +45,7 @@ def check_answers(runs: Runs) -> Finding:
                 found.extend(_handed(runs.given, measurements))
                 measurements = measurements[len(runs.given) :]
             compared += len(measurements) + sum(asked is not None for asked in trace.selections)
-            compared += len(trace.draws) * hasattr(trace.release, "hidden")
+            compared += len(trace.draws) * (getattr(trace.release, "hidden", None) is not None)
             for measurement in measurements:
                 own = drawn.get(_key(measurement.values), [])
                 found.extend(_origin(None if sampled else trace, measurement, own))
@@ -139,10 +139,10 @@ def _selections(trace: Trace, privacy: Privacy) -> Found:
         try:
             scores = _weighted(_scores(trace, asked), asked, 1 << (12 if draw.law == "discrete Gaussian" else 16))
         except (TypeError, ValueError) as error:
-            yield "wrong scores", f"a selection was drawn of what cannot be compared: {error}"
+            yield "wrong score", f"a selection was drawn of what cannot be compared: {error}"
             continue
         if not np.array_equal(draw.private, scores):
-            yield "wrong scores", f"a selection among {len(scores)} does not compare the table with the estimates"
+            yield "wrong score", f"a selection among {len(scores)} does not compare the table with the estimates"
         if draw.law == "discrete Gaussian":
             continue  # a screen: what neighbours change is compared with its line
         # The most by which the scores of two candidates move apart: one person's records leave one and enter another.
@@ -182,7 +182,8 @@ def _hidden(trace: Trace) -> Found:
     for draw, private in itertools.zip_longest(trace.draws, expected):
         if draw is None or private is None or not np.array_equal(draw.private, private):
             law = "a draw" if draw is None else draw.law
-            yield "answer of another table", f"{law} was to hide something else than this table's numbers"
+            defect = "wrong score" if law == "exponential mechanism" else "answer of another table"
+            yield defect, f"{law} was to hide something else than this table's numbers"
 
 
 def exact_rank_scores(values: NDArray[Any], quantile: Fraction, grid: list[float]) -> list[int]:

@@ -12,8 +12,9 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pypgm.audit.finding import Finding, finding, skipped
+from pypgm.audit.laws import Law, pmf
 from pypgm.audit.pairs import Pair, table
-from pypgm.audit.samplers import ALPHA, Law, draw
+from pypgm.audit.samplers import ALPHA, draw
 from pypgm.audit.trace import Draw, Mechanism, observe
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
@@ -111,9 +112,8 @@ def largest_mu(rho: Fraction) -> float:
     Its steps are whole, so that it is a little above sqrt(2 rho), the mu of the density: 1.6 % at sigma 1.64.
     """
     variance = 1 / (2 * float(rho))
-    z = np.arange(-int(40 * math.sqrt(variance)) - 2, int(40 * math.sqrt(variance)) + 3)
-    weights = np.exp(-(z**2) / (2 * variance))
-    tails = np.cumsum((weights / weights.sum())[::-1])[::-1]
+    chances = pmf("gaussian", math.sqrt(variance), int(40 * math.sqrt(variance)) + 2)[1]
+    tails = np.cumsum(chances[::-1])[::-1]
     between = tails[(tails > 1e-3) & (tails < 1 - 1e-3)]
     return max(math.sqrt(2 * rho), float(np.diff(stats.norm.isf(between)).max(initial=0)))
 

@@ -14,9 +14,9 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import Losses, exceeding, laplace_loss, response_loss, shift_loss
 from pypgm.privacy.accounting import dp_events
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, PoissonSample, Stated
@@ -27,9 +27,6 @@ from pypgm.privacy.zcdp import zcdp_epsilon
 __all__ = ["check_composed_loss", "check_exported_events", "check_guarantees"]
 
 Found = Iterator[tuple[str, str]]
-Losses = tuple[NDArray[np.float64], NDArray[np.float64]]
-"""Masses and values of a privacy loss; infinity is a value."""
-
 _DELTAS = (Fraction(1, 10**2), Fraction(1, 10**4), Fraction(1, 10**7))
 
 
@@ -53,35 +50,6 @@ def _composed(*laws: Losses) -> Losses:
 
 def _times(law: Losses, n: int) -> Losses:
     return functools.reduce(_composed, [law] * n)
-
-
-def _shift(variance: Fraction, times: int = 1, change: int = 1) -> Losses:
-    """Return the loss of discrete Gaussian noise on some answers that each change by `change`.
-
-    It depends on the sum of the draws alone, whose law is a convolution.
-    """
-    s = float(variance)
-    reach = int(16 * math.sqrt(s)) + 4
-    z = np.arange(-reach, reach + 1, dtype=np.float64)
-    weights = np.exp(-np.square(z) / (2 * s))
-    one = weights / weights.sum()
-    masses = functools.reduce(np.convolve, [one] * times)
-    sums = np.arange(masses.size) - float(times * reach)
-    return masses, (times * change**2 - 2 * change * sums) / (2 * s)
-
-
-def _laplace(scale: Fraction, change: int) -> Losses:
-    """Return the loss of discrete Laplace noise on one answer that changes by `change`."""
-    b = float(scale)
-    z = np.arange(-int(45 * b) - 9 - change, int(45 * b) + 10 + change, dtype=np.float64)
-    weights = np.exp(-np.abs(z) / b)
-    return weights / weights.sum(), (np.abs(z - change) - np.abs(z)) / b
-
-
-def _response(epsilon: Fraction) -> Losses:
-    e = float(epsilon)
-    higher = 1 / (1 + math.exp(-e))
-    return np.array([higher, 1 - higher]), np.array([e, -e])
 
 
 def _range(epsilon: Fraction, part: float) -> Losses:
@@ -126,7 +94,7 @@ def _sample(rate: Fraction, inner: Fraction) -> Callable[[Ledger], Any]:
 
 def _one(rate: Fraction, inner: Fraction) -> Losses:
     """Return the loss of randomised response on a record that a sample holds with the rate's chance, else on none."""
-    p = _response(inner)[0]
+    p = response_loss(inner)[0]
     without = p[::-1]
     there = float(rate) * p + (1 - float(rate)) * without
     return there, np.log(there / without)
@@ -136,28 +104,28 @@ def _one(rate: Fraction, inner: Fraction) -> Losses:
 def _cases() -> tuple[Case, ...]:
     s, b, e, third, may = Fraction(50), Fraction(2), Fraction(3, 10), Fraction(1, 3), Fraction(9, 1000)
     some = [(1, 0.5), (1, 0.9), (15, 0.5), (40, 0.5), (40, 0.65)]
-    mixed = _composed(_shift(s, 3), _times(_range(e, 0.6), 5), _times(_laplace(Fraction(9), 1), 2))
+    mixed = _composed(shift_loss(s, 3), _times(_range(e, 0.6), 5), _times(laplace_loss(Fraction(9), 1), 2))
     return (
-        Case("20 Gaussians", [_gaussian(s)] * 20, _shift(s, 20)),
-        Case("a Gaussian", [_gaussian(Fraction(9, 4))], _shift(Fraction(9, 4))),
-        Case("a Gaussian of 5 answers", [_gaussian(s, 5)], _shift(s, 5)),
-        Case("a Gaussian of one answer by 3", [_gaussian(s, 9, 3)], _shift(s, change=3)),
-        Case("12 Laplaces", [_noise(Fraction(7, 2), 1, 1)] * 12, _times(_laplace(Fraction(7, 2), 1), 12)),
-        Case("a Laplace of 4 answers", [_noise(b, 4, 1)], _times(_laplace(b, 1), 4)),
-        Case("a Laplace of one answer by 4", [_noise(b, 4, 4)], _laplace(b, 4)),
-        Case("a Laplace of one answer, as far as is known", [_noise(b, 4, None)], _laplace(b, 4)),
+        Case("20 Gaussians", [_gaussian(s)] * 20, shift_loss(s, 20)),
+        Case("a Gaussian", [_gaussian(Fraction(9, 4))], shift_loss(Fraction(9, 4))),
+        Case("a Gaussian of 5 answers", [_gaussian(s, 5)], shift_loss(s, 5)),
+        Case("a Gaussian of one answer by 3", [_gaussian(s, 9, 3)], shift_loss(s, change=3)),
+        Case("12 Laplaces", [_noise(Fraction(7, 2), 1, 1)] * 12, _times(laplace_loss(Fraction(7, 2), 1), 12)),
+        Case("a Laplace of 4 answers", [_noise(b, 4, 1)], _times(laplace_loss(b, 1), 4)),
+        Case("a Laplace of one answer by 4", [_noise(b, 4, 4)], laplace_loss(b, 4)),
+        Case("a Laplace of one answer, as far as is known", [_noise(b, 4, None)], laplace_loss(b, 4)),
         *(Case(f"{n} selections, {part}", [_select(e)] * n, _times(_range(e, part), n)) for n, part in some),
         Case("15 selections in one line", [_selections(e, 15, 15)], _times(_range(e, 0.5), 15)),
         Case("15 selections of 30 in one line", [_selections(e, 30, 15)], _times(_range(e / 2, 0.5), 30)),
-        Case("10 permute-and-flips", [_flip(e)] * 10, _times(_response(e), 10)),
-        Case("a stated epsilon", [_stated(epsilon=e)], _response(e)),
+        Case("10 permute-and-flips", [_flip(e)] * 10, _times(response_loss(e), 10)),
+        Case("a stated epsilon", [_stated(epsilon=e)], response_loss(e)),
         Case("a sample", [_sample(third, Fraction(2))], _one(third, Fraction(2))),
         Case("many kinds", [_gaussian(s)] * 3 + [_select(e)] * 5 + [_noise(Fraction(9), 1, 1)] * 2, mixed),
-        Case("a Gaussian and a stated rho", [_gaussian(s), _stated(rho=Fraction(1, 100))], _shift(s, 2)),
+        Case("a Gaussian and a stated rho", [_gaussian(s), _stated(rho=Fraction(1, 100))], shift_loss(s, 2)),
         Case(
             "Gaussians that may fail",
             [_gaussian(s)] * 4 + [_stated(rho=0, delta=may)],
-            _composed(_shift(s, 4), _fails(may)),
+            _composed(shift_loss(s, 4), _fails(may)),
         ),
     )
 
@@ -197,18 +165,12 @@ def check_composed_loss(names: Sequence[str] = ()) -> Finding:
 
 def _epsilon(losses: Losses, delta: float) -> float:
     """Return the least epsilon at which E[(1 - exp(epsilon - loss))_+] is at most delta, by bisection."""
-    masses, values = losses
-    low, high = 0.0, float(values[np.isfinite(values)].max())
-
-    def mass(epsilon: float) -> float:
-        over = values > epsilon
-        return math.fsum(masses[over] * -np.expm1(epsilon - values[over]))
-
-    if mass(0.0) <= delta:
+    low, high = 0.0, float(losses[1][np.isfinite(losses[1])].max())
+    if exceeding(losses, 0.0) <= delta:
         return 0.0
     for _ in range(80):
         middle = (low + high) / 2
-        low, high = (low, middle) if mass(middle) <= delta else (middle, high)
+        low, high = (low, middle) if exceeding(losses, middle) <= delta else (middle, high)
     return low
 
 
@@ -256,7 +218,7 @@ def check_guarantees() -> Finding:
         ledger.charge("fail", "a", Stated(rho=0, delta=budget.reserved_delta))
         if ledger.epsilon() != Ledger(budget).epsilon():
             found.append(("accounting", f"the guarantee of {budget!r} depends on what was spent"))
-        lost = _composed(_shift(variance, 7), _fails(budget.reserved_delta))
+        lost = _composed(shift_loss(variance, 7), _fails(budget.reserved_delta))
         true = _epsilon(lost, float(budget.delta or 0))
         if true > ledger.epsilon() or ledger.epsilon() != float(budget.epsilon or 0):
             found.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.epsilon():.9g} is guaranteed"))
@@ -264,7 +226,7 @@ def check_guarantees() -> Finding:
             found.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.realised_epsilon():.9g} is stated"))
     for delta in _DELTAS:
         own = Ledger(Budget(rho=Fraction(7, 100)))
-        true = _epsilon(_shift(Fraction(50), 7), float(delta))
+        true = _epsilon(shift_loss(Fraction(50), 7), float(delta))
         if own.epsilon(delta) < true:
             found.append(("accounting", f"{own!r} may lose {true:.9g}, {own.epsilon(delta):.9g} is guaranteed"))
     return finding("guarantees", "whole budgets", found, f"{len(budgets)} budgets, spent and kept")

@@ -35,7 +35,6 @@ DEFECTS = {
     "cached answer": "a released measurement holds values that no sampler drew in this run",
     "wrong counts": "a source of records counts other cells than its values have in memory",
     "answer of another table": "a released measurement was drawn from other counts than those of the table entered",
-    "wrong scores": "the scores of a selection are not the distances of its candidates on the table entered",
     "noise added outside the sampler": "released values depend on the records beyond what the samplers gave",
     "floats released": "a released measurement is not int64",
     "private state kept": "the release or its model holds something that depends on the records beyond the noise",

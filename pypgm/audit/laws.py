@@ -1,4 +1,4 @@
-"""Exact laws of selections and exact tails of noise, worked out without the samplers."""
+"""Exact laws of noise and selections, their tails and privacy losses, worked out without the samplers."""
 
 from __future__ import annotations
 
@@ -7,24 +7,75 @@ import math
 from collections.abc import Iterable, Sequence
 from decimal import Context, Decimal
 from fractions import Fraction
+from functools import reduce
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 __all__ = [
     "DIGITS",
+    "Law",
+    "Losses",
+    "exceeding",
     "exponential_law",
     "gaussian_tail",
+    "laplace_loss",
     "laplace_tail",
     "permute_and_flip_law",
+    "pmf",
     "renyi",
+    "response_loss",
+    "shift_loss",
     "top_law",
 ]
 
+Law = Literal["laplace", "gaussian"]
 Probabilities = NDArray[np.float64]
+Losses = tuple[Probabilities, NDArray[np.float64]]
+"""Masses and values of a privacy loss; infinity is a value."""
 
 DIGITS = Context(prec=120, Emin=-(10**9), Emax=10**9)
 """Twice the digits that pypgm computes with."""
+
+
+def pmf(law: Law, scale: float, reach: int) -> tuple[NDArray[np.int64], Probabilities]:
+    """Return the integers as far as `reach` and the probability of each; a Gaussian's scale is its sigma."""
+    z = np.arange(-reach, reach + 1)
+    weights = np.exp(-np.abs(z) / scale if law == "laplace" else -np.square(z.astype(np.float64)) / (2 * scale**2))
+    return z, weights / weights.sum()
+
+
+def shift_loss(variance: Fraction, times: int = 1, change: int = 1) -> Losses:
+    """Return the loss of discrete Gaussian noise on some answers that each change by `change`.
+
+    It depends on the sum of the draws alone, whose law is a convolution.
+    """
+    s = float(variance)
+    reach = int(16 * math.sqrt(s)) + 4
+    masses = reduce(np.convolve, [pmf("gaussian", math.sqrt(s), reach)[1]] * times).astype(np.float64)
+    sums = np.arange(masses.size) - times * reach
+    return masses, np.asarray((times * change**2 - 2 * change * sums) / (2 * s), dtype=np.float64)
+
+
+def laplace_loss(scale: Fraction, change: int) -> Losses:
+    """Return the loss of discrete Laplace noise on one answer that changes by `change`."""
+    z, masses = pmf("laplace", float(scale), int(45 * scale) + 9 + change)
+    return masses, (np.abs(z - change) - np.abs(z)) / float(scale)
+
+
+def response_loss(epsilon: Fraction) -> Losses:
+    """Return the loss of a randomised response."""
+    e = float(epsilon)
+    higher = 1 / (1 + math.exp(-e))
+    return np.array([higher, 1 - higher]), np.array([e, -e])
+
+
+def exceeding(losses: Losses, epsilon: float) -> float:
+    """Return E[(1 - exp(epsilon - loss))_+], the delta that a loss has at epsilon."""
+    masses, values = losses
+    over = values > epsilon
+    return math.fsum(masses[over] * -np.expm1(epsilon - values[over]))
 
 
 def exponential_law(scores: Sequence[int], rate: Fraction) -> Probabilities:

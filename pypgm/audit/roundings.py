@@ -22,14 +22,8 @@ _CLOSE = Fraction(1, 1 << 20)
 
 def check_amplification() -> Finding:
     """Demand the epsilon of a sample no less than log(1 + rate (exp(epsilon) - 1)) to 120 digits, and hardly more."""
-    rates = [
-        Fraction(1, 2),
-        Fraction(1, 100),
-        Fraction(999, 1009),
-        Fraction(1001, 10**9 + 7),
-        Fraction(2**40 + 1, 2**47),
-    ]
-    epsilons = [Fraction(1, 10**6), Fraction(1, 3), Fraction(1), Fraction(17, 4), Fraction(30), Fraction(1000)]
+    rates = [*map(Fraction, ["1/2", "1/100", "999/1009", "1001/1000000007"]), Fraction(2**40 + 1, 2**47)]
+    epsilons = [*map(Fraction, ["1/1000000", "1/3", "1", "17/4", "30", "1000"])]
     found: list[tuple[str, str]] = []
     for rate, epsilon in itertools.product(rates, epsilons):
         r, e = (DIGITS.divide(Decimal(x.numerator), Decimal(x.denominator)) for x in (rate, epsilon))

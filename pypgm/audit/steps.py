@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.audit.answers import check_answers
+from pypgm.audit.answers import check_answers, exact_rank_scores
 from pypgm.audit.finding import Check, Finding, finding
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import PRIVACIES, far_pairs, neighbour_pairs
 from pypgm.audit.selection import check_selection_loss
-from pypgm.audit.trace import Trace
+from pypgm.audit.trace import WatchedRecords
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget
@@ -163,7 +163,6 @@ ASKED: dict[str, tuple[str, Ask]] = {
 """What is asked, in which unit, and how: each is called with a private table and what it may cost."""
 
 
-_NOISE = {"discrete Gaussian", "discrete Laplace"}
 _RAW: tuple[object, ...] = (None, 1.5, "7")  # what the codes of "a" stand for in a column of raw values
 
 COLUMNS: dict[str, tuple[str, Callable[[PrivateColumn, Fraction], Any]]] = {
@@ -177,25 +176,13 @@ COLUMNS: dict[str, tuple[str, Callable[[PrivateColumn, Fraction], Any]]] = {
 }
 """The same for columns of raw values, nulls among them."""
 
-_SCORED: dict[str, tuple[list[int], bool]] = {
-    "selection": ([0, 1, 2], False),
-    "selection, odd epsilon": ([2, 0, 1], False),
-    "selection, odd epsilon in rho": ([2, 0], False),
-    "selection among groups": ([0, 1, 2], True),
-    "selection of two": ([0, 1, 2], False),
-    "selection of three": ([0, 1, 2], False),
-    "permute-and-flip": ([0, 1, 2], False),
-    "permute-and-flip, odd epsilon": ([1, 2], False),
-}
 _RANKED: dict[str, tuple[list[str], list[float]]] = {
     "quantiles": (["1/4", "2/7", "1", "0"], [0, 1, 2]),
     "quantiles, odd epsilon": (["3/4", "1/3"], [-1, 0.5, 1, 1.5, 2]),
 }
-
 _REFUSED = {"selection among running sums"}
-_CHOSEN = {*_SCORED, *_RANKED, "draws of counts", "a draw of counts, odd epsilon", "quantiles beside nulls"}
-_NOT_RECOUNTED = {name for name in (*ASKED, *COLUMNS) if name.startswith(("bounds", "quantiles", "draws", "a draw of"))}
-_NOT_RECOUNTED |= {"a screen by a stated score"}
+_CHOSEN = ("selection", "permute-and-flip", "quantiles", "draws of", "a draw of")
+_NOT_RECOUNTED = ("bounds", "quantiles beside", "draws of", "a draw of", "a screen by a stated score")
 
 
 def check_asked(names: Sequence[str] = (*ASKED, *COLUMNS)) -> list[Finding]:
@@ -211,9 +198,8 @@ def asked_checks(name: str) -> list[Check]:
         checks += [_check_refused]
     else:
         checks += [check_calibration, check_charges]
-        checks += [check_selection_loss] if name in _CHOSEN else [_check_changes]
-        checks += [] if name in _NOT_RECOUNTED else [check_answers]
-        checks += [_check_scores] if name in {*_SCORED, *_RANKED} else []
+        checks += [check_selection_loss] if name.startswith(_CHOSEN) else []
+        checks += [] if name.startswith(_NOT_RECOUNTED) else [check_answers]
     return [partial(_on, check, runs) for check in checks]
 
 
@@ -225,6 +211,12 @@ def _runs(name: str) -> Runs:
     unit = (COLUMNS if name in COLUMNS else ASKED)[name][0]
     budget = Budget(rho=_SPARE * _ODD) if unit == "rho" else Budget(epsilon=2 * _SPARE * _ODD)
 
+    def ranks(records: WatchedRecords) -> list[list[int]]:
+        quantiles, grid = _RANKED[name]
+        return [exact_rank_scores(records.unnoted("a"), Fraction(q), grid) for q in quantiles]
+
+    hidden = ranks if name in _RANKED else None
+
     def mechanism(data: Any, limit: Budget, privacy: Any) -> Any:
         ledger, amount = Ledger(limit), limit.limit / _SPARE
         if name in COLUMNS:
@@ -232,7 +224,7 @@ def _runs(name: str) -> Runs:
         else:
             done = ASKED[name][1](PrivateTable(data, privacy, ledger), amount)
         measured = [m for m in (done if isinstance(done, list) else [done]) if isinstance(m, LinearMeasurement)]
-        return SimpleNamespace(ledger=ledger, measurements=measured, found=done)
+        return SimpleNamespace(ledger=ledger, measurements=measured, found=done, hidden=hidden)
 
     return run_pairs(
         name, mechanism, budget, [*neighbour_pairs([*PRIVACIES, Privacy(records_per_person=5)]), *far_pairs()]
@@ -255,65 +247,3 @@ def _check_refused(runs: Runs) -> Finding:
         if one.release is not None and one.release.found != "refused"
     ]
     return finding("refusal", runs.subject, found, f"{len(runs.traces)} runs, each refused")
-
-
-def _check_changes(runs: Runs) -> Finding:
-    """Demand that no single answer changes by more than the largest change on its line, which composition rests on."""
-    found, compared = [], 0
-    for pair, one, other in runs.traces:
-        lines = [line for line in one.charges if "largest_change" in line.parameters]
-        draws = [[draw for draw in trace.draws if draw.law in _NOISE] for trace in (one, other)]
-        for line, draw, twin in zip(lines, *draws, strict=False):
-            compared += 1
-            change = int(np.abs(draw.private - twin.private).max(initial=0)) if pair.neighbours else 0
-            if change > line.parameters["largest_change"]:
-                stated = line.parameters["largest_change"]
-                found.append(("sensitivity", f"tables {pair.name}: an answer changes by {change}, {stated} is stated"))
-    return finding("largest changes", runs.subject, found, f"{compared} draws", exercised=compared)
-
-
-def _check_scores(runs: Runs) -> Finding:
-    """Work out each score again, in Python's integers, from the records of the table entered."""
-    found, compared = [], 0
-    for pair, one, other in runs.traces:
-        for trace in (one, other):
-            true = _scores(runs.subject, trace)
-            compared += len(true)
-            if len(true) != len(trace.draws) and not trace.diverged and true:
-                found.append(
-                    ("wrong score", f"tables {pair.name}: {len(trace.draws)} draws, {len(true)} were asked for")
-                )
-            for draw, wanted in zip(trace.draws, true, strict=False):
-                if draw.private.tolist() != wanted:
-                    found.append(
-                        ("wrong score", f"tables {pair.name}: {draw.private.tolist()}, {wanted} by definition")
-                    )
-    figures = f"{compared} lists of scores, equal integers"
-    return finding("scores", runs.subject, found, figures, exercised=compared)
-
-
-def _scores(subject: str, trace: Trace) -> list[list[int]]:
-    if subject in _SCORED:
-        among, grouped = _SCORED[subject]
-        return [[_distance(trace, _PAIRS[i], grouped) for i in among]]
-    if subject not in _RANKED:
-        return []
-    records = [code for code, n in enumerate(trace.records.recount(("a",)).tolist()) for _ in range(n)]
-    quantiles, grid = _RANKED[subject]
-    return [[_rank_score(records, Fraction(q), point) for point in grid] for q in quantiles]
-
-
-def _distance(trace: Trace, pair: Clique, grouped: bool) -> int:
-    counts = trace.records.recount(pair).tolist()
-    groups = {"ab": [0, 1, 0, 1, 1, 1], "bc": [0, 1, 0, 1]}.get("".join(pair)) if grouped else None
-    if groups is not None:
-        counts = [sum(c for c, g in zip(counts, groups, strict=True) if g == group) for group in range(2)]
-    estimates = [2.3] * len(counts) if grouped else np.asarray(_estimate(pair)).tolist()
-    return sum(abs(c * 2**16 - round(Fraction(e) * 2**16)) for c, e in zip(counts, estimates, strict=True))
-
-
-def _rank_score(records: Sequence[int], quantile: Fraction, point: float) -> int:
-    a, b = quantile.numerator, quantile.denominator
-    less, more = sum(r < point for r in records), sum(r > point for r in records)
-    n = len(records)
-    return -max(0, (b - a) * less - a * (n - less), a * more - (b - a) * (n - more))

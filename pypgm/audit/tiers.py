@@ -36,6 +36,7 @@ from pypgm.audit.failures import check_failures
 from pypgm.audit.fields import check_regressions
 from pypgm.audit.finding import Check, Finding
 from pypgm.audit.fuzz import check_fuzz
+from pypgm.audit.laws import Law
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from pypgm.audit.options import check_options
@@ -47,7 +48,7 @@ from pypgm.audit.randomness import (
 )
 from pypgm.audit.related import check_related
 from pypgm.audit.roundings import check_amplification, check_tails
-from pypgm.audit.samplers import SCALES, Law, check_branches, check_chi_square, check_coins, check_exponential_coins
+from pypgm.audit.samplers import SCALES, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.scores import check_scores
 from pypgm.audit.selection import check_parameters, check_selection_laws, check_selection_loss
 from pypgm.audit.sensitivity import check_conservation

@@ -15,8 +15,9 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import Law
 from pypgm.audit.pairs import table
-from pypgm.audit.samplers import Law, check_chi_square
+from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.trace import Draw, observe
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget

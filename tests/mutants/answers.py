@@ -88,7 +88,7 @@ MUTANTS = [
             "Selector.screen.__dict__.setdefault(len(chosen), now.scores[chosen])",
         ),
         selected,
-        "wrong scores",
+        "wrong score",
     ),
     Mutant(
         "a second equal measurement has fresh noise and no charge",
@@ -284,7 +284,7 @@ MUTANTS = [
         "L1Selector._reduced",
         instead("query.matvec(counts)", "counts[:query.shape[0]]"),
         tree,
-        "wrong scores",
+        "wrong score",
     ),
     Mutant(
         "scores are divided by the number of records",
@@ -294,7 +294,7 @@ MUTANTS = [
             "l1_distance(kept, now.public[number])", "l1_distance(kept, now.public[number]) // max(1, int(kept.sum()))"
         ),
         selected,
-        "wrong scores",
+        "wrong score",
     ),
     Mutant(
         "scores are squared distances",
@@ -305,7 +305,7 @@ MUTANTS = [
             "((answers << GRID_BITS) - estimate).astype(float).__pow__(2).sum() / (1 << GRID_BITS)",
         ),
         selected,
-        "wrong scores",
+        "wrong score",
     ),
     Mutant(
         "the public estimate is scaled to the true number of records",
@@ -314,7 +314,7 @@ MUTANTS = [
         "        estimate = now.public[number]\n"
         "        return l1_distance(kept, estimate * int(kept.sum()) // max(1, int(estimate.sum()) >> GRID_BITS))",
         selected,
-        "wrong scores",
+        "wrong score",
     ),
     Mutant(
         "permute-and-flip is charged as an exponential mechanism",
@@ -341,7 +341,7 @@ MUTANTS = [
         "_drawn",
         instead("access.numbers()", "private_quantiles.__dict__.setdefault('kept', access.numbers())"),
         quantiles,
-        "answer of another table",
+        "wrong score",
     ),
     Mutant(
         "bounds look at no more than the first records",

@@ -203,7 +203,7 @@ _PLACES = [
         "Weights.of",
         instead("max(given)", "given[0]"),
         models,
-        "wrong scores",
+        "wrong score",
     ),
     (
         "noise of many measurements is kept by clique",

@@ -100,7 +100,7 @@ _PLACES = [
         "Weights.applied",
         instead("f * s >> GRID_BITS", "s"),
         two_models,
-        "wrong scores",
+        "wrong score",
     ),
     (
         "scores of an earlier model stay",
@@ -113,7 +113,7 @@ _PLACES = [
             "zip((new.scores, new.is_scored), (self._now.scores, self._now.is_scored))])",
         ),
         two_models,
-        "wrong scores",
+        "wrong score",
     ),
     (
         "counts that are kept are not those of the table",
@@ -124,7 +124,7 @@ _PLACES = [
             "self.__fill(now, at.pop(clique), self.__kept[clique] + 1)",
         ),
         two_models,
-        "wrong scores",
+        "wrong score",
     ),
     (
         "scores beyond a limit are all the same",
@@ -132,7 +132,7 @@ _PLACES = [
         "SCORE_LIMIT = 1 << 62",
         "SCORE_LIMIT = 1 << 19",
         two_models,
-        "wrong scores",
+        "wrong score",
     ),
     (
         "a stated range forgets the records of a person",
