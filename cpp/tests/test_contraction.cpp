@@ -12,7 +12,7 @@
 namespace pypgm {
 namespace {
 
-struct Case {
+struct ContractionCase {
   std::vector<std::size_t> sizes;
   std::vector<Leaf> leaves;
   std::vector<std::vector<double>> tables;
@@ -28,8 +28,8 @@ Axes some_axes(std::mt19937_64& random, std::size_t n, std::size_t most) {
 }
 
 /// Tables with their axes in any order, logarithms and signed weights of mild to extreme spread.
-Case random_case(std::mt19937_64& random, bool negative) {
-  Case c;
+ContractionCase random_case(std::mt19937_64& random, bool negative) {
+  ContractionCase c;
   const std::size_t n = 1 + test::below(random, 6);
   for (std::size_t i = 0; i < n; ++i) c.sizes.push_back(1 + test::below(random, 4));
   const std::size_t n_leaves = 1 + test::below(random, 7);
@@ -53,7 +53,7 @@ std::size_t cell_at(const std::vector<std::size_t>& sizes, const Axes& axes,
 }
 
 /// The attributes some leaf or the answer has; a sum over the others is none.
-std::vector<std::size_t> sizes_in_use(const Case& c) {
+std::vector<std::size_t> sizes_in_use(const ContractionCase& c) {
   std::vector<std::uint8_t> used(c.sizes.size(), 0);
   for (const Leaf& leaf : c.leaves) {
     for (const std::int32_t a : leaf.axes) used[static_cast<std::size_t>(a)] = 1;
@@ -68,7 +68,7 @@ std::vector<std::size_t> sizes_in_use(const Case& c) {
 
 /// Calls body(cell of the answer, log of the magnitude, sign) for each joint assignment.
 template <class Body>
-void for_terms(const Case& c, const Body& body) {
+void for_terms(const ContractionCase& c, const Body& body) {
   test::for_assignments(sizes_in_use(c), [&](const std::vector<std::size_t>& values) {
     double log = 0;
     double sign = 1;
@@ -86,7 +86,7 @@ struct Answer {
   double log_scale = 0;
 };
 
-Answer ask(const Contraction& plan, const Case& c, Semiring semiring, int n_threads) {
+Answer ask(const Contraction& plan, const ContractionCase& c, Semiring semiring, int n_threads) {
   Answer answer{std::vector<double>(cells_of(c.sizes, c.keep))};
   std::vector<std::span<const double>> leaves(c.tables.begin(), c.tables.end());
   const std::span<double> out(answer.cells);
@@ -95,7 +95,7 @@ Answer ask(const Contraction& plan, const Case& c, Semiring semiring, int n_thre
   return answer;
 }
 
-Contraction plan_of(const Case& c, std::mt19937_64& random) {
+Contraction plan_of(const ContractionCase& c, std::mt19937_64& random) {
   Axes order;
   if (test::below(random, 2) == 0) {
     order.resize(c.sizes.size());
@@ -109,7 +109,7 @@ TEST_CASE("sums of products of random tables, signs, zeros and all ranges") {
   std::mt19937_64 random(11);
   for (int round = 0; round < 3000; ++round) {
     CAPTURE(round);
-    const Case c = random_case(random, round % 2 == 0);
+    const ContractionCase c = random_case(random, round % 2 == 0);
     const Answer found = ask(plan_of(c, random), c, Semiring::sum, 1);
     double top = -kInfinity;
     for_terms(c, [&](std::size_t, double log, double) { top = std::max(top, log); });
@@ -135,7 +135,7 @@ TEST_CASE("largest products") {
   std::mt19937_64 random(12);
   for (int round = 0; round < 1000; ++round) {
     CAPTURE(round);
-    const Case c = random_case(random, false);
+    const ContractionCase c = random_case(random, false);
     const Answer found = ask(plan_of(c, random), c, Semiring::max, 1);
     std::vector<double> wanted(found.cells.size(), -kInfinity);
     for_terms(c, [&](std::size_t cell, double log, double) { wanted[cell] = std::max(wanted[cell], log); });
@@ -149,7 +149,7 @@ TEST_CASE("largest products") {
 
 TEST_CASE("what underflows in products is found with an exponent for each cell") {
   // Every second table is against 0, the others against 1: no product of two of them is a double above 0.
-  Case c{{2, 2, 2, 2, 2, 2, 2}, {}, {}, {0, 6}};
+  ContractionCase c{{2, 2, 2, 2, 2, 2, 2}, {}, {}, {0, 6}};
   for (std::int32_t i = 0; i < 6; ++i) {
     c.leaves.push_back({{i, i + 1}, true});
     c.tables.push_back(i % 2 == 0 ? std::vector<double>{0.0, -kInfinity, -kInfinity, -800.0}
@@ -166,10 +166,10 @@ TEST_CASE("what underflows in products is found with an exponent for each cell")
 }
 
 TEST_CASE("tables of very large and very small weights") {
-  Case c{{2, 2},
-         {{{0, 1}, false}, {{1}, false}, {{1}, false}},
-         {{1e300, -2e300, 0, 1e-300}, {1e300, 1e300}, {1, 1}},
-         {0}};
+  ContractionCase c{{2, 2},
+                    {{{0, 1}, false}, {{1}, false}, {{1}, false}},
+                    {{1e300, -2e300, 0, 1e-300}, {1e300, 1e300}, {1, 1}},
+                    {0}};
   const Answer found = ask(plan_elimination(c.sizes, c.leaves, c.keep, {}), c, Semiring::sum, 1);
   CHECK(found.cells[0] == doctest::Approx(-std::exp(600 * std::log(10.0) - found.log_scale)).epsilon(1e-12));
   const double scaled = std::exp(-found.log_scale);
@@ -178,7 +178,7 @@ TEST_CASE("tables of very large and very small weights") {
 
 TEST_CASE("the bits do not depend on threads, nor on where a step is cut") {
   std::mt19937_64 random(13);
-  Case c{{40, 50, 7, 60, 3, 90}, {}, {}, {5, 0, 3}};
+  ContractionCase c{{40, 50, 7, 60, 3, 90}, {}, {}, {5, 0, 3}};
   const std::vector<Axes> scopes = {{0, 1, 2, 3}, {5, 4, 1}, {2, 5, 3}, {4}};
   for (const Axes& axes : scopes) {
     std::vector<double> table(cells_of(c.sizes, axes));
@@ -220,7 +220,7 @@ TEST_CASE("a plan says what it takes") {
 }
 
 TEST_CASE("an attribute only the answer has is repeated, and one nobody has is left alone") {
-  const Case c{{2, 3, 5}, {{{0}, false}}, {{1.0, 3.0}}, {1, 0}};
+  const ContractionCase c{{2, 3, 5}, {{{0}, false}}, {{1.0, 3.0}}, {1, 0}};
   const Answer found = ask(plan_elimination(c.sizes, c.leaves, c.keep, {}), c, Semiring::sum, 1);
   CHECK(found.cells == std::vector<double>{1, 3, 1, 3, 1, 3});
 }

@@ -13,7 +13,7 @@ namespace {
 
 using namespace pypgm;
 
-struct Problem {
+struct LogisticProblem {
   std::size_t n_records;
   std::size_t n_attributes;
   std::vector<std::uint8_t> codes;
@@ -22,9 +22,9 @@ struct Problem {
   std::vector<std::int16_t> table;
 };
 
-Problem make_problem(std::size_t n_records) {
+LogisticProblem make_problem(std::size_t n_records) {
   std::mt19937 random(static_cast<unsigned>(n_records));
-  Problem p{n_records, 5, {}, {}, {}, {}};
+  LogisticProblem p{n_records, 5, {}, {}, {}, {}};
   for (std::size_t i = 0; i < n_records * p.n_attributes; ++i) p.codes.push_back(random() % 3);
   p.features = {{{}, -1}, {{0}, -1}, {{1, 3}, -1}, {{2}, 1}, {{2}, 2}, {{4}, 0}, {{0, 1, 2}, -1}};
   for (std::size_t i = 0; i < 37; ++i)
@@ -34,7 +34,7 @@ Problem make_problem(std::size_t n_records) {
   return p;
 }
 
-int feature_of(const Problem& p, std::size_t f, std::size_t m) {
+int feature_of(const LogisticProblem& p, std::size_t f, std::size_t m) {
   int value = 1;
   for (const std::size_t a : p.features[f].attributes) {
     const int code = p.codes[a * p.n_records + m];
@@ -44,7 +44,7 @@ int feature_of(const Problem& p, std::size_t f, std::size_t m) {
 }
 
 /// Margins and sums of one step, by the definition.
-std::vector<std::int64_t> reference(const Problem& p, const std::vector<std::uint32_t>& chosen,
+std::vector<std::int64_t> reference(const LogisticProblem& p, const std::vector<std::uint32_t>& chosen,
                                     const std::vector<std::int32_t>& amounts, std::int64_t scale,
                                     std::vector<std::int64_t>& margins) {
   std::vector<std::int64_t> sums(p.labels.size() * p.features.size());
@@ -67,7 +67,7 @@ std::vector<std::int64_t> reference(const Problem& p, const std::vector<std::uin
 
 TEST_CASE("sums of responses are those of the definition, whatever the number of threads") {
   for (const std::size_t n_records : {std::size_t{0}, std::size_t{1}, std::size_t{255}, std::size_t{3000}}) {
-    const Problem p = make_problem(n_records);
+    const LogisticProblem p = make_problem(n_records);
     LogisticSums one(p.codes, p.n_attributes, p.features, p.labels, p.table);
     LogisticSums many(p.codes, p.n_attributes, p.features, p.labels, p.table);
     std::vector<std::int64_t> margins(p.labels.size() * n_records);

@@ -10,7 +10,7 @@
 namespace pypgm {
 namespace {
 
-struct Case {
+struct ReduceCase {
   std::vector<std::size_t> sizes;
   Scope all;
   Scope inner;
@@ -19,8 +19,8 @@ struct Case {
   std::vector<double> small;
 };
 
-Case random_case(std::mt19937_64& random, std::vector<std::size_t> sizes) {
-  Case c;
+ReduceCase random_case(std::mt19937_64& random, std::vector<std::size_t> sizes) {
+  ReduceCase c;
   c.sizes = std::move(sizes);
   std::vector<std::uint8_t> kept;
   for (std::size_t i = 0; i < c.sizes.size(); ++i) {
@@ -38,7 +38,7 @@ Case random_case(std::mt19937_64& random, std::vector<std::size_t> sizes) {
 
 /// Calls body(large cell, small cell) for all cells.
 template <class Body>
-void for_cells(const Case& c, const Body& body) {
+void for_cells(const ReduceCase& c, const Body& body) {
   test::for_assignments(c.sizes, [&](const auto& values) {
     body(test::cell_of(c.sizes, c.all, values), test::cell_of(c.sizes, c.inner, values));
   });
@@ -48,7 +48,7 @@ bool same(const std::vector<double>& a, const std::vector<double>& b) {
   return std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
-void check_reductions(const Case& c) {
+void check_reductions(const ReduceCase& c) {
   std::vector<double> sums(c.layout.small, 0.0);
   std::vector<double> tops(c.layout.small, -kInfinity);
   std::vector<double> weights(c.layout.small, 0.0);
@@ -75,7 +75,7 @@ void check_reductions(const Case& c) {
   }
 }
 
-void check_expansions(const Case& c) {
+void check_expansions(const ReduceCase& c) {
   std::vector<double> assigned = c.large;
   std::vector<double> added = c.large;
   std::vector<double> multiplied(c.large.size(), 3.0);
@@ -94,12 +94,12 @@ TEST_CASE("reductions and expansions against plain loops") {
   for (int round = 0; round < 150; ++round) {
     std::vector<std::size_t> sizes(test::below(random, 6));
     for (std::size_t& size : sizes) size = 1 + test::below(random, 5);
-    const Case c = random_case(random, sizes);
+    const ReduceCase c = random_case(random, sizes);
     check_reductions(c);
     check_expansions(c);
   }
   for (int round = 0; round < 8; ++round) {
-    const Case c = random_case(random, {3, 40, 2, 33});
+    const ReduceCase c = random_case(random, {3, 40, 2, 33});
     check_reductions(c);
     check_expansions(c);
   }
@@ -122,7 +122,7 @@ TEST_CASE("threads do not change a bit") {
   for (const auto& sizes :
        {std::vector<std::size_t>{300, 500}, {7, 211, 101}, {2, 3, 200, 150}, {50, 60, 50}}) {
     for (int round = 0; round < 8; ++round) {
-      const Case c = random_case(random, sizes);
+      const ReduceCase c = random_case(random, sizes);
       std::vector<double> one(c.layout.small);
       std::vector<double> several(c.layout.small);
       std::vector<double> scratch(c.layout.small);

@@ -22,13 +22,13 @@ std::vector<double> random_numbers(std::mt19937& rng, std::size_t n, double leas
 
 /// Triples and a pair inside one of them that only groups of the triple's cells measure; single attributes
 /// without a measurement lie below.
-struct Case {
+struct BoundCase {
   RegionGraph graph;
   L2Loss loss;
   L2Path path;
 };
 
-Case random_case(std::mt19937& rng, double total) {
+BoundCase random_case(std::mt19937& rng, double total) {
   const std::vector<Scope> cliques{{0, 1, 2}, {1, 2, 3}, {0, 3}};
   RegionGraph graph = test::closed_graph(std::vector<std::size_t>{2, 3, 2, 3}, cliques);
   L2Loss loss(graph.regions.size(), total);
@@ -47,7 +47,7 @@ Case random_case(std::mt19937& rng, double total) {
   return {std::move(graph), std::move(loss), std::move(path)};
 }
 
-double loss_at(Case& c, std::span<const double> beliefs) {
+double loss_at(BoundCase& c, std::span<const double> beliefs) {
   double loss = 0;
   for (int r = 0; static_cast<std::size_t>(r) < c.graph.regions.size(); ++r) {
     const Region& region = c.graph.regions[static_cast<std::size_t>(r)];
@@ -62,7 +62,7 @@ TEST_CASE("no locally consistent beliefs have a loss below the bound, whatever t
   std::mt19937 rng(3);
   const double total = 100;
   for (int round = 0; round < 50; ++round) {
-    Case c = random_case(rng, total);
+    BoundCase c = random_case(rng, total);
     const auto graph = std::make_shared<RegionGraph>(c.graph);
     ConvexGbp gbp(graph, std::vector<double>(graph->regions.size(), 1.0), 1);
     const auto theta = random_numbers(rng, graph->cells, -3, 3);
