@@ -29,8 +29,8 @@ def main() -> None:
     data = table("adult")
     cliques, refining = random_cliques(data.domain, 32), []
 
-    def refined(*arguments):
-        found, seconds = timed(refined_records, *arguments)
+    def refined(*arguments, **options):
+        found, seconds = timed(refined_records, *arguments, **options)
         refining.append(seconds)
         return found
 

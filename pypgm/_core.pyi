@@ -872,6 +872,7 @@ def refine_records(
         tuple[collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex], numpy.typing.NDArray[numpy.float64]]
     ],
     sweeps: typing.SupportsInt | typing.SupportsIndex,
+    enough: typing.SupportsFloat | typing.SupportsIndex,
     seed: typing.SupportsInt | typing.SupportsIndex,
     tick: typing.Any = None,
 ) -> tuple:

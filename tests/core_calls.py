@@ -154,7 +154,7 @@ FUNCTIONS = {
     "reduce_logsumexp": (zeros(6), [2, 3], [1, 0], 1),
     "reduce_max": (zeros(6), [2, 3], [1, 0], 1),
     "reduce_sum": (zeros(6), [2, 3], [1, 0], 1),
-    "refine_records": ([zeros(4, dtype=np.int32)], [2], [([0], np.ones(2))], 3, 1),
+    "refine_records": ([zeros(4, dtype=np.int32)], [2], [([0], np.ones(2))], 3, 0.0, 1),
     "scripted_below": (np.full(9, 2**63, np.uint64), 5),
     "scripted_coin": (np.full(99, 2**63, np.uint64), 1, 2, 1),
     "scripted_coin_exp": (zeros(99, dtype=np.uint8), 1, 2),

@@ -43,7 +43,8 @@ std::vector<std::int32_t> checked_column(const Array<std::int32_t>& array, std::
 }
 
 py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vector<std::size_t>& sizes,
-                 const std::vector<TableArrays>& targets, int sweeps, std::uint64_t seed, const Tick& tick) {
+                 const std::vector<TableArrays>& targets, int sweeps, double enough, std::uint64_t seed,
+                 const Tick& tick) {
   check_size("sizes", columns.size(), sizes.size());
   check_sizes(sizes);
   const std::size_t rows = columns.empty() ? 0 : static_cast<std::size_t>(columns[0].size());
@@ -53,8 +54,9 @@ py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vec
   }
   const std::vector<RecordTarget> goals = checked_targets(sizes, targets);
   double distance = 0;
-  run_watched(tick, rows <= kBriefRows,
-              [&](Watch& watch) { distance = refine_records(records, sizes, goals, sweeps, seed, watch); });
+  run_watched(tick, rows <= kBriefRows, [&](Watch& watch) {
+    distance = refine_records(records, sizes, goals, sweeps, enough, seed, watch);
+  });
   py::list refined;
   for (const auto& column : records) {
     refined.append(array_of(column));
@@ -66,7 +68,7 @@ py::tuple refine(const std::vector<Array<std::int32_t>>& columns, const std::vec
 
 void bind_record_refinement(py::module_& m) {
   m.def("refine_records", &refine, py::arg("columns"), py::arg("sizes"), py::arg("targets"),
-        py::arg("sweeps"), py::arg("seed"), py::arg("tick") = py::none(),
+        py::arg("sweeps"), py::arg("enough"), py::arg("seed"), py::arg("tick") = py::none(),
         "Columns whose counts are nearer to the targets, [(attributes, counts)], and the L1 distance left. "
         "tick(records visited) is called now and then and ends the work where it returns true.");
 }

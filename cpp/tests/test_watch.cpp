@@ -41,10 +41,10 @@ TEST_CASE("records without time stay as they are, and count what they are") {
   std::vector<std::vector<std::int32_t>> columns{{0, 0, 0, 0}};
   Watch watch;
   watch.over = true;
-  CHECK(refine_records(columns, sizes, targets, 20, 1, watch) == 6);
+  CHECK(refine_records(columns, sizes, targets, 20, 0, 1, watch) == 6);
   CHECK(columns[0] == std::vector<std::int32_t>{0, 0, 0, 0});
   watch.over = false;
-  CHECK(refine_records(columns, sizes, targets, 20, 1, watch) == 0);
+  CHECK(refine_records(columns, sizes, targets, 20, 0, 1, watch) == 0);
   CHECK(watch.steps >= 4);
 }
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from pypgm.data.columns import Column, Encoder, Misfit
 from pypgm.data.files import open_text
@@ -168,7 +168,12 @@ def _distinct(column: Any) -> tuple[NDArray[np.int32], Any] | None:  # noqa: ANN
     whole = column.combine_chunks().dictionary_encode()
     if len(whole.dictionary) and compute.max(compute.utf8_length(whole.dictionary)).as_py() > _FIELD:
         return None
-    return whole.indices.to_numpy(), whole.dictionary
+    return _held(whole.indices, np.int32), whole.dictionary
+
+
+def _held(array: Any, dtype: DTypeLike) -> NDArray[Any]:  # noqa: ANN401
+    """Return the numbers of an array, none of them null; its own `to_numpy` imports pandas."""
+    return np.frombuffer(array.buffers()[1] or b"", dtype)[array.offset : array.offset + len(array)]
 
 
 def _codes(distinct: Any, column: Column, encode: Encoder) -> tuple[NDArray[Any], Misfit | None]:  # noqa: ANN401
@@ -178,11 +183,11 @@ def _codes(distinct: Any, column: Column, encode: Encoder) -> tuple[NDArray[Any]
     compute = importlib.import_module("pyarrow.compute")
     plain = compute.match_substring_regex(distinct, _number(*column.marks))
     codes = np.empty(len(distinct), column.dtype)
-    mask = plain.to_numpy(zero_copy_only=False)
+    mask = _held(plain.cast("uint8"), np.uint8) == 1
     numbers = distinct.filter(plain)
     for mark, point in ((column.thousands, ""), (column.decimal, ".")):
         numbers = compute.replace_substring(numbers, mark, point) if mark not in {"", point} else numbers
-    codes[mask], problem = encode(numbers.cast("float64").to_numpy())
+    codes[mask], problem = encode(_held(numbers.cast("float64"), np.float64))
     if problem is None:
         codes[~mask], problem = encode(distinct.filter(compute.invert(plain)).to_pylist())
     return codes, problem

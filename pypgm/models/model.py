@@ -26,6 +26,7 @@ from pypgm.inference.region_index import RegionIndex
 from pypgm.models.error_bars import standard_errors
 from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, basis, expected_errors
+from pypgm.models.hidden_dependence import hiding_noise
 from pypgm.models.independent_records import independent_records
 from pypgm.models.marginal import Marginal
 from pypgm.models.refinement import refined_records, stages
@@ -681,7 +682,8 @@ class Model(Shown, Stored, Generic[Table]):
         by chance.
         On a region graph the tree is `RegionGraphModel.bounded_tree`, and records are refined towards all marginals;
         in a tree they are refined towards those of the model's cliques where a larger one has more cells than records.
-        Before that they are refined towards what the model says of other pairs as well, of as many as it has cliques.
+        They are refined towards what the model says of other pairs as well, of as many as it has cliques, and not much
+        nearer than noise leaves the model; where that has none they are refined towards its own last.
 
         Parameters
         ----------
@@ -730,10 +732,11 @@ class Model(Shown, Stored, Generic[Table]):
                 drawn = independent_records(tree, tables, n_rows, source, clock)
                 return Dataset(self.folding.records(drawn), self.domain)
             columns = draw_records(tree, tables, n_rows, source, clock=clock)
-            for cliques in stages(tree.domain, own, alone=bool(evidence)):
+            for cliques in stages(tree.domain, own, alone=bool(evidence), noisy=self._noise > 0):
                 clock.ends = "the refinement of the records"
                 answers = CliqueVector.from_factors(tree.domain, self._projected(cliques, evidence, None, clock))
-                columns = refined_records(columns, RegionIndex(answers, self.total), n_rows, source, clock)
+                index = RegionIndex(answers, self.total)
+                columns = refined_records(columns, index, n_rows, source, clock, noise=self._noise)
         return Dataset(self.folding.records(columns), self.domain)
 
     def archive(self) -> dict[str, Any]:
@@ -750,6 +753,11 @@ class Model(Shown, Stored, Generic[Table]):
             with contextlib.suppress(QueryTooLargeError):
                 fields["recipe"] = self.recipe.packed()
         return fields
+
+    @cached_property
+    def _noise(self) -> float:
+        """The standard deviation of the counts that the model was estimated from, 0 where that is not known."""
+        return 0.0 if self.recipe is None else hiding_noise(self.recipe.measurements)
 
     @cached_property
     def _log_z(self) -> float:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,22 +23,26 @@ if TYPE_CHECKING:
 __all__ = ["refined_records", "stages"]
 
 _SWEEPS = 20
+_NOISE = 0.2  # of the L1 distance that noise leaves in a marginal: what refinement may leave ...
+_MOST = 1e-2  # ... of the records at most
+_ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
 _CODE_BYTES = 16  # of a code: as it was drawn, as the core takes it and returns it, and as it is returned
 _CELL_BYTES = 48  # of a count that records are refined towards: as it was asked for, its target, and what there is
 
 
-def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool) -> list[list[Clique]]:
+def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool, noisy: bool) -> list[list[Clique]]:
     """Return the cliques that records are refined towards, unless `alone` first with pairs that none of them holds.
 
     Records that are refined towards the cliques alone lose what else the model says of pairs. Those of the fewest cells
-    are taken, at most as many as there are cliques.
+    are taken, at most as many as there are cliques. Of a `noisy` model all are refined towards at once: what the
+    cliques alone would gain is far below the noise.
     """
-    if alone or not cliques:
-        return [[*cliques]] if cliques else []
     held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
     outside = [pair for pair in itertools.combinations(domain, 2) if pair not in held]
+    if alone or not cliques or not outside:
+        return [[*cliques]] if cliques else []
     first = [*cliques, *sorted(outside, key=domain.size)[: len(cliques)]]
-    return [first, [*cliques]] if outside else [[*cliques]]
+    return [first] if noisy else [first, [*cliques]]
 
 
 def refined_records(
@@ -46,6 +51,8 @@ def refined_records(
     rows: int,
     rng: np.random.Generator,
     clock: Clock,
+    *,
+    noise: float = 0.0,
 ) -> dict[str, NDArray[np.signedinteger]]:
     """Change values of records, one at a time, where that brings the counts nearer to the regions' marginals.
 
@@ -64,6 +71,8 @@ def refined_records(
         Source of one 64-bit seed.
     clock : Clock
         Shows the sweeps over the records, and ends them once its time is over.
+    noise : float
+        Standard deviation of the counts that the marginals were estimated from: they need not be met much better.
 
     Raises
     ------
@@ -78,11 +87,14 @@ def refined_records(
         (list(index.domain.indices(c)), np.ascontiguousarray(rows * index.probabilities(c)))
         for c in maximal(index.marginals.cliques)
     ]
+    spread = _ABSOLUTE * noise * rows / index.total
+    enough = sum(min(_MOST * rows, _NOISE * float(np.minimum(counts, spread).sum())) for _, counts in targets)
     columns, _ = _core.refine_records(
         [records[a].astype(np.int32) for a in names],
         list(index.domain.shape),
         targets,
         _SWEEPS,
+        enough,
         seed,
         lambda visited: clock.tick(lambda: f"{visited / rows:.1f} sweeps over {rows} records, at most {_SWEEPS}"),
     )

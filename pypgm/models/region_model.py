@@ -31,7 +31,6 @@ from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.memory import check_fits, check_tables_fit, short
 from pypgm.models.estimated_again import requested_again
 from pypgm.models.graphical_model import solved_on_tree
-from pypgm.models.hidden_dependence import hiding_noise
 from pypgm.models.model import Model
 from pypgm.models.recipe import Recipe
 from pypgm.models.region_answer import Method, RegionAnswer
@@ -189,11 +188,6 @@ class RegionGraphModel(Model[RegionAnswer]):
         if not clock.over:
             self._bounded = tree
         return tree
-
-    @cached_property
-    def _noise(self) -> float:
-        """The standard deviation of the counts that the regions were estimated from, 0 where that is not known."""
-        return 0.0 if self.recipe is None else hiding_noise(self.recipe.measurements)
 
     @cached_property
     def _joint(self) -> tuple[JunctionTree, CliqueVector]:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -114,3 +116,20 @@ def test_a_large_file_is_read_by_arrow(tmp_path, monkeypatch):
     assert np.array_equal(
         pypgm.read_table(path, schema).columns["wage"], schema.encode({"wage": wages}).columns["wage"]
     )
+
+
+def test_a_file_is_read_and_written_without_pandas(tmp_path):
+    """Arrow's own conversions to NumPy import it, which takes longer than to read the file."""
+    source = """
+import sys, numpy as np, pypgm
+from pypgm.data import arrow_csv
+from pypgm.data.table import read_table, write_table
+arrow_csv._LEAST = 0
+schema = pypgm.Schema({"age": pypgm.data.Integer(0, 2999, width=100), "sex": pypgm.data.Codes(2)})
+codes = {"age": np.arange(3000) % 30, "sex": np.arange(3000) % 2}
+write_table(pypgm.Dataset(codes, schema.domain), "table.csv", schema)
+assert all((read_table("table.csv", schema).columns[name] == own).all() for name, own in codes.items())
+print(*{"pyarrow", "pandas"}.intersection(sys.modules))
+"""
+    ran = subprocess.run([sys.executable, "-c", source], cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["pyarrow"]

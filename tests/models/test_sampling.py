@@ -479,3 +479,36 @@ def test_records_that_do_not_fit_are_refused_before_they_are_drawn():
     tree = JunctionTree(Domain({f"x{i}": 2 for i in range(1000)}), [])
     with pytest.raises(pypgm.ModelTooLargeError, match="2000000000 records of 1000 attributes"):
         draw_records(tree, [Factor(tree.domain.project(n.clique), [1.0, 1.0]) for n in tree.nodes], 2_000_000_000, 0)
+
+
+def test_records_are_refined_once_and_not_much_nearer_than_noise_leaves_the_model(monkeypatch):
+    """One call of the core for all that records are refined towards, which may leave a part of what noise leaves."""
+    domain = pypgm.Domain(dict.fromkeys("abcd", 6))
+    pairs = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
+    rng = np.random.default_rng(0)
+    true = pypgm.Dataset({a: rng.binomial(5, 0.3 + 0.1 * i, 4000) for i, a in enumerate("abcd")}, domain)
+    core, allowed = _core.refine_records, []
+
+    def counted(columns, sizes, targets, sweeps, enough, *rest):
+        allowed.append((len(targets), enough))
+        return core(columns, sizes, targets, sweeps, enough, *rest)
+
+    monkeypatch.setattr(_core, "refine_records", counted)
+    for stddev in (0.5, 1.0, 1000.0):
+        noisy = [pypgm.LinearMeasurement(true.project(p).datavector(), p, stddev) for p in pairs]
+        pypgm.estimate(domain, noisy, 4000, oracle="region_graph").synthetic_data(rng=0)
+    assert [n for n, _ in allowed] == [6, 6, 6]
+    little, more, most = (enough / 6 / 4000 for _, enough in allowed)
+    assert 0.001 / 6 < little < 0.8 * more < more < most == pytest.approx(0.01)
+
+
+def test_a_value_that_counts_lack_is_found_among_many():
+    """Of 500 values one is lacking: half of the records take it in one sweep, which four random draws hardly do."""
+    columns, target = [np.zeros(1000, np.int32)], np.zeros(500)
+    target[[0, 321]] = 500
+    [refined], distance = _core.refine_records(columns, [500], [([0], target)], 1, 0.0, 0)
+    assert np.bincount(refined)[321] == 500
+    assert distance == 0
+    [unchanged], left = _core.refine_records(columns, [500], [([0], target)], 1, 1000.0, 0)
+    assert left == 1000
+    assert (unchanged == 0).all()

@@ -259,4 +259,4 @@ def test_what_a_callback_of_the_core_raises_goes_through():
     columns = [np.zeros(500_000, np.int32) for _ in range(8)]
     targets = [([a], np.full(50, 1.0)) for a in range(8)]
     with pytest.raises(ArithmeticError, match="broken"):
-        _core.refine_records(columns, [50] * 8, targets, 20, 0, fails)
+        _core.refine_records(columns, [50] * 8, targets, 20, 0.0, 0, fails)

@@ -13,9 +13,10 @@ namespace pypgm {
 namespace {
 
 constexpr std::size_t kOffers = 4;      // values considered for each record and attribute in a sweep
-constexpr double kWorthwhile = 1e-2;    // a sweep that lowers the distance by a smaller part is the last
+constexpr double kWorthwhile = 4e-2;    // a sweep that lowers the distance by a smaller part is the last
 constexpr double kForbidden = 0x1p40;   // added to the excess of structural zeros: counts there stay exact
 constexpr std::uint32_t kBlock = 1024;  // records between two looks at the watch
+constexpr std::uint32_t kLooks = 8;     // looks at the distance in a sweep
 
 /// A target that an attribute belongs to.
 struct Use {
@@ -52,8 +53,8 @@ class Refinement {
     return sum;
   }
 
-  /// Visits every record once, unless the watch is over before.
-  void sweep(Xoshiro& draws, Watch& watch) {
+  /// Visits every record once, unless the watch is over or the distance is `enough` before.
+  void sweep(Xoshiro& draws, double enough, Watch& watch) {
     // The order of rows differs from sweep to sweep: a random stride coprime to their number.
     if (rows_ == 0) return;
     const auto n = static_cast<std::uint32_t>(rows_);
@@ -65,6 +66,7 @@ class Refinement {
         if (watch.is_over()) return;
         watch.count(std::min(kBlock, n - i));
       }
+      if ((i + 1) % (n / kLooks + kBlock) == 0 && distance() <= enough) return;
       visit(row);
       for (std::size_t a = 0; a < uses_.size(); ++a) {
         if (sizes_[a] > 1 && !uses_[a].empty()) offer(a, draws);
@@ -96,9 +98,10 @@ class Refinement {
     }
   }
 
-  /// Values to consider instead of the present one: all others of a few, some of many; the present one for
-  /// none.
+  /// Values to consider instead of the present one: all others of a few; of many the one that a target lacks
+  /// most, and some drawn at random. The present one stands for none.
   std::array<std::size_t, kOffers> offers(std::size_t attribute, std::size_t now, Xoshiro& draws) const {
+    const std::vector<Use>& uses = uses_[attribute];
     const std::size_t size = sizes_[attribute];
     const bool all = size <= kOffers + 1;
     std::array<std::size_t, kOffers> values;
@@ -106,7 +109,18 @@ class Refinement {
       if (all) values[k] = k + 1 < size ? k + (k >= now ? 1 : 0) : now;
       if (!all) values[k] = draws.below(static_cast<std::uint32_t>(size));
     }
+    if (!all) values[0] = lacking(uses[draws.below(static_cast<std::uint32_t>(uses.size()))], size, now);
     return values;
+  }
+
+  /// The value that would bring the present record to the cell of a target that lacks most records.
+  std::size_t lacking(const Use& use, std::size_t size, std::size_t now) const {
+    const double* const cells = excess_.data() + (cell_[use.target] - now * use.step);
+    std::size_t best = 0;
+    for (std::size_t value = 1; value < size; ++value) {
+      if (cells[value * use.step] < cells[best * use.step]) best = value;
+    }
+    return best;
   }
 
   void offer(std::size_t attribute, Xoshiro& draws) {
@@ -159,12 +173,13 @@ class Refinement {
 }  // namespace
 
 double refine_records(std::span<std::vector<std::int32_t>> columns, std::span<const std::size_t> sizes,
-                      std::span<const RecordTarget> targets, int sweeps, std::uint64_t seed, Watch& watch) {
+                      std::span<const RecordTarget> targets, int sweeps, double enough, std::uint64_t seed,
+                      Watch& watch) {
   Xoshiro draws(seed);
   Refinement refinement(columns, sizes, targets);
   double distance = refinement.distance();
-  for (int i = 0; i < sweeps && !watch.is_over(); ++i) {
-    refinement.sweep(draws, watch);
+  for (int i = 0; i < sweeps && distance > enough && !watch.is_over(); ++i) {
+    refinement.sweep(draws, enough, watch);
     const double before = distance;
     distance = refinement.distance();
     if (before - distance <= kWorthwhile * before) break;
