@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from html import escape
 from xml.etree import ElementTree
-from xml.sax.saxutils import escape
 
 import numpy as np
 
@@ -63,18 +63,23 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
     return found
 
 
+def _escaped(text: str) -> str:
+    """Return a text as it stands between tags; `xml.sax.saxutils.escape` does the same, and imports an HTTP client."""
+    return escape(text, quote=False)
+
+
 def _text(element: ElementTree.Element | None) -> str:
     return "" if element is None else "".join(element.itertext()).strip()
 
 
 def format_xmlbif(name: str, labels: Mapping[str, Sequence[str]], tables: Mapping[str, Factor]) -> Iterator[str]:
     """Yield the text of an XMLBIF file; each number is the shortest that reads back as the same double."""
-    yield f"{_HEAD}<NAME>{escape(name)}</NAME>\n"
+    yield f"{_HEAD}<NAME>{_escaped(name)}</NAME>\n"
     for attribute, values in labels.items():
-        inside = "".join(f"<OUTCOME>{escape(value)}</OUTCOME>" for value in values)
-        yield f'<VARIABLE TYPE="nature"><NAME>{escape(attribute)}</NAME>{inside}</VARIABLE>\n'
+        inside = "".join(f"<OUTCOME>{_escaped(value)}</OUTCOME>" for value in values)
+        yield f'<VARIABLE TYPE="nature"><NAME>{_escaped(attribute)}</NAME>{inside}</VARIABLE>\n'
     for attribute, table in tables.items():
-        given = "".join(f"<GIVEN>{escape(p)}</GIVEN>" for p in table.domain.attributes[:-1])
+        given = "".join(f"<GIVEN>{_escaped(p)}</GIVEN>" for p in table.domain.attributes[:-1])
         cells = " ".join(map(repr, table.datavector().tolist()))
-        yield f"<DEFINITION><FOR>{escape(attribute)}</FOR>{given}<TABLE>{cells}</TABLE></DEFINITION>\n"
+        yield f"<DEFINITION><FOR>{_escaped(attribute)}</FOR>{given}<TABLE>{cells}</TABLE></DEFINITION>\n"
     yield "</NETWORK>\n</BIF>\n"

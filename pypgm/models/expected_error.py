@@ -34,6 +34,7 @@ __all__ = [
     "Basis",
     "Expectation",
     "SquaredErrors",
+    "bases",
     "basis",
     "expectation",
     "expected_errors",
@@ -51,14 +52,29 @@ _MAX_POOLING = 4.0  # the pooled squared error may exceed a cell's own by this f
 
 def basis(model: EstimatedModel, clique: Clique) -> Basis:
     """Return what an answer rests on; see `Model.basis`."""
-    measurements = recipe_of(model).measurements
-    inner = set(model.folding.clique(clique))
-    found = {_of_measurement(model.folding, m, clique) for m in measurements if inner <= set(m.clique)}
+    return bases(model, [clique])[0]
+
+
+def bases(model: EstimatedModel, cliques: Sequence[Clique]) -> list[Basis]:
+    """Return what the answer to each of some cliques rests on; see `Model.basis`."""
+    measured = [(frozenset(m.clique), m) for m in recipe_of(model).measurements]
+    asked: frozenset[str] = frozenset().union(*(attributes for attributes, _ in measured))
+    return [_basis(model.folding, measured, asked, clique) for clique in cliques]
+
+
+def _basis(
+    folding: Folding,
+    measured: Sequence[tuple[frozenset[str], LinearMeasurement]],
+    asked: frozenset[str],
+    clique: Clique,
+) -> Basis:
+    inner = set(folding.clique(clique))
+    found = {_of_measurement(folding, m, clique) for attributes, m in measured if inner <= attributes}
     if "measured" in found or not inner:
         return "measured"
     if "merged" in found:
         return "merged"
-    return "unmeasured" if inner <= {a for m in measurements for a in m.clique} else "unknown"
+    return "unmeasured" if inner <= asked else "unknown"
 
 
 def _of_measurement(folding: Folding, m: LinearMeasurement, clique: Clique) -> Basis:
@@ -86,11 +102,14 @@ class Expectation(NamedTuple):
         Total variation distances between answers and records, 0 .. 1, one row for each made-up table.
     answers : sequence of Factor
         Of the model.
+    rest_on : list of str
+        What each answer rests on.
     """
 
     errors: list[Factor]
     distances: NDArray[np.float64]
     answers: Sequence[Factor]
+    rest_on: list[Basis]
 
 
 def expected_errors(asked: Simulation) -> list[Factor]:
@@ -103,7 +122,7 @@ def expectation(asked: Simulation) -> Expectation:
     model, cliques, clock = asked.model, asked.cliques, asked.clock
     checked_integer("draws", asked.draws, 2)
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
-    rest_on = [basis(model, c) for c in cliques]
+    rest_on = bases(model, cliques)
     found = asked.answers(model)
     seen = [SquaredErrors(model.domain.size(c)) for c in cliques]
     distances = []
@@ -116,20 +135,24 @@ def expectation(asked: Simulation) -> Expectation:
         raise TimeoutError(f"two estimates of made-up records take longer than time_limit={clock.time_limit:g}")
     if done < 2:  # hardly a made-up table has records with the evidence: nothing is known
         unknown = [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in found]
-        return Expectation(unknown, np.ones((1, len(cliques))), found)
-    hidden = [0.0] * len(cliques) if asked.evidence else _hidden(model, found)
+        return Expectation(unknown, np.ones((1, len(cliques))), found, rest_on)
+    hidden = [0.0] * len(cliques) if asked.evidence else _hidden(model, found, rest_on)
     errors, wider = [], upper_end(done) / upper_end(math.inf)
     for own, table, more, rests_on in zip(seen, found, hidden, rest_on, strict=True):
         error = np.hypot(wider * np.sqrt(own.squared(table.datavector(), done)), more)
         errors.append(Factor(table.domain, np.full(error.size, np.inf) if rests_on == "unknown" else error))
-    return Expectation(errors, np.hypot(distances, _in_all(model, hidden)), found)
+    return Expectation(errors, np.hypot(distances, _in_all(model, hidden)), found, rest_on)
 
 
-def _hidden(model: EstimatedModel, tables: Sequence[Factor]) -> list[NDArray[np.float64] | float]:
+def _hidden(
+    model: EstimatedModel, tables: Sequence[Factor], rest_on: Sequence[Basis]
+) -> list[NDArray[np.float64] | float]:
     """Return for each table what dependence that was not measured adds to its errors."""
-    noise = hiding_noise(recipe_of(model).measurements)
-    guessed = [basis(model, t.domain.attributes) in {"merged", "unmeasured"} for t in tables]
-    return [hidden_dependence(t.datavector(), noise) if g else 0.0 for t, g in zip(tables, guessed, strict=True)]
+    noise, guessed = hiding_noise(recipe_of(model).measurements), {"merged", "unmeasured"}
+    return [
+        hidden_dependence(t.datavector(), noise) if own in guessed else 0.0
+        for t, own in zip(tables, rest_on, strict=True)
+    ]
 
 
 class SquaredErrors:
@@ -178,7 +201,7 @@ def expected_total_variation(
     found = [_distances(estimated, true) for estimated, true in _worlds(asked)]
     if not found:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")
-    hidden = _hidden(model, asked.answers(model))
+    hidden = _hidden(model, asked.answers(model), bases(model, cliques))
     return np.asarray(np.hypot(np.mean(found, axis=0), _in_all(model, hidden)))
 
 

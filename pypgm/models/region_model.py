@@ -54,6 +54,9 @@ _LEAST_LOG = -1e3  # below that of any positive double
 _HOLDERS = 16  # regions whose tables are compared with an answer from one of them
 _ANSWER_BYTES = 48  # for each cell of a table that is solved for
 _KEPT_BYTES = 24  # for each cell of all tables asked for at a time
+_AGAIN_CELLS = (
+    2e5  # of the junction tree of one estimated again: errors of its answers are within 2 % of a larger one's
+)
 _SUM = 1e-3  # of the total, by which the sum of a region's table may differ from it
 
 
@@ -305,7 +308,7 @@ class RegionGraphModel(Model[RegionAnswer]):
         if is_prior:
             return solved_on_tree(request)[0]
         model = solved_on_regions(request, self.graph)[0]
-        model._noise = self._noise
+        model._noise, model.tree_cells = self._noise, min(self.tree_cells, _AGAIN_CELLS)
         return model
 
     def archive(self) -> dict[str, Any]:

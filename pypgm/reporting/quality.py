@@ -166,7 +166,7 @@ def quality_of(
         found.distances,
         dict(zip(looked_at, found.answers, strict=True)),
         dict(zip(looked_at, found.errors, strict=True)),
-        {c: model.basis(c) for c in looked_at},
+        dict(zip(looked_at, found.rest_on, strict=True)),
         n_pairs,
         tuple(noise_warnings([(found.answers[i], mean[c]) for i, c in enumerate(looked_at) if len(c) == 2])),
     )

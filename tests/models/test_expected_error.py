@@ -10,8 +10,9 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Constraint, Dataset, Domain, LinearMeasurement, demo, mechanisms, queries
-from pypgm.models import expected_error
+from pypgm.models import expected_error, region_tree
 from pypgm.report import error_lines
+from pypgm.reporting.quality import quality_of
 from pypgm.student import upper_end
 
 DOMAIN = Domain({"a": 4, "b": 5, "c": 3, "d": 2})
@@ -246,6 +247,27 @@ def test_what_was_measured_is_decided_by_what_the_answers_tell():
         model = pypgm.estimate(domain, [measurement], 6000.0, constraints=[mapping])
         assert model.basis("coarse") == ("measured" if name in {"coarse", "sums"} else "merged"), name
         assert model.basis("fine") == "merged"
+
+
+def test_a_report_asks_once_what_answers_rest_on_and_takes_small_trees_for_made_up_tables(monkeypatch):
+    measured = [LinearMeasurement(people().project(c).datavector(), c, stddev=20.0) for c in CYCLE]
+    model = pypgm.estimate(DOMAIN, measured, oracle="region_graph")
+    asked, budgets, bases, planned = [], [], expected_error.bases, region_tree.plan_bounded_tree
+
+    def counted(model, cliques):
+        asked.append(len(cliques))
+        return bases(model, cliques)
+
+    def plan(*arguments, max_cells, **options):
+        budgets.append(max_cells)
+        return planned(*arguments, max_cells=max_cells, **options)
+
+    monkeypatch.setattr(expected_error, "bases", counted)
+    monkeypatch.setattr(region_tree, "plan_bounded_tree", plan)
+    quality = quality_of(model)
+    assert asked == [4 + 6]
+    assert budgets == [1e6, 2e5, 2e5, 2e5, 2e5]  # the model's own, for its records, and one of each made-up table
+    assert [quality.basis[c] for c in CYCLE] == ["measured"] * 4
 
 
 def test_a_function_rests_on_what_it_follows_from():

@@ -79,7 +79,7 @@ def test_all_names_leave_heavy_packages_alone():
     assert {"pypgm.mechanisms", "pypgm.bayes", "pypgm.release"} <= imported
     heavy = {"matplotlib", "scipy", "networkx", "pandas", "polars", "pyarrow", "narwhals", "duckdb", "ibis"}
     # A mebibyte each and more, and of use in few calls; numpy.random brings `secrets` with it.
-    heavy |= {"numpy.ma", "numpy.random", "secrets", "hashlib", "concurrent.futures", "logging"}
+    heavy |= {"numpy.ma", "numpy.random", "secrets", "hashlib", "concurrent.futures", "logging", "http"}
     # NumPy before 2 brings some of them itself.
     assert imported & heavy <= set(said("import numpy\nprint(*sys.modules)"))
 
