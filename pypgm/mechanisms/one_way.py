@@ -53,35 +53,38 @@ def smoothed(counts: Array, stddev: float) -> Array:
     before = _SHIFTS // (2 * n) + 1  # periods of the reflected counts
     long = np.tile(there_and_back, before + 1 + length // (2 * n) + 1)
     first = 2 * n * before
-    shifted = [_haar(long[first - k : first - k + length], stddev)[k : k + n] for k in range(_SHIFTS)]
+    at_once, shifted = max(1, _MOST_FITTED // length), []
+    for start in range(0, _SHIFTS, at_once):
+        some = range(start, min(start + at_once, _SHIFTS))
+        rows = _haar(np.stack([long[first - k : first - k + length] for k in some]), stddev)
+        shifted += [own[k : k + n] for k, own in zip(some, rows, strict=True)]
     return np.asarray(np.mean(shifted, axis=0))
 
 
-def _haar(signal: Array, stddev: float) -> Array:
-    """Shrink the details of each level of an orthonormal Haar transform; a power of two of values."""
+def _haar(signals: Array, stddev: float) -> Array:
+    """Shrink the details of each level of an orthonormal Haar transform of each row; a power of two of values."""
     details = []
-    while signal.size > 1:
-        even, odd = signal[0::2], signal[1::2]
+    while signals.shape[1] > 1:
+        even, odd = signals[:, 0::2], signals[:, 1::2]
         details.append(_shrunk((even - odd) / np.sqrt(2), stddev))
-        signal = (even + odd) / np.sqrt(2)
+        signals = (even + odd) / np.sqrt(2)
     for detail in reversed(details):
-        signal = (np.stack([signal + detail, signal - detail], axis=1) / np.sqrt(2)).ravel()
-    return signal
+        signals = (np.stack([signals + detail, signals - detail], axis=2) / np.sqrt(2)).reshape(len(signals), -1)
+    return signals
 
 
 def _shrunk(details: Array, stddev: float) -> Array:
-    """Return posterior means under (1 - rate) zero + rate Normal(0, (signal stddev)^2), of maximum likelihood."""
+    """Return posterior means under (1 - rate) zero + rate Normal(0, (signal stddev)^2), of each row's best fit."""
     half_squares = 0.5 * np.square(details / stddev)
     variances = 1 + np.square(_SIGNALS)
     values, times = _grouped(half_squares)
-    likelihoods = (np.logaddexp(*_logs(values, _RATES, variances)) * times).sum(axis=-1) - _PENALTY
-    signal, rate = np.unravel_index(np.argmax(likelihoods), likelihoods.shape)
-    if likelihoods[signal, rate] <= -half_squares.sum():
-        return np.zeros_like(details)
+    fits = (np.logaddexp(*_logs(values[:, None, None], _RATES, variances)) * times).sum(axis=-1) - _PENALTY
+    signal, rate = np.unravel_index(fits.reshape(len(fits), -1).argmax(axis=1), fits.shape[1:])
     variance = variances[signal, 0]
     zero, normal = _logs(half_squares, _RATES[rate], variance)
     odds = np.minimum(zero - normal, 700.0)
-    return np.asarray(details * (1 - 1 / variance) / (1 + np.exp(odds)))
+    better = fits[np.arange(len(fits)), signal, rate] > -half_squares.sum(axis=1)
+    return np.asarray(np.where(better[:, None], details * (1 - 1 / variance) / (1 + np.exp(odds)), 0.0))
 
 
 def _logs(half_squares: Array, rates: Array, variances: Array) -> tuple[Array, Array]:
@@ -97,11 +100,11 @@ def _grouped(half_squares: Array) -> tuple[Array, Array | float]:
     Two numbers are fitted: details that differ by a 64th, of the noise or of themselves, are one as good as the other.
     """
     if half_squares.size <= _MOST_FITTED:
-        return half_squares, 1.0
-    group = np.rint(_GROUPS * np.arcsinh(np.sqrt(half_squares))).astype(np.int64)
+        return half_squares, 1.0  # more are one row
+    group = np.rint(_GROUPS * np.arcsinh(np.sqrt(half_squares[0]))).astype(np.int64)
     times = np.bincount(group)
-    sums = np.bincount(group, half_squares)
-    return sums[times > 0] / times[times > 0], times[times > 0].astype(np.float64)
+    sums = np.bincount(group, half_squares[0])
+    return (sums[times > 0] / times[times > 0])[None], times[times > 0].astype(np.float64)
 
 
 def measure_singles(run: Run, rho: Fraction, among: Sequence[Clique] | None = None) -> list[LinearMeasurement]:

@@ -40,6 +40,19 @@ def test_smoothing_leaves_clear_counts_and_helps_where_neighbours_are_alike(n):
     assert denoised < (1.08 if n <= 16 else 0.8) * raw
 
 
+def test_all_shifts_are_smoothed_at_once_as_one_by_one(monkeypatch):
+    noisy = 1000.0 / np.arange(1, 86) + np.random.default_rng(0).normal(0, 30, 85)
+    shrunk, rows = one_way._shrunk, []
+    monkeypatch.setattr(
+        one_way, "_shrunk", lambda details, stddev: rows.append(len(details)) or shrunk(details, stddev)
+    )
+    together = smoothed(noisy, 30.0)
+    assert rows == [8] * 7  # a level of 128 values each
+    monkeypatch.setattr(one_way, "_MOST_FITTED", 128)
+    np.testing.assert_array_equal(together, smoothed(noisy, 30.0))
+    assert rows[7:] == [1] * 8 * 7
+
+
 def test_two_or_three_values_are_not_smoothed():
     np.testing.assert_array_equal(smoothed(np.array([3.0, 1.0, 9.0]), 5.0), [3.0, 1.0, 9.0])
 
