@@ -311,7 +311,9 @@ class Release(Released[Model_co]):
                 ordinal = [
                     a for a in self.model.domain if not any(isinstance(v, str | bool) for v in labels.get(a, ()))
                 ]
-            self._kept["known"] = Known(self._with_errors(()), self.mechanism, frozenset(ordinal), self._drawn)
+            self._kept["known"] = Known(
+                self._with_errors(()), self.mechanism, frozenset(ordinal), self._drawn, self.measurements
+            )
         known: Known = self._kept["known"]
         return known
 

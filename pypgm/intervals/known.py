@@ -15,6 +15,7 @@ from pypgm.models.estimated_again import Simulation, estimated_again, recipe_of
 
 if TYPE_CHECKING:
     from pypgm.clock import Clock
+    from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.models.model import Model
 
     Draw = Callable[[Model[Any], "int | None", np.random.Generator], Dataset]
@@ -53,11 +54,20 @@ class Known:
         Attributes whose neighbouring codes are alike.
     draw : callable
         Draws records of a model that keep the rules of the table.
+    answers : sequence of LinearMeasurement
+        All that were released: the model may rest on sums of them alone.
     """
 
-    def __init__(self, model: Model[Any], mechanism: str, ordinal: Collection[str], draw: Draw) -> None:
+    def __init__(
+        self,
+        model: Model[Any],
+        mechanism: str,
+        ordinal: Collection[str],
+        draw: Draw,
+        answers: Sequence[LinearMeasurement],
+    ) -> None:
         recipe_of(model)  # else its errors are not known
-        self.model, self._ordinal, self._draw = model, ordinal, draw
+        self.model, self._ordinal, self._draw, self._answers = model, ordinal, draw, answers
         self._unmeasured = _HIDDEN if mechanism in _HIDING else _LEFT_OUT
         self.rows = max(1, round(model.total))
         self._pool: Dataset | None = None
@@ -75,7 +85,7 @@ class Known:
     def truths(self, attributes: Collection[str], clock: Clock) -> Truths:
         """Return what draws true tables of some attributes and of what they follow from."""
         if self._left_out is None:
-            self._left_out = LeftOut(self.model, self._ordinal, clock)
+            self._left_out = LeftOut(self.model, self._ordinal, clock, self._answers)
         inner = self.model.folding.inner.canonical(self.model.folding.clique(tuple(attributes)))
         return Truths(self._left_out, inner, self.pool, self.rows, self._unmeasured)
 

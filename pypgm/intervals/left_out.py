@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, joined, pair_answers
+from pypgm.intervals.sharing import Sharing
 from pypgm.models import estimate
 from pypgm.models.estimated_again import recipe_of
 from pypgm.models.hidden_dependence import hiding_noise
@@ -42,11 +43,15 @@ class LeftOut:
         Attributes whose neighbouring codes are alike.
     clock : Clock
         For its threads.
+    released : sequence of LinearMeasurement
+        All answers, of which the model's may be sums.
 
     Attributes
     ----------
     sides : dict of str to Side
         What is known of each attribute that inference runs on.
+    sharing : dict of str to Sharing
+        Of attributes whose values were measured, but read in groups.
     pairs : dict of tuple of str to PairTable
         Of each measured pair, in the order of the domain.
     noise : float
@@ -55,7 +60,9 @@ class LeftOut:
         Three attributes or more each cell of which was measured.
     """
 
-    def __init__(self, model: Model[Any], ordinal: Collection[str], clock: Clock) -> None:
+    def __init__(
+        self, model: Model[Any], ordinal: Collection[str], clock: Clock, released: Sequence[LinearMeasurement]
+    ) -> None:
         self._model, self._domain = model, model.folding.inner
         measurements = [m.ordered(self._domain) for m in recipe_of(model).measurements]
         self.noise = hiding_noise(measurements)
@@ -67,6 +74,8 @@ class LeftOut:
             counts = np.maximum(table.datavector(), 1e-6)
             order = np.arange(counts.size) if a in ordinal else np.argsort(-counts, kind="stable")
             self.sides[a] = Side(counts, noise[a][0], np.argsort(order), noise[a][1])
+        shared = {a: _sharing(side, [m for m in released if m.clique == (a,)]) for a, side in self.sides.items()}
+        self.sharing = {a: own for a, own in shared.items() if own}
         self.pairs = self._tables(measurements, clock)
         likelihoods = self._likelihoods()
         self._prior = np.full(TAUS.size, 1 / TAUS.size)
@@ -112,6 +121,18 @@ class LeftOut:
         """Return those of each pair's answers for each size of effects, up to a factor."""
         logs = np.array([table.log_likelihoods for table in self.pairs.values()]).reshape(-1, TAUS.size)
         return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf)))
+
+
+def _sharing(side: Side, released: Sequence[LinearMeasurement]) -> Sharing | None:
+    """Return how records are shared among values that were read in groups, where they have answers of their own."""
+    size, precisions, sums = side.counts.size, np.zeros(()), np.zeros(())
+    for m in released:
+        if m.linear_map.is_identity and m.values.size == size:
+            own = np.broadcast_to(m.spread() ** -2.0, (size,))
+            precisions, sums = precisions + own, sums + own * m.values
+    if int(side.groups.max()) + 1 == size or precisions.size != size:
+        return None
+    return Sharing(sums / precisions, 1 / precisions, side.ranks, float(side.counts.sum()))
 
 
 def _cells(answers: list[PairAnswer]) -> int:
