@@ -83,8 +83,9 @@ class Interval(Shown):
             return "counts, means and quantiles of one attribute were held about as often as the level says"
         if len(self.attributes) < 2:
             return (
-                "values were measured in groups, and how each of these is shared is a guess: counts and quantiles were "
-                "held a little less often than the level says, means, which rest on the largest values, far less"
+                "values were measured in groups: where the release has an answer of each, as by mst, counts and "
+                "quantiles were held about as often as the level says, means a little less; else how a group is shared "
+                "is a guess"
             )
         return (
             "counts, rates and means by group were held about as often as the level says, or a little less; "
