@@ -10,6 +10,7 @@ from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Problem, Solution
 from pypgm.estimation.solver import Watch, watched
+from pypgm.estimation.steps import Validated
 from pypgm.estimation.stop_rule import Validation
 from pypgm.estimation.thinning import noise_left, unthinned_count
 
@@ -53,7 +54,7 @@ def accelerated(problem: Problem, options: SolverOptions) -> Solution:
     status = watched(search.to_the_end, options)
     # Where Ctrl-C came between two paths, the start of the next is what there is.
     path = search.path or Path(search.ahead, options, target=problem.loss)
-    return path.solution(status)
+    return path.solution(status)._replace(validated=search.validated)
 
 
 class _Search:
@@ -62,6 +63,7 @@ class _Search:
     def __init__(self, problem: Problem, options: SolverOptions) -> None:
         self.path: Path | None = None
         self.ahead = problem  # that of the next path
+        self.validated: Validated | None = None
         self._problem = problem
         self._options = options
 
@@ -72,38 +74,41 @@ class _Search:
         # The second smooth stage of a loss is near it where noise is, and easy to follow.
         smoothed = self._problem.with_loss(stages[min(1, len(stages) - 1)])
         validates = options.stop == "validated" and options.iterations >= _LEAST_TO_VALIDATE
+        if validates and options.pace is not None:
+            return self._paced(watch, smoothed, options.pace, 0, "validated")
         # Where preparing it took all of the time, the step that is left is one on the measurements themselves.
         if validates and options.count is not None:
             self.path = Path(smoothed, replace(options, tolerance=0.0), target=loss)
             return self.path.follow(watch, min(options.iterations, self.path.calls + options.count))
-        thinned = smoothed.thinned(options.rng) if validates and not watch.clock.is_past_limit else None
+        thinned = smoothed.thinned(options) if validates and not watch.clock.is_past_limit else None
         if thinned is None:
             return self._to_the_optimum(watch, 0)
         rule = Validation(noise_left(thinned.held_out))
-        path = self.path = Path(thinned, options, rule=rule.ended, target=loss)
+        target = loss if options.trial is None else None
+        path = self.path = Path(thinned, options, rule=rule.ended, target=target)
         status = path.follow(watch, options.iterations // 2)
-        if status not in {"converged", "validated", "iterations"}:
+        self.validated = Validated(rule.least, rule.best, rule.fitted_at_best, path.steps.restarted())
+        if options.trial is not None or status not in {"converged", "validated", "iterations"}:
             return status
-        enough = unthinned_count(rule.best)
-
-        def is_due(taken: int, loss: float) -> bool:
-            # Measured steps differ from path to path: one that lags has not yet fitted even the noisier measurements.
-            return taken >= enough and (loss <= rule.fitted_at_best or taken >= _LAG * enough)
-
-        calls, steps = path.calls, path.steps.restarted()
+        calls = path.calls
         self.ahead, self.path = smoothed, None
         del path
         if status == "converged":
             # Noise too small to be fitted: the tolerance is where the measurements themselves end.
             return self._to_the_optimum(watch, calls)
-        self.path = Path(
-            smoothed,
-            replace(options, tolerance=0.0),
-            calls,
-            steps=steps,
-            rule=lambda taken, loss, _: status if is_due(taken, loss) else None,
-            target=loss,
-        )
+        return self._paced(watch, smoothed, self.validated, calls, status)
+
+    def _paced(self, watch: Watch, smoothed: Problem, pace: Validated, calls: int, status: Status) -> Status:
+        """Follow the path on the measurements themselves for as long as thinned ones tell; return why they ended."""
+        enough = unthinned_count(pace.best)
+
+        def ended(taken: int, loss: float, _: float) -> Status | None:
+            # Measured steps differ from path to path: one that lags has not yet fitted even the noisier measurements.
+            is_due = taken >= enough and (loss <= pace.fitted or taken >= _LAG * enough)
+            return status if is_due else None
+
+        options = replace(self._options, tolerance=0.0)
+        self.path = Path(smoothed, options, calls, steps=pace.steps, rule=ended, target=self._problem.loss)
         return self.path.follow(watch, options.iterations)
 
     def _to_the_optimum(self, watch: Watch, calls: int) -> Status:

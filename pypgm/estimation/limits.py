@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, Literal, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from pypgm.clock import now
 from pypgm.estimation.fit import FitState
+from pypgm.estimation.stop_rule import Stop
 from pypgm.numeric import as_generator, checked_integer, checked_real, checked_threads
 from pypgm.progress import Bar, checked_progress
 
@@ -15,11 +16,12 @@ if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Self
 
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.estimation.steps import Validated
+
 __all__ = ["ITERATIONS", "LIMIT_DEFAULTS", "LimitOptions", "Limits", "SolverOptions", "Stop"]
 
 ITERATIONS = 5000
-
-Stop = Literal["validated", "optimum"]
 
 
 class LimitOptions(TypedDict, total=False):
@@ -120,6 +122,10 @@ class SolverOptions(Limits):
     count : int, optional
         Iterations of an accelerated path that would be validated, instead of that: what was best on nearly the same
         measurements.
+    trial : sequence of LinearMeasurement, optional
+        Thinned measurements, whose path is the only one: its answer validates where it starts.
+    pace : Validated, optional
+        That of such a path from as good a start, which tells where this one ends.
 
     Raises
     ------
@@ -136,6 +142,8 @@ class SolverOptions(Limits):
     keeps: bool = True
     is_start: bool = False
     count: int | None = None
+    trial: Sequence[LinearMeasurement] | None = None
+    pace: Validated | None = None
 
     def __post_init__(self) -> None:
         Limits.__post_init__(self)

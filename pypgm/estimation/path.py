@@ -99,7 +99,8 @@ class Path(StepwiseSolver):
         """
         if not self.problem.held_out:  # else the bound is that of another loss
             self.look()
-        return self.fitted(rough=self.problem.exact and self.options.is_start)
+        is_rough = self.options.trial is not None or (self.problem.exact and self.options.is_start)
+        return self.fitted(rough=is_rough)
 
     def fitted(self, *, rough: bool = False) -> Point:
         """Return the average with potentials to it, fitted once, roughly where another path continues from there."""

@@ -16,7 +16,7 @@ from pypgm.estimation.fit import Fit
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.residual_losses import L2
-from pypgm.estimation.steps import MeasuredSteps
+from pypgm.estimation.steps import MeasuredSteps, Validated
 from pypgm.estimation.thinning import BEYOND, left_to_validate, thinned
 from pypgm.queries import Contrasts
 
@@ -47,11 +47,14 @@ class Solution(NamedTuple):
         Those of the potentials, in counts.
     fit : Fit
         How it ended.
+    validated : Validated, optional
+        What told it where to end.
     """
 
     potentials: CliqueVector
     marginals: CliqueVector
     fit: Fit
+    validated: Validated | None = None
 
 
 class Step(NamedTuple):
@@ -210,10 +213,10 @@ class Problem(ABC):
         """Return the problem with another loss over the same cliques."""
         return self if loss is self.loss else replace(self, loss=loss, terms=None)
 
-    def thinned(self: _P, rng: np.random.Generator | int | None) -> _P | None:
+    def thinned(self: _P, options: SolverOptions) -> _P | None:
         """Return the problem that thinned measurements pose; None if the loss rests on more than measurements."""
         own = self.loss.measurements
-        fitted = thinned(own, rng)
+        fitted = thinned(own, options.rng) if options.trial is None else options.trial
         loss = self.loss.refitted(fitted) if fitted else None
         if loss is None:
             return None

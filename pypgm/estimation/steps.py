@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterator
+from typing import NamedTuple
 
-from pypgm.estimation.limits import Stop
+from pypgm.estimation.stop_rule import Stop
 
-__all__ = ["FixedSteps", "MeasuredSteps", "Steps", "averaged_step"]
+__all__ = ["FixedSteps", "MeasuredSteps", "Steps", "Validated", "averaged_step"]
 
 # For each end of an estimate: a step over the one before at most, and how many last moves have to permit it. Slow where
 # each iteration is validated, so that none skips the best of the path: on adult's 32 pairs at epsilon .1 the fast pace
@@ -100,3 +101,24 @@ class MeasuredSteps:
 
 Steps = FixedSteps | MeasuredSteps
 """How far each iteration of an averaging method steps, and the share of its end in the average."""
+
+
+class Validated(NamedTuple):
+    """Where a path on thinned measurements was best on the answers that were held out.
+
+    Attributes
+    ----------
+    held_out : float
+        Its loss against them.
+    best : int
+        Its iterations.
+    fitted : float
+        Its loss against thinned measurements.
+    steps : Steps
+        How far the path on the measurements themselves steps.
+    """
+
+    held_out: float
+    best: int
+    fitted: float
+    steps: Steps

@@ -8,16 +8,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Literal
 
 from pypgm.estimation.fit import Status
 
-__all__ = ["StopRule", "Validation"]
+__all__ = ["Stop", "StopRule", "Validation"]
 
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10  # iterations
 _FAR = 1.5  # times the held-out loss that noise alone leaves
 _FAR_PATIENCE = 2  # times the patience: what explains answers worse than that may swing past the truth and back
 
+
+Stop = Literal["validated", "optimum"]
+"""Where an estimate ends: as answers held out say, or at the least loss."""
 
 StopRule = Callable[[int, float, float], Status | None]
 """Steps taken, loss and held-out loss to the reason why a path ends, apart from limits and tolerance; None for none."""
@@ -36,8 +40,10 @@ class Validation:
 
     Attributes
     ----------
+    least : float
+        The least held-out loss.
     best : int
-        The iteration with the least held-out loss.
+        The iteration that had it.
     fitted_at_best : float
         The loss there.
     """
@@ -45,11 +51,11 @@ class Validation:
     def __init__(self, noise: float) -> None:
         self.best = 1
         self._noise = noise
-        self._least = self.fitted_at_best = math.inf
+        self.least = self.fitted_at_best = math.inf
 
     def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
         """Return "validated" once patience is exhausted; see `StopRule`."""
-        if held_out < self._least:
-            self._least, self.best, self.fitted_at_best = held_out, taken, loss
-        patience = max(_MIN_PATIENCE, _PATIENCE * taken) * (_FAR_PATIENCE if self._least > _FAR * self._noise else 1)
+        if held_out < self.least:
+            self.least, self.best, self.fitted_at_best = held_out, taken, loss
+        patience = max(_MIN_PATIENCE, _PATIENCE * taken) * (_FAR_PATIENCE if self.least > _FAR * self._noise else 1)
         return "validated" if taken - self.best >= patience and loss < self.fitted_at_best else None

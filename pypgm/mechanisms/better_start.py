@@ -7,11 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.fit import warn_of_the_end
-from pypgm.estimation.thinning import left_to_validate, thinned
+from pypgm.estimation.thinning import thinned
 from pypgm.graphs import JunctionTree
 from pypgm.inference.bounded_tree import joined_within, mutual_information
 from pypgm.models import GraphicalModel
@@ -25,8 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = ["MAX_PAIRS", "estimate_from_better_start", "estimate_from_exact", "is_small", "mark_interrupted"]
 
-_SEED = 0x73746172  # its own: an estimate thins what it is given again
-_PARTS = 0.4, 0.5, 0.5, 1.0  # of the seconds left, that each of the four estimates gets at most
+_PARTS = 0.4, 0.25, 0.4, 0.5  # of the seconds left, that each estimate but the last gets at most
 _ENDED = {"validated", "converged"}
 _TREE_CELLS = 1e6  # of the junction tree of those pairs, where their spanning forest needs no more; see bench/README.md
 MAX_PAIRS = 10_000  # above it there is one start, and pairs are asked once: further estimates take minutes
@@ -39,8 +36,9 @@ def estimate_from_better_start(
 
     An estimate keeps of its start what noise does not contradict. Where noise is small, an exact estimate from the
     pairs that depend most, as many as a small junction tree holds, has little of it and says more of the other pairs
-    than their own answers; where noise is large, less. So both are estimated from measurements with further noise, and
-    compared on what that leaves to validate. An estimate that a callback, Ctrl-C or the time ended is the last one.
+    than their own answers; where noise is large, less. Each estimate first fits measurements with further noise, the
+    same for all, and ends by what that leaves to validate: the better start is the one that comes nearer to that. An
+    estimate that a callback, Ctrl-C or the time ended is the last one.
 
     Parameters
     ----------
@@ -55,10 +53,11 @@ def estimate_from_better_start(
     if not _can_have_a_tree(run, everything) or not _ended(first):
         return first
     try:
-        return _better(run, everything, independent, first)
+        better = _from_tree(run, everything, independent, first)
     except KeyboardInterrupt:  # between two estimates
         mark_interrupted(first)
         return first
+    return first if better is None or not _ended(better) else better
 
 
 def mark_interrupted(model: Estimated) -> None:
@@ -66,22 +65,6 @@ def mark_interrupted(model: Estimated) -> None:
     if model.fit is not None:
         model.fit = replace(model.fit, status="interrupted")
         warn_of_the_end(model.fit)
-
-
-def _better(
-    run: Run, everything: Sequence[LinearMeasurement], independent: GraphicalModel, first: Estimated
-) -> Estimated:
-    """Return the estimate from the tree where that explains held-out answers better, else the first."""
-    fitted = thinned(everything, _SEED)
-    held_out = left_to_validate(everything, fitted)
-    rough = run.fit(fitted, independent, _PARTS[1])
-    if not _ended(rough):
-        return first
-    second = _from_tree(run, fitted, independent, rough, _PARTS[2])
-    if not _ended(second) or _misfit(rough, held_out) <= _misfit(second, held_out):
-        return first
-    better = _from_tree(run, everything, independent, first, _PARTS[3])
-    return better if _ended(better) else first
 
 
 def _can_have_a_tree(run: Run, measurements: Sequence[LinearMeasurement]) -> bool:
@@ -120,31 +103,41 @@ def estimate_from_exact(run: Run, measurements: Sequence[LinearMeasurement], ind
 
 
 def _from_tree(
-    run: Run, measurements: Sequence[LinearMeasurement], independent: GraphicalModel, rough: Estimated, part: float
-) -> Estimated:
-    """Return the estimate that starts from an exact one of what was measured of the pairs that depend most."""
+    run: Run, measurements: Sequence[LinearMeasurement], independent: GraphicalModel, first: Estimated
+) -> Estimated | None:
+    """Return the estimate that starts from an exact one of the pairs that depend most; None unless that is better."""
+    on_it = _on_tree(run, measurements, first)
+    fitted = thinned(measurements, None)
+    own, own_fitted = [measurements[i] for i in on_it], [fitted[i] for i in on_it]
+    try:
+        start = run.fit(own, independent, _PARTS[1], oracle="exact", is_start=True, trial=own_fitted)
+        if run.ended(start) or not isinstance(start, GraphicalModel):
+            return None
+        second = run.fit(measurements, start, _PARTS[2], trial=fitted)
+        if not _ended(second) or not _held_out(second) < _held_out(first):
+            return None
+        tree = run.fit(own, independent, _PARTS[3], oracle="exact", is_start=True, pace=start.validated)
+    except ModelTooLargeError:
+        return None
+    if run.ended(tree) or not isinstance(tree, GraphicalModel):
+        return None
+    return run.fit(measurements, tree, pace=second.validated)
+
+
+def _held_out(model: Estimated) -> float:
+    """Return how far a model on thinned measurements was from what is held out; 0 where nothing was."""
+    return 0.0 if model.validated is None else model.validated.held_out
+
+
+def _on_tree(run: Run, measurements: Sequence[LinearMeasurement], model: Estimated) -> list[int]:
+    """Return which measurements a small junction tree of the pairs that depend most holds."""
     cliques = [run.domain.canonical(m.clique) for m in measurements]
     pairs = list(dict.fromkeys(p for c in cliques for p in itertools.combinations(c, 2)))
-    found = {
-        p: mutual_information(t.values, len(t.values)) for p, t in zip(pairs, rough.project_many(pairs), strict=True)
-    }
+    tables = zip(pairs, model.project_many(pairs), strict=True)
+    found = {p: mutual_information(t.values, len(t.values)) for p, t in tables}
     ranked = sorted(pairs, key=lambda p: -found[p])
     held = joined_within(run.domain, ranked, _TREE_CELLS)
-    if len(held) == len(pairs) and isinstance(rough, GraphicalModel):  # no other estimate: a spanning forest alone
+    if len(held) == len(pairs) and isinstance(model, GraphicalModel):  # no other estimate: a spanning forest alone
         held = joined_within(run.domain, ranked, 1)
     kept = set(held)
-    on_it = [m for m, c in zip(measurements, cliques, strict=True) if kept.issuperset(itertools.combinations(c, 2))]
-    try:
-        tree = run.fit(on_it, independent, part / 2, oracle="exact", is_start=True)
-    except ModelTooLargeError:
-        return run.fit(measurements, independent, part)
-    return run.fit(measurements, tree, part) if isinstance(tree, GraphicalModel) and not run.ended(tree) else tree
-
-
-def _misfit(model: Estimated, answers: Sequence[LinearMeasurement]) -> float:
-    """Return the sum of squares of what a model leaves of answers, in their standard deviations."""
-    tables = model.project_many([m.clique for m in answers])
-    return sum(
-        float(np.square((m.linear_map.matvec(table.datavector()) - m.values) / m.stddev).sum())
-        for m, table in zip(answers, tables, strict=True)
-    )
+    return [i for i, c in enumerate(cliques) if kept.issuperset(itertools.combinations(c, 2))]

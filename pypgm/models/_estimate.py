@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Unpack
 
+    from pypgm.estimation.steps import Validated
+
 __all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimated"]
 
 _TOLERANCE = 1e-2
@@ -231,11 +233,13 @@ def estimated(
     sweeps: Sweeps | None = None,
     is_start: bool = False,
     count: int | None = None,
+    trial: Sequence[LinearMeasurement] | None = None,
+    pace: Validated | None = None,
 ) -> GraphicalModel | RegionGraphModel:
     """Return what `estimate` does; of a model that is only to start from, nearly what it does.
 
     To the end of the accelerated path, which averages marginals, potentials are then fitted roughly. With a count of
-    iterations it is not validated.
+    iterations it is not validated. See `SolverOptions` for `trial` and `pace`.
     """
     measurements = checked_measurements(domain, measurements)
     first, earlier = _starts(prior, warm_start)
@@ -244,10 +248,10 @@ def estimated(
     if oracle == "exact" and how.kept():
         raise ValueError(f"{' and '.join(how.kept())} need a region graph, got oracle='exact'")
     own: dict[str, Any] = {"stepsize": stepsize, "stop": stop or "validated", "rng": rng, "is_start": is_start}
-    own["count"] = count
-    options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **own)
     folding, masks = fold(domain, constraints or ())
-    fitting = [folded_measurement(folding, m).ordered(folding.inner) for m in measurements]
+    fitting = _folded(folding, measurements)
+    own |= {"count": count, "trial": trial and _folded(folding, trial), "pace": pace}
+    options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **own)
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(method, options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, earlier))
@@ -263,6 +267,11 @@ def estimated(
     if model.fit is not None:
         warn_of_the_end(model.fit, stepsize, smooth=objective.smooth)
     return model
+
+
+def _folded(folding: Folding, measurements: Sequence[LinearMeasurement]) -> list[LinearMeasurement]:
+    """Return measurements of the attributes that inference runs on."""
+    return [folded_measurement(folding, m).ordered(folding.inner) for m in measurements]
 
 
 def _recipe(request: Request, loss: str, start: CliqueVector, *, total_is_known: bool) -> Recipe:

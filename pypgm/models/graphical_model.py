@@ -174,7 +174,7 @@ class GraphicalModel(Model[Factor]):
 def solved_on_tree(request: Request, tree: JunctionTree | None = None) -> tuple[GraphicalModel, CliqueVector]:
     """Return the model that minimises the loss of a request on a junction tree, and where the search started."""
     problem = tree_problem(request, tree)
-    potentials, marginals, fit = METHODS[request.method].solve(problem, request.options)
+    potentials, marginals, fit, validated = METHODS[request.method].solve(problem, request.options)
     model = GraphicalModel(
         potentials,
         request.total,
@@ -184,4 +184,5 @@ def solved_on_tree(request: Request, tree: JunctionTree | None = None) -> tuple[
         folding=request.folding,
         masks=request.masks,
     )
+    model.validated = validated
     return model, problem.start

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain, Label
     from pypgm.estimation.constraint import Masks
     from pypgm.estimation.fit import Fit
+    from pypgm.estimation.steps import Validated
     from pypgm.graphs.evidence import Evidence
     from pypgm.graphs.junction_tree import JunctionTree
     from pypgm.models.recipe import Recipe
@@ -84,6 +85,8 @@ class Model(Shown, Stored, Generic[Table]):
         How an estimate ended.
     recipe : Recipe or None
         What it was estimated from, and how.
+    validated : Validated or None
+        What told the estimate where to end; of one that was just made.
     not_private : str
         Why the model protects nobody, if it was made from a release that does not; kept in its file.
     """
@@ -109,6 +112,7 @@ class Model(Shown, Stored, Generic[Table]):
         self.fit = fit
         self.masks = masks
         self.recipe = recipe
+        self.validated: Validated | None = None
         self.not_private = ""
         self._last = LastEvidence(self.domain)
 

@@ -337,7 +337,7 @@ def solved_on_regions(request: Request, oracle: RegionOracle) -> tuple[RegionGra
         raise ValueError("inner and damping are options of method='mirror_descent'; 'accelerated' chooses its own")
     problem = region_problem(request, oracle)
     solve = partial(region_descent, how=request.how) if steps else accelerated
-    potentials, marginals, fit = solve(problem, request.options)
+    potentials, marginals, fit, validated = solve(problem, request.options)
     model = RegionGraphModel(
         problem.graph,
         marginals,
@@ -348,6 +348,7 @@ def solved_on_regions(request: Request, oracle: RegionOracle) -> tuple[RegionGra
         masks=request.masks,
         previous=request.first if isinstance(request.first, RegionGraphModel) else None,
     )
+    model.validated = validated
     return model, problem.start
 
 

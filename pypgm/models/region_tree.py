@@ -91,7 +91,7 @@ def _least_squares(tree: BoundedTree, index: RegionIndex, clock: Clock) -> Bound
         iterations=_ITERATIONS, tolerance=_TOLERANCE, callback=watch, n_threads=clock.n_threads, keeps=False
     )
     problem = TreeProblem(tree=tree.tree, loss=L2(goals), total=total, start=start)
-    potentials, marginals, _ = accelerated(problem, options)
+    potentials, marginals, *_ = accelerated(problem, options)
     tables = tree.tree.tables(potentials, 1.0, n_threads=clock.n_threads)
     distance = np.abs(marginals.values / total - tree.targets.values).sum() / max(1, len(goals))
     return replace(tree, potentials=potentials, tables=tables, distance=float(distance))
