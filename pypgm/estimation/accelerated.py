@@ -27,8 +27,9 @@ def accelerated(problem: Problem, options: SolverOptions) -> Solution:
     The answer is an average of marginals along the path, to which potentials are fitted at the end. With
     ``stop="validated"``, where the loss rests on measurements alone, the path is first run on measurements to which
     further noise was added, and compared with independent ones that noise taken away leaves; it then runs on the
-    measurements themselves for as many iterations as were best, and a few more as their noise is less. A loss that is
-    not smooth is approached through its smooth stages, each starting where the last one ended.
+    measurements themselves for as many iterations as were best, a few more as their noise is less, and `further` times
+    as many where that is asked for: what comes later costs little and shrinks associations less. A loss that is not
+    smooth is approached through its smooth stages, each starting where the last one ended.
 
     Parameters
     ----------
@@ -100,7 +101,7 @@ class _Search:
 
     def _paced(self, watch: Watch, smoothed: Problem, pace: Validated, calls: int, status: Status) -> Status:
         """Follow the path on the measurements themselves for as long as thinned ones tell; return why they ended."""
-        enough = unthinned_count(pace.best)
+        enough = self._options.further * unthinned_count(pace.best)
 
         def ended(taken: int, loss: float, _: float) -> Status | None:
             # Measured steps differ from path to path: one that lags has not yet fitted even the noisier measurements.

@@ -126,6 +126,8 @@ class SolverOptions(Limits):
         Thinned measurements, whose path is the only one: its answer validates where it starts.
     pace : Validated, optional
         That of such a path from as good a start, which tells where this one ends.
+    further : float
+        Times the iterations after which an accelerated path is validated best that it takes.
 
     Raises
     ------
@@ -144,11 +146,13 @@ class SolverOptions(Limits):
     count: int | None = None
     trial: Sequence[LinearMeasurement] | None = None
     pace: Validated | None = None
+    further: float = 1.0
 
     def __post_init__(self) -> None:
         Limits.__post_init__(self)
         if self.stop not in {"validated", "optimum"}:
             raise ValueError(f"stop must be 'validated' or 'optimum', got {self.stop!r}")
+        object.__setattr__(self, "further", checked_real("further", self.further))
         if not (self.stepsize is None or callable(self.stepsize)):
             object.__setattr__(self, "stepsize", checked_real("stepsize", self.stepsize))
         if self.rng is not None:

@@ -43,6 +43,11 @@ class Values:
         What parts of the records the values have; positive.
     is_ordered : bool
         Whether their codes have an order.
+
+    Attributes
+    ----------
+    below : ndarray
+        What part of the records comes before the middle of each value, in that order.
     """
 
     def __init__(self, shares: Array, is_ordered: bool) -> None:
@@ -50,8 +55,8 @@ class Values:
         order = np.arange(shares.size) if is_ordered else np.argsort(-shares, kind="stable")
         along = shares[order]
         middles = (np.cumsum(along) - along / 2) / along.sum()
-        self._below = np.empty(shares.size)
-        self._below[order] = np.minimum(middles, 1 - 1e-9)
+        self.below = np.empty(shares.size)
+        self.below[order] = np.minimum(middles, 1 - 1e-9)
         self._found: dict[float, tuple[NDArray[np.int64], Array]] = {}
 
     def groups(self, count: float) -> tuple[NDArray[np.int64], Array]:
@@ -59,7 +64,7 @@ class Values:
         if count not in self._found:
             groups = np.arange(self.size, dtype=np.int64)
             if count < self.size:
-                groups = np.unique(np.floor(self._below * count), return_inverse=True)[1].astype(np.int64)
+                groups = np.unique(np.floor(self.below * count), return_inverse=True)[1].astype(np.int64)
             self._found[count] = groups, np.bincount(groups, self.shares).astype(np.float64)
         return self._found[count]
 

@@ -153,6 +153,8 @@ class Run:
         The attributes that follow from others, which the run goes on without.
     constraints : tuple of Constraint
         Structural zeros: of the schema's rules, and those given.
+    further : float
+        Times the iterations that were validated best which its estimates take, 1 unless the mechanism says more.
 
     Raises
     ------
@@ -185,7 +187,7 @@ class Run:
         private, limits = split_options("a mechanism", options, PrivateOptions, LimitOptions, names=names)
         self.name, self.oracle, self.limits = name, oracle, Limits(**limits)
         self.clock = Clock(name, self.limits.time_limit)
-        self._is_full = False
+        self.further, self._is_full = 1.0, False
         self._is_own = not isinstance(data, PrivateTable)
         self._bar = Bar(name, shares=self._is_own) if self.limits.progress else None
         self._options_kept: dict[str, object] = {
@@ -300,7 +302,7 @@ class Run:
         chosen, seconds = oracle or self._planned([m.clique for m in fitted]), self._seconds_left()
         limits = replace(self.limits, time_limit=None if seconds is None else part * seconds)
         how: dict[str, Any] = {"prior": prior, "constraints": self.constraints, "is_start": is_start, "count": count}
-        how |= {"trial": trial, "pace": pace}
+        how |= {"trial": trial, "pace": pace, "further": self.further}
         return estimated(self.domain, fitted, self.total, chosen, limits, **how)
 
     def fit_loss(self, loss: Loss, cliques: Sequence[Clique], total: float, start: _Model) -> _Model:

@@ -235,11 +235,13 @@ def estimated(
     count: int | None = None,
     trial: Sequence[LinearMeasurement] | None = None,
     pace: Validated | None = None,
+    further: float = 1.0,
 ) -> GraphicalModel | RegionGraphModel:
     """Return what `estimate` does; of a model that is only to start from, nearly what it does.
 
     To the end of the accelerated path, which averages marginals, potentials are then fitted roughly. With a count of
-    iterations it is not validated. See `SolverOptions` for `trial` and `pace`.
+    iterations it is not validated. See `SolverOptions` for `trial` and `pace`. A mechanism
+    may go `further` than to what is validated best.
     """
     measurements = checked_measurements(domain, measurements)
     first, earlier = _starts(prior, warm_start)
@@ -251,6 +253,7 @@ def estimated(
     folding, masks = fold(domain, constraints or ())
     fitting = _folded(folding, measurements)
     own |= {"count": count, "trial": trial and _folded(folding, trial), "pace": pace}
+    own["further"] = further
     options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **own)
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(method, options, objective)
@@ -279,6 +282,8 @@ def _recipe(request: Request, loss: str, start: CliqueVector, *, total_is_known:
     options, prior, measurements = request.options, request.prior, tuple(request.measurements)
     how = {name: getattr(options, name) for name in ("stop", "stepsize", "iterations", "tolerance")}
     how |= {"loss": loss, "method": request.method} | request.how.kept()
+    if options.further != 1:
+        how["further"] = options.further
     kept = None if prior is None else start
     before = PriorRecipe.of(prior.recipe, measurements) if isinstance(prior, GraphicalModel) else None
     return Recipe(measurements, total_is_known, how, kept, before)

@@ -13,7 +13,7 @@ from pypgm import workloads
 from pypgm.mechanisms import mst, wide
 from pypgm.mechanisms._wide import _ordered
 from pypgm.privacy import Budget, Privacy
-from pypgm.queries import Contrasts, Identity, Partition
+from pypgm.queries import Contrasts, Identity, Kronecker, Partition
 
 RELATIONS = [Privacy(), Privacy("replace"), Privacy(records_per_person=3)]
 
@@ -44,7 +44,11 @@ def lines(release, what):
 
 
 def pairs_of(release):
-    return [m for m in release.measurements if len(m.clique) == 2]
+    return [m for m in release.measurements if len(m.clique) == 2 and not isinstance(m.query, Kronecker)]
+
+
+def products_of(release):
+    return [m for m in release.measurements if isinstance(m.query, Kronecker)]
 
 
 @pytest.mark.parametrize("privacy", RELATIONS, ids=str)
@@ -186,7 +190,7 @@ def test_attributes_are_ordered_unless_they_have_labels_that_are_no_numbers():
 @pytest.mark.parametrize("ordinal", [None, [], ["x1"]])
 def test_ordered_attributes_are_grouped_in_runs_of_codes(ordinal):
     release = wide(drawn((60, 40, 3), 30_000), budget=Budget(rho="1/5000"), ordinal=ordinal, unsafe_seed=1)
-    query = next(m.query for m in release.measurements if m.clique == ("x0", "x1"))
+    query = next(m.query for m in pairs_of(release) if m.clique == ("x0", "x1"))
     runs = [bool((np.diff(groups) >= 0).all()) for groups in query.value_groups]
     assert runs == [ordinal is None, ordinal != []]
 
@@ -194,7 +198,7 @@ def test_ordered_attributes_are_grouped_in_runs_of_codes(ordinal):
 def test_a_pair_too_large_for_all_its_cells_is_asked_in_groups(monkeypatch):
     monkeypatch.setattr("pypgm.mechanisms.asking._MAX_CELLS", 1000)
     release = wide(LARGE, budget=Budget(rho=1000), iterations=20)
-    asked = {m.clique: m.query for m in release.measurements if len(m.clique) == 2}
+    asked = {m.clique: m.query for m in pairs_of(release)}
     assert 450 < asked["x0", "x1"].shape[0] < 550
     assert asked["x0", "x2"] == Contrasts([60, 3])
 
@@ -209,6 +213,47 @@ def test_the_interactions_of_pairs_are_asked_at_about_the_same_noise_in_every_su
     position = release.measurements.index(pairs[0])
     left = float(sum(lines(release, "measure")[position : position + 3]))
     assert min(noise) < 0.95 * math.sqrt(3 * privacy.squared_l2_sensitivity(Identity(2)) / (2 * left))
+
+
+def made(n, seed=0):
+    """Return records whose wages, of 100 values, rise with age and school."""
+    rng = np.random.default_rng(seed)
+    age, school = rng.integers(0, 10, n), rng.integers(0, 8, n)
+    wage = np.clip(rng.normal(15 + 3 * age + 4 * school, 15).round(), 0, 99).astype(int)
+    columns = {"age": age, "school": school, "town": rng.integers(0, 8, n), "wage": wage}
+    return pypgm.Dataset(columns, pypgm.Domain({"age": 10, "school": 8, "town": 8, "wage": 100}))
+
+
+def correlation(table):
+    x, y = (np.arange(n) for n in table.shape)
+    table = table / table.sum()
+    x, y = x - x @ table.sum(axis=1), y - y @ table.sum(axis=0)
+    return x @ table @ y / math.sqrt((x**2 @ table.sum(axis=1)) * (y**2 @ table.sum(axis=0)))
+
+
+def test_what_depends_in_a_line_is_kept_where_noise_hides_single_cells():
+    data, kept = made(8000), []
+    for seed in range(3):
+        release = wide(data, epsilon=1, delta=1e-9, unsafe_seed=seed)
+        for pair in (("age", "wage"), ("school", "wage")):
+            found, true = (correlation(of.project(pair).values) for of in (release, data))
+            kept.append(found / true)
+    assert np.mean(kept) > 0.6
+    assert max(kept) < 1.2
+
+
+@pytest.mark.parametrize("privacy", RELATIONS, ids=str)
+def test_rank_products_cost_what_one_record_changes_and_a_twentieth_at_most(privacy):
+    release = wide(made(8000), budget=Budget(rho="1/80"), privacy=privacy, iterations=10, unsafe_seed=0)
+    products = products_of(release)
+    assert products
+    charged = np.array(lines(release, "measure"), dtype=float)
+    for m in products:
+        cells = m.query.rmatvec([1])  # what a record in each cell adds
+        change = np.abs(cells).max() if privacy.neighbours == "add-remove" else cells.max() - cells.min()
+        cost = (privacy.records_per_person * change / float(m.stddev)) ** 2 / 2
+        assert np.isclose(charged, cost, rtol=1e-6).any()
+        assert cost <= 1 / 1600 / len(products)
 
 
 @pytest.mark.parametrize("how", [{"time_limit": 1e-9}, {"callback": lambda state: True}], ids=["time", "callback"])
@@ -234,7 +279,7 @@ def test_ctrl_c_while_a_model_tells_what_to_ask_loses_nothing(monkeypatch):
 def test_pairs_whose_contrasts_are_too_many_are_asked_as_they_are(monkeypatch):
     monkeypatch.setattr("pypgm.mechanisms.resolution.ENTRY_LIMIT", 100)
     release = wide(LARGE, budget=Budget(rho=1000), iterations=20)
-    asked = {m.clique: m.query for m in release.measurements if len(m.clique) == 2}
+    asked = {m.clique: m.query for m in pairs_of(release)}
     assert asked["x0", "x1"] is None or isinstance(asked["x0", "x1"], Partition)
     assert asked["x1", "x2"] == Contrasts([40, 3])
 

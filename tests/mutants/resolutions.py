@@ -11,6 +11,7 @@ from pypgm.audit.shapes import CHOOSING, check_shapes
 from pypgm.audit.subjects import FEWER
 
 WIDE, CHOICES, RESOLUTION = "pypgm.mechanisms._wide", "pypgm.mechanisms.choices", "pypgm.mechanisms.resolution"
+PRODUCTS = "pypgm.mechanisms.rank_products"
 choosing = partial(check_shapes, "wide, choosing", FEWER["wide"], CHOOSING)
 
 MUTANTS = [
@@ -71,6 +72,27 @@ MUTANTS = [
         "    run.table = table\n",
         choosing,
         "overspent",
+    ),
+    Mutant(
+        "rank products are charged to another ledger",
+        PRODUCTS,
+        "        return run.table.measure_many(kept, queries, rho=Fraction(rho))\n",
+        "        table = run.table\n"
+        "        own = type(table.ledger)(table.ledger.budget)\n"
+        "        other = type(table)(getattr(table, '_PrivateTable__data'), table.privacy, own)\n"
+        "        return other.measure_many(kept, queries, rho=run.rho)\n",
+        choosing,
+        "overspent",
+    ),
+    Mutant(
+        "ranks are those of the records themselves",
+        PRODUCTS,
+        "        queries = [Kronecker([Matrix(self._ranks[a][None]) for a in p]) for p in kept]\n",
+        "        exact = getattr(run.table, '_PrivateTable__data').project\n"
+        "        self._ranks = {a: np.rint(np.cumsum(exact((a,)).datavector())).astype(int) for p in kept for a in p}\n"
+        "        queries = [Kronecker([Matrix(self._ranks[a][None]) for a in p]) for p in kept]\n",
+        choosing,
+        "read before the charge",
     ),
     Mutant(
         "what is asked again follows from the records",

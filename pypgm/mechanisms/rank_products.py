@@ -1,0 +1,111 @@
+"""Rank products: one number a pair, of how it depends in a line, where noise hides that in what else it is asked."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Mapping, Sequence
+from fractions import Fraction
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from pypgm.mechanisms.resolution import Values
+from pypgm.queries import Kronecker, Matrix
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from pypgm.domain import Clique
+    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.mechanisms.asking import Asked
+    from pypgm.mechanisms.one_way import Independent
+    from pypgm.mechanisms.run import Run
+    from pypgm.mechanisms.screening import Dependence
+
+__all__ = ["PRODUCTS", "RankProducts", "rho_of_products"]
+
+# Chosen on made-up tables of wages and of normal variables, titanic and 8,000 records of adult; see bench/README.md.
+PRODUCTS = 0.05  # of rho, that rank products cost at most
+_SHARP = 0.01  # of the records: noise in a product that is low enough
+_BLUNT = 0.03  # of the records: noise in a product that is too much
+_MORE = 4  # times what a product would cost if all were asked, that each of fewer costs at most
+_LEVELS = 8  # of ranks on either side of the middle
+_TOLD = 2.5  # standard deviations of noise, from which on a pair is told from an independent one
+_MAX_PAIRS = 2_000  # above it none is asked: the estimate would have a table for each
+
+
+def rho_of_products(run: Run, n_pairs: int, total: float, part: float = 1.0) -> float:
+    """Return what rank products of a part of so many pairs may cost."""
+    enough = part * n_pairs * (_stddev(run, 1.0) / (_SHARP * total)) ** 2
+    most = PRODUCTS * float(run.rho) * min(1.0, _MORE * part)
+    return 0.0 if n_pairs > _MAX_PAIRS or run.total == 0 else min(most, enough)
+
+
+def _stddev(run: Run, rho: float) -> float:
+    """Return the standard deviation of noise in a product, of ranks from -1 to 1, that costs rho."""
+    return math.sqrt(run.table.privacy.squared_l2_sensitivity(Matrix([[1, -1]])) / (2 * rho))
+
+
+class RankProducts:
+    """The rank of one attribute times that of another, summed over the records, of pairs that nothing else tells it of.
+
+    Ranks run from -1 to 1 in the order of an attribute's groups, see `Values`: one record changes a sum by at most 1.
+
+    Parameters
+    ----------
+    start : Independent
+        What ranks follow from.
+    ordered : collection of str
+        Attributes whose neighbouring codes are alike.
+    """
+
+    def __init__(self, start: Independent, ordered: Collection[str]) -> None:
+        self._start = start
+        self._ranks = {a: _ranks(Values(shares, a in ordered)) for a, shares in start.shares.items()}
+
+    def measured(
+        self, run: Run, dependence: Mapping[Clique, Dependence], asked: Mapping[Clique, Asked]
+    ) -> list[LinearMeasurement]:
+        """Measure those of pairs that are asked with more noise otherwise, or not at all, and may depend enough.
+
+        A product is no further from the independent model's than the L1 distance of the pair: where that is likely to
+        be within noise, nothing is asked. The fewer pairs are, the less noise each has.
+        """
+        total = self._start.total
+        noise: dict[Clique, float] = {}
+        for p, found in dependence.items():
+            noise[p] = self._noise(p, asked[p]) if p in asked else 2 * total * found.mean(found.distances)
+        ranked = sorted(noise, key=lambda p: -noise[p])
+        parts = [rho_of_products(run, len(ranked), total, n / len(ranked)) / n for n in range(1, len(ranked) + 1)]
+        most = [min(noise[p], _BLUNT * total) for p in ranked]
+        worth = [n for n, part in enumerate(parts, 1) if part > 0 and most[n - 1] > _stddev(run, part)]
+        if not worth:
+            return []
+        kept, rho = ranked[: worth[-1]], worth[-1] * parts[worth[-1] - 1]
+        queries = [Kronecker([Matrix(self._ranks[a][None]) for a in p]) for p in kept]
+        return run.table.measure_many(kept, queries, rho=Fraction(rho))
+
+    def telling(self, products: Sequence[LinearMeasurement], asked: Collection[Clique]) -> list[LinearMeasurement]:
+        """Return those that an estimate follows: of pairs that are asked, or clearly not independent."""
+        return [m for m in products if m.clique in asked or self._away(m) > _TOLD]
+
+    def _away(self, product: LinearMeasurement) -> float:
+        """Return how many standard deviations of noise a product is from that of the independent model."""
+        expected = product.linear_map.matvec(self._start.counts(product.clique))
+        return abs(float(product.values[0] - expected[0])) / float(product.stddev)
+
+    def _noise(self, pair: Clique, asked: Asked) -> float:
+        """Return the noise of a pair's product in the sums that it is asked."""
+        deviation = asked.stddev
+        for attribute, groups in zip(pair, asked.resolution.groups, strict=True):
+            shares = self._start.shares[attribute]
+            means = np.bincount(groups, shares * self._ranks[attribute]) / np.bincount(groups, shares)
+            deviation *= float(np.linalg.norm(means)) / _LEVELS
+        return deviation
+
+
+def _ranks(values: Values) -> NDArray[np.int64]:
+    """Return the ranks of an attribute's values, in the order of their groups, in integers from -8 to 8."""
+    first, last = values.below.min(), values.below.max()
+    ranks = (2 * values.below - first - last) / (last - first or 1.0)  # an attribute of one value is in no pair
+    return np.asarray(np.rint(_LEVELS * ranks), dtype=np.int64)
