@@ -15,6 +15,8 @@ from pypgm import Domain, LinearMeasurement
 from pypgm.estimation import accelerated
 from pypgm.estimation.independence import _one_ways as one_ways
 from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.limits import Limits
+from pypgm.models._estimate import estimated
 from pypgm.queries import Partition
 
 DOMAIN = Domain({"a": 4, "b": 5, "c": 6, "d": 3})
@@ -124,6 +126,20 @@ def test_counts_far_above_their_noise_are_explained():
     model = pypgm.estimate(domain, [LinearMeasurement(truth, ("a", "b"), 1.0)], truth.sum())
     assert model.fit.status == "validated"
     assert np.abs(model.project(("a", "b")).values - truth).max() < 5
+
+
+def test_a_path_goes_further_than_what_is_validated_best_where_asked_and_its_file_says_so(tmp_path):
+    measurements, counts = measure(table(0, 1e4), 100.0, 1), []
+    for further in (1.0, 2.0):
+        model = estimated(DOMAIN, measurements, None, "exact", Limits(), further=further)
+        assert model.recipe.options.get("further", 1.0) == further
+        model.save(tmp_path / "model.pgm")
+        assert pypgm.load(tmp_path / "model.pgm").recipe.options == model.recipe.options
+        counts.append(model.fit.iterations)
+    assert model.fit.status == "validated"
+    assert counts[1] > counts[0] + 5  # iterations of the thinned path count too
+    with pytest.raises(ValueError, match="further"):
+        estimated(DOMAIN, measurements, None, "exact", Limits(), further=-1.0)
 
 
 def test_without_noise_the_validated_stop_loses_nothing():
