@@ -1,7 +1,7 @@
 #pragma once
 // Exact inference: upward and downward passes over a junction tree, sums and maxima, tangents.
 // May include base, tables, simd and plan.
-#include "core/exact/block_product.hpp"       // product and sums of one block of a clique
+#include "core/exact/block_sums.hpp"          // totals and sums of one block of a clique
 #include "core/exact/contract.hpp"            // a contraction of two tables
 #include "core/exact/extended_contract.hpp"   // contractions with a power of two in each cell
 #include "core/exact/factored_inference.hpp"  // passes over factored cliques

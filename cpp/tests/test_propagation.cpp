@@ -221,7 +221,7 @@ TEST_CASE("buffers can be used again, whatever was in it") {
   }
 }
 
-TEST_CASE("a propagation that is lost is done again: every clique is prepared and handed over once") {
+TEST_CASE("every clique is prepared and handed over once, however far potentials lie apart") {
   std::mt19937_64 random(13);
   test::Structure s;
   s.sizes.assign(6, 3);
@@ -229,8 +229,6 @@ TEST_CASE("a propagation that is lost is done again: every clique is prepared an
   const JunctionTree tree = test::tree_of(s);
   ExactWork work(tree);
   REQUIRE_FALSE(work.is_factored());
-  int lost = 0;
-  double unused_log_z = 0;
   for (int round = 0; round < 300; ++round) {
     CAPTURE(round);
     const double depth = std::vector<double>{5.0, 600.0, 720.0, 1500.0}[static_cast<std::size_t>(round % 4)];
@@ -258,9 +256,6 @@ TEST_CASE("a propagation that is lost is done again: every clique is prepared an
     for (const int n : before) CHECK(n == 1);
     check_against(wanted, {log_z, handed}, 4.0);
     check_against(wanted, {log_z, found}, 4.0);
-    std::vector<double> unused(found.size());
-    const Outcome outcome = propagate(tree, potentials, {4.0, unused, {}}, *work.tables(), unused_log_z, 1);
-    lost += outcome == Outcome::lost ? 1 : 0;
     std::vector<double> tables(tree.nodes.back().offset + tree.nodes.back().cells);
     CHECK(exact_tables(tree, potentials, {}, 4.0, tables, 1) == doctest::Approx(wanted.log_z).epsilon(1e-12));
     for (const TreeNode& node : tree.nodes) {
@@ -274,8 +269,6 @@ TEST_CASE("a propagation that is lost is done again: every clique is prepared an
       }
     }
   }
-  CHECK(lost > 50);
-  CHECK(lost < 250);
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <vector>
 
+#include "core/simd/kernels.hpp"
 #include "core/simd/reduce.hpp"
 #include "random_models.hpp"
 
@@ -102,6 +103,32 @@ TEST_CASE("reductions and expansions against plain loops") {
     const ReduceCase c = random_case(random, {3, 40, 2, 33});
     check_reductions(c);
     check_expansions(c);
+  }
+}
+
+TEST_CASE("weights of rows: exponentials less a number for each row, and what they sum to") {
+  std::mt19937_64 random(3);
+  for (int round = 0; round < 60; ++round) {
+    std::vector<std::size_t> sizes(1 + test::below(random, 4));
+    for (std::size_t& size : sizes) size = 1 + test::below(random, 12);
+    if (round % 6 == 0) sizes = {3, 40, 2, 33};
+    const Case c = random_case(random, sizes);
+    std::vector<double> sums(c.layout.small, 0.0);
+    for_cells(c, [&](std::size_t i, std::size_t j) { sums[j] += std::exp(c.large[i] - c.small[j]); });
+    std::vector<double> found(c.layout.small, 0.0);
+    std::vector<double> cells(c.large.size());
+    kernels().exp_rows(c.large.data(), c.small.data(), cells.data(), found.data(), c.layout);
+    for (std::size_t j = 0; j < sums.size(); ++j) CHECK(std::abs(found[j] - sums[j]) <= 1e-12 * sums[j]);
+    for_cells(c, [&](std::size_t i, std::size_t j) {
+      const double wanted = std::exp(c.large[i] - c.small[j]);
+      CHECK(std::abs(cells[i] - wanted) <= 1e-14 * wanted);
+    });
+    // In place, the same bits.
+    std::vector<double> same_cells = c.large;
+    std::vector<double> again(c.layout.small, 0.0);
+    kernels().exp_rows(same_cells.data(), c.small.data(), same_cells.data(), again.data(), c.layout);
+    CHECK(same(same_cells, cells));
+    CHECK(same(again, found));
   }
 }
 

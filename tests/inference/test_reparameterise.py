@@ -35,36 +35,6 @@ def test_levelling_changes_no_ratio_of_joint_assignments(cliques, seed, zeros):
         np.testing.assert_allclose(two - two.max(), one - one.max(), rtol=1e-12, atol=1e-9)
 
 
-@settings(max_examples=30)
-@given(st.integers(0, 2**32 - 1))
-def test_tables_that_fill_the_tree_become_conditional_probabilities(seed):
-    start = CliqueVector(DOMAIN, FILLED)
-    start.values[:] = np.random.default_rng(seed).normal(size=start.values.size) * 1000
-    after = levelled(start)
-    assert after.values.max() <= 1e-12
-    assert after.values.min() >= -600
-    tree = JunctionTree(DOMAIN, FILLED)
-    assert tree.log_partition(after) == pytest.approx(0, abs=1e-9)
-    for node in tree.nodes:
-        table = next(after[c] for c in FILLED if set(c) == set(node.clique))
-        np.testing.assert_allclose(table.logsumexp(node_rest(node)).datavector(), 0, atol=1e-9)
-
-
-def node_rest(node) -> list[str]:
-    return [a for a in node.clique if a not in node.separator]
-
-
-def test_what_is_cut_off_shows_in_no_marginal():
-    rng = np.random.default_rng(7)
-    tree = JunctionTree(DOMAIN, FILLED)
-    for _ in range(20):
-        start = CliqueVector(DOMAIN, FILLED)
-        start.values[:] = rng.normal(size=start.values.size) * 1000
-        np.testing.assert_allclose(
-            tree.marginals(levelled(start), total=1).values, tree.marginals(start, total=1).values, rtol=0, atol=1e-12
-        )
-
-
 def test_tables_that_contradict_each_other_come_together():
     # No clique of the tree is one of the given: the cycle needs a chord.
     tilt = 1000.0 * np.arange(3.0)

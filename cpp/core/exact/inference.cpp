@@ -1,5 +1,5 @@
-// Chooses between dense and factored cliques, and runs again with a power of two in each cell where scaled
-// weights lost something.
+// Chooses between dense and factored cliques, and runs the latter again with a power of two in each cell where
+// scaled weights lost something.
 #include "core/exact/inference.hpp"
 
 #include <cassert>
@@ -59,12 +59,9 @@ double exact_marginals(const JunctionTree& tree, std::span<const double> potenti
                        int n_threads, Watch* watch) {
   const Observation observation(tree, potentials, evidence);
   if (tables_are_cheaper(tree, observation)) {
-    double log_z = 0;
     Workspace work(tree);
     work.watch = watch;
-    const Outcome outcome =
-        propagate(tree, observation.potentials, {total, marginals, {}}, work, log_z, n_threads);
-    if (outcome != Outcome::lost || is_abandoned(watch)) return log_z;
+    return propagate(tree, observation.potentials, {total, marginals, {}}, work, n_threads);
   }
   return factored_marginals(observation, {total, marginals, {}}, n_threads, watch);
 }
@@ -82,12 +79,10 @@ double exact_tables(const JunctionTree& tree, std::span<const double> potentials
   std::vector<double> entered;
   if (!evidence.empty()) entered.assign(potentials.begin(), potentials.end());
   if (enter_evidence(tree, evidence, entered).empty()) {
-    double log_z = 0;
     Workspace work(tree);
     work.watch = watch;
     const std::span<const double> values = evidence.empty() ? potentials : entered;
-    const Outcome outcome = propagate(tree, values, {total, {}, tables}, work, log_z, n_threads);
-    if (outcome != Outcome::lost || is_abandoned(watch)) return log_z;
+    return propagate(tree, values, {total, {}, tables}, work, n_threads);
   }
   // The factored tree knows marginals of given cliques alone: those of the tree are given with potentials 0.
   std::vector<Scope> cliques = tree.scopes;
@@ -142,18 +137,16 @@ Outcome ExactWork::run_factored(std::span<const double> potentials, double total
 double exact_marginals(const JunctionTree& tree, std::span<const double> potentials, double total,
                        ExactWork& work, std::span<double> marginals, int n_threads,
                        const CliqueHooks& hooks) {
+  if (!work.is_factored()) {
+    return propagate(tree, potentials, {total, marginals, {}}, *work.tables(), n_threads, hooks);
+  }
   const int threads = threads_for(kEffortWork * kExpWork * potentials.size(), n_threads);
   const auto for_factors = [&](const std::function<void(int)>& hook) {
     if (!hook) return;
     parallel_for(tree.factors.size(), threads, [&](std::size_t f) { hook(static_cast<int>(f)); });
   };
+  for_factors(hooks.before);
   double log_z = 0;
-  if (work.is_factored()) {
-    for_factors(hooks.before);
-  } else if (propagate(tree, potentials, {total, marginals, {}}, *work.tables(), log_z, n_threads, hooks) !=
-             Outcome::lost) {
-    return log_z;
-  }
   const Outcome outcome = work.run_factored(potentials, total, marginals, log_z, n_threads);
   if (outcome == Outcome::exact) for_factors(hooks.after);
   return log_z;

@@ -11,11 +11,11 @@
 namespace pypgm {
 
 // Exact inference: on the tables of the tree where these are cheaper, else by the factored tree, with
-// observed attributes fixed beforehand. Where the weights of a run lose something by underflow that matters,
-// it is done again by the factored tree with cell exponents: the result is exact to rounding for any
-// potentials. Potentials: packed natural logs of the given cliques; -inf is weight zero.
-// Evidence: log-likelihoods; an attribute with one possible value is observed. Any n_threads gives the same
-// bits. Once a watch is abandoned a run ends soon, and what it returns means nothing.
+// observed attributes fixed beforehand. Where the weights of the latter lose something by underflow that
+// matters, it runs again with cell exponents: the result is exact to rounding for any potentials. Potentials:
+// packed natural logs of the given cliques; -inf is weight zero. Evidence: log-likelihoods; an attribute with
+// one possible value is observed. Any n_threads gives the same bits. Once a watch is abandoned a run ends
+// soon, and what it returns means nothing.
 
 /// Marginals of all given cliques, counts that sum to `total`; returns log Z, -inf if nothing has weight (and
 /// then the marginals mean nothing).

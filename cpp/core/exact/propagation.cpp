@@ -1,40 +1,24 @@
 // The upward (collect) and the downward (distribute) pass over the tables of a tree.
 //
-// Every factor and message is scaled to a largest entry of 1, so that no product exceeds 1 and all that can
-// be lost is what underflows.
-//
-// Whether anything can: a product's positive cells are no smaller than the product of the smallest positive
-// entries of its factors. Where that is above 2^kSafe nothing underflows, and what is lost is what the
-// messages had lost; a message that lost nothing is exact to rounding, entry by entry.
-//
-// How much, where it can: a cell loses at most the losses of its factors and 2^kTiny for each; a message that
-// sums r cells and is divided by its peak loses r * loss / peak in each entry. At the root this bounds the
-// part U of Z that is missing. It also bounds what is missing in the downward pass: the cells of a node, each
-// off by its loss, are multiplied by answers, which are derivatives of log Z by the node's message; U has the
-// same sum, with all other factors raised to 1. The answer itself does not depend on what was lost, because
-// the parent's marginal and the message it is divided by share the message's error; where the message is 0,
-// the parent's loss has counted what is missing. So a marginal lacks at most U for each node from the root to
-// its own.
-//
-// If U times the number of nodes exceeds 2^kTolerated, the run is lost, and done again by the factored tree.
+// Messages are logarithms, scaled to a largest entry of 0. What enters a node is added up, and the sums are
+// exponentiated less the largest of their row, the cells that share a cell of the node's separator. A row
+// with any weight then has an entry of 1 and sums to a number between 1 and that of its cells; what
+// underflows in it is below e^-708 of that. On the way down each row is multiplied by the parent's marginal
+// over its sum. So however far potentials lie apart, whatever zeros they have, no marginal lacks more than
+// that.
 #include "core/exact/propagation.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
 
 #include "core/base/numbers.hpp"
 #include "core/base/threads.hpp"
-#include "core/exact/block_product.hpp"
+#include "core/exact/block_sums.hpp"
 #include "core/plan/traversal.hpp"
 
 namespace pypgm {
 
 namespace {
-
-constexpr double kTiny = -1020;  // log2 of what one exponential or product may lose when it underflows
-constexpr double kSafe = -937;   // log2 of the smallest cell that is surely kept, with something to spare
-constexpr double kNone = -kInfinity;  // no loss
-constexpr double kAll = 1e6;          // of a message of which nothing is left
 
 struct Pass {
   const JunctionTree& tree;
@@ -47,73 +31,63 @@ struct Pass {
   std::span<double> of(std::vector<double>& buffer, int i) const {
     return std::span<double>(buffer).subspan(node(i).edge.offset, node(i).edge.cells);
   }
+  /// A node's cells: where its marginal is wanted, or spare ones.
+  double* cells(const TreeNode& node) const {
+    if (!out.tables.empty()) return out.tables.data() + node.offset;
+    if (node.filler >= 0 && !out.factors.empty()) return slice(tree, out.factors, node.filler).data();
+    return work.cells.get() + node.offset;
+  }
 };
 
-/// The product of what enters a node in a block, all but the clique that fills it.
-void take_inputs(const Pass& pass, const TreeNode& node, BlockProduct& product) {
+/// The logarithms of the clique that fills a node, in a block; null without one.
+const double* filler_of(const Pass& pass, const TreeNode& node, const Block& block) {
+  return node.filler < 0 ? nullptr : slice(pass.tree, pass.potentials, node.filler).data() + block.begin;
+}
+
+/// Writes the sums of all logarithms that enter a node in a block of its cells.
+void add_inputs(const Pass& pass, const TreeNode& node, const Block& block, double* cells, double* scratch) {
+  BlockTotal total(block, filler_of(pass, node, block), cells, scratch);
   for (const int input : node.inputs) {
     if (input == node.filler) continue;
     if (input >= 0) {
-      product.take(pass.tree.factors[at(input)].view, slice(pass.tree, pass.work.weights, input).data());
+      total.take(pass.tree.factors[at(input)].view, slice(pass.tree, pass.potentials, input).data());
     } else {
-      product.take(pass.node(-1 - input).edge.parent_view, pass.of(pass.work.messages, -1 - input).data());
+      total.take(pass.node(-1 - input).edge.parent_view, pass.of(pass.work.messages, -1 - input).data());
     }
   }
+  total.finish();
 }
 
-/// The message of a node: its cells summed onto its separator. Where a clique fills the node its weights are
-/// computed here, from its potentials less `shift`, and the cells are kept.
-void sum_node(const Pass& pass, int i, double shift, double* message, int threads) {
+/// Turns a node's cells into weights of largest entry 1 in each row, and sums the rows up.
+void sum_rows(const Pass& pass, int i, int threads) {
   const TreeNode& node = pass.node(i);
-  Targets targets(node, pass.work.partials);
-  const Target target = targets.make(node.edge.child_view, message);
+  const BlockView& view = node.edge.child_view;
+  Targets largest(node, pass.work.partials);
+  const Target tops = largest.make(view, pass.of(pass.work.messages, i).data(), -kInfinity);
+  // Where nothing comes to the clique that fills the node, its logarithms are the sums.
+  const bool is_alone = node.filler >= 0 && node.inputs.size() == 1;
   for_blocks(node, threads, [&](std::size_t piece, const Block& block, double* scratch) {
     if (is_abandoned(pass.work.watch)) return;
-    double* kept = nullptr;
-    if (node.filler >= 0) {
-      kept = slice(pass.tree, pass.work.weights, node.filler).data() + block.begin;
-      const double* from = slice(pass.tree, pass.potentials, node.filler).data() + block.begin;
-      kernels().exp_shifted(from, block.cells, shift, scratch);
-    }
-    BlockProduct product(block, scratch, kept == nullptr ? nullptr : scratch);
-    take_inputs(pass, node, product);
-    add_onto(node.edge.child_view, target, piece, block, product.cells(kept));
+    double* const cells = pass.cells(node) + block.begin;
+    if (!is_alone) add_inputs(pass, node, block, cells, scratch);
+    const double* const logs = is_alone ? filler_of(pass, node, block) : cells;
+    kernels().reduce_max(logs, tops.of(piece) + offset_of(view, block), layout_of(view, block));
   });
-  targets.gather(target);
-}
-
-/// What is known of the product of all that enters a node.
-struct Incoming {
-  WeightRange range;
-  double scale = 0;  ///< logarithm of all scales taken out of it
-  double shift = 0;  ///< the largest potential of the clique that fills the node; 0 if all are -inf
-};
-
-/// Computes the weights of a node's factors, all but those of the clique that fills it.
-Incoming weigh(const Pass& pass, const TreeNode& node) {
-  Incoming in;
-  double inputs = 1;
-  const auto count = [&](const WeightRange& range, double scale) {
-    in.range = {in.range.low + range.low, 0, loss_of_product(in.range, range)};
-    in.scale += scale;
-    ++inputs;
-  };
-  for (const int f : node.factors) {
-    const auto potentials = slice(pass.tree, pass.potentials, f);
-    const Extent extent = kernels().extent(potentials.data(), potentials.size());
-    const bool empty = extent.largest == -kInfinity;
-    const double shift = empty ? 0.0 : extent.largest;
-    count({empty ? 0.0 : (extent.least - shift) * kLog2e, 0, kNone}, shift);
-    if (f == node.filler) {
-      in.shift = shift;
-    } else {
-      kernels().exp_shifted(potentials.data(), potentials.size(), shift,
-                            slice(pass.tree, pass.work.weights, f).data());
-    }
+  largest.gather(tops, [](double a, double b) { return std::max(a, b); });
+  // A row of zeros has no largest logarithm to subtract.
+  for (std::size_t j = 0; j < tops.cells; ++j) {
+    tops.sums[j] = std::max(tops.sums[j], std::numeric_limits<double>::lowest());
   }
-  for (const int c : node.children) count(pass.work.ranges[at(c)], pass.work.log_scale[at(c)]);
-  if (!(in.range.low > kSafe)) in.range.loss = add_powers(in.range.loss, kTiny + std::log2(inputs));
-  return in;
+  Targets targets(node, pass.work.partials);
+  const Target sums = targets.make(view, pass.of(pass.work.sums, i).data());
+  for_blocks(node, threads, [&](std::size_t piece, const Block& block, double*) {
+    if (is_abandoned(pass.work.watch)) return;
+    double* const cells = pass.cells(node) + block.begin;
+    const double* const logs = is_alone ? filler_of(pass, node, block) : cells;
+    const std::size_t offset = offset_of(view, block);
+    kernels().exp_rows(logs, tops.sums + offset, cells, sums.of(piece) + offset, layout_of(view, block));
+  });
+  targets.gather(sums, [](double a, double b) { return a + b; });
 }
 
 void collect_node(const Pass& pass, int i, int threads) {
@@ -122,25 +96,26 @@ void collect_node(const Pass& pass, int i, int threads) {
   for (const int f : node.factors) {
     if (pass.hooks.before) pass.hooks.before(f);
   }
-  const Incoming in = weigh(pass, node);
+  sum_rows(pass, i, threads);
   const auto message = pass.of(work.messages, i);
-  sum_node(pass, i, in.shift, message.data(), threads);
-  const Extent entries = kernels().normalise(message.data(), message.size());
-  const double rows = static_cast<double>(node.cells) / static_cast<double>(node.edge.cells);
-  double loss = in.range.loss;
-  if (loss != kNone) loss = std::min(kAll, loss + std::log2(rows) - std::log2(entries.largest));
-  work.ranges[at(i)] = {std::log2(entries.least), 0, loss};
-  work.peaks[at(i)] = entries.largest;
-  work.log_scale[at(i)] = in.scale + std::log(entries.largest);
+  const auto sums = pass.of(work.sums, i);
+  const auto logs = pass.of(work.answers, i);
+  kernels().log_floored(sums.data(), sums.size(), 1.0, logs.data());
+  for (std::size_t j = 0; j < message.size(); ++j) {
+    message[j] = sums[j] > 0 ? message[j] + logs[j] : -kInfinity;
+  }
+  const double top = kernels().max(message.data(), message.size());
+  for (double& m : message) m -= top > -kInfinity ? top : 0.0;
+  work.log_scale[at(i)] = top;
+  for (const int c : node.children) work.log_scale[at(i)] += work.log_scale[at(c)];
   if (work.watch != nullptr) work.watch->count();
 }
 
-/// Turns the parent's marginal into what the node's cells are multiplied by; returns it.
+/// Turns the parent's marginal into what the node's rows are multiplied by; returns it.
 const double* answer_of(const Pass& pass, int i) {
   const auto answer = pass.of(pass.work.answers, i);
   if (answer.size() == 1) answer[0] = pass.out.total;
-  kernels().divide(answer.data(), pass.of(pass.work.messages, i).data(), pass.work.peaks[at(i)],
-                   answer.size(), answer.data());
+  kernels().divide(answer.data(), pass.of(pass.work.sums, i).data(), 1.0, answer.size(), answer.data());
   return answer.data();
 }
 
@@ -157,18 +132,11 @@ void for_targets(const Pass& pass, const TreeNode& node, const Body& body) {
   }
 }
 
-/// Where a node's marginal is written; null if it is summed up alone.
-double* place_of(const Pass& pass, const TreeNode& node) {
-  if (!pass.out.tables.empty()) return pass.out.tables.data() + node.offset;
-  const bool wanted = node.filler >= 0 && !pass.out.factors.empty();
-  return wanted ? slice(pass.tree, pass.out.factors, node.filler).data() : nullptr;
-}
-
-/// Computes a node's marginal block by block and sums it up.
+/// Makes a node's weights its marginal, block by block, and sums it up.
 void distribute_node(const Pass& pass, int i, int threads) {
   const TreeNode& node = pass.node(i);
+  const BlockView& rows = node.edge.child_view;
   const double* const answer = answer_of(pass, i);
-  double* const place = place_of(pass, node);
   Targets targets(node, pass.work.partials);
   constexpr std::size_t kFew = 16;
   Target few[kFew];
@@ -179,53 +147,40 @@ void distribute_node(const Pass& pass, int i, int threads) {
               [&](const BlockView& view, double* sums) { made[n_targets++] = targets.make(view, sums); });
   for_blocks(node, threads, [&](std::size_t piece, const Block& block, double* scratch) {
     if (is_abandoned(pass.work.watch)) return;
-    const double* const kept =
-        node.filler < 0 ? nullptr : slice(pass.tree, pass.work.weights, node.filler).data() + block.begin;
-    BlockProduct product(block, scratch, kept);
-    if (kept == nullptr) take_inputs(pass, node, product);
-    product.take(node.edge.child_view, answer);
-    const double* const cells = product.cells(place == nullptr ? nullptr : place + block.begin);
-    BlockSums sums(block, cells, scratch + 2 * kBlockCells);
+    double* const cells = pass.cells(node) + block.begin;
+    kernels().multiply(cells, cells, answer + offset_of(rows, block), layout_of(rows, block));
+    BlockSums sums(block, cells, scratch);
     std::size_t t = 0;
     for_targets(pass, node, [&](const BlockView& view, double*) { sums.add(view, made[t++].of(piece)); });
   });
-  for (std::size_t t = 0; t < n_targets; ++t) targets.gather(made[t]);
+  for (std::size_t t = 0; t < n_targets; ++t) {
+    targets.gather(made[t], [](double a, double b) { return a + b; });
+  }
   for (const int f : node.factors) {
     if (pass.hooks.after) pass.hooks.after(f);
   }
   if (pass.work.watch != nullptr) pass.work.watch->count();
 }
 
-/// The upward pass: log Z, -inf if nothing has weight.
-Outcome collect(const Pass& pass, double& log_z, int n_threads) {
-  Workspace& work = pass.work;
-  visit_upward(pass.tree, n_threads, [&](int i, int threads) { collect_node(pass, i, threads); });
-  log_z = work.log_scale[0];
-  const double tolerated = kTolerated - 1 - std::log2(static_cast<double>(pass.tree.nodes.size()));
-  if (work.ranges[0].loss > tolerated) return Outcome::lost;
-  return log_z == -kInfinity ? Outcome::impossible : Outcome::exact;
-}
-
 }  // namespace
 
 Workspace::Workspace(const JunctionTree& tree)
-    : weights(static_cast<std::size_t>(tree.cost.factor_cells)),
+    : cells(std::make_unique_for_overwrite<double[]>(tree.nodes.back().offset + tree.nodes.back().cells)),
       messages(tree.nodes.back().edge.offset + tree.nodes.back().edge.cells),
+      sums(messages.size()),
       answers(messages.size()),
       partials(tree.partial_cells),
-      peaks(tree.nodes.size()),
-      log_scale(tree.nodes.size()),
-      ranges(tree.nodes.size()) {}
+      log_scale(tree.nodes.size()) {}
 
-Outcome propagate(const JunctionTree& tree, std::span<const double> potentials,
-                  const DenseMarginals& marginals, Workspace& work, double& log_z, int n_threads,
-                  const CliqueHooks& hooks) {
+double propagate(const JunctionTree& tree, std::span<const double> potentials,
+                 const DenseMarginals& marginals, Workspace& work, int n_threads, const CliqueHooks& hooks) {
   const Pass pass{tree, potentials, marginals, work, hooks};
-  const Outcome outcome = collect(pass, log_z, n_threads);
-  if (outcome == Outcome::exact && !(marginals.factors.empty() && marginals.tables.empty())) {
+  visit_upward(tree, n_threads, [&](int i, int threads) { collect_node(pass, i, threads); });
+  const double log_z = work.log_scale[0];
+  if (log_z > -kInfinity && !(marginals.factors.empty() && marginals.tables.empty())) {
     visit_downward(tree, n_threads, [&](int i, int threads) { distribute_node(pass, i, threads); });
   }
-  return outcome;
+  return log_z;
 }
 
 }  // namespace pypgm

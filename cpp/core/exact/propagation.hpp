@@ -1,28 +1,26 @@
 #pragma once
 #include <functional>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "core/base/watch.hpp"
-#include "core/exact/weight_range.hpp"
 #include "core/plan/junction_tree.hpp"
 
 namespace pypgm {
 
-/// The buffers of a propagation; sized once, used again without allocation. The tables of the tree's cliques
-/// are not among them: their cells are computed block by block, where they are needed.
+/// The buffers of a propagation; sized once, used again without allocation.
 struct Workspace {
   explicit Workspace(const JunctionTree& tree);
 
-  /// exp of the potentials, each clique scaled to a largest weight of 1. After the upward pass, where a
-  /// clique fills its node, times all messages and factors that enter there.
-  std::vector<double> weights;
-  std::vector<double> messages;     ///< towards the root, scaled to a largest entry of 1
-  std::vector<double> answers;      ///< the parent's marginal on the separator, then its ratio to the message
-  std::vector<double> partials;     ///< sums over the pieces of a large table
-  std::vector<double> peaks;        ///< a node: largest entry of its message before scaling
-  std::vector<double> log_scale;    ///< a node: logarithm of all scales taken out below and at it
-  std::vector<WeightRange> ranges;  ///< a node: of its message
+  /// Of the nodes' tables. Those whose marginals are wanted are worked on there, and theirs here never
+  /// touched.
+  std::unique_ptr<double[]> cells;
+  std::vector<double> messages;   ///< towards the root: logarithms, the largest 0
+  std::vector<double> sums;       ///< what a node's weights sum to, on its separator
+  std::vector<double> answers;    ///< the parent's marginal on the separator, then its ratio to the sums
+  std::vector<double> partials;   ///< of the pieces of a large table
+  std::vector<double> log_scale;  ///< a node: logarithm of all scales taken out below and at it
   Watch* watch =
       nullptr;  ///< once it is abandoned, a run ends soon and means nothing; a step is a node in a pass
 };
@@ -41,13 +39,12 @@ struct DenseMarginals {
   std::span<double> tables;   ///< of the tree's cliques, each at its node's offset
 };
 
-/// Message passing on the tables of a junction tree. `log_z` is the natural log of the partition function
-/// (over all attributes of the domain). Potentials: packed natural logs of the given cliques,
-/// each in C order; -inf is weight zero. Any n_threads gives the same bits. If everything has weight zero,
-/// log_z = -inf, and where underflow may have cost something that matters, the outcome says so after the
-/// upward pass: all factors are prepared, and nothing is written.
-Outcome propagate(const JunctionTree& tree, std::span<const double> potentials,
-                  const DenseMarginals& marginals, Workspace& work, double& log_z, int n_threads,
-                  const CliqueHooks& hooks = {});
+/// Message passing on the tables of a junction tree. Returns the natural log of the partition function (over
+/// all attributes of the domain); -inf if everything has weight zero, and then the marginals mean nothing.
+/// Potentials: packed natural logs of the given cliques, each in C order; -inf is weight zero. They must not
+/// overlap the marginals. Exact to rounding for any potentials. Any n_threads gives the same bits.
+double propagate(const JunctionTree& tree, std::span<const double> potentials,
+                 const DenseMarginals& marginals, Workspace& work, int n_threads,
+                 const CliqueHooks& hooks = {});
 
 }  // namespace pypgm

@@ -13,11 +13,10 @@ namespace pypgm {
 
 namespace {
 
-/// mean += a (theta - mean). Zeros of theta are zeros of the mean, and no others: where levelling has moved a
-/// zero to another clique, the mean goes on from theta.
+/// mean += a (theta - mean), but for zeros, which stay in both.
 void move_mean(std::span<double> mean, std::span<const double> theta, double a) {
   for (std::size_t i = 0; i < mean.size(); ++i) {
-    mean[i] = std::min(theta[i], mean[i]) > -kInfinity ? mean[i] + a * (theta[i] - mean[i]) : theta[i];
+    mean[i] += theta[i] > -kInfinity ? a * (theta[i] - mean[i]) : 0.0;
   }
 }
 
@@ -75,7 +74,9 @@ double Acceleration::loss_of(std::span<const double> marginals) {
 
 double Acceleration::loss() { return loss_of(x_); }
 
-void Acceleration::level() { level_potentials(*tree_, theta_); }
+void Acceleration::level() {
+  if (work_.is_factored()) level_potentials(*tree_, theta_);
+}
 
 double Acceleration::gap() { return gap_at(x_); }
 

@@ -25,7 +25,7 @@ class Acceleration {
   /// Bound from below of the least loss, from the gradient at that average; -inf without a step since the
   /// window was opened. One upward pass.
   double lower_bound();
-  /// Writes theta in smaller numbers; see level_potentials.
+  /// Writes theta in smaller numbers where inference takes longer on large ones; see level_potentials.
   void level();
 
   /// L(x).

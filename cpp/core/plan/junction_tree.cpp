@@ -234,9 +234,9 @@ void estimate_cost(JunctionTree& tree) {
   }
   if (cost.width > 0) --cost.width;
   for (const Placement& p : tree.factors) cost.factor_cells += static_cast<double>(p.layout.small);
-  // Weights and sums of the factors, messages both ways with their logarithms, sums of the pieces of large
-  // tables; or the values of a contraction, and as much again where its tables are extended, for exponents,
-  // and what scaling takes. And the answer.
+  // Cells of nodes (where tables are worked on, fewer than twice those of the factors), messages both ways
+  // with sums and logarithms, sums of the pieces of large tables; or the values of a contraction, and as much
+  // again where its tables are extended, for exponents, and what scaling takes. And the answer.
   const double worked =
       2.0 * cost.factor_cells + 4.0 * cost.separator_cells + static_cast<double>(tree.partial_cells);
   // A clique beyond every integer is never worked on: it counts in full.

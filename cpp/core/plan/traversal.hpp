@@ -40,19 +40,19 @@ void visit_upward(const JunctionTree& tree, int n_threads, const Body& body) {
   for (auto i = trunk.rbegin(); i != trunk.rend(); ++i) on_trunk(tree, *i, n_threads, body);
 }
 
-/// Calls body(piece, block, scratch buffer of three times its cells) for all blocks of a node.
+/// Calls body(piece, block, scratch buffer of its cells) for all blocks of a node.
 template <class Body>
 void for_blocks(const TreeNode& node, int threads, const Body& body) {
   const Blocks& blocks = node.blocks;
   parallel_for(blocks.pieces, threads, [&](std::size_t piece) {
-    alignas(64) double scratch[3 * kBlockCells];
+    alignas(64) double scratch[kBlockCells];
     const std::size_t end = blocks.first_of_piece(piece + 1);
     for (std::size_t b = blocks.first_of_piece(piece); b < end; ++b)
       body(piece, block_at(blocks, b), scratch);
   });
 }
 
-/// Where the pieces of a node sum something up: all in one place where they meet different cells of it, else
+/// Where the pieces of a node reduce its cells: all in one place where they meet different cells of it, else
 /// each in its own.
 struct Target {
   double* sums;
@@ -68,20 +68,21 @@ class Targets {
   Targets(const TreeNode& node, std::span<double> partials)
       : pieces_(node.blocks.pieces), free_(partials.data() + node.edge.partial_offset) {}
 
-  Target make(const BlockView& view, double* sums) {
+  Target make(const BlockView& view, double* sums, double start = 0.0) {
     const Target target{sums, free_, view.cells, view.leads || pieces_ == 1};
-    std::fill_n(sums, view.cells, 0.0);
+    std::fill_n(sums, view.cells, start);
     if (!target.shared) {
-      std::fill_n(free_, (pieces_ - 1) * view.cells, 0.0);
+      std::fill_n(free_, (pieces_ - 1) * view.cells, start);
       free_ += (pieces_ - 1) * view.cells;
     }
     return target;
   }
   /// Brings the pieces together, in their order.
-  void gather(const Target& target) const {
+  template <class Op>
+  void gather(const Target& target, const Op& op) const {
     for (std::size_t piece = 1; !target.shared && piece < pieces_; ++piece) {
       const double* from = target.of(piece);
-      for (std::size_t j = 0; j < target.cells; ++j) target.sums[j] += from[j];
+      for (std::size_t j = 0; j < target.cells; ++j) target.sums[j] = op(target.sums[j], from[j]);
     }
   }
 
@@ -89,12 +90,6 @@ class Targets {
   std::size_t pieces_;
   double* free_;
 };
-
-/// Adds the cells of a block onto a sum of the node they belong to.
-inline void add_onto(const BlockView& view, const Target& target, std::size_t piece, const Block& block,
-                     const double* cells) {
-  kernels().reduce_sum(cells, target.of(piece) + offset_of(view, block), layout_of(view, block));
-}
 
 /// Gives the nodes room for what their pieces sum up on their own: those that may be gone through at the same
 /// time do not share it.

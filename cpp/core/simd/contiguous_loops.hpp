@@ -80,16 +80,6 @@ inline Extent magnitudes(const double* in, std::size_t n) {
   return {smallest_lane(fold(n, kInfinity, smaller, load_at)), largest_lane(fold(n, 0.0, kLarger, load_at))};
 }
 
-inline Extent normalise(double* table, std::size_t n) {
-  const Extent before = magnitudes(table, n);
-  if (!(before.largest > 0)) return {kInfinity, before.largest};
-  const double factor = 1 / before.largest;
-  scale(table, n, factor);
-  // Rounding is monotone. A product that underflows to 0 counts as the smallest positive double.
-  const double least = before.least * factor;
-  return {least > 0 ? least : std::numeric_limits<double>::denorm_min(), before.largest};
-}
-
 inline void add_scaled(const double* a, const double* b, double factor, std::size_t n, double* out) {
   for (std::size_t i = 0; i < n; ++i) out[i] = a[i] + factor * b[i];
 }

@@ -22,7 +22,6 @@ PYPGM_KERNEL_SET(Kernels, kernels) = {
     sum,
     dot,
     scale,
-    normalise,
     add_scaled,
     divide,
     residuals,
@@ -31,7 +30,7 @@ PYPGM_KERNEL_SET(Kernels, kernels) = {
     combine<Multiply>,
     reduce<SumRow>,
     reduce<MaxRow>,
-    reduce_exp,
+    exp_rows,
 };
 
 }  // namespace pypgm

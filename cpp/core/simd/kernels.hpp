@@ -34,9 +34,6 @@ struct Kernels {
   double (*sum)(const double* in, std::size_t n);
   double (*dot)(const double* a, const double* b, std::size_t n);
   void (*scale)(double* table, std::size_t n, double factor);
-  /// Scales weights to a largest one of 1, if any is positive; returns the smallest positive one after that,
-  /// and the largest before.
-  Extent (*normalise)(double* table, std::size_t n);
   /// out[i] = a[i] + factor * b[i]
   void (*add_scaled)(const double* a, const double* b, double factor, std::size_t n, double* out);
   /// out[i] = a[i] / (b[i] * factor), 0 where b[i] is not positive
@@ -49,8 +46,9 @@ struct Kernels {
   Assign assign;
   Combine add, multiply;
   Reduce reduce_sum, reduce_max;  ///< small must be initialised to 0, or -inf
-  /// small[j] += sum of exp(large - shift[j]) over the large cells at j
-  void (*reduce_exp)(const double* large, const double* shift, double* small, AxisRange axes);
+  /// out = exp(large - shift[j]), as exp_shifted, unless out is null; sums[j] += those at j. large == out is
+  /// allowed.
+  void (*exp_rows)(const double* large, const double* shift, double* out, double* sums, AxisRange axes);
 };
 
 /// The set for the fastest instruction set of this machine, chosen at the first call.

@@ -150,9 +150,10 @@ template <class Op>
 inline double fold_lanes(Lanes x, const Op& op) {
   double lane[kLanes];
   store(lane, x);
-  double result = lane[0];
-  for (std::size_t l = 1; l < kLanes; ++l) result = op(lane[l], result) ? lane[l] : result;
-  return result;
+  for (std::size_t half = kLanes / 2; half > 0; half /= 2) {
+    for (std::size_t l = 0; l < half; ++l) lane[l] = op(lane[l + half], lane[l]) ? lane[l + half] : lane[l];
+  }
+  return lane[0];
 }
 inline double largest_lane(Lanes x) {
   return fold_lanes(x, [](double a, double b) { return a > b; });

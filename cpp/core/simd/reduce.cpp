@@ -73,8 +73,8 @@ void reduce_logsumexp(std::span<const double> large, const Layout& layout, std::
   }
   std::fill(small.begin(), small.end(), 0.0);
   for_slices(layout, true, n_threads, [&](AxisRange axes, std::size_t from_large, std::size_t from_small) {
-    kernels().reduce_exp(large.data() + from_large, scratch.data() + from_small, small.data() + from_small,
-                         axes);
+    kernels().exp_rows(large.data() + from_large, scratch.data() + from_small, nullptr,
+                       small.data() + from_small, axes);
   });
   for (std::size_t j = 0; j < small.size(); ++j) small[j] = std::log(small[j]) + scratch[j];
 }

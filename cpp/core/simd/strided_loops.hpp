@@ -7,6 +7,8 @@ namespace pypgm {
 
 namespace {
 
+constexpr std::size_t kShortRun = 32;  // cells of a run that is worked on with its neighbours
+
 /// Calls row.shared for each innermost run that the small table has, and row.apart for each that it lacks,
 /// with the offsets in the large and the small table. Where the row has these, consecutive runs that the
 /// small table lacks go to row.rows together, consecutive runs that share one run of it to row.columns.
@@ -57,6 +59,9 @@ struct Assign {
 };
 struct Add {
   static auto apply(auto a, auto b) { return a + b; }
+};
+struct Subtract {
+  static auto apply(auto a, auto b) { return a - b; }
 };
 struct Multiply {
   static auto apply(auto a, auto b) { return a * b; }
@@ -135,30 +140,63 @@ struct MaxRow {
   const double* table;
   double* tops;
 
-  void shared(std::size_t l, std::size_t s, std::size_t n) const {
-    for (std::size_t i = 0; i < n; ++i) tops[s + i] = table[l + i] > tops[s + i] ? table[l + i] : tops[s + i];
-  }
+  void shared(std::size_t l, std::size_t s, std::size_t n) const { columns(l, s, 1, n, n); }
   void apart(std::size_t l, std::size_t s, std::size_t n) const {
     const double top = max(table + l, n);
     tops[s] = top > tops[s] ? top : tops[s];
+  }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    for (std::size_t i = 0; i < n; i += kLanes) {
+      const std::size_t k = n - i < kLanes ? n - i : kLanes;
+      Lanes top = load_up_to(tops + s + i, k);
+      for (std::size_t r = 0; r < count; ++r) top = larger(top, load_up_to(table + l + r * step + i, k));
+      store_up_to(tops + s + i, k, top);
+    }
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    for (std::size_t r = 0; r < count; ++r) apart(l + r * n, s + r, n);
   }
 };
 
 struct ExpRow {
   const double* table;
   const double* shift;
+  double* out;  ///< or null
   double* sums;
 
   void shared(std::size_t l, std::size_t s, std::size_t n) const {
     for_cells(n, [=, this](auto at, auto put) {
-      put(sums + s, at(sums + s) + exp_lanes(at(table + l) - at(shift + s)));
+      const Lanes weights = exp_lanes(at(table + l) - at(shift + s));
+      if (out != nullptr) put(out + l, weights);
+      put(sums + s, at(sums + s) + weights);
     });
   }
   void apart(std::size_t l, std::size_t s, std::size_t n) const {
     const Lanes shifts = fill(shift[s]);
     sums[s] += sum_lanes(fold(n, 0.0, kPlus, [=, this](std::size_t i, std::size_t k) {
-      return exp_lanes(load_up_to(table + l + i, k, -kInfinity) - shifts);
+      const Lanes weights = exp_lanes(load_up_to(table + l + i, k, -kInfinity) - shifts);
+      if (out != nullptr) store_up_to(out + l + i, k, weights);
+      return weights;
     }));
+  }
+  void columns(std::size_t l, std::size_t s, std::size_t count, std::size_t step, std::size_t n) const {
+    if (out != nullptr && step == n && n < kShortRun) return by_passes<true>(l, s, count, n);
+    for (std::size_t r = 0; r < count; ++r) shared(l + r * step, s, n);
+  }
+  void rows(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    if (out != nullptr && n < kShortRun) return by_passes<false>(l, s, count, n);
+    for (std::size_t r = 0; r < count; ++r) apart(l + r * n, s + r, n);
+  }
+  /// Short runs would leave many lanes of the exponentials empty.
+  template <bool columns>
+  void by_passes(std::size_t l, std::size_t s, std::size_t count, std::size_t n) const {
+    const CombineRow<Subtract> less{out, table, shift};
+    for (std::size_t r = 0; r < count; ++r) {
+      columns ? less.shared(l + r * n, s, n) : less.apart(l + r * n, s + r, n);
+    }
+    exp_shifted(out + l, count * n, 0.0, out + l);
+    const SumRow sum{out, sums};
+    columns ? sum.columns(l, s, count, n, n) : sum.rows(l, s, count, n);
   }
 };
 
@@ -176,8 +214,8 @@ inline void reduce(const double* large, double* small, AxisRange axes) {
   walk(Row{large, small}, 0, 0, axes);
 }
 
-inline void reduce_exp(const double* large, const double* shift, double* small, AxisRange axes) {
-  walk(ExpRow{large, shift, small}, 0, 0, axes);
+inline void exp_rows(const double* large, const double* shift, double* out, double* sums, AxisRange axes) {
+  walk(ExpRow{large, shift, out, sums}, 0, 0, axes);
 }
 
 }  // namespace
