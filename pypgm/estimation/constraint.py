@@ -211,7 +211,9 @@ def _followed(coarse: str, found: Mapping[str, tuple[str, NDArray[np.int64]]]) -
 
 def with_zeros(potentials: CliqueVector, masks: Masks) -> CliqueVector:
     """Return potentials with -inf in the cells that may not hold records; each mask's clique has a table."""
-    zeros = CliqueVector(potentials.domain, potentials.cliques, potentials.values.copy())
+    if not masks:
+        return potentials
+    zeros = potentials.like(potentials.values.copy())
     for clique, mask in masks:
         zeros[clique].datavector()[~mask] = -np.inf
     return zeros

@@ -68,16 +68,21 @@ def _one_ways(
     domain: Domain, measurement: LinearMeasurement, total: float
 ) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
     """Yield each attribute, the counts of its values that a measurement suggests, and their variances."""
-    own, query = domain.project(measurement.clique), measurement.linear_map
+    query = measurement.linear_map
     if query.is_interaction:
         return
     if query.is_identity:
-        answers, variances = measurement.values.astype(np.float64), np.square(measurement.spread())
-        for axis, attribute in enumerate(own.attributes):
-            kept = [int(i == axis) for i in range(len(own))]
-            one_way, variance = (_core.reduce_sum(each, own.shape, kept, 1) for each in (answers, variances))
-            yield attribute, one_way, variance
+        clique, shape = measurement.clique, domain.sizes(measurement.clique)
+        answers, variances = measurement.values.astype(np.float64), np.square(measurement.stddev)
+        for axis, attribute in enumerate(clique):
+            kept = [i == axis for i in range(len(clique))]
+            one_way = _core.reduce_sum(answers, shape, kept, 1)
+            if variances.ndim:
+                yield attribute, one_way, _core.reduce_sum(variances, shape, kept, 1)
+            else:
+                yield attribute, one_way, np.full(one_way.size, variances * (answers.size // one_way.size))
         return
+    own = domain.project(measurement.clique)
     groups = query.groups
     if groups is not None:
         for axis, attribute in enumerate(own.attributes):

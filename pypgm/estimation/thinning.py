@@ -28,7 +28,7 @@ def thinned(
     uncorrelated. Without a source of noise it is a fixed one.
     """
     source = as_generator(_SEED if rng is None else rng)
-    return [m.answered(m.values + _THINNING * (m.spread() * source.normal(size=m.values.size))) for m in measurements]
+    return [m.answered(m.values + _THINNING * (m.stddev * source.normal(size=m.values.size))) for m in measurements]
 
 
 def left_to_validate(

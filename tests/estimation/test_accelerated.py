@@ -262,6 +262,16 @@ def test_the_start_from_groups_is_that_of_every_pair_of_value_and_group(shape, n
             assert found[attribute][1][code] == pytest.approx((share**2 * stddev**2).sum())
 
 
+def test_one_deviation_suggests_what_as_many_equal_ones_do():
+    answers = np.random.default_rng(3).normal(50, 9, 30)
+    measured = (LinearMeasurement(answers, ("b", "c"), stddev) for stddev in (2.5, np.full(30, 2.5)))
+    found = (one_ways(DOMAIN, m, 9.0) for m in measured)
+    for (a, counts, variances), (b, others, spread) in zip(*found, strict=True):
+        assert a == b
+        np.testing.assert_array_equal(counts, others)
+        np.testing.assert_allclose(variances, spread, rtol=1e-14)
+
+
 def test_no_further_noise_is_fitted_where_the_time_is_over_before_the_first_step(monkeypatch):
     monkeypatch.setattr("pypgm.estimation.problem.thinned", lambda *_: pytest.fail("measurements were thinned"))
     fit = pypgm.estimate(DOMAIN, measure(table(7, 1000.0), 20.0, 7), time_limit=1e-9).fit

@@ -31,27 +31,6 @@ constexpr double kRounding = 1e-6;         // relative error of sums of logarith
 constexpr std::size_t kDense = 16;         // pairs an attribute, from which on a bound saves time
 constexpr double kLargeScore = 1e300;      // upper limit of a score: below the mark of one that was taken out
 
-/// Sums the tables over the bags that stay in the junction tree: bag i lies in an earlier bag exactly if an
-/// earlier one, once its own attribute is out, is bag i.
-double tree_cells(std::span<const std::size_t> sizes, const Steps& steps) {
-  const std::size_t n = steps.order.size();
-  std::vector<std::size_t> position(sizes.size());
-  for (std::size_t i = 0; i < n; ++i) position[at(steps.order[i])] = i;
-  std::vector<std::uint8_t> contained(n, 0);
-  double cells = 0;
-  for (std::size_t i = 0; i < n; ++i) {
-    std::size_t next = n;
-    double table = static_cast<double>(sizes[at(steps.order[i])]);
-    for (const std::int32_t u : steps.neighbours(i)) {
-      next = std::min(next, position[at(u)]);
-      table *= static_cast<double>(sizes[at(u)]);
-    }
-    if (next < n && steps.neighbours(next).size() + 1 == steps.neighbours(i).size()) contained[next] = 1;
-    if (contained[i] == 0) cells += table;
-  }
-  return cells;
-}
-
 /// An attribute and its neighbours, all ascending.
 Scope bag_of(std::int32_t v, std::span<const std::int32_t> near) {
   Scope bag(near.begin(), near.end());
@@ -94,7 +73,7 @@ void check_bound(std::span<const std::size_t> sizes, std::span<const Scope> cliq
 }
 
 Elimination finished(std::span<const std::size_t> sizes, const Steps& steps) {
-  Elimination result{steps.order, {}, tree_cells(sizes, steps)};
+  Elimination result{steps.order, {}, steps.tree_cells(sizes)};
   result.bags.reserve(steps.order.size());
   for (std::size_t i = 0; i < steps.order.size(); ++i) {
     result.bags.push_back(bag_of(steps.order[i], steps.neighbours(i)));
@@ -250,7 +229,7 @@ bool fits_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cl
   Scope hopeless;
   const auto fits = [&](Rule rule) {
     const Steps steps = eliminate_core(core, rule, ties, max_cells, hopeless);
-    return !steps.order.empty() && tree_cells(sizes, steps) <= max_cells;
+    return !steps.order.empty() && steps.tree_cells(sizes) <= max_cells;
   };
   if (fits(first)) return true;
   const auto found = std::ranges::find_if(kRules, [&](Rule rule) { return rule != first && fits(rule); });
@@ -299,7 +278,7 @@ Elimination eliminate(std::span<const std::size_t> sizes, std::span<const Scope>
       if (enough(round)) return finished(sizes, best);
       Steps next = eliminate_core(core, rule, ties, least, hopeless);
       if (next.order.empty()) continue;
-      const double cells = tree_cells(sizes, next);
+      const double cells = next.tree_cells(sizes);
       core.work += 2 * static_cast<double>(next.near.size() + next.order.size());
       if (cells < least) {
         least = cells;

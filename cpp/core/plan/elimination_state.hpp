@@ -124,6 +124,26 @@ struct Steps {
     const std::size_t begin = step == 0 ? 0 : ends[step - 1];
     return std::span<const std::int32_t>(near).subspan(begin, ends[step] - begin);
   }
+  /// Sums the tables over the bags that stay in the junction tree: bag i lies in an earlier bag exactly if an
+  /// earlier one, once its own attribute is out, is bag i.
+  double tree_cells(std::span<const std::size_t> sizes) const {
+    const std::size_t n = order.size();
+    std::vector<std::size_t> position(sizes.size());
+    for (std::size_t i = 0; i < n; ++i) position[at(order[i])] = i;
+    std::vector<std::uint8_t> contained(n, 0);
+    double cells = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      std::size_t next = n;
+      double table = static_cast<double>(sizes[at(order[i])]);
+      for (const std::int32_t u : neighbours(i)) {
+        next = std::min(next, position[at(u)]);
+        table *= static_cast<double>(sizes[at(u)]);
+      }
+      if (next < n && neighbours(next).size() + 1 == neighbours(i).size()) contained[next] = 1;
+      if (contained[i] == 0) cells += table;
+    }
+    return cells;
+  }
 };
 
 }  // namespace pypgm
