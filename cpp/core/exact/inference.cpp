@@ -1,5 +1,5 @@
-// Chooses between dense and factored cliques, and runs the latter again with a power of two in each cell where
-// scaled weights lost something.
+// Chooses between dense and factored cliques, and runs the latter again with a power of two in each cell
+// where scaled weights lost something.
 #include "core/exact/inference.hpp"
 
 #include <cassert>
