@@ -1,16 +1,21 @@
-"""Whole jobs and how they grow: CPU seconds of one process each, answers checked first; writes docs/performance.md.
+"""Whole jobs: seconds, a peer's in the same run, the machine's limit, how they grow; makes docs/performance.md.
 
-Run: [PYPGM_DATA=...] python bench/bench_performance.py [--threads 1 2] [--cases wide,mst,...] [--write]
+Run: [PYPGM_DATA=...] python bench/bench_performance.py [--cases wide,mst,...] [--threads 1] [--mbi PYTHON] [--write]
 
-Each case runs in a process of its own for each number of threads: CPU seconds, user and system, of the job alone,
-without reading the data; beside it NumPy's exp over 10^7 cells in the same process, the unit of the machine in that
-moment. Cases on the adult table need PYPGM_DATA. With `--write` the page of the documentation has the new lines, each
-in the place of that of the same job and threads.
+Each case runs in a process of its own: CPU seconds, user and system, of the job alone, without reading the data. In the
+same process NumPy's exp and a copy of an array are timed: what the machine takes for a cell and for a byte. Cases on
+the adult table and on networks need PYPGM_DATA; pgmpy and pyAgrum run where they can be imported (with PYTHONPATH and
+-P, say), mbi in the environment whose Python is given. Figures are kept in performance.json, those of other cases stay;
+with `--write` the page and its pictures (which need matplotlib) are made from that file. Without `--cases` all run but
+those that take minutes: `vast`.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
+import gzip
+import importlib.util
 import itertools
 import json
 import os
@@ -27,23 +32,34 @@ import harness
 import numpy as np
 from harness import binary, check
 
-Line = tuple[str, float]
-PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
-HEAD = """# What whole jobs take
-
-CPU seconds of one process, user and system, threads as named: the job alone, without reading the data. `exp` is NumPy's
-over 10^7 cells in the same process, the unit of the machine in that moment. Made by `python bench/bench_performance.py
---write`, on a shared machine of two cores that was busy with other work (load {load:.0f}): ratios tell more than
-seconds, and a quiet machine takes less. Every answer is checked before its line is printed; growth itself is tested by
-counting calls and plans (`tests/package/test_growth.py`), not by time. Iterations, kernels and peers are measured by
-the other files of [bench/](../bench/README.md).
-
-| job | threads | CPU s | exp |
-|---|---|---|---|
-"""
-
-
+HERE = Path(__file__).parent
+KEPT, PAGE = HERE / "performance.json", HERE.parent / "docs" / "performance.md"
+PICTURES = PAGE.with_suffix("")
+OPTIONS = argparse.Namespace()
 timed = partial(harness.timed, clock=time.process_time)
+
+
+@dataclasses.dataclass
+class Row:
+    """A line of the page: a job, its seconds, a peer's, and what the least it has to do takes.
+
+    Attributes
+    ----------
+    curve, x : str, float
+        The curve of a picture it is a point of, "axis: line", and where it lies.
+    cells, moved : float
+        Cells whose exponentials, and bytes whose copy, no way to do the job can do without.
+    """
+
+    job: str
+    seconds: float
+    curve: str = ""
+    x: float = 0
+    peer: str = ""
+    peer_seconds: float = 0
+    cells: float = 0
+    moved: float = 0
+    unit: str = "s"
 
 
 def error(data, source, n_pairs: int = 200) -> float:
@@ -55,7 +71,7 @@ def error(data, source, n_pairs: int = 200) -> float:
     return float(np.mean(apart)) / 2 / len(data)
 
 
-def first() -> Iterator[Line]:
+def first() -> Iterator[Row]:
     """Import and a first estimate."""
 
     def job():
@@ -67,22 +83,46 @@ def first() -> Iterator[Line]:
 
     model, seconds = timed(job)
     np.testing.assert_allclose(model.project(("a", "b")).values, 1.0, atol=0.2)
-    yield "import of pypgm, NumPy apart, and an estimate of three pairs", seconds
+    yield Row("import of pypgm, NumPy apart, and an estimate of three pairs", seconds)
 
 
-def wide() -> Iterator[Line]:
-    """All pairs of binary columns."""
+def wide() -> Iterator[Row]:
+    """All pairs of binary columns, and of more records."""
+    for attributes in (20, 40, 60, 100, 200):
+        yield _wide(attributes, 5_000, "columns", attributes)
+    for n in (20_000, 100_000, 500_000):
+        yield _wide(30, n, "records", n)
+
+
+def vast() -> Iterator[Row]:
+    """The same of many columns."""
+    yield _wide(500, 5_000, "columns", 500)
+
+
+def _wide(attributes: int, n: int, axis: str, x: int) -> Row:
     from pypgm import mechanisms
 
-    for attributes in (20, 40, 60, 100, 200):
+    data, pairs = binary(attributes, n), attributes * (attributes - 1) // 2
+    release, seconds = timed(lambda: mechanisms.wide(data, 1, 1e-9, unsafe_seed=0))
+    harness.check_spent(release)
+    check(error(data, release.model) < 0.06, "the model is no better than single attributes")
+    job = f"`wide`, {attributes} binary columns, {n:,} records"
+    return Row(job, seconds, f"{axis}: `wide`, binary", x, moved=2 * n * pairs)
+
+
+def mst() -> Iterator[Row]:
+    """Spanning trees of binary columns."""
+    from pypgm import mechanisms
+
+    for attributes in (100, 200, 400):
         data = binary(attributes)
-        release, seconds = timed(lambda data=data: mechanisms.wide(data, 1, 1e-9, unsafe_seed=0))
-        check(release.ledger.spent() <= release.ledger.budget.limit, "more than the budget was spent")
-        check(error(data, release.model) < 0.06, "the model is no better than single attributes")
-        yield f"`wide`, {attributes} binary columns, {attributes * (attributes - 1) // 2:,} pairs", seconds
+        release, seconds = timed(lambda data=data: mechanisms.mst(data, 1, 1e-9, unsafe_seed=0))
+        check(len(release.measurements) == 2 * attributes - 1, "that is no spanning tree")
+        moved = len(data) * attributes * (attributes - 1)
+        yield Row(f"`mst`, {attributes} binary columns", seconds, "columns: `mst`, binary", attributes, moved=moved)
 
 
-def read() -> Iterator[Line]:
+def read() -> Iterator[Row]:
     """Files of many columns."""
     import pypgm
     from pypgm.data import scan
@@ -92,14 +132,20 @@ def read() -> Iterator[Line]:
         with tempfile.TemporaryDirectory() as made:
             path = Path(made) / "wide.csv"
             path.write_text("\n".join(map(",".join, [domain.attributes, *codes.astype(str)])), encoding="utf-8")
+            peer = {}
+            if importlib.util.find_spec("pandas"):
+                import pandas
+
+                peer = {"peer": "pandas", "peer_seconds": timed(pandas.read_csv, path)[1]}
             for name, job in (("read_table", pypgm.read_table), ("scan", scan)):
-                table, seconds = timed(lambda path=path, domain=domain, job=job: job(path, domain))
+                table, seconds = timed(job, path, domain)
                 counted = table.count([("x7",)])[0]
                 check(list(counted) == list(np.bincount(codes[:, 7], minlength=2)), "other records were read")
-                yield f"`{name}` of a CSV file of {n:,} columns, 20 records", seconds
+                line = f"`{name}` of a CSV file of {n:,} columns, 20 records"
+                yield Row(line, seconds, f"columns: `{name}`", n, moved=path.stat().st_size, **peer)
 
 
-def measure_many() -> Iterator[Line]:
+def measure_many() -> Iterator[Row]:
     """Charges and noise of many pairs."""
     import pypgm
 
@@ -108,44 +154,93 @@ def measure_many() -> Iterator[Line]:
     table = pypgm.PrivateTable(data, "add-remove", pypgm.Ledger(pypgm.Budget(rho=1)), n_threads=1)
     measured, seconds = timed(lambda: table.measure_many(pairs, rho=1))
     check(len(measured) == len(pairs) and table.ledger.remaining() == 0, "not all was measured, or spent")
-    yield f"`measure_many`, {len(pairs):,} pairs of binary columns, 100 records", seconds
+    drawn = timed(lambda: np.random.default_rng(0).normal(size=4 * len(pairs)))[1]
+    job = f"`measure_many`, {len(pairs):,} pairs of binary columns, 100 records"
+    yield Row(job, seconds, peer="NumPy's normal numbers alone", peer_seconds=drawn)
 
 
-def mst() -> Iterator[Line]:
-    """Spanning trees of binary columns."""
-    from pypgm import mechanisms
-
-    for attributes in (50, 100, 200):
-        data = binary(attributes)
-        release, seconds = timed(lambda data=data: mechanisms.mst(data, 1, 1e-9, unsafe_seed=0))
-        check(len(release.measurements) == 2 * attributes - 1, "that is no spanning tree")
-        yield f"`mst`, {attributes} binary columns", seconds
-
-
-def table() -> Iterator[Line]:
+def adult() -> Iterator[Row]:
     """Releases and records of the adult table."""
-    from pypgm import mechanisms
+    from pypgm import mechanisms, workloads
 
     data = harness.table("adult")
+    pairs = 2 * len(data) * len(data.domain) * (len(data.domain) - 1) // 2
     release, seconds = timed(lambda: mechanisms.wide(data, 1, 1e-9, unsafe_seed=0))
     own = error(data, release.model)
     check(own < 0.04, "the model is far off")
-    yield "`wide`, adult, all pairs, epsilon 1", seconds
-    records, seconds = timed(lambda: release.synthetic_data(rng=0))
-    check(error(data, records) < 1.05 * own + 0.001, "the records are far from their model")
-    yield "its synthetic records, first draw", seconds
-    _, seconds = timed(lambda: release.synthetic_data(rng=1))
-    yield "its synthetic records, again", seconds
+    yield Row("`wide`, adult, all pairs, epsilon 1", seconds, moved=pairs)
+    for which in ("first draw", "again"):
+        records, seconds = timed(lambda: release.synthetic_data(rng=0))
+        check(error(data, records) < 1.05 * own + 0.001, "the records are far from their model")
+        yield Row(f"its synthetic records, {which}", seconds, moved=2 * len(data) * len(data.domain))
+    records, seconds = timed(lambda: release.synthetic_data(10**6, rng=0))
+    yield Row("a million of its records", seconds, moved=2e6 * len(data.domain))
     release, seconds = timed(lambda: mechanisms.aim(data, 10, 1e-9, unsafe_seed=1))
     check(error(data, release.model) < 0.02, "the model is far off")
-    yield "`aim`, adult, all pairs, epsilon 10", seconds
+    yield Row("`aim`, adult, all pairs, epsilon 10", seconds, moved=pairs)
+    triples = workloads.with_target(data.domain, "income>50K", 3)
+    release, seconds = timed(lambda: mechanisms.wide(data, 10, 1e-9, workload=triples, unsafe_seed=0))
+    harness.check_spent(release)
+    yield Row("`wide`, adult, triples with a target, epsilon 10", seconds, moved=pairs)
+    for name in ("hdmm", "mwem", "adaptive_grid", "privbayes", "fem", "screen"):
+        release, seconds = timed(lambda name=name: getattr(mechanisms, name)(data, 1, 1e-9, unsafe_seed=0))
+        harness.check_spent(release)
+        yield Row(f"`{name}`, adult, defaults, epsilon 1", seconds, moved=pairs)
 
 
-def star() -> Iterator[Line]:
+def scans() -> Iterator[Row]:
+    """How often a table that lies in a file is read, once it is open."""
+    from pypgm import mechanisms
+    from pypgm.data import scan
+
+    folder = harness.data_folder() / "adult"
+    for name in ("wide", "mst", "aim"):
+        table, passes = scan(folder / "adult.csv.gz", harness.table("adult").domain), []
+        counted = table._scan
+        table._scan = lambda *asked, scan=counted, seen=passes: (seen.append(1), scan(*asked))[1]
+        getattr(mechanisms, name)(table, 1, 1e-9, unsafe_seed=0)
+        yield Row(f"how often `{name}` reads a file, adult", len(passes), unit="times")
+
+
+def plans() -> Iterator[Row]:
+    """Memory and seconds as `plan` announces them, each beside a run in a process of its own."""
+    import multiprocessing
+
+    for mechanism, table in (("wide", "adult"), ("aim", "adult"), ("mst", "adult"), ("wide", "60 binary columns")):
+        with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
+            announced, used = (pool.apply(job, (mechanism, table)) for job in (announced_by_plan, used_by_run))
+        for unit, told, found in zip(("MiB", "s by the clock"), announced, used, strict=True):
+            what = "memory" if unit == "MiB" else "time"
+            yield Row(f"{what} of `{mechanism}`, {table}", found, peer="plan", peer_seconds=told, unit=unit)
+
+
+def _table(name: str):
+    return harness.table(name) if name == "adult" else binary(60)
+
+
+def announced_by_plan(mechanism: str, table: str) -> tuple[float, float]:
+    """Return MiB and seconds."""
+    from pypgm.mechanisms import plan
+
+    data = _table(table)
+    told = plan(mechanism, data.domain, 1, 1e-9, n_records=len(data))
+    return told.bytes / 2**20, told.seconds
+
+
+def used_by_run(mechanism: str, table: str) -> tuple[float, float]:
+    """Return the most MiB of a process, and seconds."""
+    from pypgm import mechanisms
+
+    data = _table(table)
+    _, seconds = harness.timed(getattr(mechanisms, mechanism), data, 1, 1e-9, unsafe_seed=0)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10, seconds
+
+
+def star() -> Iterator[Row]:
     """Plans of many pairs around one attribute."""
     import pypgm
 
-    for n in (1_000, 2_000, 4_000, 8_000):
+    for n in (1_000, 4_000, 8_000):
         domain = pypgm.Domain({"c": 3} | {f"x{i}": 2 for i in range(n)})
         cliques = [("c", f"x{i}") for i in range(n)]
         tables = np.random.default_rng(0).normal(0, 0.1, (n, 3, 2))
@@ -153,86 +248,200 @@ def star() -> Iterator[Line]:
         messages = np.log(np.exp(tables).sum(axis=2))
         logs = messages.sum(axis=0) - messages[7] + tables[7, :, 1]
         wanted = np.exp(logs - logs.max())
-        tree, seconds = timed(lambda d=domain, c=cliques: pypgm.JunctionTree(d, c))
+        tree, seconds = timed(pypgm.JunctionTree, domain, cliques)
         model = pypgm.GraphicalModel(potentials, 1.0, tree=tree)
-        answer, more = timed(lambda m=model: m.query("c", {"x7": 1}))
+        answer, more = timed(model.query, "c", {"x7": 1})
         np.testing.assert_allclose(answer.values, wanted / wanted.sum(), rtol=1e-9)
-        yield f"`JunctionTree` of a star of {n:,} pairs", seconds
-        yield f"a query with evidence on a star of {n:,} pairs", more
-        _, more = timed(lambda m=model: m.query("x0", {"x7": 1}))
-        yield f"another of that evidence on a star of {n:,} pairs", more
+        yield Row(f"`JunctionTree` of a star of {n:,} pairs", seconds, "columns: tree of a star", n)
+        yield Row(f"a query with evidence on a star of {n:,} pairs", more, "columns: query on it", n, cells=6 * n)
+        _, more = timed(model.query, "x0", {"x7": 1})
+        yield Row(f"another of that evidence on a star of {n:,} pairs", more)
 
 
-def closure() -> Iterator[Line]:
+def closure() -> Iterator[Row]:
     """Closures of wide cliques."""
     import pypgm
 
     names = [f"x{i}" for i in range(20)]
-    for n in (20, 30, 40):
+    for n in (20, 30, 45):
         rng = np.random.default_rng(0)
         cliques = [tuple(names[i] for i in sorted(rng.permutation(20)[:14])) for _ in range(n)]
         domain = pypgm.Domain(dict.fromkeys(names, 2))
-        graph, seconds = timed(lambda d=domain, c=cliques: pypgm.RegionGraph.saturated(d, c, max_bytes=1e12))
+        graph, seconds = timed(pypgm.RegionGraph.saturated, domain, cliques, max_bytes=1e12)
         regions = list(map(set, graph.regions))
         held = set(map(frozenset, regions))
-        pairs = rng.integers(len(regions), size=(500, 2))
-        met = [frozenset(regions[i] & regions[j]) for i, j in pairs]
+        met = [frozenset(regions[i] & regions[j]) for i, j in rng.integers(len(regions), size=(500, 2))]
         check(all(m in held or not m for m in met), "the regions are not closed under intersection")
-        yield f"closure of {n} cliques of 14 of 20 attributes, {len(regions):,} regions", seconds
+        yield Row(f"closure of {n} cliques of 14 of 20 attributes, {len(regions):,} regions", seconds)
 
 
-def synth() -> Iterator[Line]:
+def chains() -> Iterator[Row]:
+    """An iteration on chains of triples: at a fixed step beside mbi's, and of the default estimate."""
+    import bench_descent as descent
+
+    import pypgm
+
+    for d in (10, 30, 100, 1000):
+        domain, measured = descent.chain_problem(d)
+        cells, n = 1000 * (d - 2), max(2, 2000 // d)
+        peer = {}
+        if OPTIONS.mbi and d <= 100:
+            peer = {"peer": "mbi 2.0.0", "peer_seconds": descent.with_mbi(OPTIONS.mbi, str(d), n, 3, 1)[2] / 1e3}
+        descent.check(domain, measured)
+        seconds = descent.seconds_per_iteration(domain, measured, n, OPTIONS.threads)
+        moved = {"cells": cells, "moved": 32 * cells if d > 100 else 0}
+        of = f"{d:,} attributes, {cells:,} cells"
+        yield Row(f"iteration at a fixed step, {of}", seconds, "cells: fixed step", cells, **moved, **peer)
+        how = {"stop": "optimum", "tolerance": 0, "n_threads": OPTIONS.threads}
+        few, many = (timed(pypgm.estimate, domain, measured, 1e5, iterations=k * n, **how)[1] for k in (1, 3))
+        yield Row(f"of the default estimate, {of}", (many - few) / 2 / n, "cells: default estimate", cells, **moved)
+
+
+def networks() -> Iterator[Row]:
+    """Everyday tasks on a network, beside pgmpy and pyAgrum."""
+    if not (importlib.util.find_spec("pgmpy") and importlib.util.find_spec("pyagrum")):
+        return  # without peers `bench_networks.py` has the figures
+    import bench_network_tasks as tasks
+
+    for task in tasks.tasks(harness.network_file("alarm")):
+        own = harness.median_seconds(task.ours, 3, time.process_time)
+        peers = {p: u * harness.median_seconds(call, 1, time.process_time) for p, (call, u) in task.peers.items()}
+        peer = min(peers, key=peers.__getitem__)
+        yield Row(f"{task.name}, alarm", own, peer=peer, peer_seconds=peers[peer])
+
+
+def synth() -> Iterator[Row]:
     """The command on the adult table."""
     import pypgm
 
-    folder = Path(os.environ["PYPGM_DATA"]) / "adult"
+    folder = harness.data_folder() / "adult"
     with tempfile.TemporaryDirectory() as made:
         out = Path(made) / "synthetic.csv"
-        asked = [str(folder / "adult.csv.gz"), "--schema", str(folder / "domain.json"), "--out", str(out)]
-        command = [sys.executable, "-m", "pypgm", "synth", *asked, "--epsilon", "1", "--delta", "1e-9"]
+        told = [str(folder / "adult.csv.gz"), "--schema", str(folder / "domain.json"), "--out", str(out)]
+        command = [sys.executable, "-m", "pypgm", "synth", *told, "--epsilon", "1", "--delta", "1e-9"]
         subprocess.run(command, check=True, capture_output=True)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         data = harness.table("adult")
         check(error(data, pypgm.read_table(out, data.domain)) < 0.04, "the records are far off")
-    yield "`pypgm synth`, adult, defaults, whole process", used.ru_utime + used.ru_stime
+        moved = out.stat().st_size + len(gzip.decompress((folder / "adult.csv.gz").read_bytes()))
+    yield Row("`pypgm synth`, adult, defaults, whole process", used.ru_utime + used.ru_stime, moved=moved)
 
 
-JOBS = (first, synth, read, wide, measure_many, mst, table, star, closure)
-CASES = {job.__name__: job for job in JOBS}
+CASES = {job.__name__: job for job in (first, synth, read, wide, vast, measure_many, mst, adult, scans, plans)}
+CASES |= {job.__name__: job for job in (star, closure, chains, networks)}
+NEED_DATA = {"synth", "adult", "scans", "plans", "networks"}
+
+HEAD = """# What whole jobs take
+
+Made by `python bench/bench_performance.py --write`; with `--cases` some parts run anew, and other lines stay. Seconds
+are of the processor, user and system, of a process that runs the job alone, without reading the data; `exp` counts them
+in passes of NumPy's exp over 10^7 cells in the same process, the unit of the machine in that moment. A peer's seconds
+are of the same run on the same machine. The limit is what no way to do the job can do without: exponentials of its
+cells, or a copy of the bytes that have to be read and written, at the speed of that process. Answers are checked before
+a line is kept. The machine had two cores and was busy with other work {load}: ratios tell more than seconds, and a
+quiet one takes less. Growth itself is tested by counting calls and plans (`tests/package/test_growth.py`), not by time.
+
+Not in this run: dpsynth and the mechanisms of mbi, which the package index does not have; SmartNoise, OpenDP and more
+of mbi, pgmpy and pyAgrum are [beside ours](peers.md) in environments of their own. Where no peer stands, none of those
+does the job.
+
+"""
+COLUMNS = ("job", "threads", "s", "exp", "peer", "peer, s", "times ours", "limit, s", "times the limit")
+TIMES = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|\n"
+OTHERS = """
+## What `plan` announces, and how often tables are read
+
+A process's most memory, and seconds of a run by the clock; beside them what `plan` says without the records.
+
+| what | measured | announced | announced / measured |
+|---|---|---|---|
+"""
+
+
+def page(kept: list[dict]) -> str:
+    """Return the page of all lines that are kept."""
+    loads = [round(row["load"]) for row in kept]
+    parts = [HEAD.format(load=f"(load {min(loads)} to {max(loads)})")]
+    axes = dict.fromkeys(row["curve"].partition(":")[0] for row in kept if row["curve"])
+    parts += [f"![Seconds by {axis}](performance/{axis}.svg)\n" for axis in axes]
+    parts += ["\n", TIMES, *(_line(row) for row in kept if row["unit"] == "s"), OTHERS]
+    parts += [_line(row) for row in kept if row["unit"] != "s"]
+    return "".join(parts)
+
+
+def _line(row: dict) -> str:
+    if row["unit"] != "s":
+        told = row["peer_seconds"]
+        beside = f"{told:.3g} | {told / row['seconds']:.2f}" if row["peer"] else " | "
+        return f"| {row['job']} | {row['seconds']:.3g} {row['unit']} | {beside} |\n"
+    own, theirs = row["seconds"], row["peer_seconds"]
+    least = max(row["cells"] * row["exp"], row["moved"] * row["copy"])
+    cells = [row["job"], row["threads"], f"{own:.3g}", f"{own / row['exp'] / 1e7:.3g}", row["peer"]]
+    cells += [f"{theirs:.3g}", f"{theirs / own:.3g}"] if row["peer"] else ["", ""]
+    cells += [f"{least:.2g}", f"{own / least:.3g}"] if least else ["", ""]
+    return f"| {' | '.join(map(str, cells))} |\n"
+
+
+def draw(kept: list[dict]) -> None:
+    """Draw seconds by columns, cells and records, of one thread."""
+    from matplotlib import rcParams
+    from matplotlib.figure import Figure
+
+    rcParams.update({"font.size": 9, "svg.hashsalt": "pypgm", "svg.fonttype": "none"})
+    curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
+    for row in kept:
+        if row["curve"] and row["threads"] == 1:
+            axis, _, line = row["curve"].partition(": ")
+            curves.setdefault(axis, {}).setdefault(line, []).append((row["x"], row["seconds"]))
+    PICTURES.mkdir(exist_ok=True)
+    for axis, lines in curves.items():
+        canvas = Figure(figsize=(6, 3), layout="constrained")
+        axes = canvas.add_subplot(xscale="log", yscale="log", xlabel=axis, ylabel="CPU seconds")
+        for line, points in lines.items():
+            axes.plot(*zip(*sorted(points), strict=True), "o-", markersize=3, label=line.replace("`", ""))
+        axes.spines[["top", "right"]].set_visible(False)
+        canvas.legend(loc="outside right upper", frameon=False)
+        canvas.savefig(PICTURES / f"{axis}.svg", metadata={"Date": None})
 
 
 def main() -> None:
-    """Run the cases, print their lines, and write the page where it is asked for."""
+    """Run the cases, keep and print their lines, and write the page where it is asked for."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--threads", type=int, nargs="+", default=[1, 2])
-    parser.add_argument("--cases", default=",".join(CASES))
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--cases", default=",".join(case for case in CASES if case != "vast"))
+    parser.add_argument("--mbi", help="the Python of an environment that has mbi")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    asked = parser.parse_args()
+    asked = parser.parse_args(namespace=OPTIONS)
     if asked.one:
-        print(json.dumps([*CASES[asked.one](), ("exp", exp_seconds())]))
+        rows = [dataclasses.asdict(row) for row in CASES[asked.one]()]
+        machine = {"exp": _seconds(np.exp), "copy": _seconds(np.copy) / 16, "threads": OPTIONS.threads}
+        print(json.dumps([row | machine | {"load": os.getloadavg()[0]} for row in rows]))
         return
-    rows, load = [], os.getloadavg()[0]
-    for case, threads in itertools.product(asked.cases.split(","), asked.threads):
-        if case in {"synth", "table"} and "PYPGM_DATA" not in os.environ:
+    for case in filter(None, asked.cases.split(",")):
+        if case in NEED_DATA and "PYPGM_DATA" not in os.environ:
             print(f"{case}: skipped without PYPGM_DATA")
             continue
-        command = [sys.executable, __file__, "--one", case]
-        environment = os.environ | {"OMP_NUM_THREADS": str(threads)}
+        command = [sys.executable, *sys.argv, "--one", case]
+        environment = os.environ | {"OMP_NUM_THREADS": str(OPTIONS.threads)}
         ran = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-        *lines, (_, unit) = json.loads(ran.stdout)
-        rows += [f"| {job} | {threads} | {seconds:.3g} | {seconds / unit:.3g} |" for job, seconds in lines]
-        print(*rows[-len(lines) :], sep="\n", flush=True)
+        found = json.loads(ran.stdout.splitlines()[-1])
+        kept = {(row["job"], row["unit"], row["threads"]): row for row in [*_kept(), *found]}
+        KEPT.write_text(json.dumps([*kept.values()], indent=0) + "\n", encoding="utf-8")
+        print("".join(map(_line, found)), end="", flush=True)
     if asked.write:
-        before = PAGE.read_text(encoding="utf-8").partition("|---|---|---|---|\n")[2].splitlines()
-        by_job = {row.rpartition(" | ")[0].rpartition(" | ")[0]: row for row in [*before, *rows]}
-        PAGE.write_text(HEAD.format(load=load) + "\n".join(by_job.values()) + "\n", encoding="utf-8")
+        PAGE.write_text(page(_kept()), encoding="utf-8")
+        draw(_kept())
 
 
-def exp_seconds() -> float:
-    """Return the CPU seconds of NumPy's exp over 10^7 cells, the median of five."""
+def _kept() -> list[dict]:
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else []
+
+
+def _seconds(pass_over) -> float:
+    """Return the seconds of a pass over 10^7 cells, the median of five, for one of them."""
     cells = np.linspace(-9, 0, 10**7)
-    return harness.median_seconds(lambda: np.exp(cells), clock=time.process_time)
+    return harness.median_seconds(lambda: pass_over(cells), clock=time.process_time) / cells.size
 
 
 if __name__ == "__main__":
