@@ -345,8 +345,9 @@ are of the processor, user and system, of a process that runs the job alone, wit
 in passes of NumPy's exp over 10^7 cells in the same process, the unit of the machine in that moment. A peer's seconds
 are of the same run on the same machine. The limit is what no way to do the job can do without: exponentials of its
 cells, or a copy of the bytes that have to be read and written, at the speed of that process. Answers are checked before
-a line is kept. The machine had two cores and was busy with other work {load}: ratios tell more than seconds, and a
-quiet one takes less. Growth itself is tested by counting calls and plans (`tests/package/test_growth.py`), not by time.
+a line is kept. Iterations at a fixed step and mbi are by the clock, which other work slows. The machine had two cores
+and was busy with other work {load}: ratios tell more than seconds, and a quiet one takes less. Growth itself is tested
+by counting calls and plans (`tests/package/test_growth.py`), not by time.
 
 Not in this run: dpsynth and the mechanisms of mbi, which the package index does not have; SmartNoise, OpenDP and more
 of mbi, pgmpy and pyAgrum are [beside ours](peers.md) in environments of their own. Where no peer stands, none of those
