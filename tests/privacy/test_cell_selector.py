@@ -70,6 +70,8 @@ def test_charges(neighbours, k, unit):
     assert line.parameters["draws"] == line.parameters["composed"] == 4
     assert float(line.cost) == pytest.approx(4 * 0.5**2 / 8)
     assert "16 counts" in line.on
+    private.cell_selector(CLIQUES).draw(cell_selector._WEIGHT_LIMIT, ZERO, 5.0, 4, rho=1)
+    assert float(private.ledger.lines[1].cost) == pytest.approx(1)
 
 
 def test_no_neighbour_changes_scores_by_more_than_the_range():
@@ -99,6 +101,7 @@ def test_huge_counts_change_by_one():
         other = one.copy()
         other[2] -= 1 if other[2] == 2**63 - 1 else -1
         again = cell_selector._with_others(other)
+        assert max(inside.max(), outside.max()) <= cell_selector._COUNT_LIMIT  # times a weight they stay int64
         assert np.abs(again[0] - inside).max() <= 1
         assert np.abs(again[1] - outside).max() <= 1
 

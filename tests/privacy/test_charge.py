@@ -107,6 +107,17 @@ def test_a_charge_that_is_no_law_is_refused(noise, parameters, delta, message):
         law_of(noise, parameters, delta)
 
 
+def test_names_are_text_and_a_line_of_a_part_of_a_part_names_both():
+    line = Charge(3, 4, Stated(rho=1))
+    assert (line.what, line.on, line.within, "within" in line.to_dict()) == ("3", "4", "", False)
+    ledger = Ledger(Budget(rho=1))
+    with ledger.allocate("outer", amount=1) as outer, outer.allocate("inner", amount=1) as inner:
+        law = Stated(rho="1/8")
+        lines = inner.charge_many(5, [(6, law), (7, law)])
+    assert [(one.what, one.on) for one in lines] == [("5", "6"), ("5", "7")]
+    assert [one.within for one in ledger.lines] == ["outer / inner"] * 2
+
+
 def test_a_ledger_computes_costs_once_more():
     ledger, budget = Ledger(Budget(rho=1)), Budget(rho=1)
     line = Charge("measure", "(a)", DiscreteGaussian(**GAUSSIAN))

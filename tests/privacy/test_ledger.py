@@ -3,6 +3,7 @@ import json
 import math
 import pickle
 import re
+import sys
 import threading
 from decimal import Decimal
 from fractions import Fraction
@@ -176,9 +177,53 @@ def test_report_and_storage():
     assert repr(rho_only).startswith("Ledger(Budget(rho=0.333333): 0 charges")
 
 
+def test_a_budget_is_what_it_was_asked_for_and_stays_so():
+    assert Budget(rho=1).arguments() == {"rho": 1}
+    assert Budget(epsilon="1/2").arguments() == {"epsilon": Fraction(1, 2)}
+    assert Budget(epsilon=1, delta="1e-6").arguments() == {"epsilon": 1, "delta": Fraction(1, 10**6)}
+    most = Fraction(sys.float_info.max)
+    assert Budget(rho=most).limit == most
+    with pytest.raises(ValueError, match="the largest double"):
+        Budget(rho=most + 1)
+    budget = Budget(rho=1)
+    ledger = Ledger(budget)
+    object.__setattr__(budget, "limit", Fraction(9))
+    assert ledger.budget.limit == 1
+
+
+class _Other(Privacy):
+    __slots__ = ()
+
+
 def test_ledger_refusals():
     with pytest.raises(TypeError, match="Budget"):
         Ledger(1.0)
+    ledger = Ledger(Budget(rho=1))
+    with pytest.raises(TypeError, match="bound to a Privacy"):
+        ledger.bind(_Other())
+    for reason in ("", " ", None, 5, ["seed"]):
+        with pytest.raises(ValueError, match="needs a reason"):
+            ledger.mark_not_private(reason)
+    part = ledger.allocate("part", amount="1/2")
+    part.close()
+    with pytest.raises(BudgetError, match="'part' is closed"):
+        part.charge("do", "it", Stated(rho=0))
+
+
+def test_a_relation_that_changes_later_is_not_that_of_the_ledger():
+    ledger, relation = Ledger(Budget(rho=1)), Privacy(records_per_person=5)
+    ledger.bind(relation)
+    object.__setattr__(relation, "records_per_person", 1)
+    assert ledger.privacy == Privacy(records_per_person=5)
+
+
+def test_a_whole_ledger_does_not_end_with_a_block_and_names_are_text():
+    with Ledger(Budget(rho=1)) as ledger, ledger.allocate(7, amount="1/2") as part:
+        part.charge("do", "it", Stated(rho="1/4"))
+    assert ledger.lines[0].within == "7"
+    assert ledger.charge("do", "the rest", Stated(rho="3/4")).cost == Fraction(3, 4)
+    with pytest.raises(BudgetError, match="do on it needs"):
+        ledger.charge("do", "it", Stated(rho=1))
 
 
 def test_relation_scales_sensitivities():
@@ -187,6 +232,14 @@ def test_relation_scales_sensitivities():
     assert [p.squared_l2_sensitivity(Partition([0, 1, 1])) for p in both] == [1, 9, 2, 18]
     assert [p.l1_score_range for p in both] == [2, 6, 4, 12]
     assert [p.total_is_public for p in both] == [False, False, True, True]
+    quarter, half = Fraction(1, 4), Fraction(1, 2)
+    assert [p.quantile_score_range(quarter) for p in both] == [6, 18, 8, 24]
+    assert [p.quantile_score_range(half) for p in both] == [2, 6, 4, 12]
+    assert [p.sentence.partition("(")[2].partition(")")[0] for p in both] == 2 * [
+        "at most 1 record",
+        "at most 3 records",
+    ]
+    assert ["public" in p.sentence for p in both] == [False, False, True, True]
     with pytest.raises(ValueError, match="neighbours"):
         Privacy("bounded")
     for k in (0, 1.5, True):

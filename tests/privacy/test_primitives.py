@@ -179,6 +179,20 @@ def test_bounds_are_tight_where_records_are_many():
     assert missed.ledger.not_private
 
 
+def test_bounds_of_nothing_are_those_of_the_grid_and_quantiles_are_of_few_digits():
+    nobody = column([], Budget(rho=10), unsafe_seed=1)
+    found = private_bounds(nobody, range(4), scale=2)
+    assert found == (0, 3)
+    assert [type(end) for end in found] == [float, float]
+    for bad, match in ((Fraction(1, 1 << 18), "denominator below"), (Fraction(5, 4), r"in \[0, 1\]")):
+        with pytest.raises(ValueError, match=match):
+            private_quantiles(nobody, [bad], range(3), rho=1)
+    for grid in ([[0, 1], [2, 3]], [], [0, np.nan], [1, 1]):
+        with pytest.raises(ValueError, match="rise strictly"):
+            private_quantiles(nobody, ["1/2"], grid, rho=1)
+    assert len(nobody.ledger.lines) == 1
+
+
 def test_bounds_depend_on_noisy_counts():
     """A cell with as many records as noise reaches once in 3000 is seen about every other time."""
     threshold = laplace_threshold(Fraction(20), Fraction(1, 3000))

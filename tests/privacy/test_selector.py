@@ -138,6 +138,8 @@ def test_scores_and_counts_end_with_the_table():
         ({"offsets": [0, 0, 0, math.nan]}, "finite"),
         ({"among": [4]}, "positions"),
         ({"among": []}, "positions"),
+        ({"among": np.array([4])}, "positions"),
+        ({"among": np.array([-1, 0])}, "positions"),
     ],
 )
 def test_refusals_read_and_charge_nothing(arguments, message):
@@ -150,6 +152,14 @@ def test_refusals_read_and_charge_nothing(arguments, message):
             ask(rho=1, **arguments)
     assert private.ledger.lines == ()
     assert not hasattr(data, "passes")
+
+
+def test_positions_are_a_list_and_no_table():
+    own = table().l1_selector(CLIQUES, zero)
+    with pytest.raises(TypeError):
+        own.select(np.array([[0, 1]]), rho=1)
+    assert type(own.select(np.array([0, 1]), rho=1)) is type(own.permute_and_flip(rho=1)) is int
+    assert type(own.select_top(None, 1, rho=1)[0]) is int
 
 
 # --- what neighbours change ---
