@@ -3,10 +3,10 @@
     PYTHONPATH=tests python tests/every_change.py [MODULE ...] [--sample N] [--seconds S] [--left FILE] [--tests ...]
 
 All of `pypgm.privacy` unless modules are named. First each quick test of `tests/privacy`, or of some files, and each
-check of tier 0 that takes no more than S seconds of the processor is run once, and the lines that it reaches are noted.
-Each change is made in a process of its own, which runs those that reach its lines: what reported a change of the same
-function first, then the shortest, until one reports it. What is left is harmless, or lacks a check. With --left, only
-what FILE, the output of an earlier run, says that nothing reported is tried.
+check of tier 0 and of planted defects that takes no more than S seconds of the processor is run once, and the lines
+that it reaches are noted. Each change is made in a process of its own, which runs those that reach its lines: what
+reported a change of the same function first, then the shortest, until one reports it. What is left is harmless, or
+lacks a check. With --left, only what FILE, the output of an earlier run, says that nothing reported is tried.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ import argparse
 import ast
 import importlib
 import inspect
+import itertools
 import multiprocessing
 import os
 import pkgutil
@@ -33,6 +34,7 @@ from typing import Any
 
 import pytest
 from _pytest.runner import runtestprotocol
+from mutants import MUTANTS
 from mutate import Mutant, planted
 from operators import Change, changes, function_in, sites
 
@@ -88,19 +90,21 @@ def fails(item: Any) -> bool:
 
 def looked(checks: list[Callable[[], Any]]) -> bool:
     """Make checks that share their runs; return whether one finds something."""
-    return any(check().result in {"failed", "not exercised"} for check in checks)
+    found = (check() for check in checks)
+    every = itertools.chain.from_iterable(f if isinstance(f, list) else [f] for f in found)
+    return any(one.result in {"failed", "not exercised"} for one in every)
 
 
 def probes(items: list[Any]) -> list[Probe]:
-    """Return all tests, and the checks of tier 0: those of the same runs together."""
+    """Return all tests, and the checks of tier 0 and of planted defects: those of the same runs together."""
     together: defaultdict[object, list[Any]] = defaultdict(list)
-    for check in suite(0):
+    for check in dict.fromkeys([*suite(0), *(mutant.check for mutant in MUTANTS)]):
         shared = (
             check.args[1] if isinstance(check, partial) and len(check.args) > 1 and callable(check.args[0]) else check
         )
         together[shared].append(check)
     tests = [Probe(item.nodeid, partial(fails, item)) for item in items]
-    return tests + [Probe(f"tier 0: {own[0]}", partial(looked, own)) for own in together.values()]
+    return tests + [Probe(f"check: {own[0]}", partial(looked, own)) for own in together.values()]
 
 
 def apart(work: Callable[[Any], None], seconds: float) -> Any:
@@ -182,7 +186,7 @@ class Everything:
 
     def most(self, probe: Probe) -> float:
         """Return how many seconds a probe may take; 0 if it is left out."""
-        return self.given.seconds if probe.name.startswith("tier 0") else 30
+        return self.given.seconds if probe.name.startswith("check: ") else 30
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Try all changes, or some drawn from a fixed seed; print what reports each."""

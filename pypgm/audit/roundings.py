@@ -55,6 +55,8 @@ def check_tails(
                 found.append(
                     ("accounting", f"{law} noise of {scale} reaches {at} with {tail:.3e}, not {float(chance):g}")
                 )
+            if law == "Laplace" and at > 1 and laplace_tail(scale, at - 1) <= float(chance) * (1 - 1e-9):
+                found.append(("accounting", f"Laplace noise of {scale}: {at} is not the least for {float(chance):g}"))
             if at > 2 + 2 * float(scale) * max(math.log(1 / chance), math.sqrt(2 * math.log(1 / chance))):
                 found.append(("accounting", f"{law} noise of {scale}: {at} is far beyond {float(chance):g}"))
     return finding("tails", "thresholds", found, f"{2 * len(scales) * len(chances)} tails, summed or in closed form")

@@ -154,6 +154,14 @@ def test_refusals_read_and_charge_nothing(arguments, message):
     assert not hasattr(data, "passes")
 
 
+@pytest.mark.parametrize("estimate", [[1.0], [math.nan] * 12, [2.0**44] * 12])
+def test_estimates_of_another_size_or_too_large_are_refused_before_the_charge(estimate):
+    private = table()
+    with pytest.raises(ValueError, match="the estimate of clique"):
+        private.l1_selector([("a", "b", "c")], lambda _: estimate).select(rho=1)
+    assert private.ledger.lines == ()
+
+
 def test_positions_are_a_list_and_no_table():
     own = table().l1_selector(CLIQUES, zero)
     with pytest.raises(TypeError):
