@@ -17,7 +17,7 @@ from pypgm import Budget, BudgetError, Ledger, OpenSchema, Privacy, PrivateTable
 from pypgm.data import Categorical, Integer, OpenSet, QuantileBins, Real
 from pypgm.data.schema import as_schema
 from pypgm.data.table import read_open_table
-from pypgm.privacy import settle
+from pypgm.privacy import settle, settling
 from pypgm.privacy.laws import DiscreteLaplace
 
 OPEN = OpenSchema(
@@ -110,6 +110,16 @@ def test_nothing_at_all_is_found_in_few_records():
     found = settle(OPEN, table, Privacy(), Ledger(Budget(rho=4, reserved_delta=1e-12)))
     assert found.columns["town"].labels == ("other", "?")
     assert found.encode(table).columns["town"].tolist() == [0, 0]
+
+
+def test_values_are_read_as_the_column_reads_them():
+    texts = [" cook ", True, np.bool_(False), "?", " ?", 7, None]
+    job, age = OpenSet("1/4", null="?"), QuantileBins(Real(0, 9, bins=3, null=["-1", "?"]), 2, "1/8")
+    assert list(settling._Values(texts, job)) == ["cook", "True", "False", None, None, 7, None]
+    numbers = ["-1", -1, -1.0, "-1.0", " 3 ", np.int64(3), True, "?"]
+    assert list(settling._Values(numbers, age)) == [None, None, None, "-1.0", "3", 3, "True", None]
+    wage = QuantileBins(Real(0, 9, bins=3, null="-1", decimal=","), 2, "1/8")
+    assert list(settling._Values(["1,5", "-1", 2.5], wage)) == ["1.5", None, 2.5]
 
 
 @given(
