@@ -112,7 +112,7 @@ TEST_CASE("weights of rows: exponentials less a number for each row, and what th
     std::vector<std::size_t> sizes(1 + test::below(random, 4));
     for (std::size_t& size : sizes) size = 1 + test::below(random, 12);
     if (round % 6 == 0) sizes = {3, 40, 2, 33};
-    const Case c = random_case(random, sizes);
+    const ReduceCase c = random_case(random, sizes);
     std::vector<double> sums(c.layout.small, 0.0);
     for_cells(c, [&](std::size_t i, std::size_t j) { sums[j] += std::exp(c.large[i] - c.small[j]); });
     std::vector<double> found(c.layout.small, 0.0);

@@ -30,7 +30,7 @@ _SHARP = 0.01  # of the records: noise in a product that is low enough
 _BLUNT = 0.03  # of the records: noise in a product that is too much
 _MORE = 4  # times what a product would cost if all were asked, that each of fewer costs at most
 _LEVELS = 8  # of ranks on either side of the middle
-_TOLD = 2.5  # standard deviations of noise, from which on a pair is told from an independent one
+_TOLD = 2.5  # standard deviations of noise, from which on a pair differs from an independent one
 _MAX_PAIRS = 2_000  # above it none is asked: the estimate would have a table for each
 
 

@@ -2,10 +2,10 @@
 //
 // Messages are logarithms, scaled to a largest entry of 0. What enters a node is added up, and the sums are
 // exponentiated less the largest of their row, the cells that share a cell of the node's separator. A row
-// with any weight then has an entry of 1 and sums to a number between 1 and that of its cells; what
-// underflows in it is below e^-708 of that. On the way down each row is multiplied by the parent's marginal
-// over its sum. So however far potentials lie apart, whatever zeros they have, no marginal lacks more than
-// that.
+// with any weight then has an entry of 1, and what underflows in it is below e^-708 of that. Where all
+// logarithms of a node lie close together, one number does for all rows. On the way down each row is
+// multiplied by the parent's marginal over its sum. So however far potentials lie apart, whatever zeros they
+// have, no marginal lacks more than that.
 #include "core/exact/propagation.hpp"
 
 #include <algorithm>
@@ -19,6 +19,9 @@
 namespace pypgm {
 
 namespace {
+
+/// Logarithms that lie this close together are exponentiated less one number for all rows: none underflows.
+constexpr double kLevel = 500.0;
 
 struct Pass {
   const JunctionTree& tree;
@@ -58,34 +61,71 @@ void add_inputs(const Pass& pass, const TreeNode& node, const Block& block, doub
   total.finish();
 }
 
-/// Turns a node's cells into weights of largest entry 1 in each row, and sums the rows up.
-void sum_rows(const Pass& pass, int i, int threads) {
-  const TreeNode& node = pass.node(i);
-  const BlockView& view = node.edge.child_view;
-  Targets largest(node, pass.work.partials);
-  const Target tops = largest.make(view, pass.of(pass.work.messages, i).data(), -kInfinity);
+/// The logarithms that a node's weights are the exponentials of, from a block on.
+const double* logs_of(const Pass& pass, const TreeNode& node, const Block& block) {
   // Where nothing comes to the clique that fills the node, its logarithms are the sums.
-  const bool is_alone = node.filler >= 0 && node.inputs.size() == 1;
+  if (node.filler >= 0 && node.inputs.size() == 1) return filler_of(pass, node, block);
+  return pass.cells(node) + block.begin;
+}
+
+/// Adds up what enters a node, and returns between what the sums lie.
+Extent add_up(const Pass& pass, const TreeNode& node, int threads) {
+  std::vector<Extent> extents(node.blocks.pieces, Extent{kInfinity, -kInfinity});
   for_blocks(node, threads, [&](std::size_t piece, const Block& block, double* scratch) {
     if (is_abandoned(pass.work.watch)) return;
     double* const cells = pass.cells(node) + block.begin;
-    if (!is_alone) add_inputs(pass, node, block, cells, scratch);
-    const double* const logs = is_alone ? filler_of(pass, node, block) : cells;
-    kernels().reduce_max(logs, tops.of(piece) + offset_of(view, block), layout_of(view, block));
+    const double* const logs = logs_of(pass, node, block);
+    if (logs == cells) add_inputs(pass, node, block, cells, scratch);
+    const Extent extent = kernels().extent(logs, block.cells);
+    extents[piece].least = std::min(extents[piece].least, extent.least);
+    extents[piece].largest = std::max(extents[piece].largest, extent.largest);
   });
-  largest.gather(tops, [](double a, double b) { return std::max(a, b); });
-  // A row of zeros has no largest logarithm to subtract.
-  for (std::size_t j = 0; j < tops.cells; ++j) {
-    tops.sums[j] = std::max(tops.sums[j], std::numeric_limits<double>::lowest());
+  Extent all = extents[0];
+  for (const Extent& extent : extents) {
+    all = {std::min(all.least, extent.least), std::max(all.largest, extent.largest)};
+  }
+  return all;
+}
+
+/// Writes the largest logarithm of each row.
+void find_tops(const Pass& pass, const TreeNode& node, double* tops, int threads) {
+  const BlockView& view = node.edge.child_view;
+  Targets targets(node, pass.work.partials);
+  const Target target = targets.make(view, tops, std::numeric_limits<double>::lowest());
+  for_blocks(node, threads, [&](std::size_t piece, const Block& block, double*) {
+    if (is_abandoned(pass.work.watch)) return;
+    kernels().reduce_max(logs_of(pass, node, block), target.of(piece) + offset_of(view, block),
+                         layout_of(view, block));
+  });
+  targets.gather(target, [](double a, double b) { return std::max(a, b); });
+}
+
+/// Turns a node's cells into weights and sums its rows up, whose largest logarithms become its message.
+void sum_rows(const Pass& pass, int i, int threads) {
+  const TreeNode& node = pass.node(i);
+  const BlockView& view = node.edge.child_view;
+  const auto tops = pass.of(pass.work.messages, i);
+  const Extent extent = add_up(pass, node, threads);
+  const bool is_level = extent.largest - extent.least <= kLevel;
+  if (is_level) {
+    std::fill(tops.begin(), tops.end(), extent.largest);
+  } else {
+    find_tops(pass, node, tops.data(), threads);
   }
   Targets targets(node, pass.work.partials);
   const Target sums = targets.make(view, pass.of(pass.work.sums, i).data());
   for_blocks(node, threads, [&](std::size_t piece, const Block& block, double*) {
     if (is_abandoned(pass.work.watch)) return;
     double* const cells = pass.cells(node) + block.begin;
-    const double* const logs = is_alone ? filler_of(pass, node, block) : cells;
+    const double* const logs = logs_of(pass, node, block);
     const std::size_t offset = offset_of(view, block);
-    kernels().exp_rows(logs, tops.sums + offset, cells, sums.of(piece) + offset, layout_of(view, block));
+    const Layout& layout = layout_of(view, block);
+    if (is_level) {
+      kernels().exp_shifted(logs, block.cells, extent.largest, cells);
+      kernels().reduce_sum(cells, sums.of(piece) + offset, layout);
+    } else {
+      kernels().exp_rows(logs, tops.data() + offset, cells, sums.of(piece) + offset, layout);
+    }
   });
   targets.gather(sums, [](double a, double b) { return a + b; });
 }
@@ -100,7 +140,7 @@ void collect_node(const Pass& pass, int i, int threads) {
   const auto message = pass.of(work.messages, i);
   const auto sums = pass.of(work.sums, i);
   const auto logs = pass.of(work.answers, i);
-  kernels().log_floored(sums.data(), sums.size(), 1.0, logs.data());
+  kernels().log_floored(sums.data(), sums.size(), std::numeric_limits<double>::min(), logs.data());
   for (std::size_t j = 0; j < message.size(); ++j) {
     message[j] = sums[j] > 0 ? message[j] + logs[j] : -kInfinity;
   }
