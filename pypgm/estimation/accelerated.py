@@ -101,7 +101,9 @@ class _Search:
 
     def _paced(self, watch: Watch, smoothed: Problem, pace: Validated, calls: int, status: Status) -> Status:
         """Follow the path on the measurements themselves for as long as thinned ones tell; return why they ended."""
-        enough = self._options.further * unthinned_count(pace.best)
+        # The start that won keeps dependence as it is: going further would add noise alone.
+        further = self._options.further if self._options.pace is None else 1.0
+        enough = further * unthinned_count(pace.best)
 
         def ended(taken: int, loss: float, _: float) -> Status | None:
             # Measured steps differ from path to path: one that lags has not yet fitted even the noisier measurements.
