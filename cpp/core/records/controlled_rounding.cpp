@@ -98,7 +98,8 @@ std::size_t shift_cycle(std::span<const std::uint32_t> cycle, std::vector<std::u
 /// belong to the same two rows close cycles, until at most one such column is left for each pair of rows, its
 /// second cell set aside. While there are fewer pairs of rows than columns, each merge halves the cells left,
 /// so all merges together take time for twice the cells. Without them the walk below finds ever longer
-/// cycles.
+/// cycles: records from pairs of adult's sizes take 1.6 to 2.0 times as long, from a table of 10^6 cells 3 to
+/// 8 (bench_sampling).
 class RowMerge {
  public:
   RowMerge(Fractions& table, std::vector<std::uint8_t>& up, Xoshiro& random)

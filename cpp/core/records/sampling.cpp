@@ -240,7 +240,9 @@ void RecordSampler::draw(const SamplingStep& step, const Watch& watch) {
     if (--left > 0) {
       split_off(group, step.sizes[axis], step.attributes[axis]);
     } else {
-      columns_[step.attributes[axis]].swap(group);  // without a division; no other axis follows
+      // Without a division, as no other axis follows: with one records take 1.4 to 1.6 times as long
+      // (bench_sampling).
+      columns_[step.attributes[axis]].swap(group);
     }
     drawn_[step.attributes[axis]] = step.sizes[axis];
   }
