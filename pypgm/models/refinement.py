@@ -37,12 +37,12 @@ def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool, noisy: boo
     are taken, at most as many as there are cliques. Of a `noisy` model all are refined towards at once: what the
     cliques alone would gain is far below the noise.
     """
+    if alone or not cliques:
+        return [[*cliques]] if cliques else []
     held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
     outside = [pair for pair in itertools.combinations(domain, 2) if pair not in held]
-    if alone or not cliques or not outside:
-        return [[*cliques]] if cliques else []
     first = [*cliques, *sorted(outside, key=domain.size)[: len(cliques)]]
-    return [first] if noisy else [first, [*cliques]]
+    return [first] if noisy or not outside else [first, [*cliques]]
 
 
 def refined_records(

@@ -18,7 +18,7 @@ from pypgm.domain import Domain
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, TreeNode
 from pypgm.inference.region_index import RegionIndex
-from pypgm.models.refinement import refined_records
+from pypgm.models.refinement import refined_records, stages
 from pypgm.models.sampling import draw_records
 
 MEASURED_SIZES = [85, 9, 100, 16, 7, 15, 6, 5, 2, 42]
@@ -500,6 +500,13 @@ def test_records_are_refined_once_and_not_much_nearer_than_noise_leaves_the_mode
     assert [n for n, _ in allowed] == [6, 6, 6]
     little, more, most = (enough / 6 / 4000 for _, enough in allowed)
     assert 0.001 / 6 < little < 0.8 * more < more < most == pytest.approx(0.01)
+
+
+def test_records_given_evidence_look_at_no_other_pairs(monkeypatch):
+    domain = pypgm.Domain({f"x{i}": 2 for i in range(200)})
+    cliques = [(f"x{i}", f"x{i + 1}") for i in range(199)]
+    monkeypatch.setattr(Domain, "__iter__", None)  # what all pairs come from
+    assert stages(domain, cliques, alone=True, noisy=True) == [cliques]
 
 
 def test_a_value_that_counts_lack_is_found_among_many():
