@@ -33,6 +33,7 @@ CLASSES = {
             "order": None,
             "nodes": None,
             "cost": None,
+            "given_cells": None,
             "marginals": (zeros(6), [(0, zeros(2))], 6.0, 1),
             "attribute_marginals": (zeros(6), [(0, zeros(2))], 6.0, 1),
             "most_probable": (zeros(6), [(0, zeros(2))]),

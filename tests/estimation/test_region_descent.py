@@ -66,7 +66,7 @@ def test_counting_numbers_and_edges_do_not_change_the_estimate(seed):
         loss = pypgm.losses.L2(measurements)
         problem = RegionProblem(loss=loss, total=1000.0, start=start, graph=graph, counting_numbers=kappa)
         options = SolverOptions(iterations=20_000, tolerance=1e-10, n_threads=1)
-        potentials, marginals, fit = accelerated(problem, options)
+        potentials, marginals, fit, _ = accelerated(problem, options)
         losses.append(fit.loss)
         again = convex_gbp(potentials, graph, kappa, 1000.0, tolerance=1e-10)
         np.testing.assert_allclose(again.marginals.values, marginals.values, atol=1e-3)

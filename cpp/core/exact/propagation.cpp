@@ -9,6 +9,7 @@
 #include "core/exact/propagation.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "core/base/numbers.hpp"
@@ -142,10 +143,11 @@ void collect_node(const Pass& pass, int i, int threads) {
   const auto logs = pass.of(work.answers, i);
   kernels().log_floored(sums.data(), sums.size(), std::numeric_limits<double>::min(), logs.data());
   for (std::size_t j = 0; j < message.size(); ++j) {
+    if (message[j] == kInfinity) continue;  // joint weights beyond the range of numbers
     message[j] = sums[j] > 0 ? message[j] + logs[j] : -kInfinity;
   }
   const double top = kernels().max(message.data(), message.size());
-  for (double& m : message) m -= top > -kInfinity ? top : 0.0;
+  for (double& m : message) m -= std::isfinite(top) ? top : 0.0;
   work.log_scale[at(i)] = top;
   for (const int c : node.children) work.log_scale[at(i)] += work.log_scale[at(c)];
   if (work.watch != nullptr) work.watch->count();
@@ -216,8 +218,10 @@ double propagate(const JunctionTree& tree, std::span<const double> potentials,
                  const DenseMarginals& marginals, Workspace& work, int n_threads, const CliqueHooks& hooks) {
   const Pass pass{tree, potentials, marginals, work, hooks};
   visit_upward(tree, n_threads, [&](int i, int threads) { collect_node(pass, i, threads); });
-  const double log_z = work.log_scale[0];
-  if (log_z > -kInfinity && !(marginals.factors.empty() && marginals.tables.empty())) {
+  const bool is_beyond =
+      std::find(work.log_scale.begin(), work.log_scale.end(), kInfinity) != work.log_scale.end();
+  const double log_z = is_beyond ? kInfinity : work.log_scale[0];
+  if (std::isfinite(log_z) && !(marginals.factors.empty() && marginals.tables.empty())) {
     visit_downward(tree, n_threads, [&](int i, int threads) { distribute_node(pass, i, threads); });
   }
   return log_z;

@@ -40,9 +40,10 @@ struct DenseMarginals {
 };
 
 /// Message passing on the tables of a junction tree. Returns the natural log of the partition function (over
-/// all attributes of the domain); -inf if everything has weight zero, and then the marginals mean nothing.
-/// Potentials: packed natural logs of the given cliques, each in C order; -inf is weight zero. They must not
-/// overlap the marginals. Exact to rounding for any potentials. Any n_threads gives the same bits.
+/// all attributes of the domain); -inf if everything has weight zero, +inf if the potentials of a joint value
+/// add up beyond the range of numbers: then the marginals mean nothing. Potentials: packed natural logs of
+/// the given cliques, each in C order; -inf is weight zero. They must not overlap the marginals. Exact to
+/// rounding for any potentials. Any n_threads gives the same bits.
 double propagate(const JunctionTree& tree, std::span<const double> potentials,
                  const DenseMarginals& marginals, Workspace& work, int n_threads,
                  const CliqueHooks& hooks = {});
