@@ -17,7 +17,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.calibrated import Calibrated
-from pypgm.inference.region_index import RegionIndex, maximal
+from pypgm.inference.region_index import Cliques, RegionIndex, maximal
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -162,8 +162,8 @@ def plan_bounded_tree(
     constraints = _constraints(domain, [n.clique for n in shape.nodes], index.marginals.cliques)
     tree = JunctionTree(domain, constraints, order=shape.order)
     targets = CliqueVector(domain, constraints, np.concatenate([index.probabilities(c) for c in constraints]))
-    nodes = [set(n.clique) for n in tree.nodes]
-    holds_all = all(any(set(r) <= n for n in nodes) for r in maximal(index.marginals.cliques))
+    nodes = Cliques(n.clique for n in tree.nodes)
+    holds_all = all(map(nodes.holds, index.marginals.cliques))
     uniform = [Factor(domain.project(n.clique), np.ones(domain.size(n.clique))).normalize() for n in tree.nodes]
     return BoundedTree(chosen, tree, targets, CliqueVector(domain, constraints), uniform, np.inf, holds_all)
 
@@ -240,9 +240,7 @@ def _joining(kept: Sequence[Clique], pairs: Sequence[Clique]) -> list[Clique]:
 
 def _constraints(domain: Domain, nodes: Sequence[Clique], regions: Sequence[Clique]) -> list[Clique]:
     """Return the maximal elements of {region ∩ tree clique}, in the order of the regions' first attributes."""
-    whole = [frozenset(n) for n in nodes]
-    shared = ((region, node.intersection(region)) for region in regions for node in whole)
-    parts = dict.fromkeys(tuple(a for a in region if a in both) for region, both in shared if both)
+    parts = itertools.chain.from_iterable(map(Cliques(nodes).shared, regions))
     return sorted(maximal(parts), key=domain.indices)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from pypgm.domain import Clique
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["RegionIndex", "maximal"]
+__all__ = ["Cliques", "RegionIndex", "maximal"]
 
 
 class RegionIndex:
@@ -78,17 +79,46 @@ class RegionIndex:
     def intersections(self, clique: Clique) -> list[Clique]:
         """Return the maximal distinct, non-empty intersections of regions with a clique, in the domain's order."""
         attributes = self.domain.canonical(clique)
-        inside = self._member[:, list(self.domain.indices(attributes))]
+        own = list(self.domain.indices(attributes))
+        near = np.unique(np.concatenate([np.empty(0, np.intp), *(self._with[i] for i in own)]))
+        inside = self._member[np.ix_(near, own)]
         distinct = np.unique(inside, axis=0)
         parts = [tuple(a for a, held in zip(attributes, row, strict=True) if held) for row in distinct]
         return sorted(maximal(p for p in parts if p), key=self.domain.indices)
 
 
+class Cliques:
+    """Cliques in which those that share an attribute are found without a look at the others."""
+
+    def __init__(self, cliques: Iterable[Clique] = ()) -> None:
+        self._all: list[frozenset[str]] = []
+        self._with: defaultdict[str, list[frozenset[str]]] = defaultdict(list)
+        for clique in cliques:
+            self.add(clique)
+
+    def add(self, clique: Clique) -> None:
+        """Take in one more."""
+        attributes = frozenset(clique)
+        self._all.append(attributes)
+        for attribute in clique:
+            self._with[attribute].append(attributes)
+
+    def holds(self, clique: Clique) -> bool:
+        """Tell whether some clique has all attributes of this one."""
+        near = min((self._with[a] for a in clique), key=len, default=self._all)
+        return any(other.issuperset(clique) for other in near)
+
+    def shared(self, clique: Clique) -> set[Clique]:
+        """Return what cliques have of this one, in its order, where they have anything of it."""
+        near = {id(other): other for a in clique for other in self._with[a]}
+        return {tuple(a for a in clique if a in other) for other in near.values()}
+
+
 def maximal(cliques: Iterable[Clique]) -> list[Clique]:
     """Return the distinct cliques that no other one holds, larger ones first, in their order."""
-    kept: list[tuple[frozenset[str], Clique]] = []
+    kept, found = Cliques(), []
     for clique in sorted(dict.fromkeys(cliques), key=len, reverse=True):
-        attributes = frozenset(clique)
-        if not any(attributes <= other for other, _ in kept):
-            kept.append((attributes, clique))
-    return [clique for _, clique in kept]
+        if not kept.holds(clique):
+            kept.add(clique)
+            found.append(clique)
+    return found

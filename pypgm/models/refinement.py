@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import heapq
 import itertools
 import math
+from bisect import bisect_right
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,7 +17,7 @@ from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.memory import check_fits, short
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -40,9 +43,26 @@ def stages(domain: Domain, cliques: Sequence[Clique], *, alone: bool, noisy: boo
     if alone or not cliques:
         return [[*cliques]] if cliques else []
     held = {pair for clique in cliques for pair in itertools.combinations(clique, 2)}
-    outside = [pair for pair in itertools.combinations(domain, 2) if pair not in held]
-    first = [*cliques, *sorted(outside, key=domain.size)[: len(cliques)]]
-    return [first] if noisy or not outside else [first, [*cliques]]
+    outside = itertools.islice((pair for pair in _small_pairs(domain) if pair not in held), len(cliques))
+    first = [*cliques, *outside]
+    return [first] if noisy or len(first) == len(cliques) else [first, [*cliques]]
+
+
+def _small_pairs(domain: Domain) -> Iterator[Clique]:
+    """Yield the pairs of attributes by the cells of their tables, those of as many in the domain's order."""
+    names, of_size = domain.attributes, defaultdict[int, list[int]](list)
+    for i, size in enumerate(domain.shape):
+        of_size[size].append(i)
+    for cells in sorted({a * b for a, b in itertools.combinations_with_replacement(of_size, 2)}):
+        runs = [
+            _ascending(of_size[a], of_size[cells // a]) for a in of_size if cells % a == 0 and cells // a in of_size
+        ]
+        yield from ((names[i], names[j]) for i, j in heapq.merge(*runs))
+
+
+def _ascending(first: Sequence[int], second: Sequence[int]) -> Iterator[tuple[int, int]]:
+    """Yield the pairs of positions that ascend, one of each."""
+    return ((i, j) for i in first for j in second[bisect_right(second, i) :])
 
 
 def refined_records(
