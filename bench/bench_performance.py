@@ -184,6 +184,56 @@ def adult() -> Iterator[Row]:
     yield Row("`wide`, adult, triples with a target, epsilon 10", seconds, moved=pairs)
 
 
+def records() -> Iterator[Row]:
+    """Records of models of many columns, and of columns of many values."""
+    import pypgm
+
+    rng = np.random.default_rng(0)
+    domain = pypgm.Domain({f"x{i}": 2 for i in range(10_000)})
+    chain = list(itertools.pairwise(domain))
+    model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, chain, rng.normal(0, 1, 4 * len(chain))), 1000.0)
+    drawn, seconds = timed(model.synthetic_data, 1000, 0, evidence={"x5000": 1})
+    wanted = model.query("x5001", {"x5000": 1}).values[1]
+    check(drawn["x5000"].all(), "the evidence does not hold")
+    check(abs(drawn["x5001"].mean() - wanted) < 0.05, "a neighbour does not follow")
+    yield Row("1,000 records given evidence, a chain of 10,000 columns", seconds, moved=2e7)
+    for d in (250, 500, 1000):
+        yield _drawn(_banded(rng, [2] * d), 3, "a band of pairs of {} binary columns", "columns: records of a band", d)
+    yield _drawn(
+        _banded(rng, [2 + 262 * (i % 6 == 0) + i for i in range(24)]), 12, "pairs of {} columns of up to 282 values"
+    )
+
+
+def _banded(rng: np.random.Generator, sizes: list[int], n: int = 5_000):
+    import pypgm
+
+    columns: dict[str, np.ndarray] = {}
+    for i, size in enumerate(sizes):
+        own = rng.integers(0, size, n)
+        near = [columns[f"x{j}"] % size for j in range(max(0, i - 3), i)]
+        columns[f"x{i}"] = np.where(rng.random(n) < 0.3, own, near[rng.integers(len(near))]) if near else own
+    return pypgm.Dataset(columns, pypgm.Domain(list(columns), sizes))
+
+
+def _drawn(data, width: int, what: str, curve: str = "", x: int = 0) -> Row:
+    """Draw as many records as there were from what noisy pairs of near columns say of all."""
+    import pypgm
+
+    rng, names = np.random.default_rng(1), data.domain.attributes
+    pairs = [(a, b) for i, a in enumerate(names) for b in names[i + 1 : i + 1 + width]]
+    noisy = [data.project(p).datavector() + rng.normal(0, 10, data.domain.size(p)) for p in pairs]
+    measured = [pypgm.LinearMeasurement(y, p, 10.0) for y, p in zip(noisy, pairs, strict=True)]
+    model = pypgm.estimate(data.domain, measured, len(data), oracle="region_graph")
+    drawn, seconds = timed(model.synthetic_data, len(data), 0)
+    check(np.mean([_apart(drawn, model, p) for p in pairs[:50]]) < 0.1, "the records are far from their model")
+    line = f"{len(data):,} records, {what.format(f'{len(names):,}')}"
+    return Row(line, seconds, curve, x, moved=2 * len(data) * len(names))
+
+
+def _apart(drawn, model, pair: tuple[str, str]) -> float:
+    return np.abs(drawn.project(pair).datavector() - model.project(pair).datavector()).sum() / 2 / len(drawn)
+
+
 def others() -> Iterator[Row]:
     """Further mechanisms, with their defaults."""
     from pypgm import mechanisms
@@ -334,7 +384,10 @@ def synth() -> Iterator[Row]:
     yield Row("`pypgm synth`, adult, defaults, whole process", used.ru_utime + used.ru_stime, moved=moved)
 
 
-CASES = {job.__name__: job for job in (first, synth, read, wide, vast, measure_many, mst, adult, others, scans, plans)}
+CASES = {
+    job.__name__: job
+    for job in (first, synth, read, wide, vast, measure_many, mst, adult, records, others, scans, plans)
+}
 CASES |= {job.__name__: job for job in (star, closure, chains, networks)}
 NEED_DATA = {"synth", "adult", "others", "scans", "plans", "networks"}
 
@@ -350,8 +403,7 @@ and was busy with other work {load}: ratios tell more than seconds, and a quiet 
 by counting calls and plans (`tests/package/test_growth.py`), not by time.
 
 Not in this run: dpsynth and the mechanisms of mbi, which the package index does not have; SmartNoise, OpenDP and more
-of mbi, pgmpy and pyAgrum are [beside ours](peers.md) in environments of their own. Where no peer stands, none of those
-does the job.
+of mbi, pgmpy and pyAgrum are [beside ours](peers.md) in environments of their own.
 
 """
 COLUMNS = ("job", "threads", "s", "exp", "peer", "peer, s", "times ours", "limit, s", "times the limit")
