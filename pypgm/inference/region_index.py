@@ -80,8 +80,8 @@ class RegionIndex:
         """Return the maximal distinct, non-empty intersections of regions with a clique, in the domain's order."""
         attributes = self.domain.canonical(clique)
         own = list(self.domain.indices(attributes))
-        near = np.unique(np.concatenate([np.empty(0, np.intp), *(self._with[i] for i in own)]))
-        inside = self._member[np.ix_(near, own)]
+        near = np.unique(np.concatenate([np.empty(0, np.intp), *[self._with[i] for i in own]]))
+        inside = self._member[near][:, own]
         distinct = np.unique(inside, axis=0)
         parts = [tuple(a for a, held in zip(attributes, row, strict=True) if held) for row in distinct]
         return sorted(maximal(p for p in parts if p), key=self.domain.indices)

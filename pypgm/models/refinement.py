@@ -107,7 +107,7 @@ def refined_records(
         (list(index.domain.indices(c)), np.ascontiguousarray(rows * index.probabilities(c)))
         for c in maximal(index.marginals.cliques)
     ]
-    spread = _ABSOLUTE * noise * rows / index.total
+    spread = _ABSOLUTE * noise * rows / index.total if index.total > 0 else math.inf
     enough = sum(min(_MOST * rows, _NOISE * float(np.minimum(counts, spread).sum())) for _, counts in targets)
     columns, _ = _core.refine_records(
         [records[a].astype(np.int32) for a in names],

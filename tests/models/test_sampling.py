@@ -519,3 +519,9 @@ def test_a_value_that_counts_lack_is_found_among_many():
     [unchanged], left = _core.refine_records(columns, [500], [([0], target)], 1, 1000.0, 0)
     assert left == 1000
     assert (unchanged == 0).all()
+
+
+def test_records_of_an_empty_table():
+    domain, pairs = pypgm.Domain(["a", "b", "c"], [3, 3, 3]), [("a", "b"), ("b", "c"), ("a", "c")]
+    model = pypgm.estimate(domain, [pypgm.LinearMeasurement(np.zeros(9), pair, 1.0) for pair in pairs], 0)
+    assert len(model.synthetic_data(5, 0)) == 5

@@ -60,7 +60,7 @@ MUTANTS = [
         "weights multiply savings once more",
         "pypgm.mechanisms._aim",
         "return self.savings.select(among, rho=rho, weights=weights)",
-        "self.savings.compare(lambda i, counts: 4 * saving(counts, goals[i], hiding[i]))\n"
+        "self.savings.compare(lambda i, counts: 4 * saving(counts, goals[i], drowned[i]))\n"
         "        return self.savings.select(among, rho=rho)",
         few["aim"],
         "score sensitivity",
