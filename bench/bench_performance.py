@@ -344,7 +344,7 @@ def chains() -> Iterator[Row]:
         peer = {}
         if OPTIONS.mbi and d <= 100:
             peer = {"peer": "mbi 2.0.0", "peer_seconds": descent.with_mbi(OPTIONS.mbi, str(d), n, 3, 1)[2] / 1e3}
-        descent.check(domain, measured)
+        descent.check(pypgm.estimate(domain, measured, 1e5, stepsize=descent.STEP, tolerance=0, iterations=20))
         seconds = descent.seconds_per_iteration(domain, measured, n, OPTIONS.threads)
         moved = {"cells": cells, "moved": 32 * cells if d > 100 else 0}
         of = f"{d:,} attributes, {cells:,} cells"
@@ -446,6 +446,7 @@ def draw(kept: list[dict]) -> None:
     """Draw seconds by columns, cells and records, of one thread."""
     from matplotlib import rcParams
     from matplotlib.figure import Figure
+    from matplotlib.ticker import NullFormatter
 
     rcParams.update({"font.size": 9, "svg.hashsalt": "pypgm", "svg.fonttype": "none"})
     curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
@@ -459,6 +460,7 @@ def draw(kept: list[dict]) -> None:
         axes = canvas.add_subplot(xscale="log", yscale="log", xlabel=axis, ylabel="CPU seconds")
         for line, points in lines.items():
             axes.plot(*zip(*sorted(points), strict=True), "o-", markersize=3, label=line.replace("`", ""))
+        axes.xaxis.set_minor_formatter(NullFormatter())
         axes.spines[["top", "right"]].set_visible(False)
         canvas.legend(loc="outside right upper", frameon=False)
         canvas.savefig(PICTURES / f"{axis}.svg", metadata={"Date": None})
