@@ -97,7 +97,7 @@ class Asking:
         of which that would be more noise than it tells is not asked, nor is any where the part is small. The others get
         its part of rho, until all are worth theirs.
         """
-        pairs, more = self._within(rho, spent)
+        pairs, more = self._within(rho, spent) if rho > 0 else ([], 0.0)  # what comes first may leave nothing
         while pairs:
             asked = self._at(pairs, rho - more)
             told = {p: self._told(p, a.resolution) for p, a in asked.items()}

@@ -112,3 +112,10 @@ def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
     assert asked["x0", "x1"].worth == max(a.worth for a in asked.values())
     if rho == 1e-2:
         assert len(asked) < 5
+
+
+@pytest.mark.parametrize("rho", [0.0, -0.01])
+def test_where_choices_and_products_leave_nothing_no_pair_is_asked(rho):
+    run, start = run_of(table())
+    found = dependence(PAIRS, start, *screened(run, PAIRS, start, run.rho / 30))
+    assert Asking(run, dict.fromkeys(PAIRS, 1.0), start, set(), found).chosen(rho, 0.9) == ({}, 0.0)
