@@ -3,7 +3,8 @@
     PYPGM_DATA=... python bench/bench_intervals.py [--tables adult titanic] [--mechanisms wide mst aim] [--epsilons 1]
 
 Each table is one of PYPGM_DATA, of at most so many records and columns, drawn with a seed that is also the release's;
-"network:NAME" is records of a network of PYPGM_DATA/bif, "groups" a made-up table of strong structure. For each
+"network:NAME" is records of a network of PYPGM_DATA/bif, "groups" a made-up table of strong structure, "skewed" one of
+long tails and rare flags. For each
 mechanism and epsilon a line for each kind: answers, how many per cent the larger view holds, and worlds alone, and the
 mean length over that of worlds (geometric). Counts are asked as expected errors (1.645 of them), the rest as
 `Release.interval`.
@@ -42,8 +43,8 @@ def table(name: str, rows: int, columns: int, seed: int) -> Dataset:
 
 
 def _whole(name: str, rows: int, seed: int) -> Dataset:
-    if name == "groups":
-        return groups(rows, seed)
+    if name in MADE_UP:
+        return MADE_UP[name](rows, seed)
     folder = Path(os.environ["PYPGM_DATA"])
     if name.startswith("network:"):
         return pypgm.bayes.BayesianNetwork.read_bif(folder / "bif" / f"{name[8:]}.bif.gz").sample(rows, rng=seed)
@@ -58,6 +59,24 @@ def groups(rows: int, seed: int) -> Dataset:
         own = rng.dirichlet(np.full(size, 0.15), 20).cumsum(axis=1)
         columns[f"x{i}"] = (rng.random(rows)[:, None] > own[kind]).sum(axis=1).clip(0, size - 1)
     return Dataset(columns, Domain({f"x{i}": size for i, size in enumerate(sizes)}))
+
+
+def skewed(rows: int, seed: int) -> Dataset:
+    """Return records of five amounts with long tails, three rare flags and two columns of a few common values."""
+    rng = np.random.default_rng(seed)
+    z, columns, sizes = rng.normal(size=rows), {}, [100, 80, 60, 40, 25, 2, 2, 3, 12, 30]
+    for i, size in enumerate(sizes):
+        own = rng.uniform(0, 0.9)
+        x = own * z + np.sqrt(1 - own**2) * rng.normal(size=rows)
+        if i < 5:
+            columns[f"x{i}"] = np.exp(rng.uniform(0.5, 1.5) * x + rng.uniform(0, 2)).astype(int).clip(0, size - 1)
+        else:  # the commonest value first
+            shares = (np.arange(1, size + 1.0) ** -1.5 if i > 7 else 0.06 ** np.arange(size)).cumsum()
+            columns[f"x{i}"] = np.searchsorted(shares / shares[-1], (x.argsort().argsort() + 0.5) / rows)
+    return Dataset(columns, Domain({f"x{i}": size for i, size in enumerate(sizes)}))
+
+
+MADE_UP = {"groups": groups, "skewed": skewed}
 
 
 def statistics(data: Dataset, seed: int) -> Iterator[tuple[str, Statistic]]:

@@ -50,8 +50,6 @@ class LeftOut:
     ----------
     sides : dict of str to Side
         What is known of each attribute that inference runs on.
-    sharing : dict of str to Sharing
-        Of attributes whose values were measured, but read in groups.
     pairs : dict of tuple of str to PairTable
         Of each measured pair, in the order of the domain.
     noise : float
@@ -74,14 +72,15 @@ class LeftOut:
             counts = np.maximum(table.datavector(), 1e-6)
             order = np.arange(counts.size) if a in ordinal else np.argsort(-counts, kind="stable")
             self.sides[a] = Side(counts, noise[a][0], np.argsort(order), noise[a][1])
-        shared = {a: _sharing(side, [m for m in released if m.clique == (a,)]) for a, side in self.sides.items()}
-        self.sharing = {a: own for a, own in shared.items() if own}
+        self._told = [*(m for m in released if len(m.clique) == 1), *(m for m in measurements if len(m.clique) > 1)]
+        self._sharing: dict[str, Sharing | None] = {}
         self.pairs = self._tables(measurements, clock)
         likelihoods = self._likelihoods()
         self._prior = np.full(TAUS.size, 1 / TAUS.size)
         for _ in range(_STEPS if self.pairs else 0):  # empirical Bayes: how sizes of effects vary over pairs
             joint = likelihoods * self._prior
-            self._prior = 0.97 * (joint / joint.sum(axis=1, keepdims=True)).mean(axis=0) + 0.03 / TAUS.size
+            # A Dirichlet distribution of ones is before it: a few pairs tell little of others.
+            self._prior = (1 + (joint / joint.sum(axis=1, keepdims=True)).sum(axis=0)) / (TAUS.size + len(joint))
         self._prior = (1 - _EVEN) * self._prior + _EVEN / TAUS.size
         joint = likelihoods * self._prior
         self._weights = dict(zip(self.pairs, joint / joint.sum(axis=1, keepdims=True), strict=True))
@@ -90,6 +89,13 @@ class LeftOut:
         """Return a drawn size of effects, an index of `TAUS`: of a measured pair, or of any."""
         weights = self._prior if pair is None else self._weights[pair]
         return max(_LEAST, int(rng.choice(TAUS.size, p=weights)))
+
+    def sharing(self, attribute: str) -> Sharing | None:
+        """Return the distribution of the counts of an attribute's values, where answers tell of each."""
+        if attribute not in self._sharing:
+            told = [m for m in self._told if attribute in m.clique]
+            self._sharing[attribute] = _sharing(self._domain, attribute, self.sides[attribute], told)
+        return self._sharing[attribute]
 
     def _tables(self, measurements: list[LinearMeasurement], clock: Clock) -> dict[Clique, PairTable]:
         """Predict each pair by a model of the answers that do not hold it, a fold of the pairs at a time."""
@@ -123,16 +129,25 @@ class LeftOut:
         return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf)))
 
 
-def _sharing(side: Side, released: Sequence[LinearMeasurement]) -> Sharing | None:
-    """Return how records are shared among values that were read in groups, where they have answers of their own."""
-    size, precisions, sums = side.counts.size, np.zeros(()), np.zeros(())
-    for m in released:
-        if m.linear_map.is_identity and m.values.size == size:
-            own = np.broadcast_to(m.spread() ** -2.0, (size,))
-            precisions, sums = precisions + own, sums + own * m.values
-    if int(side.groups.max()) + 1 == size or precisions.size != size:
+def _sharing(domain: Domain, attribute: str, side: Side, tellers: Sequence[LinearMeasurement]) -> Sharing | None:
+    """Return how records are shared among an attribute's values by all answers that tell of each, if any do."""
+    size, total = side.counts.size, float(side.counts.sum())
+    precisions, sums = np.zeros(size), np.zeros(size)
+    for m in tellers:
+        query, axis = m.linear_map, m.clique.index(attribute)
+        if query.is_identity and m.values.size == domain.size(m.clique):
+            shape, others = domain.sizes(m.clique), tuple(i for i in range(len(m.clique)) if i != axis)
+            noise = np.broadcast_to(np.square(m.spread()), (m.values.size,))
+            found, variances = (np.reshape(own, shape).sum(axis=others) for own in (m.values, noise))
+        elif isinstance(query, Contrasts) and query.sizes == (size,):
+            gain = query.squared_singular_value
+            found, variances = query.rmatvec(m.values) / gain + total / size, np.mean(m.spread()) ** 2 / gain
+        else:
+            continue
+        precisions, sums = precisions + 1 / variances, sums + found / variances
+    if size < 2 or not precisions.all():
         return None
-    return Sharing(sums / precisions, 1 / precisions, side.ranks, float(side.counts.sum()))
+    return Sharing(sums / precisions, 1 / precisions, side.ranks, total)
 
 
 def _cells(answers: list[PairAnswer]) -> int:

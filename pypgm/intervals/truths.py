@@ -102,8 +102,8 @@ class Truths:
         """Return the weights of the cells: drawn effects, raked to drawn tables of what was measured."""
         known, targets = self._known, []
         for a in self._attributes:
-            if a in known.sharing:
-                targets.append((self._codes[a], known.sharing[a].drawn(rng)))
+            if sharing := known.sharing(a):
+                targets.append((self._codes[a], sharing.drawn(rng)))
                 continue
             side = known.sides[a]
             sums = (np.bincount(side.groups, own) for own in (side.counts, side.variances))
@@ -138,7 +138,7 @@ class Truths:
         """Return whether effects are drawn of it: not where each of its cells was measured."""
         if len(clique) == 1:
             groups = self._known.sides[clique[0]].groups
-            return int(groups.max()) + 1 < groups.size and clique[0] not in self._known.sharing
+            return int(groups.max()) + 1 < groups.size and self._known.sharing(clique[0]) is None
         pair = self._known.pairs.get(clique)
         is_known = any(own.issuperset(clique) for own in self._known.whole) if pair is None else not pair.is_merged
         return not is_known

@@ -331,6 +331,18 @@ def test_values_that_were_measured_together_may_share_unevenly():
     assert list(pair_answers(DOMAIN, other)) == []
 
 
+def test_a_single_pair_tells_little_of_how_far_others_depend():
+    """Sizes of effects in pairs that nobody measured, after one exact pair of independent attributes."""
+    even = Dataset(dict(zip(DOMAIN, np.unravel_index(np.arange(2400) % 120, DOMAIN.shape), strict=True)), DOMAIN)
+    privately = PrivateTable(even, "add-remove", Ledger(pypgm.Budget(rho=1000)), unsafe_seed=0)
+    measured = [privately.measure(c, rho=100) for c in ["a", "b", "c", "d", ("a", "b")]]
+    own = pypgm.Release(pypgm.estimate(DOMAIN, measured), tuple(measured), privately.ledger, "own")
+    own._known.truths(("a",), Clock())
+    rng = np.random.default_rng(0)
+    drawn = TAUS[[own._known._left_out.size(None, rng) for _ in range(500)]]
+    assert np.mean(drawn >= 0.5) > 0.3
+
+
 def statistics(records):
     """Return a mean, a rate, a cell, and a correlation, of which the last is held less often."""
     a, b, c, d = (np.asarray(records[name]) for name in DOMAIN)
