@@ -197,7 +197,7 @@ def records() -> Iterator[Row]:
     check(drawn["x5000"].all(), "the evidence does not hold")
     check(abs(drawn["x5001"].mean() - wanted) < 0.05, "a neighbour does not follow")
     yield Row("1,000 records given evidence, a chain of 10,000 columns", seconds, moved=2e7)
-    for d in (250, 500, 1000):
+    for d in (500, 1000, 4000):
         yield _drawn(_banded(rng, [2] * d), 3, "a band of pairs of {} binary columns", "columns: records of a band", d)
     yield _drawn(
         _banded(rng, [2 + 262 * (i % 6 == 0) + i for i in range(24)]), 12, "pairs of {} columns of up to 282 values"

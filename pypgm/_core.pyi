@@ -224,6 +224,18 @@ class CalibratedTree:
         """
         Flat marginals of different pairs that no clique holds, many at once, from the marginals of all cliques; separators of at most `negligible` do not count. tick(cliques done) is called now and then.
         """
+    def pairs_in_turn(
+        self,
+        tables: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]],
+        pairs: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+        negligible: typing.SupportsFloat | typing.SupportsIndex = 0.0,
+        tick: typing.Any = None,
+    ) -> list:
+        """
+        The same, in any order: those that follow each other and have the same first attribute together, its values in rows.
+        """
     def plan(
         self,
         blocks: collections.abc.Sequence[

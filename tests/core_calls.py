@@ -49,6 +49,7 @@ CLASSES = {
             "held": ([(0, 1)],),
             "pair_bytes": None,
             "pairs": ([zeros(6)], []),
+            "pairs_in_turn": ([zeros(6)], []),
         },
     ),
     "LogisticSums": (

@@ -5,6 +5,7 @@
 
 #include "bindings.hpp"
 #include "core/base/threads.hpp"
+#include "core/queries/carried_pairs.hpp"
 #include "core/queries/contraction_planner.hpp"
 #include "core/queries/contraction_run.hpp"
 #include "core/queries/pair_marginals.hpp"
@@ -95,10 +96,7 @@ Plan projections(const CalibratedTree& own,
 }
 
 void check_pairs(const CalibratedTree& own, const std::vector<Pair>& pairs) {
-  for (const auto& [a, b] : pairs) {
-    check_axes("a pair", {a, b}, own.tree->sizes.size());
-    if (a > b) throw py::value_error("pairs must be ascending");
-  }
+  for (const auto& [a, b] : pairs) check_axes("a pair", {a, b}, own.tree->sizes.size());
 }
 
 std::vector<std::uint8_t> held(const CalibratedTree& own, const std::vector<Pair>& pairs) {
@@ -106,13 +104,14 @@ std::vector<std::uint8_t> held(const CalibratedTree& own, const std::vector<Pair
   return held_pairs(*own.tree, pairs);
 }
 
-/// Flat tables of pairs that no clique holds.
-py::list pairs_apart(const CalibratedTree& own, const std::vector<Array<double>>& tables,
-                     const std::vector<Pair>& pairs, double negligible, const Tick& tick) {
+/// Flat tables of pairs that no clique holds, which fill(tables of the cliques, cells of the pairs, watch)
+/// writes.
+template <class Fill>
+py::list pair_tables(const CalibratedTree& own, const std::vector<Array<double>>& tables,
+                     const std::vector<Pair>& pairs, const Tick& tick, bool brief, const Fill& fill) {
   const JunctionTree& tree = *own.tree;
-  check_pairs(own, pairs);
   check_size("tables", tree.nodes.size(), tables.size());
-  const std::vector<std::uint8_t> inside = held_pairs(tree, pairs);
+  const std::vector<std::uint8_t> inside = held(own, pairs);
   if (std::ranges::find(inside, 1) != inside.end())
     throw py::value_error("these pairs need to be in no clique together");
   std::vector<std::span<const double>> cliques;
@@ -128,9 +127,26 @@ py::list pairs_apart(const CalibratedTree& own, const std::vector<Array<double>>
     out.push_back(mutable_view(array));
     arrays.append(std::move(array));
   }
-  run_watched(tick, cost_of_pairs(tree).operations <= kBriefOperations,
-              [&](Watch& watch) { pair_marginals(tree, cliques, negligible, pairs, out, watch); });
+  run_watched(tick, brief, [&](Watch& watch) { fill(cliques, out, watch); });
   return arrays;
+}
+
+py::list pairs_at_once(const CalibratedTree& own, const std::vector<Array<double>>& tables,
+                       const std::vector<Pair>& pairs, double negligible, const Tick& tick) {
+  if (std::ranges::any_of(pairs, [](const Pair& pair) { return pair.first > pair.second; }))
+    throw py::value_error("pairs must be ascending");
+  return pair_tables(own, tables, pairs, tick, cost_of_pairs(*own.tree).operations <= kBriefOperations,
+                     [&](const auto& cliques, const auto& out, Watch& watch) {
+                       pair_marginals(*own.tree, cliques, negligible, pairs, out, watch);
+                     });
+}
+
+py::list pairs_in_turn(const CalibratedTree& own, const std::vector<Array<double>>& tables,
+                       const std::vector<Pair>& pairs, double negligible, const Tick& tick) {
+  return pair_tables(own, tables, pairs, tick, own.tree->nodes.size() * pairs.size() <= kBriefVisits,
+                     [&](const auto& cliques, const auto& out, Watch& watch) {
+                       carried_pairs(*own.tree, cliques, negligible, pairs, out, watch);
+                     });
 }
 
 Semiring semiring_of(const std::string& name) {
@@ -204,11 +220,15 @@ void bind_contraction(py::module_& m) {
       .def_property_readonly(
           "pair_bytes", [](const CalibratedTree& own) { return cost_of_pairs(*own.tree).bytes; },
           "What `pairs` takes beside its answers.")
-      .def("pairs", &pairs_apart, py::arg("tables"), py::arg("pairs"), py::arg("negligible") = 0.0,
+      .def("pairs", &pairs_at_once, py::arg("tables"), py::arg("pairs"), py::arg("negligible") = 0.0,
            py::arg("tick") = py::none(),
            "Flat marginals of different pairs that no clique holds, many at once, from the marginals of all "
            "cliques; separators of at most `negligible` do not count. tick(cliques done) is called now and "
-           "then.");
+           "then.")
+      .def("pairs_in_turn", &pairs_in_turn, py::arg("tables"), py::arg("pairs"), py::arg("negligible") = 0.0,
+           py::arg("tick") = py::none(),
+           "The same, in any order: those that follow each other and have the same first attribute together, "
+           "its values in rows.");
   m.def("plan_elimination", &elimination, py::arg("sizes"), py::arg("tables"), py::arg("keep"),
         py::arg("order") = Axes{},
         "Plan the sum over all attributes but some; tables are (axes, logarithms).");

@@ -1,6 +1,7 @@
 #pragma once
 // Marginals of many cliques and answers to Kronecker queries from one junction tree.
 // May include base, tables, simd, plan and exact.
+#include "core/queries/carried_pairs.hpp"        // marginals of one attribute with each of others
 #include "core/queries/contraction.hpp"          // plans of Kronecker queries
 #include "core/queries/contraction_planner.hpp"  // the order of sums in such a plan
 #include "core/queries/contraction_run.hpp"      // the run of such a plan

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -82,15 +83,13 @@ class BoundedTree:
         return Calibrated.of(self.tree, self.tables, 1.0)
 
 
-def mutual_information(table: NDArray[np.float64], rows: int) -> float:
-    """Return the mutual information, in nats, of the two attributes of a pair's table."""
-    joint = table.reshape(rows, -1)
-    joint = joint / joint.sum()
-    row, column = np.nonzero(joint)
-    with np.errstate(divide="ignore"):  # rows and columns without weight are not read
-        independent = np.log(joint.sum(1))[row] + np.log(joint.sum(0))[column]
-    held = joint[row, column]
-    return float(np.sum(held * (np.log(held) - independent)))
+def mutual_information(tables: NDArray[np.float64], rows: int) -> NDArray[np.float64]:
+    """Return the mutual information, in nats, of the two attributes of pairs' tables, whose cells are the last axis."""
+    joint = tables.reshape(*tables.shape[:-1], rows, -1)
+    joint = joint / joint.sum(axis=(-2, -1), keepdims=True)
+    with np.errstate(divide="ignore", invalid="ignore"):  # where there is no weight nothing is read
+        logs = np.log(joint) - np.log(joint.sum(axis=-1, keepdims=True)) - np.log(joint.sum(axis=-2, keepdims=True))
+    return np.asarray(np.sum(joint * np.where(joint > 0, logs, 0.0), axis=(-2, -1)))
 
 
 def within(
@@ -99,7 +98,7 @@ def within(
     """Take pairs in their order while the cliques of their junction tree have so many cells; the first are `forced`."""
 
     def tick(tried: int) -> bool:
-        return clock is not None and clock.tick(lambda: f"{tried}/{len(pairs)} pairs tried in the junction tree")
+        return clock is not None and clock.tick(lambda: f"{tried} junction trees tried for {len(pairs)} pairs")
 
     taken = _core.choose_pairs(
         list(domain.shape),
@@ -120,8 +119,8 @@ def joined_within(
     clock: Clock | None = None,
 ) -> list[Clique]:
     """Take the kept pairs and a spanning forest, whatever they need, then pairs in their order as `within`."""
-    forest = _joining(kept, pairs)
-    ranked = [*kept, *forest, *(p for p in pairs if p not in set(forest))]
+    forest = dict.fromkeys(_joining(kept, pairs))
+    ranked = [*kept, *forest, *(p for p in pairs if p not in forest)]
     return within(domain, ranked, max_cells, forced=len(kept) + len(forest), clock=clock)
 
 
@@ -153,7 +152,8 @@ def plan_bounded_tree(
     regions = list(dict.fromkeys(measured))
     pairs = list(dict.fromkeys(p for r in regions for p in itertools.combinations(r, 2)))
     if kept is None:
-        ranked = sorted(pairs, key=lambda p: -_gain(index, p))
+        gains = _gains(index, pairs)
+        ranked = sorted(pairs, key=lambda p: -gains[p])
     else:
         earlier = set(kept)
         ranked = [p for p in pairs if p not in earlier]
@@ -214,10 +214,16 @@ def fit_proportionally(
     return replace(plan, potentials=fitted, tables=tables, distance=seen[-1]), realisable
 
 
-def _gain(index: RegionIndex, pair: Clique) -> float:
-    """Mutual information less what noise in a table of that size brings on average."""
-    rows, columns = index.domain.sizes(pair)
-    return mutual_information(index.probabilities(pair), rows) - (rows - 1) * (columns - 1) / (2 * index.total)
+def _gains(index: RegionIndex, pairs: Sequence[Clique]) -> dict[Clique, float]:
+    """Return mutual information less what noise in a table of that size brings on average."""
+    alike = defaultdict[tuple[int, ...], list[Clique]](list)
+    for pair in pairs:
+        alike[index.domain.sizes(pair)].append(pair)
+    gains = dict[Clique, float]()
+    for (rows, columns), own in alike.items():
+        found = mutual_information(np.array([index.probabilities(p) for p in own]), rows)
+        gains |= dict(zip(own, found - (rows - 1) * (columns - 1) / (2 * index.total), strict=True))
+    return gains
 
 
 def _joining(kept: Sequence[Clique], pairs: Sequence[Clique]) -> list[Clique]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -28,8 +29,8 @@ Ask = tuple[tuple[int, ...], tuple[int, ...]]
 """Attribute indices, and for each the position of its block, -1 for its values themselves."""
 
 _NEGLIGIBLE = 1e-200  # of the total: below, a conditional would rest on what underflow left, and nothing depends on it
-_FEWEST = 100  # pairs that no clique holds, and this part of all pairs, from which on they are made at once
-_PART = 0.25
+_FEWEST = 100  # pairs that no clique holds, from which on they are made by attribute ...
+_PART = 0.25  # ... and, of all pairs, at once
 
 
 @dataclass(eq=False)
@@ -98,27 +99,39 @@ class Calibrated:
     def _pairs(
         self, asked: Sequence[tuple[int, ...]], clock: Clock, max_bytes: float | None
     ) -> dict[tuple[int, ...], NDArray[np.float64]]:
-        """Return the tables of pairs that no clique holds, where so many are asked for that all are made at once."""
+        """Return the tables of pairs that no clique holds, where many are asked for: all at once, or by attribute."""
         pairs = list({(min(c), max(c)): None for c in asked if len(c) == 2})
         shape, n = self.domain.shape, len(self.domain)
-        least = max(_FEWEST, n * (n - 1) * _PART / 2)
-        if len(pairs) < least or len(set(asked)) < len(asked):  # each answer is a table of its own
+        if len(pairs) < _FEWEST or len(set(asked)) < len(asked):  # each answer is a table of its own
             return {}
         apart = [p for p, held in zip(pairs, self._plans.held(pairs), strict=True) if not held]
-        returned = check_answers([[shape[a] for a in c] for c in asked], max_bytes)
-        if len(apart) < least or self._plans.pair_bytes + returned > memory_limit(max_bytes):
+        if len(apart) < _FEWEST:
+            return {}
+        limit = memory_limit(max_bytes) - check_answers([[shape[a] for a in c] for c in asked], max_bytes)
+        if len(apart) >= n * (n - 1) * _PART / 2 and self._plans.pair_bytes <= limit:
+            solve = self._plans.pairs
+        elif 8 * (cost := self.tree.cost).largest_cells + max(shape) * cost.bytes / 4 <= limit:  # a table and messages
+            solve, apart = self._plans.pairs_in_turn, self._by_attribute(apart)
+        else:
             return {}
 
         def tick(done: int) -> bool:
-            clock.check(lambda: f"{done}/{len(self.tree.nodes)} cliques, {len(apart)} pairs")
+            clock.check(lambda: f"{len(apart)} pairs, {done} cliques passed")
             return False
 
         tables = [table.datavector() for table in self.tables(clock)]
-        watched = tick if clock.is_watched else None
-        answers = self._plans.pairs(tables, apart, _NEGLIGIBLE * self.total, watched)
+        answers = solve(tables, apart, _NEGLIGIBLE * self.total, tick if clock.is_watched else None)
         found: dict[tuple[int, ...], NDArray[np.float64]] = dict(zip(apart, answers, strict=True))
         turned = [c for c in asked if c[::-1] in found]
         return found | {c: found[c[::-1]].reshape([shape[a] for a in c[::-1]]).T.flatten() for c in turned}
+
+    def _by_attribute(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+        """Put first that attribute of each pair whose values are fewest for those it is asked for with, in groups."""
+        shape, worth = self.domain.shape, dict.fromkeys(itertools.chain.from_iterable(pairs), 0.0)
+        for a, b in pairs:
+            worth[a] += shape[b] / shape[a]
+            worth[b] += shape[a] / shape[b]
+        return sorted((a, b) if worth[a] >= worth[b] else (b, a) for a, b in pairs)
 
     def run(
         self,

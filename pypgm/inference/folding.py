@@ -53,9 +53,8 @@ class Folding:
 
     def clique(self, clique: str | Iterable[str]) -> Clique:
         """Return the inner attributes that a clique follows from, in the domain's order."""
-        written = as_clique(clique)
-        self.domain.indices(written)
-        return self.inner.canonical({self.source(a)[0] for a in written})
+        written = self.domain.canonical(clique)
+        return self.inner.canonical({self.source(a)[0] for a in written}) if self.sources else written
 
     def cells(self, clique: str | Iterable[str]) -> NDArray[np.int64]:
         """Return for each cell over the inner attributes the cell of a clique, as it is written, that holds it."""

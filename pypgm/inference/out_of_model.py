@@ -82,7 +82,7 @@ def _dependence(index: RegionIndex) -> networkx.Graph[str]:
     graph: networkx.Graph[str] = networkx.Graph()
     graph.add_nodes_from(index.domain.attributes)
     for a, b in dict.fromkeys(p for r in index.marginals.cliques for p in itertools.combinations(r, 2)):
-        gain = max(mutual_information(index.probabilities((a, b)), index.domain.size(a)), 0.0)
+        gain = max(float(mutual_information(index.probabilities((a, b)), index.domain.size(a))), 0.0)
         graph.add_edge(a, b, gain=gain, length=gain**-0.5 if gain > 0 else 1e9)
     return graph
 
@@ -145,6 +145,6 @@ def with_region(graph: RegionGraph, index: RegionIndex, clique: Clique) -> Regio
     edges = [(graph.regions[p], graph.regions[c]) for p, c in graph.edges]
     for part in index.intersections(clique):
         if part not in graph:
-            edges.append((graph.regions[int(index.holders(part)[0])], part))
+            edges.append((graph.regions[index.holders(part)[0]], part))
         edges.append((clique, part))
     return RegionGraph.from_edges(graph.domain, [*graph.regions, clique], edges)

@@ -33,35 +33,30 @@ class RegionIndex:
         self.domain = marginals.domain
         self.marginals = marginals
         self.total = total
-        self._member = np.zeros((len(marginals.cliques), len(self.domain)), dtype=bool)
-        for i, clique in enumerate(marginals.cliques):
-            self._member[i, list(self.domain.indices(clique))] = True
-        self._with = [np.flatnonzero(column) for column in self._member.T]  # regions, by attribute
-        self._cells = np.array([self.domain.size(c) for c in marginals.cliques], dtype=float)
+        size, cliques = self.domain.size, marginals.cliques
+        # Of tables of the same size that with fewer attributes comes first: others have one value.
+        self._ranked = sorted(range(len(cliques)), key=lambda i: (size(cliques[i]), len(cliques[i])))
+        self._with: dict[str, set[int]] = {a: set() for a in self.domain}  # ranks of regions, by attribute
+        for rank, i in enumerate(self._ranked):
+            for attribute in cliques[i]:
+                self._with[attribute].add(rank)
 
-    def holders(self, clique: Clique) -> NDArray[np.intp]:
-        """Return the positions of the regions that hold a clique, the smallest table first, ties in their order.
-
-        Of tables of the same size that with fewer attributes comes first: others have one value.
-        """
-        found = self._holding(clique)
-        return found[np.lexsort((self._member[found].sum(axis=1), self._cells[found]))]
+    def holders(self, clique: Clique) -> list[int]:
+        """Return the positions of the regions that hold a clique, the smallest table first, ties in their order."""
+        return [self._ranked[rank] for rank in sorted(self._holding(clique))]
 
     def holds(self, clique: Clique) -> bool:
         """Tell whether some region holds a clique."""
-        return self._holding(clique).size > 0
+        return bool(self._holding(clique))
 
-    def _holding(self, clique: Clique) -> NDArray[np.intp]:
-        """Return the positions of the regions that hold a clique, looked for among those of its rarest attribute."""
-        own = self.domain.indices(clique)
-        if not own:
-            return np.arange(len(self._member))
-        rarest = min((self._with[i] for i in own), key=len)
-        return rarest[self._member[rarest[:, None], own].all(axis=1)]
+    def _holding(self, clique: Clique) -> set[int]:
+        """Return the ranks of the regions that hold a clique, looked for among those of its rarest attribute."""
+        rarest, *others = sorted([self._with[a] for a in clique], key=len) or [set(range(len(self._ranked)))]
+        return rarest.intersection(*others)
 
     def probabilities(self, clique: Clique) -> NDArray[np.float64]:
         """Return the marginal of a clique (in the domain's order) in the smallest region that holds it, sum 1."""
-        cells = self.project(int(self.holders(clique)[0]), clique)
+        cells = self.project(self._ranked[min(self._holding(clique))], clique)
         mass = cells.sum()
         return cells / mass if mass > 0 else np.full(cells.size, 1 / cells.size)
 
@@ -78,13 +73,17 @@ class RegionIndex:
 
     def intersections(self, clique: Clique) -> list[Clique]:
         """Return the maximal distinct, non-empty intersections of regions with a clique, in the domain's order."""
-        attributes = self.domain.canonical(clique)
-        own = list(self.domain.indices(attributes))
-        near = np.unique(np.concatenate([np.empty(0, np.intp), *[self._with[i] for i in own]]))
-        inside = self._member[near][:, own]
-        distinct = np.unique(inside, axis=0)
-        parts = [tuple(a for a, held in zip(attributes, row, strict=True) if held) for row in distinct]
-        return sorted(maximal(p for p in parts if p), key=self.domain.indices)
+        attributes, shared = self.domain.canonical(clique), defaultdict[int, int](int)
+        for k, attribute in enumerate(attributes):
+            for rank in self._with[attribute]:
+                shared[rank] |= 1 << k
+        found: list[int] = []
+        for bits in sorted(set(shared.values()), key=int.bit_count, reverse=True):
+            if all(bits & ~other for other in found):
+                found.append(bits)
+        # In the order of attributes, of which the first is the lowest bit.
+        parts = sorted([k for k in range(len(attributes)) if bits >> k & 1] for bits in found)
+        return [tuple([attributes[k] for k in part]) for part in parts]
 
 
 class Cliques:
@@ -116,9 +115,13 @@ class Cliques:
 
 def maximal(cliques: Iterable[Clique]) -> list[Clique]:
     """Return the distinct cliques that no other one holds, larger ones first, in their order."""
-    kept, found = Cliques(), []
-    for clique in sorted(dict.fromkeys(cliques), key=len, reverse=True):
-        if not kept.holds(clique):
+    distinct: dict[frozenset[str], Clique] = {}
+    for clique in cliques:
+        distinct.setdefault(frozenset(clique), clique)
+    ordered = sorted(distinct.values(), key=len, reverse=True)
+    kept, found = Cliques(), list[Clique]()
+    for clique in ordered:
+        if len(clique) == len(ordered[0]) or not kept.holds(clique):  # none is larger than the first
             kept.add(clique)
             found.append(clique)
     return found

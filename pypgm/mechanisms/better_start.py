@@ -134,7 +134,7 @@ def _on_tree(run: Run, measurements: Sequence[LinearMeasurement], model: Estimat
     cliques = [run.domain.canonical(m.clique) for m in measurements]
     pairs = list(dict.fromkeys(p for c in cliques for p in itertools.combinations(c, 2)))
     tables = zip(pairs, model.project_many(pairs), strict=True)
-    found = {p: mutual_information(t.values, len(t.values)) for p, t in tables}
+    found = {p: float(mutual_information(t.datavector(), len(t.values))) for p, t in tables}
     ranked = sorted(pairs, key=lambda p: -found[p])
     held = joined_within(run.domain, ranked, _TREE_CELLS)
     if len(held) == len(pairs) and isinstance(model, GraphicalModel):  # no other estimate: a spanning forest alone

@@ -321,7 +321,7 @@ class RegionGraphModel(Model[RegionAnswer]):
         if not clique:
             return Factor(self.graph.domain.project(()), [self.total]), "region", 0.0
         holders = self._index.holders(clique)[:_HOLDERS]
-        tables = [self._index.project(int(i), clique) for i in holders]
+        tables = [self._index.project(i, clique) for i in holders]
         others = [float(np.abs(t - tables[0]).sum()) / self.total for t in tables[1:]]
         violation = sum(others) / len(others) if others else 0.0
         return Factor.over(self.graph.domain.project(clique), tables[0]), "region", violation
@@ -366,7 +366,8 @@ def _check_marginals(graph: RegionGraph, marginals: CliqueVector, total: float) 
 
 def _check_answers_fit(domain: Domain, cliques: Sequence[Clique]) -> None:
     """Raise ModelTooLargeError, naming a clique and its largest attribute, unless tables over cliques fit."""
-    check_tables_fit(domain, cliques, _ANSWER_BYTES)
-    needed = sum(map(domain.size, distinct := set(cliques)))
-    what = f"{len(distinct)} answers need {short(needed)} cells"
+    sizes = {clique: domain.size(clique) for clique in cliques}
+    check_tables_fit(domain, sorted(sizes, key=sizes.__getitem__)[-1:], _ANSWER_BYTES)
+    needed = sum(sizes.values())
+    what = f"{len(sizes)} answers need {short(needed)} cells"
     check_fits(_KEPT_BYTES * needed, None, what, "ask for fewer at a time")

@@ -7,8 +7,8 @@ import random
 
 import pytest
 
-from pypgm import Domain
-from pypgm.inference.region_index import Cliques, maximal
+from pypgm import CliqueVector, Domain
+from pypgm.inference.region_index import Cliques, RegionIndex, maximal
 from pypgm.models import refinement
 
 
@@ -28,6 +28,20 @@ def test_every_pair_of_cliques_is_as_sets_say(seed):
         assert index.holds(clique) == any(set(clique) <= set(c) for c in cliques)
         parts = {tuple(a for a in clique if a in c) for c in cliques}
         assert index.shared(clique) == parts - {()}
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_regions_that_hold_or_meet_a_clique_are_as_sets_say(seed):
+    domain = Domain({a: 1 + i % 3 for i, a in enumerate("abcdefg")})
+    regions = [c for c in random_cliques(seed) if c]
+    index = RegionIndex(CliqueVector(domain, regions), 1.0)
+    for clique in random_cliques(seed + 100):
+        held = [i for i, region in enumerate(regions) if set(clique) <= set(region)]
+        assert index.holders(clique) == sorted(held, key=lambda i: (domain.size(regions[i]), len(regions[i])))
+        assert index.holds(clique) == bool(held)
+        parts = {tuple(a for a in clique if a in region) for region in regions} - {()}
+        largest = {p for p in parts if not any(set(p) < set(other) for other in parts)}
+        assert index.intersections(clique) == sorted(largest, key=domain.indices)
 
 
 @pytest.mark.parametrize("sizes", [[2] * 7, [3, 2, 6, 4, 2, 12, 1], [5, 7, 11, 5, 7]])

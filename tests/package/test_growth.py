@@ -3,6 +3,7 @@
 import itertools
 import subprocess
 import sys
+import tracemalloc
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +16,7 @@ from pypgm.data.relations import Relations
 from pypgm.estimation import estimate_total, problem
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeEngine
-from pypgm.inference.bounded_tree import fit_proportionally, plan_bounded_tree
+from pypgm.inference.bounded_tree import fit_proportionally, joined_within, plan_bounded_tree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import RegionIndex
 from pypgm.mechanisms import aim, mst
@@ -199,7 +200,7 @@ def test_regions_of_a_clique_are_looked_for_among_those_of_its_rarest_attribute(
     index = RegionIndex(pypgm.CliqueVector.from_factors(DOMAIN, tables), 1.0)
     for clique in [(), *((a,) for a in DOMAIN), *PAIRS, ("x1", "x2", "x3"), ("x0", "x1", "x2")]:
         held = [i for i, table in enumerate(tables) if set(clique) <= set(table.domain)]
-        found = index.holders(clique).tolist()
+        found = index.holders(clique)
         assert sorted(found) == held
         assert [tables[i].values.size for i in found] == sorted(tables[i].values.size for i in held)
         assert index.holds(clique) == bool(held)
@@ -406,3 +407,48 @@ def test_all_pairs_of_a_tree_take_one_pass_over_its_cliques(monkeypatch):
         np.testing.assert_allclose(found.values, alone.values, rtol=1e-11)
     with pytest.raises(pypgm.ModelTooLargeError):
         model._calibrated.project_many(pairs, Clock(), max_bytes=900)
+
+
+def test_pairs_of_few_attributes_with_many_are_planned_as_no_products(monkeypatch):
+    """What the few have to do with the rest is carried through the cliques once for each of them."""
+    rng = np.random.default_rng(7)
+    domain = pypgm.Domain({f"x{i}": 2 + i % 3 for i in range(60)})
+    chain = list(itertools.pairwise(domain))
+    potentials = pypgm.CliqueVector(domain, chain, rng.normal(0, 1, sum(map(domain.size, chain))))
+    potentials.table(9)[:2] = -np.inf
+    model = pypgm.GraphicalModel(potentials, 90.0)
+    asked = [(f"x{i}", f"x{j}")[:: 1 - 2 * (j % 2)] for i in (0, 1, 30) for j in range(60) if abs(i - j) > 1]
+    asked = list(dict.fromkeys(asked))
+    planned = Calls(monkeypatch, Calibrated, "run")
+    together = model.project_many(asked)
+    assert sum(len(asks) for _, asks, *_ in planned.taken) == 0
+    for clique, found in zip(asked, together, strict=True):
+        alone = model.project(clique)
+        assert found.domain == alone.domain
+        np.testing.assert_allclose(found.values, alone.values, rtol=1e-11)
+    with pytest.raises(pypgm.ModelTooLargeError):
+        model._calibrated.project_many(asked, Clock(), max_bytes=900)
+
+
+def test_an_index_of_regions_grows_with_what_they_hold():
+    domain = pypgm.Domain({f"x{i}": 2 for i in range(6000)})
+    marginals = pypgm.CliqueVector(domain, list(itertools.pairwise(domain)))
+    tracemalloc.start()
+    index = RegionIndex(marginals, 1.0)
+    assert tracemalloc.get_traced_memory()[1] < 2000 * len(domain)  # a bit for each region and attribute is more
+    tracemalloc.stop()
+    assert index.intersections(("x5", "x6", "x9")) == [("x5", "x6"), ("x9",)]
+
+
+def test_pairs_that_join_a_forest_are_told_from_others_by_a_look_each():
+    looks = []
+
+    class Pair(tuple):
+        def __hash__(self):
+            looks.append(self)
+            return super().__hash__()
+
+    domain = pypgm.Domain({f"x{i}": 2 for i in range(200)})
+    pairs = [Pair((f"x{i}", f"x{i + k}")) for k in (1, 2, 3) for i in range(200 - k)]
+    assert joined_within(domain, pairs, 1e6) == pairs
+    assert len(looks) <= 4 * len(pairs)

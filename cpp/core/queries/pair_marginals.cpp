@@ -33,7 +33,7 @@ struct Columns {
 
 /// The conditional probabilities of the values of all attributes below an edge: a row for each cell of its
 /// separator.
-struct Message {
+struct EdgeTable {
   Columns below;
   std::vector<double> cells;
 };
@@ -66,7 +66,7 @@ class PairMarginals {
   double negligible_;
   std::span<const std::span<double>> out_;
   std::map<Pair, std::size_t> place_;
-  std::vector<Message> messages_;  ///< of each clique to its parent, until that has read it
+  std::vector<EdgeTable> messages_;  ///< of each clique to its parent, until that has read it
 
   std::vector<double> marginal(std::size_t v, const Scope& scope) const;
   std::vector<std::size_t> cells_in(const Scope& large, const Scope& small) const;
@@ -103,7 +103,7 @@ std::vector<std::size_t> PairMarginals::cells_in(const Scope& large, const Scope
 /// What a child has sent, summed over what its clique shares with this one and `kept` lacks, weighted by the
 /// marginals: a row for each cell of `kept`, counts.
 std::vector<double> PairMarginals::carried(std::size_t v, const Scope& kept, int child) const {
-  const Message& sent = messages_[at(child)];
+  const EdgeTable& sent = messages_[at(child)];
   const Scope& separator = tree_.nodes[at(child)].edge.separator;
   const Scope joined = both(kept, separator);
   const std::vector<double> weights = marginal(v, joined);
@@ -139,7 +139,7 @@ void PairMarginals::answer(const Columns& rows, const Columns& columns, const st
 
 /// Pairs of what lies below two children.
 void PairMarginals::meet(std::size_t v, int one, int other) {
-  const Message& sent = messages_[at(other)];
+  const EdgeTable& sent = messages_[at(other)];
   const std::size_t rows = messages_[at(one)].below.n, n = sent.below.n;
   if (rows == 0 || n == 0) return;
   const std::vector<double> weighted = carried(v, tree_.nodes[at(other)].edge.separator, one);
@@ -168,7 +168,7 @@ void PairMarginals::meet_own(std::size_t v, int child, std::int32_t own) {
 void PairMarginals::send(std::size_t v) {
   const TreeNode& node = tree_.nodes[v];
   const Scope& separator = node.edge.separator;
-  Message& message = messages_[v];
+  EdgeTable& message = messages_[v];
   std::vector<std::vector<double>> parts;
   for (const std::int32_t a : without(node.attributes, separator)) {
     const Scope joined = both(separator, {a});
