@@ -39,6 +39,7 @@ class RoundsLikelihood:
     def __init__(self, cells: int) -> None:
         self._n_cells = cells
         self._rounds: list[tuple[NDArray[np.int64], Array, list[tuple[int, bool]], float]] = []
+        self._terms: _Terms | None = None
 
     @property
     def n_drawn(self) -> int:
@@ -53,12 +54,19 @@ class RoundsLikelihood:
         self._rounds.append((moved, offsets[moved], list(drawn), fixed))  # whole, whenever Ctrl-C comes
 
     @cached_property
-    def _whole(self) -> tuple[NDArray[np.int64], Array, NDArray[np.int64], NDArray[np.int64]]:
-        """Cells and offsets of all rounds, the round of each, and where a round begins: nothing is added later."""
+    def _whole(self) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+        """Cells and offsets of all rounds, and where a round begins: nothing is added later."""
         cells, offsets, _, _ = zip(*self._rounds, strict=True)
-        sizes = [c.size for c in cells]
-        rows, begins = np.repeat(np.arange(len(sizes)), sizes), np.cumsum([0, *sizes[:-1]])
-        return np.concatenate(cells), np.concatenate(offsets), rows, begins
+        return np.concatenate(cells), np.concatenate(offsets), np.cumsum([0, *map(len, cells)])
+
+    def _ready(self, base: Array) -> _Terms:
+        """Return the terms for the cells that have been large so far: those that become so are few, and stay so."""
+        is_large = np.abs(base) > _LARGE
+        if self._terms is None or (is_large & ~self._terms.is_large).any():
+            if self._terms is not None:
+                is_large |= self._terms.is_large
+            self._terms = _Terms(is_large, *self._whole)
+        return self._terms
 
     @cached_property
     def _evidence(self) -> tuple[Array, Array, float]:
@@ -72,24 +80,49 @@ class RoundsLikelihood:
 
     def loss(self, base: Array) -> tuple[float, Array]:
         """Return the negative log-likelihood for the scores without offsets, and its gradient, shape (cells,)."""
-        cells, offsets, rows, begins = self._whole
         counts, net, fixed = self._evidence
-        is_large = np.abs(base) > _LARGE
-        large, own = np.flatnonzero(is_large), is_large[cells]
-        scores = np.tile(base[large], (counts.size, 1))
-        scores[rows[own], np.searchsorted(large, cells[own])] += offsets[own]
-        before = np.where(is_large, 0.0, base)
-        moved = np.where(own, 0.0, base[cells] + offsets)
-        tops = np.maximum(np.maximum.reduceat(np.abs(moved), begins), np.abs(scores).max(axis=1, initial=_LARGE))
-        scales, shift = np.exp(-tops), tops[rows]
-        up, down = np.exp(before), np.exp(-before)
-        more_up = np.exp(moved - shift) - up[cells] * scales[rows]
-        more_down = np.exp(-moved - shift) - down[cells] * scales[rows]
+        terms = self._ready(base)
+        large, small = terms.large, np.where(terms.is_large, 0.0, base)
+        scores = terms.offsets + base[large]
+        tops = np.maximum(terms.tops, np.abs(scores).max(axis=1, initial=_LARGE))
+        scales, shift = np.exp(-tops), np.exp(terms.tops - tops)
+        up, down = np.exp(small), np.exp(-small)
         scores_up, scores_down = np.exp(scores - tops[:, None]), np.exp(-scores - tops[:, None])
-        mass = scales * float((up + down)[~is_large].sum()) + np.bincount(rows, more_up + more_down)
+        mass = scales * float((up + down)[~terms.is_large].sum()) + shift * (terms.up @ up + terms.down @ down)
         mass += (scores_up + scores_down).sum(axis=1)
         weights = counts / mass
         slope: Array = float(weights @ scales) * (up - down) - net
-        slope += np.bincount(cells, weights[rows] * (more_up - more_down), slope.size)
+        slope += (weights * shift) @ terms.up * up - (weights * shift) @ terms.down * down
         slope[large] += weights @ (scores_up - scores_down)
         return float(counts @ (tops + np.log(mass)) - net @ base) - fixed, slope
+
+
+class _Terms:
+    """What does not change with the scores, in units of exp(top) of each round.
+
+    Attributes
+    ----------
+    is_large, large : ndarray
+        Which cells are added up one by one.
+    offsets : ndarray, shape (rounds, large cells)
+    tops : ndarray, shape (rounds,)
+        The largest offset of another cell.
+    up, down : csr_array, shape (rounds, cells)
+        By how much the offset of another cell changes the exp of its score, and of the complement's, over that without.
+    """
+
+    def __init__(
+        self, is_large: NDArray[np.bool_], cells: NDArray[np.int64], offsets: Array, begins: NDArray[np.int64]
+    ) -> None:
+        from scipy.sparse import csr_array
+
+        self.is_large, self.large = is_large, np.flatnonzero(is_large)
+        own, rows = is_large[cells], np.repeat(np.arange(begins.size - 1), np.diff(begins))
+        self.offsets = np.zeros((begins.size - 1, self.large.size))
+        self.offsets[rows[own], np.searchsorted(self.large, cells[own])] = offsets[own]
+        moved = np.where(own, 0.0, offsets)
+        self.tops = np.maximum.reduceat(np.abs(moved), begins[:-1])
+        shift, shape = self.tops[rows], (begins.size - 1, is_large.size)
+        none = np.exp(-shift)
+        self.up = csr_array((np.exp(moved - shift) - none, cells, begins), shape)
+        self.down = csr_array((np.exp(-moved - shift) - none, cells, begins), shape)

@@ -167,12 +167,12 @@ def _ascended(domain: Domain, values: Values, costs: NDArray[np.float64], rng: n
     rows = np.tile(costs, (_RESTARTS, 1))
     cells = _Cells(domain, values)
     records = cells.greedy(rows, starts, rng.random((len(rows), len(values))) < _SKIPPED)
-    worth = np.full(len(rows), -math.inf)
+    worth, missed = np.full(len(rows), -math.inf), cells.missed(records)
     for _ in range(_SWEEPS):
         for i, size in enumerate(domain.shape):
-            gains = cells.gains(records, i) - rows[:, starts[i] : starts[i] + size]
-            records[:, i] = np.argmax(gains, axis=1)
-        now = cells.worth(records) - sum(
+            costs_of = rows[:, starts[i] : starts[i] + size]
+            records[:, i] = cells.best(i, records[:, i], costs_of, missed)
+        now = (missed == 0) @ cells.value - sum(
             rows[np.arange(len(rows)), starts[i] + records[:, i]] for i in range(len(domain))
         )
         if not (now > worth + 1e-9).any():
@@ -194,6 +194,8 @@ class _Cells:
             for a, code in zip(clique, np.unravel_index(cell, domain.sizes(clique)), strict=True):
                 self.codes[j, domain.index(a)] = code
         self.of = [np.flatnonzero(self.codes[:, i] >= 0) for i in range(len(domain))]
+        codes = [self.codes[own, i] for i, own in enumerate(self.of)]
+        self.members = [1.0 * (c[:, None] == np.arange(n)) for c, n in zip(codes, domain.shape, strict=True)]
 
     def greedy(self, costs: NDArray[np.float64], starts: list[int], is_skipped: NDArray[np.bool_]) -> Columns:
         """Return records of the cheapest values, but for cells taken one by one, those worth most first.
@@ -226,27 +228,20 @@ class _Cells:
             records[rows, own], is_set[rows, own] = code, True
         return records
 
-    def gains(self, records: Columns, attribute: int) -> NDArray[np.float64]:
-        """Return what each value of an attribute makes of each record, shape (records, values)."""
-        own = self.of[attribute]
-        matched = self._matched(records, own, attribute) * self.value[own]
-        members = np.zeros((own.size, self.shape[attribute]))
-        members[np.arange(own.size), self.codes[own, attribute]] = 1.0
-        found: NDArray[np.float64] = matched @ members
+    def missed(self, records: Columns) -> Columns:
+        """Return how many values of each cell each record does not have, shape (records, cells)."""
+        found = np.zeros((len(records), len(self.value)), dtype=np.int64)
+        for i, own in enumerate(self.of):
+            found[:, own] += records[:, i, None] != self.codes[own, i]
         return found
 
-    def worth(self, records: Columns) -> NDArray[np.float64]:
-        """Return what the cells of each record are worth, shape (records,)."""
-        found: NDArray[np.float64] = self._matched(records, np.arange(len(self.value)), -1) @ self.value
-        return found
-
-    def _matched(self, records: Columns, cells: NDArray[np.intp], but: int) -> NDArray[np.bool_]:
-        """Return which records are in which cells, an attribute left aside, shape (records, cells)."""
-        found = np.ones((len(records), cells.size), dtype=bool)
-        for i in range(records.shape[1]):
-            if i != but:
-                asked = np.flatnonzero(self.codes[cells, i] >= 0)
-                found[:, asked] &= records[:, i, None] == self.codes[cells[asked], i]
+    def best(self, attribute: int, now: NDArray[np.int64], costs: NDArray[np.float64], missed: Columns) -> Columns:
+        """Return the value of an attribute that makes most of each record, shape (records,); correct what is missed."""
+        own, members = self.of[attribute], self.members[attribute]
+        codes = self.codes[own, attribute]
+        others = missed[:, own] - (now[:, None] != codes)
+        found: Columns = np.argmax(((others == 0) * self.value[own]) @ members - costs, axis=1)
+        missed[:, own] = others + (found[:, None] != codes)
         return found
 
 

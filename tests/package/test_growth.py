@@ -19,12 +19,13 @@ from pypgm.estimation.tree_problem import TreeEngine
 from pypgm.inference.bounded_tree import fit_proportionally, joined_within, plan_bounded_tree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import RegionIndex
-from pypgm.mechanisms import aim, mst
+from pypgm.mechanisms import aim, mst, rounds_likelihood
 from pypgm.mechanisms.run import Run
 from pypgm.models import graphical_model, region_model
 from pypgm.privacy import score_weights, selector
 from pypgm.privacy.l1_selector import L1Selector
 from pypgm.privacy.laws import DiscreteGaussian
+from pypgm.reconstruction import best_records
 from pypgm.reporting.quality import quality_of
 
 DOMAIN = pypgm.Domain({f"x{i}": 2 + i % 2 for i in range(8)})
@@ -452,3 +453,27 @@ def test_pairs_that_join_a_forest_are_told_from_others_by_a_look_each():
     pairs = [Pair((f"x{i}", f"x{i + k}")) for k in (1, 2, 3) for i in range(200 - k)]
     assert joined_within(domain, pairs, 1e6) == pairs
     assert len(looks) <= 4 * len(pairs)
+
+
+def test_the_likelihood_of_rounds_takes_the_exponentials_of_its_offsets_once(monkeypatch):
+    rng = np.random.default_rng(8)
+    rounds = rounds_likelihood.RoundsLikelihood(40)
+    for number in range(30):
+        offsets = np.where(rng.random(40) < 0.3, rng.normal(0, 60, 40), 0.0)
+        rounds.add(offsets, [(number, bool(number % 2))])
+    made = Calls(monkeypatch, rounds_likelihood, "_Terms")
+    base = rng.normal(0, 15, 40)
+    for step in range(20):
+        rounds.loss(base * (1 - step / 40))  # no cell becomes large
+    assert len(made) == 1
+    rounds.loss(base * 2)
+    assert len(made) == 2
+
+
+def test_ascents_look_at_all_values_of_all_cells_once(monkeypatch):
+    """What a record misses of a cell is kept, and corrected where a value of it changes."""
+    rng = np.random.default_rng(9)
+    values = {(pair, int(rng.integers(DOMAIN.size(pair)))): 1.0 for pair in PAIRS}
+    compared = Calls(monkeypatch, best_records._Cells, "missed")
+    found = best_records.best_records(DOMAIN, values, rng.exponential(0.2, (5, sum(DOMAIN.shape))), rng)
+    assert (len(compared), found.shape) == (1, (5, len(DOMAIN)))
