@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, NamedTuple
 from pypgm.data.frames import Frame
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.asked_pairs import asked_pairs
 from pypgm.mechanisms.asking import Asking
 from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start, mark_interrupted
 from pypgm.mechanisms.choices import CHOOSING, Choices, rho_of_choices
-from pypgm.mechanisms.one_way import POWER, independent, measure_singles, total_of
+from pypgm.mechanisms.one_way import POWER, denoised, independent, measure_singles, total_of
 from pypgm.mechanisms.rank_products import RankProducts, rho_of_products
 from pypgm.mechanisms.resolution import contrasts_cost
 from pypgm.mechanisms.run import Options, Run
@@ -42,11 +43,12 @@ _MOST = 0.9  # of rho for single attributes by the forecast, from which on they 
 _SCREEN = 0.03  # of rho, that the screen costs at most
 _SHARP = 0.005  # of the records (total variation): noise in a distance that is low enough
 _BLIND = 0.05  # of the records: noise in the mean distance of all pairs above which they are not screened
+_KNOWN = 0.15  # of the records: noise in how many they are, below which attributes are measured by their contrasts
 _LITTLE = 0.01  # of rho, that single attributes are not measured again for
 _ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
 _LOOK = Fraction(1, 4)  # of what pairs get, that they are first asked with
 _ROUGH = 0.3  # of the seconds left, that the estimate from those answers gets at most
-_FURTHER = 1.3  # times the iterations that are validated best: total variation hardly changes, associations shrink less
+_FURTHER = 1.5  # times the iterations that are validated best: total variation hardly changes, associations shrink less
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _MAX_RECORDS = 2.0**36  # above it noise is all there is, and risks could overflow: pairs are not screened
 
@@ -150,10 +152,11 @@ def wide(
     singles = measure_singles(run, run.rho * Fraction(str(_FIRST)) if weights else run.rho)
     found = _measure_pairs(run, weights, ordered, singles) if weights else _Found()
     if weights and run.table.ledger.remaining() > run.rho * Fraction(_LITTLE):
-        singles += measure_singles(run, run.table.ledger.remaining())
+        _measure_again(run, singles, run.table.ledger.remaining())
     run.close()
     start = independent(run, singles, alone=not found.told)
-    model = found.last or estimate_from_better_start(run, [*singles, *found.told], start.model(run.domain))
+    told = [*denoised(start, singles), *found.told]
+    model = found.last or estimate_from_better_start(run, told, start.model(run.domain))
     return run.release(model, [*singles, *found.pairs], workload=workload, ordinal=ordinal)
 
 
@@ -210,7 +213,7 @@ def _measure_pairs(
     share, rho = _share(run, weights, total), _rho_of_screen(run, len(weights), total)
     if share >= _MOST or rho == 0:
         return _Found()
-    _measure_again(run, singles, share - _FIRST)
+    _measure_again(run, singles, run.rho * Fraction(share - _FIRST))
     start = independent(run, singles)
     spent, ledger = run.rho - run.table.ledger.remaining(), run.table.ledger
     found = dependence(list(weights), start, *screened(run, list(weights), start, rho))
@@ -222,7 +225,7 @@ def _measure_pairs(
     told = ranks.telling(products, asked)
     if not asked:
         return _Found(products, told)
-    _measure_again(run, singles, more / float(run.rho))
+    _measure_again(run, singles, Fraction(more))
     pairs, last = _measure_asked(run, weights, asked, singles, told)
     return _Found([*products, *pairs], [*told, *pairs], last)
 
@@ -243,7 +246,7 @@ def _measure_asked(
     if len(asked) > MAX_PAIRS:
         return _measure(run, chosen, worth, _left(run)), None
     pairs = _measure(run, chosen, worth, _left(run) * _LOOK)
-    rough = run.fit([*run.given, *singles, *told, *pairs], start.model(run.domain), _ROUGH)
+    rough = run.fit([*run.given, *denoised(start, singles), *told, *pairs], start.model(run.domain), _ROUGH)
     suggested: Mapping[Clique, tuple[Resolution, float]] = {}
     try:
         suggested = choices.suggested(rough)
@@ -268,10 +271,11 @@ def _left(run: Run) -> Fraction:
     return Fraction(math.nextafter(float(run.table.ledger.remaining()), 0.0))
 
 
-def _measure_again(run: Run, singles: list[LinearMeasurement], part: float) -> None:
-    """Measure single attributes for a further part of rho, unless that is little."""
-    if part > _LITTLE:
-        singles += measure_singles(run, run.rho * Fraction(part))
+def _measure_again(run: Run, singles: list[LinearMeasurement], rho: Fraction) -> None:
+    """Measure single attributes further, unless rho is little: their contrasts where the number of records is known."""
+    if rho > run.rho * Fraction(_LITTLE):
+        total, variance = estimate_total(run.domain, singles) if run.total is None else (run.total, 0.0)
+        singles += measure_singles(run, rho, contrasts=math.sqrt(variance) < _KNOWN * total)
 
 
 def _measure(

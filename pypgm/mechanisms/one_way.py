@@ -12,18 +12,20 @@ from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.independence import nearest
+from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.estimation.total import estimate_total
+from pypgm.mechanisms.resolution import contrasts_cost
 from pypgm.models import GraphicalModel
 from pypgm.numeric import as_generator
+from pypgm.queries import Contrasts
 
 if TYPE_CHECKING:
     from fractions import Fraction
 
     from pypgm.domain import Clique, Domain
-    from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.mechanisms.run import Run
 
-__all__ = ["POWER", "Independent", "independent", "measure_singles", "nearest", "smoothed", "total_of"]
+__all__ = ["POWER", "Independent", "denoised", "independent", "measure_singles", "nearest", "smoothed", "total_of"]
 
 Array = NDArray[np.float64]
 
@@ -107,13 +109,34 @@ def _grouped(half_squares: Array) -> tuple[Array, Array | float]:
     return (sums[times > 0] / times[times > 0])[None], times[times > 0].astype(np.float64)
 
 
-def measure_singles(run: Run, rho: Fraction, among: Sequence[Clique] | None = None) -> list[LinearMeasurement]:
-    """Measure attributes, by default all, each with what part of rho minimises the sum of their errors."""
+def measure_singles(
+    run: Run, rho: Fraction, among: Sequence[Clique] | None = None, *, contrasts: bool = False
+) -> list[LinearMeasurement]:
+    """Measure attributes, by default all, each with what part of rho minimises the sum of their errors.
+
+    Where it is known how many records there are, `contrasts` tell as much as counts, and cost less if one record more
+    changes them less.
+    """
     domain = run.domain
     singles = [(a,) for a in domain] if among is None else among
     cliques = [c for c in singles if domain.size(c) > 1 or run.total is None]
-    weights = [domain.size(c) ** POWER for c in cliques]
-    return run.table.measure_many(cliques, rho=rho, weights=weights) if cliques else []
+    told = contrasts_cost if contrasts else lambda *_: 1.0
+    costs = [told(run.table.privacy, domain.sizes(c)) if domain.size(c) > 1 else 1.0 for c in cliques]
+    queries = [Contrasts(domain.sizes(c)) if cost < 1 else None for c, cost in zip(cliques, costs, strict=True)]
+    weights = [domain.size(c) ** POWER * cost ** (1 - POWER) for c, cost in zip(cliques, costs, strict=True)]
+    return run.table.measure_many(cliques, queries, rho=rho, weights=weights) if cliques else []
+
+
+def denoised(start: Independent, singles: Sequence[LinearMeasurement]) -> list[LinearMeasurement]:
+    """Return what an estimate follows of measured attributes: their denoised counts, with the noise they had.
+
+    Denoising knows more of an attribute's noise than the estimate does, which would follow it again.
+    """
+    marks = joined_marks(singles)
+    return [
+        LinearMeasurement(start.total * start.shares[a], (a,), stddev, not_private=marks)
+        for a, stddev in start.stddevs.items()
+    ]
 
 
 def total_of(run: Run, singles: Sequence[LinearMeasurement]) -> float:
@@ -177,11 +200,19 @@ def independent(run: Run, singles: Sequence[LinearMeasurement], *, alone: bool =
     total = total_of(run, singles)
     noisy: dict[str, tuple[Array, float]] = {}
     for m in singles:
-        noisy[m.clique[0]] = _combined(noisy.get(m.clique[0]), np.asarray(m.values, np.float64), float(m.stddev))
+        noisy[m.clique[0]] = _combined(noisy.get(m.clique[0]), *_counts(m))
     shares = {a: np.full(n, 1 / n) for a, n in zip(run.domain.attributes, run.domain.shape, strict=True)}
     if not alone or _stand_out(noisy.values()):
         shares |= {a: _denoised(counts, stddev, total) for a, (counts, stddev) in noisy.items()}
     return Independent(shares, total, {a: stddev for a, (_, stddev) in noisy.items()})
+
+
+def _counts(m: LinearMeasurement) -> tuple[Array, float]:
+    """Return what a measurement tells of the counts of an attribute, up to their mean, and its noise in each."""
+    values, stddev, query = m.values.astype(np.float64), float(m.stddev), m.linear_map
+    if not isinstance(query, Contrasts):
+        return values, stddev
+    return query.rmatvec(values) / query.squared_singular_value, stddev / math.sqrt(query.squared_singular_value)
 
 
 def _combined(known: tuple[Array, float] | None, counts: Array, stddev: float) -> tuple[Array, float]:

@@ -1,14 +1,17 @@
 """One-way counts: the nearest ones, smoothing, and when the independent model is the uniform one."""
 
 import tracemalloc
+from fractions import Fraction
 
 import numpy as np
 import pytest
 
 import pypgm
 from pypgm.mechanisms import one_way
-from pypgm.mechanisms.one_way import independent, nearest, smoothed
+from pypgm.mechanisms.one_way import denoised, independent, measure_singles, nearest, smoothed
 from pypgm.mechanisms.run import Run
+from pypgm.privacy import Budget, Privacy
+from pypgm.queries import Contrasts
 
 RNG = np.random.default_rng(11)
 
@@ -81,3 +84,36 @@ def test_counts_that_noise_explains_leave_the_uniform_model():
     uniform = [all((s == 1 / 40).all() for s in model_of(np.full(40, 10.0), 50.0)) for _ in range(60)]
     assert 40 <= sum(uniform) <= 58  # a standard deviation above the mean is 84 % of chi-squares
     assert not any((s == 1 / 40).all() for s in model_of(np.linspace(0, 400, 40), 50.0))
+
+
+def run_of(privacy, rho=1):
+    domain = pypgm.Domain({"a": 2, "b": 5, "c": 1})
+    columns = {a: RNG.integers(0, n, 900) for a, n in zip(domain, domain.shape, strict=True)}
+    data = pypgm.Dataset(columns, domain)
+    return data, Run("wide", data, budget=Budget(rho=rho), privacy=privacy, unsafe_seed=1)
+
+
+@pytest.mark.parametrize("privacy", [Privacy(), Privacy("replace"), Privacy(records_per_person=3)], ids=str)
+def test_contrasts_of_attributes_cost_what_one_record_changes_and_have_less_noise(privacy):
+    _, run = run_of(privacy)
+    counts, contrasts = (measure_singles(run, Fraction(1, 4), contrasts=told) for told in (False, True))
+    assert [m.clique for m in contrasts] == [m.clique for m in counts]
+    charged = [line.cost for line in run.table.ledger.lines][len(counts) :]
+    for m, cost in zip(contrasts, charged, strict=True):
+        answers = np.stack([m.linear_map.matvec(cell) for cell in np.eye(m.linear_map.shape[1])])  # of a record in each
+        changes = answers if privacy.neighbours == "add-remove" else answers[:, None] - answers[None]
+        change = privacy.records_per_person**2 * np.square(changes).sum(axis=-1).max()
+        assert float(cost) == pytest.approx(change / (2 * float(m.stddev) ** 2), rel=1e-6)
+    assert any(isinstance(m.query, Contrasts) for m in contrasts) == (privacy.neighbours == "add-remove")
+    noise, less = (independent(run, singles).stddevs for singles in (counts, [*counts[2:], *contrasts[:2]]))
+    assert all(less[a] < (0.95 if privacy.neighbours == "add-remove" else 1.01) * noise[a] for a in "ab")
+
+
+def test_counts_and_contrasts_tell_the_same():
+    data, run = run_of(Privacy(), rho=10**7)
+    singles = [*measure_singles(run, Fraction(10**6)), *measure_singles(run, Fraction(10**6), contrasts=True)]
+    start = independent(run, singles)
+    for m in denoised(start, singles):
+        assert m.query is None
+        assert m.not_private
+        np.testing.assert_allclose(m.values, data.project(m.clique).values, atol=0.1)

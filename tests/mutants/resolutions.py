@@ -52,6 +52,17 @@ MUTANTS = [
         "records counted exactly",
     ),
     Mutant(
+        "attributes are measured by contrasts where there are enough records by the exact number",
+        WIDE,
+        "_measure_again",
+        instead(
+            "estimate_total(run.domain, singles) if run.total is None else (run.total, 0.0)",
+            "(getattr(run.table, '_PrivateTable__data').n_records, estimate_total(run.domain, singles)[1])",
+        ),
+        choosing,
+        "records counted exactly",
+    ),
+    Mutant(
         "pairs are worth what their exact distances say",
         WIDE,
         "*screened(run, list(weights), start, rho))",
