@@ -10,7 +10,7 @@
 namespace pypgm::bind {
 
 /// A step of a solver, which Python calls again and again, is watched from this many operations on: some
-/// 50 ms, of which a thread of its own is a thousandth. Shorter ones end before anybody would notice.
+/// 50 ms, of which watching is a thousandth. Shorter ones end before anybody would notice.
 inline constexpr double kBriefStep = 5e7;
 
 /// An object whose calls change it. A call while another one is in it, from a second thread or from a handler

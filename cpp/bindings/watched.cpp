@@ -1,4 +1,4 @@
-// Work on a thread of its own, and the calling thread that looks for signals meanwhile.
+// Work, and now and then a look at signals and at what its caller wants.
 #include "watched.hpp"
 
 #include <chrono>
@@ -6,6 +6,27 @@
 #include <future>
 
 namespace pypgm::bind {
+
+namespace {
+
+/// Sets the flag some twenty times a second, for the length of a scope: a clock read at each step of the work
+/// would cost more than the steps do.
+class Ticking {
+ public:
+  explicit Ticking(std::atomic<bool>& due)
+      : ended_(std::async(std::launch::async, [&due, end = end_.get_future()] {
+          while (end.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) due = true;
+        })) {}
+  ~Ticking() { end_.set_value(); }
+  Ticking(const Ticking&) = delete;
+  Ticking& operator=(const Ticking&) = delete;
+
+ private:
+  std::promise<void> end_;
+  std::future<void> ended_;  // waits for the thread as it is destroyed
+};
+
+}  // namespace
 
 void run_watched(const Tick& tick, bool brief, const std::function<void(Watch&)>& work) {
   Watch watch;
@@ -17,12 +38,8 @@ void run_watched(const Tick& tick, bool brief, const std::function<void(Watch&)>
   const py::gil_scoped_release unlocked;
   if (brief) return work(watch);
   std::exception_ptr raised;
-  std::future<void> done = std::async(std::launch::async, [&] {
-    const WatchScope scope(&watch);
-    work(watch);
-  });
-  while (done.wait_for(std::chrono::milliseconds(50)) != std::future_status::ready) {
-    if (raised) continue;
+  watch.ask = [&] {
+    if (raised) return;
     const py::gil_scoped_acquire locked;
     try {
       ask();
@@ -30,9 +47,15 @@ void run_watched(const Tick& tick, bool brief, const std::function<void(Watch&)>
       raised = std::current_exception();
       watch.over = watch.abandoned = true;
     }
+  };
+  try {
+    const WatchScope scope(&watch);
+    const Ticking ticking(watch.due);
+    work(watch);
+  } catch (const Abandoned&) {
+    if (!raised) throw;
   }
   if (raised) std::rethrow_exception(raised);
-  done.get();
 }
 
 }  // namespace pypgm::bind

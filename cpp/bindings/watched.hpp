@@ -19,11 +19,9 @@ using Tick = py::object;
 
 inline constexpr double kBriefOperations = 1e7;  // that take some milliseconds
 
-/// Calls work(watch) on a thread of its own, without the GIL, while the calling thread looks for signals and
-/// asks `tick`. What either raises (KeyboardInterrupt) ends the work, whose thread watches `watch`, and is
-/// rethrown once the work has returned or thrown Abandoned. Work shorter than the thread is worth is called
-/// directly with `brief`. OpenMP gives a thread the default number of threads, not the caller's: `work` has
-/// to receive that number.
+/// Calls work(watch) without the GIL; its looks at `watch` look for signals and ask `tick`. What either
+/// raises (KeyboardInterrupt) ends the work and is rethrown once it has returned or thrown Abandoned. Work
+/// too short for anybody to wait for is called with `brief`, and nobody is asked.
 void run_watched(const Tick& tick, bool brief, const std::function<void(Watch&)>& work);
 
 /// What work() returns, called in the same way; nobody asks it how far it is.

@@ -118,6 +118,55 @@ TEST_CASE("work that nobody wants any more is left, on any number of threads") {
   }
 }
 
+TEST_CASE("loops inside a loop are their thread's own") {
+  for (const int n_threads : {2, 5}) {
+    CAPTURE(n_threads);
+    std::atomic<int> visits = 0, strangers = 0;
+    parallel_for(20, n_threads, [&](std::size_t) {
+      const auto own = std::this_thread::get_id();
+      parallel_for(30, n_threads, [&](std::size_t) {
+        ++visits;
+        if (std::this_thread::get_id() != own) ++strangers;
+      });
+    });
+    CHECK(visits == 600);
+    CHECK(strangers == 0);
+  }
+}
+
+TEST_CASE("who has a loop while the helpers are in another one does it alone") {
+  std::atomic<bool> begun = false, ended = false;
+  std::thread first([&] {
+    parallel_for(2, 2, [&](std::size_t) {
+      begun = true;
+      while (!ended) std::this_thread::yield();
+    });
+  });
+  while (!begun) std::this_thread::yield();
+  const auto own = std::this_thread::get_id();
+  std::size_t visits = 0;
+  bool alone = true;
+  parallel_for(100, 2, [&](std::size_t) {
+    alone = alone && std::this_thread::get_id() == own;
+    if (alone) ++visits;
+  });
+  ended = true;
+  first.join();
+  CHECK(alone);
+  CHECK(visits == 100);
+}
+
+TEST_CASE("loops of any size follow each other closely") {
+  std::size_t wrong = 0;
+  for (std::size_t k = 0; k < 20000; ++k) {
+    std::atomic<std::size_t> sum = 0;
+    const std::size_t n = k % 7;
+    parallel_for(n, 2 + static_cast<int>(k % 4), [&](std::size_t i) { sum += i + 1; });
+    if (sum != n * (n + 1) / 2) ++wrong;
+  }
+  CHECK(wrong == 0);
+}
+
 #if !defined(_WIN32)
 TEST_CASE("a forked child has one thread, after any loop of its parent") {
   std::atomic<int> visits = 0;

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "core/exact/contract.hpp"
@@ -46,6 +47,22 @@ TEST_CASE("records without time stay as they are, and count what they are") {
   watch.over = false;
   CHECK(refine_records(columns, sizes, targets, 20, 0, 1, watch) == 0);
   CHECK(watch.steps >= 4);
+}
+
+TEST_CASE("when it is time, the thread that made a watch asks, once, and nobody else") {
+  Watch watch;
+  int asked = 0;
+  watch.ask = [&] {
+    ++asked;
+    watch.over = true;
+  };
+  CHECK(!watch.is_over());
+  watch.due = true;
+  std::thread([&] { CHECK(!watch.is_over()); }).join();
+  CHECK(asked == 0);
+  CHECK(watch.is_over());
+  CHECK(!watch.is_abandoned());
+  CHECK(asked == 1);
 }
 
 TEST_CASE("an abandoned sampler draws nothing") {

@@ -5,8 +5,9 @@
 
 namespace pypgm {
 
-/// Table entries a thread must have before a second thread pays for itself. (`bench/bench_threads.py`)
-inline constexpr std::size_t kGrain = 262144;
+/// Table entries a thread must have before a second thread pays for itself: to wake one takes as long.
+/// (`bench/bench_threads.py`)
+inline constexpr std::size_t kGrain = 524288;
 
 /// Entries of a piece of work. Pieces do not depend on the number of threads; large work has several for
 /// each.
@@ -16,8 +17,7 @@ inline constexpr std::size_t kPiece = 131072;
 /// An exponential of an entry. (`cpp/bench/bench_copy_exp.cpp`)
 inline constexpr std::size_t kExpWork = 8;
 
-/// An entry in a pass over a tree: parallel loops follow each other so closely there that the threads still
-/// spin, and a loop costs less to start. (`cpp/bench/bench_propagation.cpp`)
+/// A cell in a pass over a tree, or a product of a contraction. (`cpp/bench/bench_propagation.cpp`)
 inline constexpr std::size_t kEffortWork = 8;
 
 /// A parent's cell in a sweep of convex GBP. (`cpp/bench/bench_region_sweep.cpp`)

@@ -4,8 +4,12 @@
 #include <algorithm>
 #include <atomic>
 #include <cassert>
+#include <chrono>
 #include <cstdint>
 #include <exception>
+#include <system_error>
+#include <thread>
+#include <utility>
 
 #ifdef _OPENMP
 #include <omp.h>
@@ -44,6 +48,19 @@ namespace {
 /// Of a team, whatever is asked for: one a processor, and enough to test teams on small machines.
 int most_threads() { return std::max(static_cast<int>(kMaxChunks), omp_get_num_procs()); }
 
+/// How long a thread waits awake: longer than loops of one pass lie apart, and no longer than waking it
+/// takes.
+constexpr std::chrono::microseconds kAwake{20};
+
+/// Returns once the value is no longer `old`: awake for a short time, then asleep.
+void wait_while(const std::atomic<int>& value, int old) {
+  const auto end = std::chrono::steady_clock::now() + kAwake;
+  do {
+    if (value.load(std::memory_order_acquire) != old) return;
+  } while (std::chrono::steady_clock::now() < end);
+  value.wait(old, std::memory_order_acquire);
+}
+
 /// The indices of one thread's chunk that are not done yet. The thread takes the first of them; a thread
 /// whose own chunk is done steals the last. From one loop to the next a thread thus works on the same tables,
 /// which are in its cache, unless another thread is late.
@@ -64,20 +81,28 @@ struct alignas(64) Chunk {
   }
 };
 
-}  // namespace
+/// Whether the thread is in a loop: loops inside it have no helpers.
+thread_local bool is_inside = false;
 
-void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::size_t i), const void* body) {
-  assert(n <= 0xffffffff);
-  if (is_forked()) return parallel_for(n, 1, [&](std::size_t i) { call(body, i); });
-  std::exception_ptr failure;
-  const Watch* const watch = thread_watch;
-  const std::size_t count = std::min(kMaxChunks, static_cast<std::size_t>(n_threads));
+/// A loop: what is called, and the indices that are left of it.
+struct Loop {
+  std::size_t n;
+  void (*call)(const void* body, std::size_t i);
+  const void* body;
+  const Watch* watch = thread_watch;
+  std::size_t count;  ///< of chunks, and of threads at most
   Chunk chunks[kMaxChunks];
-  for (std::size_t t = 0; t < count; ++t) chunks[t].range = (n * t / count) << 32 | n * (t + 1) / count;
-#pragma omp parallel num_threads(n_threads)
-  {
+  std::exception_ptr failure{};
+
+  Loop(std::size_t n_, std::size_t n_threads, void (*call_)(const void*, std::size_t), const void* body_)
+      : n(n_), call(call_), body(body_), count(std::min(kMaxChunks, n_threads)) {
+    for (std::size_t t = 0; t < count; ++t) chunks[t].range = (n * t / count) << 32 | n * (t + 1) / count;
+  }
+
+  /// The share of one of its threads.
+  void run(std::size_t own) {
     const WatchScope scope(watch);
-    const auto own = static_cast<std::size_t>(omp_get_thread_num());
+    const bool outer = std::exchange(is_inside, true);
     std::size_t i = 0;
     for (std::size_t k = 0; k < count && !is_abandoned(watch); ++k) {
       while (!is_abandoned(watch) && chunks[(own + k) % count].take(k == 0, i)) {
@@ -89,8 +114,79 @@ void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::
         }
       }
     }
+    is_inside = outer;
   }
-  if (failure) std::rethrow_exception(failure);
+};
+
+/// Threads that help whoever has a loop, one loop at a time: one OpenMP team for the life of the process. A
+/// team a loop costs less only while its threads wait awake, milliseconds each time, which others lack; and
+/// who makes it waits for a thread that comes late, here for none but those that have begun.
+class Helpers {
+ public:
+  /// Runs the loop with helpers, of which there may be none; false, if they help another.
+  bool run(Loop& loop) {
+    if (busy_.test_and_set(std::memory_order_acquire)) return false;
+    grow(static_cast<int>(loop.count) - 1);
+    loop_ = &loop;
+    inside_.store(0, std::memory_order_release);
+    loops_.fetch_add(1, std::memory_order_release);
+    loops_.notify_all();
+    loop.run(0);
+    for (int now = inside_.fetch_add(kClosed) + kClosed; now != kClosed; now = inside_.load()) {
+      wait_while(inside_, now);
+    }
+    busy_.clear(std::memory_order_release);
+    return true;
+  }
+
+ private:
+  static constexpr int kClosed = -(1 << 30);
+
+  /// Threads that end with the process. The first of a team only keeps it: where OpenMP binds threads to
+  /// processors, it has that of the caller.
+  void grow(int wanted) {
+    if (wanted <= size_) return;
+    try {
+      std::thread([this, more = wanted - size_] {
+#pragma omp parallel num_threads(more + 1)
+        if (omp_get_thread_num() > 0) serve();
+      }).detach();
+      size_ = wanted;
+    } catch (const std::system_error&) {
+      // The system has no thread left: the loop is its caller's alone.
+    }
+  }
+
+  [[noreturn]] void serve() {
+    for (int seen = 0;;) {
+      wait_while(loops_, seen);
+      seen = loops_.load(std::memory_order_acquire);
+      int now = inside_.load(std::memory_order_relaxed);
+      while (now >= 0 && !inside_.compare_exchange_weak(now, now + 1, std::memory_order_acquire)) {
+      }
+      if (now < 0) continue;
+      if (static_cast<std::size_t>(now) + 1 < loop_->count) loop_->run(static_cast<std::size_t>(now) + 1);
+      if (inside_.fetch_sub(1, std::memory_order_acq_rel) - 1 == kClosed) inside_.notify_one();
+    }
+  }
+
+  std::atomic_flag busy_;
+  int size_ = 0;
+  Loop* loop_ = nullptr;
+  std::atomic<int> loops_{0};         ///< so far; one more wakes the helpers
+  std::atomic<int> inside_{kClosed};  ///< helpers in the loop, and kClosed once none may begin
+};
+
+}  // namespace
+
+void run_team(std::size_t n, int n_threads, void (*call)(const void* body, std::size_t i), const void* body) {
+  assert(n <= 0xffffffff);
+  // Never destroyed: helpers may outlive what is destroyed at exit.
+  static Helpers& helpers = *new Helpers;
+  Loop loop(n, static_cast<std::size_t>(n_threads), call, body);
+  if (is_forked() || is_inside || !helpers.run(loop))
+    return parallel_for(n, 1, [&](std::size_t i) { call(body, i); });
+  if (loop.failure) std::rethrow_exception(loop.failure);
   leave_if_abandoned();
 }
 

@@ -4,26 +4,39 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <functional>
+#include <thread>
 #include <utility>
 
 namespace pypgm {
 
-/// Shared by a long call and the thread that waits for it. The call looks at `over` and counts at its natural
-/// steps (a sweep over one target, a block of records): small enough that less than half a second lies
-/// between two.
+/// What a long call looks at, and counts in, at its natural steps (a sweep over one target, a block of
+/// records): small enough that less than half a second lies between two. Now and then a look of the thread
+/// that made the watch asks its caller whether to go on.
 struct Watch {
-  std::atomic<bool> over{false};       ///< set by whoever waits: end with the best so far
-  std::atomic<bool> abandoned{false};  ///< as well: nobody wants the result any more
-  std::atomic<std::size_t> steps{0};   ///< done so far; what a step is, each call says
+  std::atomic<bool> over{false};         ///< set by `ask`: end with the best so far
+  std::atomic<bool> abandoned{false};    ///< as well: nobody wants the result any more
+  std::atomic<std::size_t> steps{0};     ///< done so far; what a step is, each call says
+  mutable std::atomic<bool> due{false};  ///< time to ask; set by a thread that does nothing else
+  std::function<void()> ask;             ///< does not throw
+  const std::thread::id asking = std::this_thread::get_id();
 
-  bool is_over() const { return over.load(std::memory_order_relaxed); }
+  bool is_over() const { return seen(over); }
+  bool is_abandoned() const { return seen(abandoned); }
   void count(std::size_t n = 1) { steps.fetch_add(n, std::memory_order_relaxed); }
+
+ private:
+  bool seen(const std::atomic<bool>& flag) const {
+    if (due.load(std::memory_order_relaxed) && asking == std::this_thread::get_id()) {
+      due.store(false, std::memory_order_relaxed);
+      ask();
+    }
+    return flag.load(std::memory_order_relaxed);
+  }
 };
 
 /// Whether nobody wants the result any more; without a watch somebody does.
-inline bool is_abandoned(const Watch* watch) {
-  return watch != nullptr && watch->abandoned.load(std::memory_order_relaxed);
-}
+inline bool is_abandoned(const Watch* watch) { return watch != nullptr && watch->is_abandoned(); }
 
 /// Thrown out of work that nobody wants any more. What it was working on is left half done.
 struct Abandoned : std::exception {

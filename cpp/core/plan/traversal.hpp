@@ -15,7 +15,7 @@ namespace pypgm {
 template <class Body>
 void on_trunk(const JunctionTree& tree, int i, int n_threads, const Body& body) {
   const TreeNode& node = tree.nodes[static_cast<std::size_t>(i)];
-  body(i, node.blocks.pieces > 1 ? threads_for(node.cells, n_threads) : 1);
+  body(i, node.blocks.pieces > 1 ? threads_for(kEffortWork * node.cells, n_threads) : 1);
 }
 
 /// Calls body(node, threads inside it) for all nodes, children after their parent.
@@ -23,7 +23,7 @@ template <class Body>
 void visit_downward(const JunctionTree& tree, int n_threads, const Body& body) {
   const Branches& branches = tree.branches;
   for (const int i : branches.trunk()) on_trunk(tree, i, n_threads, body);
-  parallel_for(branches.count(), threads_for(branches.cells, n_threads), [&](std::size_t b) {
+  parallel_for(branches.count(), threads_for(kEffortWork * branches.cells, n_threads), [&](std::size_t b) {
     for (const int i : branches.branch(b)) body(i, 1);
   });
 }
@@ -32,7 +32,7 @@ void visit_downward(const JunctionTree& tree, int n_threads, const Body& body) {
 template <class Body>
 void visit_upward(const JunctionTree& tree, int n_threads, const Body& body) {
   const Branches& branches = tree.branches;
-  parallel_for(branches.count(), threads_for(branches.cells, n_threads), [&](std::size_t b) {
+  parallel_for(branches.count(), threads_for(kEffortWork * branches.cells, n_threads), [&](std::size_t b) {
     const std::span<const int> nodes = branches.branch(b);
     for (auto i = nodes.rbegin(); i != nodes.rend(); ++i) body(*i, 1);
   });

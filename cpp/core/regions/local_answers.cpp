@@ -113,7 +113,7 @@ class Solver {
   void for_targets(std::vector<double>& buffer, const Body& body) {
     std::size_t offset = 0;
     for (const LocalTarget& target : problem_.targets) {
-      if (finishing_ ? watch_.abandoned : watch_.over) return;
+      if (finishing_ ? watch_.is_abandoned() : watch_.is_over()) return;
       body(target, std::span(buffer).subspan(offset, target.values.size()));
       offset += target.values.size();
     }
