@@ -10,9 +10,9 @@ from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Problem, Solution
 from pypgm.estimation.solver import Watch, watched
-from pypgm.estimation.steps import Validated
+from pypgm.estimation.steps import Pace, Validated
 from pypgm.estimation.stop_rule import Validation
-from pypgm.estimation.thinning import noise_left, unthinned_count
+from pypgm.estimation.thinning import noise_left
 
 __all__ = ["accelerated"]
 
@@ -78,9 +78,6 @@ class _Search:
         if validates and options.pace is not None:
             return self._paced(watch, smoothed, options.pace, 0, "validated")
         # Where preparing it took all of the time, the step that is left is one on the measurements themselves.
-        if validates and options.count is not None:
-            self.path = Path(smoothed, replace(options, tolerance=0.0), target=loss)
-            return self.path.follow(watch, min(options.iterations, self.path.calls + options.count))
         thinned = smoothed.thinned(options) if validates and not watch.clock.is_past_limit else None
         if thinned is None:
             return self._to_the_optimum(watch, 0)
@@ -97,17 +94,14 @@ class _Search:
         if status == "converged":
             # Noise too small to be fitted: the tolerance is where the measurements themselves end.
             return self._to_the_optimum(watch, calls)
-        return self._paced(watch, smoothed, self.validated, calls, status)
+        return self._paced(watch, smoothed, self.validated.pace(options.further), calls, status)
 
-    def _paced(self, watch: Watch, smoothed: Problem, pace: Validated, calls: int, status: Status) -> Status:
-        """Follow the path on the measurements themselves for as long as thinned ones tell; return why they ended."""
-        # The start that won keeps dependence as it is: going further would add noise alone.
-        further = self._options.further if self._options.pace is None else 1.0
-        enough = further * unthinned_count(pace.best)
+    def _paced(self, watch: Watch, smoothed: Problem, pace: Pace, calls: int, status: Status) -> Status:
+        """Follow the path on the measurements themselves as far as an earlier one tells; return why that ended."""
 
         def ended(taken: int, loss: float, _: float) -> Status | None:
             # Measured steps differ from path to path: one that lags has not yet fitted even the noisier measurements.
-            is_due = taken >= enough and (loss <= pace.fitted or taken >= _LAG * enough)
+            is_due = taken >= pace.count and (loss <= pace.loss or taken >= _LAG * pace.count)
             return status if is_due else None
 
         options = replace(self._options, tolerance=0.0)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 
     from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.estimation.steps import Validated
+    from pypgm.estimation.steps import Pace
 
 __all__ = ["ITERATIONS", "LIMIT_DEFAULTS", "LimitOptions", "Limits", "SolverOptions", "Stop"]
 
@@ -119,13 +119,11 @@ class SolverOptions(Limits):
         Whether Ctrl-C ends the estimate with the best so far; else it is raised.
     is_start : bool
         Whether another estimate starts from the answer: an accelerated path need not fit its potentials then.
-    count : int, optional
-        Iterations of an accelerated path that would be validated, instead of that: what was best on nearly the same
-        measurements.
     trial : sequence of LinearMeasurement, optional
         Thinned measurements, whose path is the only one: its answer validates where it starts.
-    pace : Validated, optional
-        That of such a path from as good a start, which tells where this one ends.
+    pace : Pace, optional
+        Where an accelerated path ends, instead of being validated: as one does from as good a start, or on nearly the
+        same measurements.
     further : float
         Times the iterations after which an accelerated path is validated best that it takes.
 
@@ -143,9 +141,8 @@ class SolverOptions(Limits):
     started: float = field(default_factory=now)
     keeps: bool = True
     is_start: bool = False
-    count: int | None = None
     trial: Sequence[LinearMeasurement] | None = None
-    pace: Validated | None = None
+    pace: Pace | None = None
     further: float = 1.0
 
     def __post_init__(self) -> None:

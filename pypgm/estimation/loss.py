@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Evaluate", "Loss", "Sum"]
 
+_T = TypeVar("_T")
 Evaluate = Callable[["NDArray[np.float64]"], tuple[float, "NDArray[np.float64]"]]
 """A loss on a flat vector of marginals: its value and its gradient there."""
 
@@ -71,6 +72,11 @@ class Loss(ABC):
         """Return the same loss for other answers to the same queries; None if it does not rest on them alone."""
         del measurements
         return None
+
+    def kept(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Return what follows from the queries and their noise; one that can be `refitted` makes it once for all."""
+        del key
+        return make()
 
     def stages(self) -> tuple[Loss, ...]:
         """Return the losses whose minima lead to that of this one, the last the closest and never above it."""

@@ -166,8 +166,8 @@ class Problem(ABC):
 
     def __post_init__(self) -> None:
         if self.terms is None and type(self.loss) is L2 and all(map(is_compiled, self.loss.measurements)):
-            maps: dict[Contrasts, _core.LinearMap | None] = {}  # those of many pairs are the same
-            object.__setattr__(self, "terms", [self._term(m, maps) for m in self.loss.measurements])
+            own = (self.tables.domain, self.tables.cliques)
+            object.__setattr__(self, "terms", self.loss.kept(own, self._terms))
 
     @property
     def tables(self) -> CliqueVector:
@@ -191,6 +191,10 @@ class Problem(ABC):
     @abstractmethod
     def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
         """Return how far its iterations step, and how many oracle calls it took to find out."""
+
+    def _terms(self) -> list[Term]:
+        maps: dict[Contrasts, _core.LinearMap | None] = {}  # those of many pairs are the same
+        return [self._term(m, maps) for m in self.loss.measurements]
 
     def _term(self, m: LinearMeasurement, maps: dict[Contrasts, _core.LinearMap | None]) -> Term:
         home, query = m.on(self.tables)

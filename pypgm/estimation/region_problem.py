@@ -103,13 +103,15 @@ class RegionProblem(Problem):
         weighted squared distance between two columns of the queries on the region.
         """
         smoothness = np.zeros(len(self.graph.regions))
-        for m in self.loss.measurements:
-            curvature = m.linear_map.largest_squared_distance(m.weights()) / 4
-            smoothness[self.tables.home(m.clique)] += (self.loss.bend or 0.0) * curvature
+        for m, squared in zip(self.loss.measurements, self.loss.kept("distances", self._distances), strict=True):
+            smoothness[self.tables.home(m.clique)] += (self.loss.bend or 0.0) * squared / 4
         measured = smoothness > 0
         if not measured.any():
             return 1.0 / self.total
         return float((self.counting_numbers[measured] / smoothness[measured]).min() / self.total)
+
+    def _distances(self) -> list[float]:
+        return [m.linear_map.largest_squared_distance(m.weights()) for m in self.loss.measurements]
 
 
 def no_record(problem: RegionProblem) -> ImpossibleEvidenceError:

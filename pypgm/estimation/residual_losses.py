@@ -5,8 +5,8 @@ from __future__ import annotations
 import copy
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, ClassVar
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = ["L1", "L2", "LOSSES", "Huber"]
 
+_T = TypeVar("_T")
 _STAGES = (1.0, 0.25, 0.05)  # widths of the smoothed absolute value that an estimate passes through
 
 
@@ -41,7 +42,7 @@ class _Residuals(Loss):
     def __init__(self, measurements: Iterable[LinearMeasurement]) -> None:
         self.measurements = tuple(measurements)
         self.cliques = tuple(dict.fromkeys(m.clique for m in self.measurements))
-        self._smoothness: dict[JunctionTree, float] = {}  # the same whatever the answers: shared with what is refitted
+        self._kept: dict[Hashable, Any] = {}  # the same whatever the answers: shared with what is refitted
 
     @abstractmethod
     def _terms(self, residuals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
@@ -77,18 +78,26 @@ class _Residuals(Loss):
         ----------
         Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
         """
-        if self.bend is None or tree in self._smoothness:
-            return self._smoothness.get(tree)
+        return None if self.bend is None else self.kept(tree, lambda: self._largest_bend(tree))
+
+    def kept(self, key: Hashable, make: Callable[[], _T]) -> _T:
+        """Return what is made of the queries and their noise; see `Loss`."""
+        if key not in self._kept:
+            self._kept[key] = make()
+        found: _T = self._kept[key]
+        return found
+
+    def _largest_bend(self, tree: JunctionTree) -> float:
         norms = CliqueVector(tree.domain, tree.cliques)
         distances, signed = 0.0, False
         for m in self.measurements:
             home, query = m.on(norms)
-            weights = self.bend * m.weights()
+            weights = (self.bend or 0.0) * m.weights()
             distances += query.largest_squared_distance(weights)
             signed = signed or not query.has_acute_columns
             norms.table(home)[:] += query.column_squares(weights)
         jointly = tree.plan.max_log_weight(norms.values, [], 1) if norms.values.size else 0.0
-        return self._smoothness.setdefault(tree, min(distances / 4, jointly if signed else jointly / 2))
+        return min(distances / 4, jointly if signed else jointly / 2)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(self.measurements)} measurements)"

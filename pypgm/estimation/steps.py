@@ -8,8 +8,9 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from pypgm.estimation.stop_rule import Stop
+from pypgm.estimation.thinning import unthinned_count
 
-__all__ = ["FixedSteps", "MeasuredSteps", "Steps", "Validated", "averaged_step"]
+__all__ = ["FixedSteps", "MeasuredSteps", "Pace", "Steps", "Validated", "averaged_step"]
 
 # For each end of an estimate: a step over the one before at most, and how many last moves have to permit it. Slow where
 # each iteration is validated, so that none skips the best of the path: on adult's 32 pairs at epsilon .1 the fast pace
@@ -103,6 +104,24 @@ Steps = FixedSteps | MeasuredSteps
 """How far each iteration of an averaging method steps, and the share of its end in the average."""
 
 
+class Pace(NamedTuple):
+    """Where a path ends that is not validated itself, as an earlier one tells.
+
+    Attributes
+    ----------
+    count : float
+        Iterations after which it may end.
+    loss : float
+        The loss that it has to have by then, unless it has taken several times as many.
+    steps : Steps, optional
+        How far it steps; measured by default.
+    """
+
+    count: float
+    loss: float = math.inf
+    steps: Steps | None = None
+
+
 class Validated(NamedTuple):
     """Where a path on thinned measurements was best on the answers that were held out.
 
@@ -122,3 +141,7 @@ class Validated(NamedTuple):
     best: int
     fitted: float
     steps: Steps
+
+    def pace(self, further: float = 1.0) -> Pace:
+        """Return where a path on the measurements themselves ends, or `further` times as far."""
+        return Pace(further * unthinned_count(self.best), self.fitted, self.steps)

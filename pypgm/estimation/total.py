@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -13,7 +14,10 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.number_range import check_range
 from pypgm.queries import Union
 
-__all__ = ["estimate_total"]
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+__all__ = ["estimate_total", "total_of_answers"]
 
 # Standard errors below zero to which noise goes less than once in 1e9 times. The tail of a Laplace draw beyond x
 # standard deviations is exp(-sqrt(2) x) / 2; its Chernoff bound holds for all sums of such draws.
@@ -24,8 +28,8 @@ _GRAIN = 3.0  # counts: noise of few integers, of a standard deviation below 1, 
 def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) -> tuple[float, float]:
     """Estimate the number of records by generalised least squares.
 
-    On each clique the best linear unbiased combination of its answers that sums all cells is taken; cliques are
-    then weighted by the inverse of their variances.
+    On each clique the best linear unbiased combination of its answers that sums all cells is taken, interactions of
+    several attributes left out; cliques are then weighted by the inverse of their variances.
 
     Parameters
     ----------
@@ -59,33 +63,45 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
     (9.0, 1.0)
     """
     measurements = tuple(measurements)  # an iterator is read once
+    return total_of_answers(domain, measurements)(measurements)
+
+
+def total_of_answers(
+    domain: Domain, measurements: Sequence[LinearMeasurement]
+) -> Callable[[Sequence[LinearMeasurement]], tuple[float, float]]:
+    """Return what estimates the total from any answers to the queries of measurements; see `estimate_total`."""
     check_range(measurements)
-    by_clique: dict[Clique, list[LinearMeasurement]] = {}
-    for m in measurements:
-        by_clique.setdefault(domain.canonical(m.clique), []).append(m)
-    found = [_clique_total(domain, clique, group) for clique, group in by_clique.items()]
-    known = [pair for pair in found if pair is not None]
+    by_clique: dict[Clique, list[int]] = {}
+    # There is no sum in an interaction, and next to none in what it tells beside other answers.
+    for i in [i for i, m in enumerate(measurements) if not m.linear_map.is_interaction]:
+        by_clique.setdefault(domain.canonical(measurements[i].clique), []).append(i)
+    found = [(own, _combination(domain, clique, [measurements[i] for i in own])) for clique, own in by_clique.items()]
+    known = [(own, *told) for own, told in found if told is not None]
     if not known:
         raise ValueError("no measurement tells the total number of records: pass total=, or measure a whole marginal")
-    variance = 1.0 / math.fsum(1.0 / v for _, v in known)
-    total = variance * math.fsum(s / v for s, v in known)
+    variance = 1.0 / math.fsum(1.0 / v for _, _, v in known)
     error = math.sqrt(variance)
-    if total < -_GRAIN - max(_INCREDIBLE[m.noise] for m in measurements) * error:
-        raise ValueError(f"the measured counts sum to {total:.4g}, with a standard error of {error:.2g}: pass total=")
-    return max(1.0, total), variance
+    least = -_GRAIN - max(_INCREDIBLE[m.noise] for m in measurements) * error
+
+    def total(answered: Sequence[LinearMeasurement]) -> tuple[float, float]:
+        sums = (((weights * np.concatenate([answered[i].values for i in own])).sum(), v) for own, weights, v in known)
+        total = variance * math.fsum(s / v for s, v in sums)
+        if total < least:
+            told = f"the measured counts sum to {total:.4g}, with a standard error of {error:.2g}"
+            raise ValueError(f"{told}: pass total=")
+        return max(1.0, total), variance
+
+    return total
 
 
-def _clique_total(domain: Domain, clique: Clique, group: Sequence[LinearMeasurement]) -> tuple[float, float] | None:
-    """Return the best unbiased sum of all cells that one clique's measurements give, and its variance; None if none."""
-    if all(m.linear_map.is_interaction for m in group):
-        return None
-    answers = np.concatenate([m.values for m in group]).astype(np.float64)
+def _combination(
+    domain: Domain, clique: Clique, group: Sequence[LinearMeasurement]
+) -> tuple[NDArray[np.float64], float] | None:
+    """Return the weights of one clique's answers in their best unbiased sum of all cells, and its variance, if any."""
     stddev = np.concatenate([m.spread() for m in group])
     query = group[0].linear_map
     if len(group) > 1:
         tables = CliqueVector(domain, [clique])
         query = Union([m.on(tables)[1] for m in group])
-    combination = query.total_weights(stddev)
-    if combination is None:
-        return None
-    return float((combination * answers).sum()), float(np.square(combination * stddev).sum())
+    weights = query.total_weights(stddev)
+    return None if weights is None else (weights, float(np.square(weights * stddev).sum()))

@@ -75,8 +75,20 @@ class BoundedTree:
     holds_all: bool
 
     def marginals(self, cliques: Sequence[Clique], *, n_threads: int = 0) -> list[NDArray[np.float64]]:
-        """Return probabilities over some cliques (each in the domain's order), C order."""
-        return [f.datavector() for f in self._calibrated.project_many(cliques, Clock(n_threads=n_threads))]
+        """Return probabilities over some cliques (each in the domain's order), C order.
+
+        They are kept for later calls, as many as the tree's own tables have cells.
+        """
+        new = [c for c in dict.fromkeys(cliques) if c not in self._kept]
+        tables = self._calibrated.project_many(new, Clock(n_threads=n_threads))
+        found = self._kept | {c: f.datavector() for c, f in zip(new, tables, strict=True)}
+        if sum(own.size for own in found.values()) <= self.tree.cost.cells:
+            self._kept.update(found)
+        return [found[c] for c in cliques]
+
+    @cached_property
+    def _kept(self) -> dict[Clique, NDArray[np.float64]]:
+        return {}
 
     @cached_property
     def _calibrated(self) -> Calibrated:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from pypgm.data.frames import Frame
+from pypgm.estimation.steps import Pace
 from pypgm.mechanisms.better_start import estimate_from_better_start, estimate_from_exact, is_small
 from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.risk_score import GRID, hidden, saving
@@ -151,7 +152,7 @@ class _Search:
         self.log: list[dict[str, object]] = []
         self.is_last = not self.candidates
         self._bytes: dict[Clique, float] = {}  # see `that_fit`
-        self.count: int | None = None  # of iterations, that were best in the last estimate which was validated
+        self.pace: Pace | None = None  # of the last estimate which was validated
         self.model: GraphicalModel | RegionGraphModel
 
     def begin(self, rate: Fraction) -> None:
@@ -215,10 +216,10 @@ class _Search:
         if self.run.oracle == "region_graph":
             return self._estimated()
         if len(self.log) % _VALIDATED == 0:
-            self.count = None
-        model = self.run.fit(self._explained(), self.start, is_start=True, count=self.count)
-        if self.count is None and model.fit is not None:
-            self.count = len(model.fit.history) - 1
+            self.pace = None
+        model = self.run.fit(self._explained(), self.start, is_start=True, pace=self.pace)
+        if self.pace is None and model.fit is not None:
+            self.pace = Pace(len(model.fit.history) - 1)
         return model
 
     def _explained(self) -> list[LinearMeasurement]:

@@ -16,6 +16,7 @@ from pypgm.models import GraphicalModel
 
 if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
+    from pypgm.estimation.steps import Pace
     from pypgm.mechanisms.run import Run
     from pypgm.models import RegionGraphModel
 
@@ -116,12 +117,18 @@ def _from_tree(
         second = run.fit(measurements, start, _PARTS[2], trial=fitted)
         if not _ended(second) or not _held_out(second) < _held_out(first):
             return None
-        tree = run.fit(own, independent, _PARTS[3], oracle="exact", is_start=True, pace=start.validated)
+        tree = run.fit(own, independent, _PARTS[3], oracle="exact", is_start=True, pace=_pace(start))
     except ModelTooLargeError:
         return None
     if run.ended(tree) or not isinstance(tree, GraphicalModel):
         return None
-    return run.fit(measurements, tree, pace=second.validated)
+    # The start that won keeps dependence as it is: going further would add noise alone.
+    return run.fit(measurements, tree, pace=_pace(second))
+
+
+def _pace(model: Estimated) -> Pace | None:
+    """Return where an estimate ends that is like that of a model on thinned measurements."""
+    return None if model.validated is None else model.validated.pace()
 
 
 def _held_out(model: Estimated) -> float:

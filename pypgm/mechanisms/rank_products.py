@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.mechanisms.resolution import Values
-from pypgm.queries import Kronecker, Matrix
+from pypgm.queries import Contrasts, Kronecker, Matrix
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,6 +31,7 @@ _BLUNT = 0.03  # of the records: noise in a product that is too much
 _MORE = 4  # times what a product would cost if all were asked, that each of fewer costs at most
 _LEVELS = 8  # of ranks on either side of the middle
 _TOLD = 2.5  # standard deviations of noise, from which on a pair differs from an independent one
+_RANGE = Contrasts([2])  # a record changes its answer as it changes a product, of ranks from -1 to 1, at most
 _MAX_PAIRS = 2_000  # above it none is asked: the estimate would have a table for each
 
 
@@ -43,7 +44,7 @@ def rho_of_products(run: Run, n_pairs: int, total: float, part: float = 1.0) -> 
 
 def _stddev(run: Run, rho: float) -> float:
     """Return the standard deviation of noise in a product, of ranks from -1 to 1, that costs rho."""
-    return math.sqrt(run.table.privacy.squared_l2_sensitivity(Matrix([[1, -1]])) / (2 * rho))
+    return math.sqrt(run.table.privacy.squared_l2_sensitivity(_RANGE) / (2 * rho))
 
 
 class RankProducts:
@@ -82,7 +83,8 @@ class RankProducts:
         if not worth:
             return []
         kept, rho = ranked[: worth[-1]], worth[-1] * parts[worth[-1] - 1]
-        queries = [Kronecker([Matrix(self._ranks[a][None]) for a in p]) for p in kept]
+        own = {a: Matrix(self._ranks[a][None]) for a in {a for p in kept for a in p}}
+        queries = [Kronecker([own[a] for a in p]) for p in kept]
         return run.table.measure_many(kept, queries, rho=Fraction(rho))
 
     def telling(self, products: Sequence[LinearMeasurement], asked: Collection[Clique]) -> list[LinearMeasurement]:

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from pypgm.data.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
-    from pypgm.estimation.steps import Validated
+    from pypgm.estimation.steps import Pace
     from pypgm.models import GraphicalModel, RegionGraphModel
 
     _Model: TypeAlias = GraphicalModel | RegionGraphModel
@@ -288,20 +288,19 @@ class Run:
         *,
         oracle: Literal["exact"] | None = None,
         is_start: bool = False,
-        count: int | None = None,
         trial: Sequence[LinearMeasurement] | None = None,
-        pace: Validated | None = None,
+        pace: Pace | None = None,
     ) -> _Model:
         """Return the model that explains these measurements alone, in at most a part of the seconds that are left.
 
         The oracle is the run's own by default. A start for another estimate takes less time, and is a little off; so
-        does a count of iterations that nothing validates. See `SolverOptions` for `trial` and `pace`.
+        does one at a pace that is known. See `SolverOptions` for `trial` and `pace`.
         """
         # Where there are publicly no records the answers are noise alone.
         fitted = [] if self.total == 0 else measurements
         chosen, seconds = oracle or self._planned([m.clique for m in fitted]), self._seconds_left()
         limits = replace(self.limits, time_limit=None if seconds is None else part * seconds)
-        how: dict[str, Any] = {"prior": prior, "constraints": self.constraints, "is_start": is_start, "count": count}
+        how: dict[str, Any] = {"prior": prior, "constraints": self.constraints, "is_start": is_start}
         how |= {"trial": trial, "pace": pace, "further": self.further}
         return estimated(self.domain, fitted, self.total, chosen, limits, **how)
 

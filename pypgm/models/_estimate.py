@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     import numpy as np
     from typing_extensions import Unpack
 
-    from pypgm.estimation.steps import Validated
+    from pypgm.estimation.steps import Pace
 
 __all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimated"]
 
@@ -232,16 +232,14 @@ def estimated(
     rng: np.random.Generator | int | None = None,
     sweeps: Sweeps | None = None,
     is_start: bool = False,
-    count: int | None = None,
     trial: Sequence[LinearMeasurement] | None = None,
-    pace: Validated | None = None,
+    pace: Pace | None = None,
     further: float = 1.0,
 ) -> GraphicalModel | RegionGraphModel:
     """Return what `estimate` does; of a model that is only to start from, nearly what it does.
 
-    To the end of the accelerated path, which averages marginals, potentials are then fitted roughly. With a count of
-    iterations it is not validated. See `SolverOptions` for `trial` and `pace`. A mechanism
-    may go `further` than to what is validated best.
+    Potentials are then fitted roughly to the end of the accelerated path, which averages marginals. See `SolverOptions`
+    for `trial` and `pace`. A mechanism may go `further` than to what is validated best.
     """
     measurements = checked_measurements(domain, measurements)
     first, earlier = _starts(prior, warm_start)
@@ -252,7 +250,7 @@ def estimated(
     own: dict[str, Any] = {"stepsize": stepsize, "stop": stop or "validated", "rng": rng, "is_start": is_start}
     folding, masks = fold(domain, constraints or ())
     fitting = _folded(folding, measurements)
-    own |= {"count": count, "trial": trial and _folded(folding, trial), "pace": pace}
+    own |= {"trial": trial and _folded(folding, trial), "pace": pace}
     own["further"] = further
     options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **own)
     objective = _objective(loss, fitting, folding)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
@@ -16,7 +16,8 @@ from pypgm.estimation.limits import ITERATIONS, SolverOptions
 from pypgm.estimation.number_range import check_range
 from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.estimation.residual_losses import LOSSES
-from pypgm.estimation.total import estimate_total
+from pypgm.estimation.steps import Pace
+from pypgm.estimation.total import total_of_answers
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.request import Prior, Request
 from pypgm.numeric import checked_integer
@@ -38,8 +39,13 @@ _FLOOR = 0.03  # of a count's standard error: what a start gives a value at leas
 class Reestimated(EstimatedModel, Protocol):
     """A model of which others like it are estimated."""
 
-    def estimated_again(self, request: Request, *, is_prior: bool = False) -> EstimatedModel:
-        """Return a model like this one for another request, on the same graph; a prior of it on a junction tree."""
+    def estimated_again(
+        self, request: Request, *, is_prior: bool = False, like: EstimatedModel | None = None
+    ) -> EstimatedModel:
+        """Return a model like this one for another request, on the same graph; a prior of it on a junction tree.
+
+        What an earlier one found out of the graph, and not of the answers, need not be found again.
+        """
 
 
 def recipe_of(model: EstimatedModel) -> Recipe:
@@ -104,24 +110,25 @@ class Simulation:
 
 def requested_again(
     model: EstimatedModel, recipe: Recipe, clock: Clock
-) -> Callable[[Sequence[LinearMeasurement], Prior], Request]:
-    """Return what makes of other answers to a recipe's queries, and a prior, the request of an estimate like a model's.
+) -> Callable[[Sequence[LinearMeasurement], Prior, Pace | None], Request]:
+    """Return what makes of other answers to a recipe's queries, a prior and a pace a request like that of a model.
 
-    The recipe is the model's, or that of its prior.
+    The recipe is the model's, or that of its prior. Without a pace the estimate is validated where the model's was.
     """
     how = dict(recipe.options)
     loss, method = LOSSES[how.pop("loss")](recipe.measurements), how.pop("method")
     over = Sweeps(**{name: how.pop(name, None) for name in SweepOptions.__annotations__})
     how["iterations"] = min(how["iterations"], _most_again(model))
-    options = SolverOptions(
-        **how, n_threads=clock.n_threads, time_limit=clock.time_limit, started=clock.started, keeps=False
-    )
+    how |= {"n_threads": clock.n_threads, "time_limit": clock.time_limit, "started": clock.started, "keeps": False}
+    options = SolverOptions(**how)
+    total_of = None if recipe.total_is_known else total_of_answers(model.folding.inner, recipe.measurements)
 
-    def request(measurements: Sequence[LinearMeasurement], prior: Prior) -> Request:
-        total = model.total if recipe.total_is_known else estimate_total(model.folding.inner, measurements)[0]
+    def request(measurements: Sequence[LinearMeasurement], prior: Prior, pace: Pace | None) -> Request:
+        total = model.total if total_of is None else total_of(measurements)[0]
         check_range(measurements, total)
         refitted = loss.refitted(measurements) or loss
-        return Request(refitted, measurements, total, options, method, model.folding, model.masks, prior, how=over)
+        paced = replace(options, pace=pace)
+        return Request(refitted, measurements, total, paced, method, model.folding, model.masks, prior, how=over)
 
     return request
 
@@ -140,10 +147,11 @@ def estimated_again(
     """Return what estimates a model like one given from answers to its queries, and first the prior that rests on them.
 
     A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
-    good: of attributes and measured pairs by 10 to 30 %. Ctrl-C is raised.
+    good: of attributes and measured pairs by 10 to 30 %. An estimate that was validated tells all others where to end.
+    Ctrl-C is raised.
     """
-    request, before = requested_again(model, recipe, clock), recipe.prior_recipe
-    is_prior = recipe is not model.recipe
+    is_prior, before = recipe is not model.recipe, recipe.prior_recipe
+    request = requested_again(model, recipe, clock)
     if before is None:
         is_exact = model.is_exact or is_prior
 
@@ -156,7 +164,23 @@ def estimated_again(
         def prior(answers: Sequence[LinearMeasurement]) -> Prior:
             return estimated([answers[i] for i in indices])
 
-    return lambda answers: model.estimated_again(request(answers, prior(answers)), is_prior=is_prior)
+    pace = None if is_prior else _pace(model)
+    like: EstimatedModel | None = None
+
+    def again(answers: Sequence[LinearMeasurement]) -> EstimatedModel:
+        nonlocal pace, like
+        asked = request(answers, prior(answers), pace)
+        like = model.estimated_again(asked, is_prior=is_prior, like=like)
+        pace = pace or _pace(like)
+        return like
+
+    return again
+
+
+def _pace(model: EstimatedModel) -> Pace | None:
+    """Return how many iterations were best, if that is known."""
+    fit = model.fit
+    return Pace(len(fit.history) - 1) if fit is not None and fit.status == "validated" else None
 
 
 def _start(

@@ -225,21 +225,22 @@ def _worlds(asked: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list
     rows = min(max(1, round(model.total)), _RECORDS)
     records = model.synthetic_data(rows, asked.rng) if asked.records is None else asked.records
     likelihoods = log_likelihoods(model.domain, asked.evidence)
+    counted = dict.fromkeys([*(m.clique for m in measurements), *(() if likelihoods else asked.cliques)])
     estimated = estimated_again(model, asked.recipe, clock)
     for done in range(asked.draws):
         if clock.tick(partial("{}/{} made-up tables".format, done, asked.draws)):
             return
         chosen = asked.rng.integers(0, len(records), rows)
         world = Dataset({a: np.asarray(records.columns[a])[chosen] for a in model.domain}, model.domain)
-        counts = world.count([m.clique for m in measurements], clock.n_threads)
         scale = max(model.total, 0.0) / rows
-        exact = (m.linear_map.matvec(c * scale) for m, c in zip(measurements, counts, strict=True))
+        counts = {c: n * scale for c, n in zip(counted, world.count([*counted], clock.n_threads), strict=True)}
+        exact = (m.linear_map.matvec(counts[m.clique]) for m in measurements)
         drawn = estimated(asked.measured(exact))
         if drawn.fit is not None and drawn.fit.status == "time":
             clock.over = True  # though no tick has seen it
             return
         if not likelihoods:
-            true = [c.astype(np.float64) * scale for c in world.count(asked.cliques, clock.n_threads)]
+            true = [counts[c] for c in asked.cliques]
         elif (weights := _weights(world, likelihoods)).sum() > 0:
             weighted = Dataset(world.columns, model.domain, weights=weights / weights.sum())
             true = [weighted.project(c).datavector() for c in asked.cliques]

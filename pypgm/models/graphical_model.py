@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
     from pypgm.estimation.constraint import Masks
     from pypgm.graphs.evidence import Evidence
+    from pypgm.models.estimated_model import EstimatedModel
     from pypgm.models.region_answer import Method
     from pypgm.queries import KroneckerQuery
 
@@ -161,14 +162,21 @@ class GraphicalModel(Model[Factor]):
         tables = self._given(evidence, clock).tables(clock)
         return self.tree, tables, self.cliques if self._is_sparse(rows) else ()
 
-    def estimated_again(self, request: Request, *, is_prior: bool = False) -> Model[Any]:
+    def estimated_again(
+        self, request: Request, *, is_prior: bool = False, like: EstimatedModel | None = None
+    ) -> Model[Any]:
         """Return the model of another request, on the same junction tree; a prior of it on one of its own."""
-        return solved_on_tree(request, None if is_prior else self.tree)[0]
+        return solved_on_tree(request, prior_tree(like) if is_prior else self.tree)[0]
 
     def _is_sparse(self, rows: int) -> bool:
         """Return whether records are rarer than the cells of a clique that joins others: rounding it is all noise."""
         joined = {node.clique for node in self.tree.nodes} - set(self.cliques)
         return any(self.tree.domain.size(clique) > rows for clique in joined)
+
+
+def prior_tree(like: EstimatedModel | None) -> JunctionTree | None:
+    """Return the junction tree of an earlier prior, if there is one."""
+    return like.tree if isinstance(like, GraphicalModel) else None
 
 
 def solved_on_tree(request: Request, tree: JunctionTree | None = None) -> tuple[GraphicalModel, CliqueVector]:

@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.steps import Validated
     from pypgm.graphs.evidence import Evidence
     from pypgm.graphs.junction_tree import JunctionTree
+    from pypgm.models.estimated_model import EstimatedModel
     from pypgm.models.recipe import Recipe
     from pypgm.models.region_answer import Method
     from pypgm.models.request import Request
@@ -792,8 +793,10 @@ class Model(Shown, Stored, Generic[Table]):
         """Return the answers to checked queries in counts, in the order asked."""
 
     @abstractmethod
-    def estimated_again(self, request: Request, *, is_prior: bool = False) -> Model[Any]:
-        """Return a model like this one for another request, on the same graph; a prior of it on a junction tree."""
+    def estimated_again(
+        self, request: Request, *, is_prior: bool = False, like: EstimatedModel | None = None
+    ) -> Model[Any]:
+        """Return a model like this one for another request; see `Reestimated`."""
 
     def _counts(self, tables: list[Table]) -> list[Table]:
         """Return tables as counts, where there is no record those they would have if there were one."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -64,9 +65,12 @@ def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
         start = first
     else:
         singles = [(a,) for a in request.domain]
-        averages = request.method == "accelerated"
-        start = request.independent(singles) if averages or first is not None else CliqueVector(request.domain, singles)
-        start = start if first is None else _start(graph, first, start)
+        if first is not None:
+            start = _start(graph, first, partial(request.independent, singles))
+        elif request.method == "accelerated":
+            start = request.independent(singles)
+        else:
+            start = CliqueVector(request.domain, singles)
     if request.masks:
         start = _ruled_out(graph, start, request.masks)
     return RegionProblem(
@@ -115,8 +119,8 @@ def _graph(domain: Domain, cliques: Sequence[Clique], oracle: RegionOracle, max_
     raise ValueError(f"oracle must be 'exact', 'region_graph', 'factor_graph' or a RegionGraph, got {oracle!r}")
 
 
-def _start(graph: RegionGraph, prior: EstimatedModel, independent: CliqueVector) -> CliqueVector:
-    """Return logs of a model's marginals of the regions, of single attributes for those it does not know."""
+def _start(graph: RegionGraph, prior: EstimatedModel, independent: Callable[[], CliqueVector]) -> CliqueVector:
+    """Return logs of a model's marginals of the regions, independent ones of the attributes that it does not know."""
     domain, index = graph.domain, RegionIndex(prior.marginals, prior.total)
     if prior.folding.inner != domain:
         inner = prior.folding.inner
@@ -132,6 +136,8 @@ def _start(graph: RegionGraph, prior: EstimatedModel, independent: CliqueVector)
     tables = prior.project_many(cliques) if prior.total else [prior.query(c) for c in cliques]
     for i, table in zip(asked, tables, strict=True):
         start.table(i)[:] = np.log(np.maximum(table.normalize().datavector(), _LEAST))
-    for single in [a for a in singles if a not in known]:
-        start.table(start.home(single))[:] = independent[single].datavector()
+    if len(known) < len(singles):
+        suggested = independent()
+        for single in [a for a in singles if a not in known]:
+            start.table(start.home(single))[:] = suggested[single].datavector()
     return start

@@ -30,7 +30,7 @@ from pypgm.inference.out_of_model import combined_answers, expanded_answers, sub
 from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.memory import check_fits, check_tables_fit, short
 from pypgm.models.estimated_again import requested_again
-from pypgm.models.graphical_model import solved_on_tree
+from pypgm.models.graphical_model import prior_tree, solved_on_tree
 from pypgm.models.model import Model
 from pypgm.models.recipe import Recipe
 from pypgm.models.region_answer import Method, RegionAnswer
@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from pypgm.estimation.constraint import Masks
     from pypgm.graphs.evidence import Evidence
     from pypgm.inference.bounded_tree import BoundedTree
+    from pypgm.models.estimated_model import EstimatedModel
     from pypgm.queries import KroneckerQuery
 
 __all__ = ["RegionGraphModel", "solved_on_regions"]
@@ -293,7 +294,7 @@ class RegionGraphModel(Model[RegionAnswer]):
         if self.recipe is None:
             raise ValueError("method 'oversaturated' needs a model with its measurements, estimated with a named loss")
         graph = RegionGraph.saturated(self.graph.domain, self.cliques, extra=cliques)
-        request = requested_again(self, self.recipe, clock)(self.recipe.measurements, self.recipe.prior)
+        request = requested_again(self, self.recipe, clock)(self.recipe.measurements, self.recipe.prior, None)
         wider, _ = solved_on_regions(replace(request, how=request.how.on(graph, self.graph)), graph)
         sweeps = 0 if wider.fit is None else wider.fit.iterations
         clock.over = wider.fit is not None and wider.fit.status == "time"
@@ -303,11 +304,15 @@ class RegionGraphModel(Model[RegionAnswer]):
             answers.append(LocalAnswer(values, violation_of(self._index, clique, values), np.inf, sweeps))
         return answers
 
-    def estimated_again(self, request: Request, *, is_prior: bool = False) -> Model[Any]:
+    def estimated_again(
+        self, request: Request, *, is_prior: bool = False, like: EstimatedModel | None = None
+    ) -> Model[Any]:
         """Return the model of another request, on the same graph; a prior of it on a junction tree."""
         if is_prior:
-            return solved_on_tree(request)[0]
+            return solved_on_tree(request, prior_tree(like))[0]
         model = solved_on_regions(request, self.graph)[0]
+        if isinstance(like, RegionGraphModel):
+            model._grown_from = like._bounded
         model._noise, model.tree_cells = self._noise, min(self.tree_cells, _AGAIN_CELLS)
         return model
 

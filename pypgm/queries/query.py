@@ -172,6 +172,8 @@ class LinearQuery(Value, ABC):
         parts = self.rmatvec(weighted)
         if np.ptp(parts) <= _EVEN * abs(parts[0]):
             return np.asarray(weighted / parts[0], dtype=np.float64)
+        if rows == 1:
+            return None  # multiples of one row are all there is
         from scipy.sparse.linalg import LinearOperator, lsmr
 
         # With v = V^(-1/2) u it is the shortest solution of Q' V^(-1/2) u = 1.

@@ -13,15 +13,17 @@ import pypgm
 from pypgm import _core, queries
 from pypgm.clock import Clock
 from pypgm.data.relations import Relations
-from pypgm.estimation import estimate_total, problem
+from pypgm.estimation import accelerated, estimate_total, problem
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeEngine
+from pypgm.inference import bounded_tree
 from pypgm.inference.bounded_tree import fit_proportionally, joined_within, plan_bounded_tree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import RegionIndex
 from pypgm.mechanisms import aim, mst, rounds_likelihood
+from pypgm.mechanisms.rank_products import rho_of_products
 from pypgm.mechanisms.run import Run
-from pypgm.models import graphical_model, region_model
+from pypgm.models import graphical_model, region_model, request
 from pypgm.privacy import score_weights, selector
 from pypgm.privacy.l1_selector import L1Selector
 from pypgm.privacy.laws import DiscreteGaussian
@@ -172,7 +174,7 @@ def test_aim_validates_one_round_in_eight_and_the_last(monkeypatch):
     found, own = [], Run.fit
 
     def fit(run, *args, **how):
-        found.append((how.get("count"), own(run, *args, **how)))
+        found.append((how.get("pace"), own(run, *args, **how)))
         return found[-1][1]
 
     monkeypatch.setattr(Run, "fit", fit)
@@ -181,10 +183,10 @@ def test_aim_validates_one_round_in_eight_and_the_last(monkeypatch):
     assert last is None
     assert model.fit.status in {"validated", "converged"}
     assert release.model is model
-    for i, (count, rough) in enumerate(rounds):
-        assert (count is None) == (i % 8 == 0)
-        if count is not None:  # it takes as many iterations as the last validated one did
-            assert len(rough.fit.history) - 1 == count == len(rounds[i - i % 8][1].fit.history) - 1
+    for i, (pace, rough) in enumerate(rounds):
+        assert (pace is None) == (i % 8 == 0)
+        if pace is not None:  # it takes as many iterations as the last validated one did
+            assert len(rough.fit.history) - 1 == pace.count == len(rounds[i - i % 8][1].fit.history) - 1
 
 
 def test_what_a_tree_was_given_is_added_up_with_its_plan(monkeypatch):
@@ -241,6 +243,72 @@ def test_what_is_told_of_a_release_is_made_up_of_the_records_that_were_drawn(mon
     assert len(drawn) == 1
     quality_of(model, records=model.synthetic_data(10))  # too few
     assert len(drawn) == 3
+
+
+def test_made_up_tables_share_what_does_not_rest_on_their_answers(monkeypatch):
+    """Of each one a path and a count is taken; queries, the sum of all cells and the tree's pairs are seen to once."""
+    halves = queries.Kronecker([queries.Identity(2), queries.Partition([0, 0, 1])])
+    rows = measured(PAIRS[::2], lambda c: halves if c == ("x0", "x1") else None)
+    model = pypgm.estimate(DOMAIN, rows, oracle="region_graph")
+    records, taken = model.synthetic_data(rng=0), model.fit.history
+    paths = Calls(monkeypatch, accelerated, "Path")
+    lowered, summed = Calls(monkeypatch, problem, "lowered"), Calls(monkeypatch, queries.Identity, "total_weights")
+    told, ranked = Calls(monkeypatch, pypgm.Dataset, "count"), Calls(monkeypatch, bounded_tree, "mutual_information")
+    fits, own = [], region_model.solved_on_regions
+
+    def solved(*arguments):
+        fits.append(own(*arguments))
+        return fits[-1]
+
+    monkeypatch.setattr(region_model, "solved_on_regions", solved)
+    quality_of(model, records=records)
+    assert len(paths) == len(told) == len(fits) == 4
+    assert {len(found.fit.history) for found, _ in fits} == {len(taken)}  # validated once, when it was estimated
+    assert len(lowered) == len(rows)
+    assert len(summed) <= len(rows)
+    assert 0 < len(ranked) <= len(PAIRS)
+
+
+def test_an_answer_of_the_bounded_tree_is_found_once(monkeypatch):
+    model = pypgm.estimate(DOMAIN, measured(PAIRS[::2]), oracle="region_graph")
+    answered = Calls(monkeypatch, Calibrated, "run")
+    outside = [("x0", "x2"), ("x1", "x4")]
+    assert not set(outside) & set(PAIRS[::2])
+    first = model.project_many(outside)
+    once = len(answered)
+    first[0].datavector()[:] = -1.0  # tables are the caller's own
+    again = model.project_many(outside)
+    asked = [ask for _, asks, *_ in answered.taken[once:] for ask in asks]
+    assert not asked
+    np.testing.assert_array_equal(again[1].values, first[1].values)
+    assert (again[0].values >= 0).all()
+
+
+def test_where_an_earlier_model_knows_all_attributes_no_measurement_is_asked_about_them(monkeypatch):
+    rows = measured([*((a,) for a in DOMAIN), *PAIRS[::2]])
+    start = pypgm.estimate(DOMAIN, rows[: len(DOMAIN)])
+    suggested = Calls(monkeypatch, request, "independent_potentials")
+    pypgm.estimate(DOMAIN, rows, oracle="region_graph", prior=start)
+    assert len(suggested) == 0
+
+
+def test_the_noise_of_rank_products_takes_no_matrix(monkeypatch):
+    data = pypgm.Dataset({a: [0, 1] * 200 for a in DOMAIN}, DOMAIN)
+    made = Calls(monkeypatch, queries.Matrix, "__init__")
+    run = Run("wide", data, 1, 1e-9)
+    assert 0 < rho_of_products(run, len(PAIRS), 400.0) <= 0.05 * run.rho
+    assert len(made) == 0
+
+
+def test_one_answer_is_the_sum_of_all_cells_or_tells_nothing_of_it(monkeypatch):
+    monkeypatch.setattr("scipy.sparse.linalg.lsmr", None)
+    assert queries.Matrix([[2, 2, 2]]).total_weights(np.ones(1)) == pytest.approx(0.5)
+    assert queries.Matrix([[1, 2, 2]]).total_weights(np.ones(1)) is None
+    # An interaction beside it is left out.
+    product = queries.Kronecker([queries.Matrix([[-1, 1]]), queries.Matrix([[-2, 1, 3]])])
+    rows = measured([("x0",)]) + measured([("x0", "x1")], lambda _: product)
+    rows += measured([("x0", "x1")], lambda _: queries.Contrasts([2, 3]))
+    assert estimate_total(DOMAIN, rows)[0] == pytest.approx(rows[0].values.sum())
 
 
 def test_regions_that_agree_but_for_their_last_digits_take_few_sweeps():
