@@ -30,36 +30,14 @@ from pathlib import Path
 
 import harness
 import numpy as np
+import performance_page
 from harness import binary, check
+from performance_page import Row
 
 HERE = Path(__file__).parent
-KEPT, PAGE = HERE / "performance.json", HERE.parent / "docs" / "performance.md"
-PICTURES = PAGE.with_suffix("")
+KEPT = HERE / "performance.json"
 OPTIONS = argparse.Namespace()
 timed = partial(harness.timed, clock=time.process_time)
-
-
-@dataclasses.dataclass
-class Row:
-    """A line of the page: a job, its seconds, a peer's, and what the least it has to do takes.
-
-    Attributes
-    ----------
-    curve, x : str, float
-        The curve of a picture it is a point of, "axis: line", and where it lies.
-    cells, moved : float
-        Cells whose exponentials, and bytes whose copy, no way to do the job can do without.
-    """
-
-    job: str
-    seconds: float
-    curve: str = ""
-    x: float = 0
-    peer: str = ""
-    peer_seconds: float = 0
-    cells: float = 0
-    moved: float = 0
-    unit: str = "s"
 
 
 def error(data, source, n_pairs: int = 200) -> float:
@@ -225,13 +203,9 @@ def _drawn(data, width: int, what: str, curve: str = "", x: int = 0) -> Row:
     measured = [pypgm.LinearMeasurement(y, p, 10.0) for y, p in zip(noisy, pairs, strict=True)]
     model = pypgm.estimate(data.domain, measured, len(data), oracle="region_graph")
     drawn, seconds = timed(model.synthetic_data, len(data), 0)
-    check(np.mean([_apart(drawn, model, p) for p in pairs[:50]]) < 0.1, "the records are far from their model")
+    check(harness.total_variation(drawn, model, pairs[:50]) < 0.1, "the records are far from their model")
     line = f"{len(data):,} records, {what.format(f'{len(names):,}')}"
     return Row(line, seconds, curve, x, moved=2 * len(data) * len(names))
-
-
-def _apart(drawn, model, pair: tuple[str, str]) -> float:
-    return np.abs(drawn.project(pair).datavector() - model.project(pair).datavector()).sum() / 2 / len(drawn)
 
 
 def others() -> Iterator[Row]:
@@ -263,34 +237,14 @@ def plans() -> Iterator[Row]:
     """Memory and seconds as `plan` announces them, each beside a run in a process of its own."""
     import multiprocessing
 
+    from bench_plan import announced_by_plan, used_by_run
+
     for mechanism, table in (("wide", "adult"), ("aim", "adult"), ("mst", "adult"), ("wide", "60 binary columns")):
         with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
             announced, used = (pool.apply(job, (mechanism, table)) for job in (announced_by_plan, used_by_run))
         for unit, told, found in zip(("MiB", "s by the clock"), announced, used, strict=True):
             what = "memory" if unit == "MiB" else "time"
             yield Row(f"{what} of `{mechanism}`, {table}", found, peer="plan", peer_seconds=told, unit=unit)
-
-
-def _table(name: str):
-    return harness.table(name) if name == "adult" else binary(60)
-
-
-def announced_by_plan(mechanism: str, table: str) -> tuple[float, float]:
-    """Return MiB and seconds."""
-    from pypgm.mechanisms import plan
-
-    data = _table(table)
-    told = plan(mechanism, data.domain, 1, 1e-9, n_records=len(data))
-    return told.bytes / 2**20, told.seconds
-
-
-def used_by_run(mechanism: str, table: str) -> tuple[float, float]:
-    """Return the most MiB of a process, and seconds."""
-    from pypgm import mechanisms
-
-    data = _table(table)
-    _, seconds = harness.timed(getattr(mechanisms, mechanism), data, 1, 1e-9, unsafe_seed=0)
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10, seconds
 
 
 def star() -> Iterator[Row]:
@@ -391,80 +345,6 @@ CASES = {
 CASES |= {job.__name__: job for job in (star, closure, chains, networks)}
 NEED_DATA = {"synth", "adult", "others", "scans", "plans", "networks"}
 
-HEAD = """# What whole jobs take
-
-Made by `python bench/bench_performance.py --write`; with `--cases` some parts run anew, and other lines stay. Seconds
-are of the processor, user and system, of a process that runs the job alone, without reading the data; `exp` counts them
-in passes of NumPy's exp over 10^7 cells in the same process, the unit of the machine in that moment. A peer's seconds
-are of the same run on the same machine. The limit is what no way to do the job can do without: exponentials of its
-cells, or a copy of the bytes that have to be read and written, at the speed of that process. Answers are checked before
-a line is kept. Iterations at a fixed step and mbi are by the clock, which other work slows. The machine had two cores
-and was busy with other work {load}: ratios tell more than seconds, and a quiet one takes less. Growth itself is tested
-by counting calls and plans (`tests/package/test_growth.py`), not by time.
-
-Not in this run: dpsynth and the mechanisms of mbi, which the package index does not have; SmartNoise, OpenDP and more
-of mbi, pgmpy and pyAgrum are [beside ours](peers.md) in environments of their own.
-
-"""
-COLUMNS = ("job", "threads", "s", "exp", "peer", "peer, s", "times ours", "limit, s", "times the limit")
-TIMES = f"| {' | '.join(COLUMNS)} |\n{'|---' * len(COLUMNS)}|\n"
-OTHERS = """
-## What `plan` announces, and how often tables are read
-
-A process's most memory, and seconds of a run by the clock; beside them what `plan` says without the records.
-
-| what | measured | announced | announced / measured |
-|---|---|---|---|
-"""
-
-
-def page(kept: list[dict]) -> str:
-    """Return the page of all lines that are kept."""
-    loads = [round(row["load"]) for row in kept]
-    parts = [HEAD.format(load=f"(load {min(loads)} to {max(loads)})")]
-    axes = dict.fromkeys(row["curve"].partition(":")[0] for row in kept if row["curve"])
-    parts += [f"![Seconds by {axis}](performance/{axis}.svg)\n" for axis in axes]
-    parts += ["\n", TIMES, *(_line(row) for row in kept if row["unit"] == "s"), OTHERS]
-    parts += [_line(row) for row in kept if row["unit"] != "s"]
-    return "".join(parts)
-
-
-def _line(row: dict) -> str:
-    if row["unit"] != "s":
-        told = row["peer_seconds"]
-        beside = f"{told:.3g} | {told / row['seconds']:.2f}" if row["peer"] else " | "
-        return f"| {row['job']} | {row['seconds']:.3g} {row['unit']} | {beside} |\n"
-    own, theirs = row["seconds"], row["peer_seconds"]
-    least = max(row["cells"] * row["exp"], row["moved"] * row["copy"])
-    cells = [row["job"], row["threads"], f"{own:.3g}", f"{own / row['exp'] / 1e7:.3g}", row["peer"]]
-    cells += [f"{theirs:.3g}", f"{theirs / own:.3g}"] if row["peer"] else ["", ""]
-    cells += [f"{least:.2g}", f"{own / least:.3g}"] if least else ["", ""]
-    return f"| {' | '.join(map(str, cells))} |\n"
-
-
-def draw(kept: list[dict]) -> None:
-    """Draw seconds by columns, cells and records, of one thread."""
-    from matplotlib import rcParams
-    from matplotlib.figure import Figure
-    from matplotlib.ticker import NullFormatter
-
-    rcParams.update({"font.size": 9, "svg.hashsalt": "pypgm", "svg.fonttype": "none"})
-    curves: dict[str, dict[str, list[tuple[float, float]]]] = {}
-    for row in kept:
-        if row["curve"] and row["threads"] == 1:
-            axis, _, line = row["curve"].partition(": ")
-            curves.setdefault(axis, {}).setdefault(line, []).append((row["x"], row["seconds"]))
-    PICTURES.mkdir(exist_ok=True)
-    for axis, lines in curves.items():
-        canvas = Figure(figsize=(6, 3), layout="constrained")
-        axes = canvas.add_subplot(xscale="log", yscale="log", xlabel=axis, ylabel="CPU seconds")
-        for line, points in lines.items():
-            axes.plot(*zip(*sorted(points), strict=True), "o-", markersize=3, label=line.replace("`", ""))
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.spines[["top", "right"]].set_visible(False)
-        canvas.legend(loc="outside right upper", frameon=False)
-        canvas.savefig(PICTURES / f"{axis}.svg", metadata={"Date": None})
-
 
 def main() -> None:
     """Run the cases, keep and print their lines, and write the page where it is asked for."""
@@ -490,10 +370,9 @@ def main() -> None:
         found = json.loads(ran.stdout.splitlines()[-1])
         kept = {(row["job"], row["unit"], row["threads"]): row for row in [*_kept(), *found]}
         KEPT.write_text(json.dumps([*kept.values()], indent=0) + "\n", encoding="utf-8")
-        print("".join(map(_line, found)), end="", flush=True)
+        print("".join(map(performance_page.line, found)), end="", flush=True)
     if asked.write:
-        PAGE.write_text(page(_kept()), encoding="utf-8")
-        draw(_kept())
+        performance_page.write(_kept())
 
 
 def _kept() -> list[dict]:

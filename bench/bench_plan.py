@@ -9,10 +9,12 @@ clique lies in a node, and the nodes of an attribute hang together. The second p
 
 from __future__ import annotations
 
+import resource
 import time
 from collections.abc import Iterator
 from typing import Literal
 
+import harness
 import numpy as np
 from harness import network_file, print_table, timed
 
@@ -68,6 +70,24 @@ def large(n: int, kind: str) -> tuple[pypgm.Domain, list[tuple[str, ...]]]:
     if kind == "local triples":
         return domain, [tuple(names[(i + int(k)) % n] for k in rng.choice(7, 3, replace=False)) for i in range(n)]
     return domain, [tuple(names[int(k)] for k in rng.choice(n, 2, replace=False)) for _ in range(n)]
+
+
+def _table(name: str) -> pypgm.Dataset:
+    return harness.table(name) if name == "adult" else harness.binary(60)
+
+
+def announced_by_plan(mechanism: str, table: str) -> tuple[float, float]:
+    """Return MiB and seconds."""
+    data = _table(table)
+    told = pypgm.mechanisms.plan(mechanism, data.domain, 1, 1e-9, n_records=len(data))
+    return told.bytes / 2**20, told.seconds
+
+
+def used_by_run(mechanism: str, table: str) -> tuple[float, float]:
+    """Return the most MiB of a process, and seconds."""
+    data = _table(table)
+    _, seconds = timed(getattr(pypgm.mechanisms, mechanism), data, 1, 1e-9, unsafe_seed=0)
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**10, seconds
 
 
 def main() -> None:

@@ -98,10 +98,10 @@ MUTANTS = [
     Mutant(
         "ranks are those of the records themselves",
         PRODUCTS,
-        "        queries = [Kronecker([Matrix(self._ranks[a][None]) for a in p]) for p in kept]\n",
+        "        own = {a: Matrix(self._ranks[a][None]) for a in {a for p in kept for a in p}}\n",
         "        exact = getattr(run.table, '_PrivateTable__data').project\n"
         "        self._ranks = {a: np.rint(np.cumsum(exact((a,)).datavector())).astype(int) for p in kept for a in p}\n"
-        "        queries = [Kronecker([Matrix(self._ranks[a][None]) for a in p]) for p in kept]\n",
+        "        own = {a: Matrix(self._ranks[a][None]) for a in {a for p in kept for a in p}}\n",
         choosing,
         "read before the charge",
     ),
