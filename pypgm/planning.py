@@ -68,7 +68,8 @@ class Plan(Shown):
     seconds : float
         Wall time of one rehearsal; reading and counting the records comes on top.
     bytes : float or None
-        Most memory the process has had, and the codes of all records; None where the system does not say.
+        Most memory of the process, and the codes of the records that are not made up: the geometric mean of the two
+        rehearsals. None where the system does not say.
     distances : mapping of tuple of str to float
         The distance of each attribute, and of the pairs that were looked at, as `error` is.
     """
@@ -167,12 +168,15 @@ def plan(
     options: dict[str, Any] = {} if workload is None else {"workload": workload}
     options |= {"privacy" if isinstance(relation, Privacy) else "neighbours": relation, "unsafe_seed": 0}
     run = mechanism_named(mechanism)
-    seconds, errors, both = 0.0, [], []
-    for power, likeness in _TABLES:
+    seconds, releases, peaks = 0.0, [], []
+    for power, likeness in reversed(_TABLES):  # that of evener values first: it makes smaller trees
         data = _Crowd(_made_up(domain, min(n_records, _RECORDS), power, likeness), n_records)
         started = now()
-        release = run(data, budget=whole, **options)
+        releases.append((data, run(data, budget=whole, **options)))
         seconds = max(seconds, now() - started)
+        peaks.append(_bytes(domain, n_records))  # before answers take more
+    errors, both = [], []
+    for data, release in reversed(releases):
         distances = {c: _distance(release.project(c), data.records.project(c)) for c in _looked_at(domain)}
         largest = max(map(len, distances), default=0)
         found = [d for c, d in distances.items() if len(c) == largest]
@@ -189,7 +193,7 @@ def plan(
         low=min(errors),
         high=max(errors),
         seconds=seconds,
-        bytes=_bytes(domain, n_records),
+        bytes=None if None in peaks else math.sqrt(math.prod(p or 0.0 for p in peaks)),
         distances={c: math.sqrt(d * both[1][c]) for c, d in both[0].items()},
     )
 
@@ -231,7 +235,7 @@ def _made_up(domain: Domain, rows: int, power: float, likeness: float) -> Datase
         rng = np.random.default_rng([1, i])
         values = min(size, 10**6)
         base = rng.gamma(values**power, size=values) + 1e-12
-        columns[attribute] = column = np.zeros(rows, dtype=np.int64)
+        columns[attribute] = column = np.zeros(rows, dtype=_code_type(size))
         weights = [base * rng.gamma(likeness, size=values) + 1e-300 for _ in range(_CLASSES)]
         where = rng.random(rows)
         for k, own in enumerate(weights):
@@ -256,10 +260,16 @@ def _distance(model: Factor, records: Factor) -> float:
 
 
 def _bytes(domain: Domain, n_records: int) -> float | None:
-    """Return the most memory this process has had, and what the codes of all records take."""
+    """Return the most memory this process has had, and what the codes of the records take that were not made up."""
     try:
         resource: Any = importlib.import_module("resource")
     except ImportError:  # Windows
         return None
     peak = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss) * 1024
-    return peak + n_records * sum(np.min_scalar_type(max(size - 1, 0)).itemsize for size in domain.shape)
+    more = n_records - min(n_records, _RECORDS)
+    return peak + more * sum(_code_type(size).itemsize for size in domain.shape)
+
+
+def _code_type(size: int) -> np.dtype[Any]:
+    """Return the type of an attribute's codes in memory."""
+    return np.min_scalar_type(max(size - 1, 0))

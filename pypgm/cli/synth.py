@@ -141,10 +141,11 @@ def _synth(arguments: argparse.Namespace) -> None:
             write_table(synthetic, arguments.out, release.schema, layout=release.layout)
         except (Exception, KeyboardInterrupt) as error:
             raise PaidError(error, kept, release.guarantee, _way_on(arguments, kept)) from error
+    facts = Facts(release, progress=_talks(arguments), records=synthetic)
     if arguments.quiet and not arguments.json:
-        tell(_warnings(Facts(release), schema))
+        tell(_warnings(facts, schema))
     else:
-        _present(arguments, Facts(release, progress=_talks(arguments), records=synthetic), schema, synthetic, kept)
+        _present(arguments, facts, schema, synthetic, kept)
 
 
 def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
