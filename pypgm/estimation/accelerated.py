@@ -101,7 +101,7 @@ class _Search:
 
         def ended(taken: int, loss: float, _: float) -> Status | None:
             # Measured steps differ from path to path: one that lags has not yet fitted even the noisier measurements.
-            is_due = taken >= pace.count and (loss <= pace.loss or taken >= _LAG * pace.count)
+            is_due = taken >= pace.iterations and (loss <= pace.loss or taken >= _LAG * pace.iterations)
             return status if is_due else None
 
         options = replace(self._options, tolerance=0.0)

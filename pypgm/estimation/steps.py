@@ -109,15 +109,15 @@ class Pace(NamedTuple):
 
     Attributes
     ----------
-    count : float
-        Iterations after which it may end.
+    iterations : float
+        After so many it may end.
     loss : float
         The loss that it has to have by then, unless it has taken several times as many.
     steps : Steps, optional
         How far it steps; measured by default.
     """
 
-    count: float
+    iterations: float
     loss: float = math.inf
     steps: Steps | None = None
 

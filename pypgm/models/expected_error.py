@@ -233,7 +233,10 @@ def _worlds(asked: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list
         chosen = asked.rng.integers(0, len(records), rows)
         world = Dataset({a: np.asarray(records.columns[a])[chosen] for a in model.domain}, model.domain)
         scale = max(model.total, 0.0) / rows
-        counts = {c: n * scale for c, n in zip(counted, world.count([*counted], clock.n_threads), strict=True)}
+        counts = {
+            c: n.astype(np.float64) * scale
+            for c, n in zip(counted, world.count([*counted], clock.n_threads), strict=True)
+        }
         exact = (m.linear_map.matvec(counts[m.clique]) for m in measurements)
         drawn = estimated(asked.measured(exact))
         if drawn.fit is not None and drawn.fit.status == "time":

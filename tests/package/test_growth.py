@@ -186,7 +186,7 @@ def test_aim_validates_one_round_in_eight_and_the_last(monkeypatch):
     for i, (pace, rough) in enumerate(rounds):
         assert (pace is None) == (i % 8 == 0)
         if pace is not None:  # it takes as many iterations as the last validated one did
-            assert len(rough.fit.history) - 1 == pace.count == len(rounds[i - i % 8][1].fit.history) - 1
+            assert len(rough.fit.history) - 1 == pace.iterations == len(rounds[i - i % 8][1].fit.history) - 1
 
 
 def test_what_a_tree_was_given_is_added_up_with_its_plan(monkeypatch):
