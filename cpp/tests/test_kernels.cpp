@@ -152,7 +152,7 @@ TEST_CASE("scale and add_scaled go cell by cell") {
   }
 }
 
-TEST_CASE("residuals add to the gradient and return half the weighted squares") {
+TEST_CASE("residuals write the gradient and return half the weighted squares") {
   for (const Kernels* k : runnable()) {
     for (std::size_t n : {1, 15, 16, 50}) {
       const std::vector<double> table = random_numbers(n, 7);
@@ -165,9 +165,29 @@ TEST_CASE("residuals add to the gradient and return half the weighted squares") 
       for (std::size_t i = 0; i < n; ++i) {
         const double difference = table[i] - value[i];
         wanted += 0.5 * weight[i] * difference * difference;
-        CHECK(gradient[i] == doctest::Approx(1.0 + weight[i] * difference).epsilon(1e-14));
+        CHECK(gradient[i] == doctest::Approx(weight[i] * difference).epsilon(1e-14));
       }
       CHECK(loss == doctest::Approx(wanted).epsilon(1e-12));
+    }
+  }
+}
+
+TEST_CASE("logarithms of sums are added to messages, of which the largest becomes 0") {
+  for (const Kernels* k : runnable()) {
+    for (const std::size_t n : {1U, 7U, 8U, 9U, 70U}) {
+      const std::vector<double> sums(n, 2.0);
+      std::vector<double> message = random_numbers(n, 3);
+      const std::vector<double> before = message;
+      message[0] = -kInfinity;
+      const double top = k->add_logs(sums.data(), n, message.data());
+      CHECK(message[0] == -kInfinity);
+      CHECK((n == 1 ? top == -kInfinity : top == doctest::Approx(std::log(2.0) + k->max(&before[1], n - 1))));
+      for (std::size_t i = 1; i < n; ++i) {
+        CHECK(message[i] == doctest::Approx(before[i] + std::log(2.0) - top).epsilon(1e-14));
+      }
+      CHECK((n == 1 || k->max(message.data(), n) == 0));
+      CHECK(k->add_logs(std::vector<double>(n, 0.0).data(), n, message.data()) == -kInfinity);
+      CHECK(k->max(message.data(), n) == -kInfinity);
     }
   }
 }

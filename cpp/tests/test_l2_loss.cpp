@@ -78,6 +78,7 @@ TEST_CASE("a step shows loss, validation, slope and curvature, of a share of the
     std::vector<double> x = start;
     std::vector<double> theta(start.size(), 0.0);
     std::vector<double> window(start.size(), 0.0);
+    std::vector<double> mean(start.size());
     PathSums sums;
     for (int step = 0; step < 2; ++step) {  // to `next` and back
       const std::vector<double>& from = step == 0 ? start : next;
@@ -86,6 +87,8 @@ TEST_CASE("a step shows loss, validation, slope and curvature, of a share of the
       for (std::size_t i = 0; i < x.size(); ++i) counts[i] = total * (x[i] + a * (from[i] - x[i]));
       std::fill(theta.begin(), theta.end(), 0.0);
       std::fill(window.begin(), window.end(), 0.0);
+      std::fill(mean.begin(), mean.end(), 1.0);
+      theta[0] = -kInfinity;  // a structural zero, whose mean stays
       sums = {};
       for (int f = 0; f < static_cast<int>(tree.factors.size()); ++f) {
         const auto slice_of = [&](auto& table) {
@@ -93,15 +96,19 @@ TEST_CASE("a step shows loss, validation, slope and curvature, of a share of the
           return std::span(table).subspan(place.offset, place.layout.small);
         };
         if (step == 0) path.start(loss, f, slice_of(start));
-        path.descend(loss, f, s, a, slice_of(x), slice_of(from), slice_of(theta), slice_of(window).data());
+        path.descend(loss, f, s, a, slice_of(x), slice_of(from), slice_of(theta), slice_of(window).data(),
+                     slice_of(mean).data());
         path.follow(loss, f, a, slice_of(to), slice_of(from), slice_of(x), sums);
         loss.value(f, slice_of(from));  // between steps, as for a gap: the path is another object
       }
       const std::vector<double> gradient = test::gradient_by_hand(p, counts);
       std::vector<double> moved(start.size());
       double slope = 0;
+      CHECK(theta[0] == -kInfinity);
+      CHECK(mean[0] == 1.0);
       for (std::size_t i = 0; i < x.size(); ++i) {
-        CHECK(std::abs(theta[i] + s * gradient[i]) < 1e-8);
+        CHECK((i == 0 || std::abs(theta[i] + s * gradient[i]) < 1e-8));
+        CHECK((i == 0 || mean[i] == doctest::Approx(1.0 + a * (theta[i] - 1.0)).epsilon(1e-12)));
         CHECK(window[i] == doctest::Approx(s * counts[i]));
         moved[i] = to[i] - from[i];
         slope += gradient[i] * moved[i];

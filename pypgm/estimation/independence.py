@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
@@ -14,10 +15,9 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.factor import Factor
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 __all__ = ["independent_potentials", "nearest"]
+
+_Variances = NDArray[np.float64] | float  # of each value, or of all
 
 _DRAWS = 8  # of what answers to a general query allow: variances within a half suffice
 _SEED = 0
@@ -50,11 +50,12 @@ def independent_potentials(
         Natural logs; attributes in no clique stay uniform.
     """
     start = CliqueVector(domain, cliques)
-    known: dict[str, tuple[NDArray[np.float64], NDArray[np.float64]]] = {}
+    known: dict[str, tuple[NDArray[np.float64], _Variances]] = {}
     for m in measurements:
         for attribute, counts, variances in _one_ways(domain, m, total):
-            weighted, weights = known.get(attribute, (0.0, 0.0))
-            known[attribute] = (weighted + counts / variances, weights + 1.0 / variances)
+            before = known.get(attribute)
+            own = (counts / variances, 1.0 / variances)
+            known[attribute] = own if before is None else (before[0] + own[0], before[1] + own[1])
     homes = {attribute: i for i, c in reversed(list(enumerate(start.cliques))) for attribute in c}
     for attribute, (weighted, weights) in known.items():
         floor = _FLOOR / np.sqrt(weights)
@@ -66,21 +67,21 @@ def independent_potentials(
 
 def _one_ways(
     domain: Domain, measurement: LinearMeasurement, total: float
-) -> Iterator[tuple[str, NDArray[np.float64], NDArray[np.float64]]]:
+) -> Iterator[tuple[str, NDArray[np.float64], _Variances]]:
     """Yield each attribute, the counts of its values that a measurement suggests, and their variances."""
     query = measurement.linear_map
     if query.is_interaction:
         return
     if query.is_identity:
         clique, shape = measurement.clique, domain.sizes(measurement.clique)
-        answers, variances = measurement.values.astype(np.float64), np.square(measurement.stddev)
-        for axis, attribute in enumerate(clique):
+        answers, stddev = measurement.values.astype(np.float64, copy=False), measurement.stddev
+        for axis, (attribute, size) in enumerate(zip(clique, shape, strict=True)):
             kept = [i == axis for i in range(len(clique))]
             one_way = _core.reduce_sum(answers, shape, kept, 1)
-            if variances.ndim:
-                yield attribute, one_way, _core.reduce_sum(variances, shape, kept, 1)
+            if isinstance(stddev, float):
+                yield attribute, one_way, stddev * stddev * (answers.size // size)
             else:
-                yield attribute, one_way, np.full(one_way.size, variances * (answers.size // one_way.size))
+                yield attribute, one_way, _core.reduce_sum(np.square(stddev), shape, kept, 1)
         return
     own = domain.project(measurement.clique)
     groups = query.groups

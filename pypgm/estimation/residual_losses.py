@@ -78,7 +78,8 @@ class _Residuals(Loss):
         ----------
         Bauschke, Bolte, Teboulle: A descent lemma beyond Lipschitz gradient continuity, 2017.
         """
-        return None if self.bend is None else self.kept(tree, lambda: self._largest_bend(tree))
+        bend = self.bend
+        return None if bend is None else self.kept(tree, lambda: self._largest_bend(tree, bend))
 
     def kept(self, key: Hashable, make: Callable[[], _T]) -> _T:
         """Return what is made of the queries and their noise; see `Loss`."""
@@ -87,16 +88,22 @@ class _Residuals(Loss):
         found: _T = self._kept[key]
         return found
 
-    def _largest_bend(self, tree: JunctionTree) -> float:
+    def _largest_bend(self, tree: JunctionTree, bend: float) -> float:
         norms = CliqueVector(tree.domain, tree.cliques)
         distances, signed = 0.0, False
+        even = 0.0  # the squared norms of cells that are measured alike: the same in any assignment
         for m in self.measurements:
             home, query = m.on(norms)
-            weights = (self.bend or 0.0) * m.weights()
+            if query.is_identity and isinstance(m.stddev, float):
+                weight = bend / (m.stddev * m.stddev)
+                even += weight
+                distances += 2 * weight * (m.values.size > 1)
+                continue
+            weights = bend * m.weights()
             distances += query.largest_squared_distance(weights)
             signed = signed or not query.has_acute_columns
             norms.table(home)[:] += query.column_squares(weights)
-        jointly = tree.plan.max_log_weight(norms.values, [], 1) if norms.values.size else 0.0
+        jointly = even + (tree.plan.max_log_weight(norms.values, [], 1) if norms.values.any() else 0.0)
         return min(distances / 4, jointly if signed else jointly / 2)
 
     def __repr__(self) -> str:

@@ -16,6 +16,7 @@ from pypgm.estimation import accelerated
 from pypgm.estimation.independence import _one_ways as one_ways
 from pypgm.estimation.independence import independent_potentials
 from pypgm.estimation.limits import Limits
+from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.models._estimate import estimated
 from pypgm.queries import Partition
 
@@ -270,6 +271,16 @@ def test_one_deviation_suggests_what_as_many_equal_ones_do():
         assert a == b
         np.testing.assert_array_equal(counts, others)
         np.testing.assert_allclose(variances, spread, rtol=1e-14)
+
+
+def test_what_judges_the_fitted_potentials_is_the_answer(monkeypatch):
+    built, of_problem = [], TreeProblem.descent
+    monkeypatch.setattr(TreeProblem, "descent", lambda self, n: built.append(1) or of_problem(self, n))
+    truth = table(9, 1000.0)
+    pypgm.estimate(DOMAIN, measure(truth, 20.0, 9))
+    assert len(built) == 1
+    pypgm.estimate(DOMAIN, measure(truth, 20.0, 9), loss="huber")  # fitted to a stage, judged by the loss
+    assert len(built) > 2
 
 
 def test_no_further_noise_is_fitted_where_the_time_is_over_before_the_first_step(monkeypatch):

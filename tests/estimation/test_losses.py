@@ -76,6 +76,15 @@ def test_cells_of_equal_noise_have_the_known_constant_and_signs_the_larger_one()
     assert losses.Huber(signed, 0.5).smoothness(JunctionTree(Domain({"a": 2}), ["a"])) == pytest.approx(4.0)
 
 
+def test_columns_of_one_norm_need_no_search_for_the_largest_sum(monkeypatch):
+    tree = JunctionTree(Domain({"a": 3, "b": 2, "c": 2}), [("a", "b"), ("b", "c")])
+    even = [LinearMeasurement(np.zeros(n), clique, 2.0) for clique, n in ((("a", "b"), 6), (("b", "c"), 4))]
+    sums = LinearMeasurement([0.0, 0.0], "a", [1.0, 2.0], queries.Partition([0, 0, 1]))
+    assert losses.L2([*even, sums]).smoothness(tree) == pytest.approx((2 * 2 / 4 + 1.25) / 4)
+    monkeypatch.setattr(tree, "plan", None)  # nor a plan
+    assert losses.L2(even).smoothness(tree) == pytest.approx(2 * 2 / 4 / 4)
+
+
 class Bare:
     """A user's operator that is no class of pypgm: halves of two cells."""
 

@@ -102,7 +102,8 @@ void find_tops(const Pass& pass, const TreeNode& node, double* tops, int threads
 }
 
 /// Turns a node's cells into weights and sums its rows up, whose largest logarithms become its message.
-void sum_rows(const Pass& pass, int i, int threads) {
+/// Returns the largest of all.
+double sum_rows(const Pass& pass, int i, int threads) {
   const TreeNode& node = pass.node(i);
   const BlockView& view = node.edge.child_view;
   const auto tops = pass.of(pass.work.messages, i);
@@ -129,6 +130,7 @@ void sum_rows(const Pass& pass, int i, int threads) {
     }
   });
   targets.gather(sums, [](double a, double b) { return a + b; });
+  return extent.largest;
 }
 
 void collect_node(const Pass& pass, int i, int threads) {
@@ -137,17 +139,11 @@ void collect_node(const Pass& pass, int i, int threads) {
   for (const int f : node.factors) {
     if (pass.hooks.before) pass.hooks.before(f);
   }
-  sum_rows(pass, i, threads);
-  const auto message = pass.of(work.messages, i);
-  const auto sums = pass.of(work.sums, i);
-  const auto logs = pass.of(work.answers, i);
-  kernels().log_floored(sums.data(), sums.size(), std::numeric_limits<double>::min(), logs.data());
-  for (std::size_t j = 0; j < message.size(); ++j) {
-    if (message[j] == kInfinity) continue;  // joint weights beyond the range of numbers
-    message[j] = sums[j] > 0 ? message[j] + logs[j] : -kInfinity;
+  double top = sum_rows(pass, i, threads);
+  if (top < kInfinity) {  // else joint weights are beyond the range of numbers
+    const auto message = pass.of(work.messages, i);
+    top = kernels().add_logs(pass.of(work.sums, i).data(), message.size(), message.data());
   }
-  const double top = kernels().max(message.data(), message.size());
-  for (double& m : message) m -= std::isfinite(top) ? top : 0.0;
   work.log_scale[at(i)] = top;
   for (const int c : node.children) work.log_scale[at(i)] += work.log_scale[at(c)];
   if (work.watch != nullptr) work.watch->count();

@@ -11,17 +11,6 @@
 
 namespace pypgm {
 
-namespace {
-
-/// mean += a (theta - mean), but for zeros, which stay in both.
-void move_mean(std::span<double> mean, std::span<const double> theta, double a) {
-  for (std::size_t i = 0; i < mean.size(); ++i) {
-    mean[i] += theta[i] > -kInfinity ? a * (theta[i] - mean[i]) : 0.0;
-  }
-}
-
-}  // namespace
-
 Acceleration::Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements,
                            double total, std::vector<double> potentials, int n_threads)
     : tree_(std::move(tree)),
@@ -49,8 +38,7 @@ PathSums Acceleration::advance(double s, double a) {
   hooks.before = [&](int f) {
     double* const window = window_.empty() ? nullptr : slice(*tree_, window_, f).data();
     path_.descend(loss_, f, s, a, slice(*tree_, x_, f), slice(*tree_, z_, f), slice(*tree_, theta_, f),
-                  window);
-    move_mean(slice(*tree_, mean_, f), slice(*tree_, theta_, f), a);
+                  window, slice(*tree_, mean_, f).data());
   };
   hooks.after = [&](int f) {
     terms_[at(f)] = {};

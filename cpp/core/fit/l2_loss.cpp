@@ -40,7 +40,8 @@ void merge(L2Term& term, const L2Term& other) {
   for (std::size_t i = 0; i < term.weights.size(); ++i) term.weights[i] += other.weight(i);
 }
 
-/// Half the weighted squares of the distances between cells and counts (0 if null); see Kernels.
+/// Half the weighted squares of the distances between cells and counts (0 if null), whose gradient is written
+/// unless it is null; see Kernels.
 double squares(const L2Term& t, std::span<const double> cells, const double* counts, double* gradient) {
   const double* const each = t.weights.size() == 1 ? nullptr : t.weights.data();
   return kernels().residuals(cells.data(), counts, each, t.weights[0], cells.size(), gradient);
@@ -55,11 +56,14 @@ void L2Loss::add(Measured m) {
   }
   std::vector<L2Term>& terms = terms_[at(m.table)];
   L2Term term{std::move(m), 0, 0, {}};
-  const auto whole =
-      std::find_if(terms.begin(), terms.end(), [](const L2Term& t) { return t.map == nullptr; });
-  if (term.map == nullptr && whole != terms.end()) return merge(*whole, term);
-  if (term.map != nullptr) term.answers.resize(term.values.size());
-  terms.push_back(std::move(term));
+  const bool has_whole = !terms.empty() && terms[0].map == nullptr;
+  if (term.map == nullptr) {
+    if (has_whole) return merge(terms[0], term);
+    terms.insert(terms.begin(), std::move(term));
+  } else {
+    term.answers.resize(term.values.size());
+    terms.push_back(std::move(term));
+  }
 }
 
 double L2Loss::value(int table, std::span<const double> cells) {
@@ -77,11 +81,12 @@ double L2Loss::value(int table, std::span<const double> cells) {
 }
 
 double L2Loss::gradient(int table, std::span<const double> cells, std::span<double> gradient) {
-  std::fill(gradient.begin(), gradient.end(), 0.0);
+  std::vector<L2Term>& terms = terms_[at(table)];
+  if (terms.empty() || terms[0].map != nullptr) std::fill(gradient.begin(), gradient.end(), 0.0);
   double loss = 0;
-  for (L2Term& t : terms_[at(table)]) {
+  for (L2Term& t : terms) {
     loss += t.constant;
-    if (t.map == nullptr) {
+    if (t.map == nullptr) {  // the first
       loss += squares(t, cells, t.values.data(), gradient.data());
       continue;
     }

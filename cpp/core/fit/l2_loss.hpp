@@ -46,7 +46,7 @@ class L2Loss {
   double curvature(int table, std::span<const double> difference);
 
  private:
-  std::vector<std::vector<L2Term>> terms_;  ///< by table
+  std::vector<std::vector<L2Term>> terms_;  ///< by table, that of all single cells first
   double total_;
   bool validates_ = false;  ///< whether there are held-out counts
   bool empty_ = true;

@@ -35,25 +35,27 @@ void L2Path::start(const L2Loss& loss, int table, std::span<const double> cells)
 }
 
 void L2Path::descend(const L2Loss& loss, int table, double s, double a, std::span<const double> x,
-                     std::span<const double> z, std::span<double> theta, double* window) {
+                     std::span<const double> z, std::span<double> theta, double* window, double* mean) {
   const std::vector<L2Term>& terms = loss.terms(table);
-  for (std::size_t i = 0; i < terms.size(); ++i) {
+  // The term of single cells, the first if there is one, comes last, when theta is whole.
+  for (std::size_t i = terms.size(); i-- > 0;) {
     const L2Term& t = terms[i];
     if (t.map == nullptr) {
-      path_kernels().descend(path_table(t, x.data(), z.data()), loss.total(), a, s, theta.data(), window);
-      window = nullptr;
-      continue;
+      return path_kernels().descend(path_table(t, x.data(), z.data()), loss.total(), a, s, theta.data(),
+                                    window, mean);
     }
     Answers& own = answers_[at(table)][i];
     own.z.swap(own.next);
     std::fill(own.next.begin(), own.next.end(), 0.0);
     path_kernels().descend(path_table(t, own.x.data(), own.z.data()), loss.total(), a, s, own.next.data(),
-                           nullptr);
+                           nullptr, nullptr);
     t.map->add_transpose(own.next, theta);
   }
-  if (window == nullptr) return;
-  const double total = loss.total();
-  for (std::size_t i = 0; i < x.size(); ++i) window[i] += s * total * (x[i] + a * (z[i] - x[i]));
+  const double length = s * loss.total();
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    if (window != nullptr) window[i] += length * (x[i] + a * (z[i] - x[i]));
+    if (mean != nullptr && theta[i] > -kInfinity) mean[i] += a * (theta[i] - mean[i]);
+  }
 }
 
 void L2Path::follow(const L2Loss& loss, int table, double a, std::span<const double> next,

@@ -16,9 +16,10 @@ class L2Path {
 
   /// The first average and the first z are the given cells.
   void start(const L2Loss& loss, int table, std::span<const double> cells);
-  /// theta -= s * gradient at the counts v of x + a (z - x), and window += s v unless it is null.
+  /// theta -= s * gradient at the counts v of x + a (z - x), and unless they are null, window += s v and
+  /// mean += a (theta - mean), but for cells of theta at -inf.
   void descend(const L2Loss& loss, int table, double s, double a, std::span<const double> x,
-               std::span<const double> z, std::span<double> theta, double* window);
+               std::span<const double> z, std::span<double> theta, double* window, double* mean);
   /// x += a (next - x), and adds what the move from z to next shows; the next z is `next`.
   void follow(const L2Loss& loss, int table, double a, std::span<const double> next,
               std::span<const double> z, std::span<double> x, PathSums& sums);

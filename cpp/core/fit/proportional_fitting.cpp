@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/base/numbers.hpp"
@@ -27,6 +28,17 @@ std::vector<int> depth_first(const JunctionTree& tree) {
     stack.insert(stack.end(), children.rbegin(), children.rend());
   }
   return order;
+}
+
+/// potentials += log(scaling), -inf where that is 0. The scaling is used up.
+void add_logs(std::span<double> scaling, std::span<double> potentials) {
+  constexpr double tiny = std::numeric_limits<double>::min();
+  double* const logs = scaling.data();
+  if (message_kernels().add_log(logs, tiny, 1.0, scaling.size(), logs, potentials.data())) return;
+  const double none = std::log(tiny) + 1e-9;
+  for (std::size_t i = 0; i < scaling.size(); ++i) {
+    if (logs[i] < none) potentials[i] = -kInfinity;
+  }
 }
 
 }  // namespace
@@ -71,8 +83,7 @@ double ProportionalFitting::fit_node(const TreeNode& node) {
     reduce_sum(table, place, scaling, n_threads_);
     distance += ratios(slice(*tree_, targets_, f), scaling);
     expand(Expand::multiply, table, place, scaling, n_threads_);
-    const auto potentials = slice(*tree_, potentials_, f);
-    for (std::size_t i = 0; i < place.small; ++i) potentials[i] += std::log(scaling[i]);
+    add_logs(scaling, slice(*tree_, potentials_, f));
   }
   return distance;
 }

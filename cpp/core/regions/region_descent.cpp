@@ -108,7 +108,9 @@ RegionProgress RegionDescent::advance(double s, double a, double stretch, double
   record(s, 0.0);
   return step(
       stretch, loose,
-      [&](int r) { path_.descend(loss_, r, s, a, table(x_, r), table(z_, r), table(theta_, r), nullptr); },
+      [&](int r) {
+        path_.descend(loss_, r, s, a, table(x_, r), table(z_, r), table(theta_, r), nullptr, nullptr);
+      },
       [&](int r, PathSums& sums) {
         path_.follow(loss_, r, a, gbp_.belief(r), table(z_, r), table(x_, r), sums);
       });

@@ -16,6 +16,7 @@ PYPGM_KERNEL_SET(Kernels, kernels) = {
     PYPGM_TEXT(PYPGM_ISA),
     exp_shifted,
     log_floored,
+    add_logs,
     max,
     extent,
     magnitudes,

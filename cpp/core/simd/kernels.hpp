@@ -28,6 +28,9 @@ struct Kernels {
   void (*exp_shifted)(const double* in, std::size_t n, double shift, double* out);
   /// out[i] = log(max(in[i], floor)), within 2 ulp or so. Requires a normal floor > 0 and finite numbers.
   void (*log_floored)(const double* in, std::size_t n, double floor, double* out);
+  /// message[i] += log(sums[i]), -inf where that is not positive, then less the largest, which is returned
+  /// (and not subtracted where it is -inf). Requires messages below +inf.
+  double (*add_logs)(const double* sums, std::size_t n, double* message);
   double (*max)(const double* in, std::size_t n);  ///< -inf if n == 0
   Extent (*extent)(const double* in, std::size_t n);
   Extent (*magnitudes)(const double* in, std::size_t n);  ///< the smallest above 0, and the largest
@@ -39,7 +42,7 @@ struct Kernels {
   /// out[i] = a[i] / (b[i] * factor), 0 where b[i] is not positive
   void (*divide)(const double* a, const double* b, double factor, std::size_t n, double* out);
   /// Weights of cells: one each, or `weight` for all if the array is null.
-  /// Returns half the weighted sum of squared differences of table and value (0 if null); adds
+  /// Returns half the weighted sum of squared differences of table and value (0 if null); writes
   /// weight[i] * (table[i] - value[i]) to a gradient that is not null.
   double (*residuals)(const double* table, const double* value, const double* weights, double weight,
                       std::size_t n, double* gradient);

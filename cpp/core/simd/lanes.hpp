@@ -141,10 +141,21 @@ inline Lanes zero_below(Lanes x, double limit, Lanes value) {
   return each<Lanes>(cut, x, value);
 }
 
+/// ((a + b) + (c + d)) + ((e + f) + (g + h)).
 inline double sum_lanes(Lanes x) {
+#if defined(__GNUC__) && defined(__AVX512F__)
+  // Neighbours, pairs and halves change places. Lane by lane an iteration on triples of ten values takes 1.05
+  // times as long, for sums of short rows (bench_descent, 10 attributes).
+  constexpr __mmask8 all = 0xFF;
+  Part sums = x.part[0] + _mm512_maskz_permute_pd(all, x.part[0], 0x55);
+  sums = sums + _mm512_maskz_permutex_pd(all, sums, 0x4E);
+  sums = sums + _mm512_maskz_shuffle_f64x2(all, sums, sums, 0x4E);
+  return sums[0];
+#else
   double a[kLanes];
   store(a, x);
   return ((a[0] + a[1]) + (a[2] + a[3])) + ((a[4] + a[5]) + (a[6] + a[7]));
+#endif
 }
 template <class Op>
 inline double fold_lanes(Lanes x, const Op& op) {

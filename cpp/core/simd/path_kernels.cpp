@@ -2,6 +2,8 @@
 // kernels.cpp).
 #include "core/simd/path_kernels.hpp"
 
+#include <limits>
+
 #include "core/simd/kernel_set.hpp"
 #include "core/simd/lanes.hpp"
 
@@ -9,17 +11,21 @@ namespace pypgm {
 
 namespace {
 
-void descend(const PathTable& t, double total, double a, double step, double* theta, double* window) {
+void descend(const PathTable& t, double total, double a, double step, double* theta, double* window,
+             double* mean) {
   const Lanes mix = fill(a);
   const Lanes scale = fill(total);
   const Lanes length = fill(step);
   const Lanes same = fill(*t.w);
+  constexpr double zero = std::numeric_limits<double>::lowest();  // a logarithm below this is -inf
   for_cells(t.n, [&](auto at, auto put) {
     const Lanes x = at(t.x);
     const Lanes point = scale * (x + mix * (at(t.z) - x));
     if (window != nullptr) put(window, at(window) + length * point);
     const Lanes weight = t.one_weight ? same : at(t.w);
-    put(theta, at(theta) - length * weight * (point - at(t.y)));
+    const Lanes moved = at(theta) - length * weight * (point - at(t.y));
+    put(theta, moved);
+    if (mean != nullptr) put(mean, at(mean) + zero_below(moved, zero, mix * (moved - at(mean))));
   });
 }
 

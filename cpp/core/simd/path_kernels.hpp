@@ -35,8 +35,10 @@ struct PathSums {
 /// Steps of accelerated descent over the cells of one table, compiled for each instruction set. Averages and
 /// marginals times `total` are counts.
 struct PathKernels {
-  /// With v = total * (x + a (z - x)): theta -= step * w (v - y), and window += step * v unless it is null.
-  void (*descend)(const PathTable& table, double total, double a, double step, double* theta, double* window);
+  /// With v = total * (x + a (z - x)): theta -= step * w (v - y), and unless they are null, window += step *
+  /// v and mean += a (theta - mean), but for cells of theta at -inf.
+  void (*descend)(const PathTable& table, double total, double a, double step, double* theta, double* window,
+                  double* mean);
   /// With d = next - z and the v above: mean = x + a (next - x), which may lie where x does. Adds half
   /// w (total mean - y)^2, the same with the counts to validate with (if any), w (v - y) d, and w d^2.
   void (*follow)(const PathTable& table, const double* next, double total, double a, double* mean,

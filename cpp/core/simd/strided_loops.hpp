@@ -178,7 +178,7 @@ struct ExpRow {
   }
   void apart(std::size_t l, std::size_t s, std::size_t n) const {
     const Lanes shifts = fill(shift[s]);
-    sums[s] += sum_lanes(fold(n, 0.0, kPlus, [=, this](std::size_t i, std::size_t k) {
+    sums[s] += sum_lanes(fold(n, fill(0.0), kPlus, [=, this](std::size_t i, std::size_t k) {
       const Lanes weights = exp_lanes(load_up_to(table + l + i, k, -kInfinity) - shifts);
       if (out != nullptr) store_up_to(out + l + i, k, weights);
       return weights;
