@@ -31,12 +31,12 @@ struct LocalAnswer {
 /// The table with the least sum of squared differences from the targets; among those the one closest to the
 /// start in relative entropy.
 ///
-/// Proportional fitting, which ends there if the targets can all be met, to a mean L1 distance of 1e-8 where
-/// it comes no nearer: marginals of regions are no more consistent. If they cannot, entropic mirror descent
-/// from where fitting has led (all its points have the form start * exp(sum of functions of the targets'
-/// cells)), with a step that is at least 1/K, K = n/2 the relative smoothness for n targets, and longer where
-/// the last step permits. Any n_threads gives the same bits. Steps of the watch are sweeps and steps of
-/// descent; once it is over the table is the best so far.
+/// Proportional fitting, which ends there if the targets can all be met, to a mean L1 distance of 1e-6 where
+/// it comes no nearer, and of 1e-8 in large tables: marginals of regions are no more consistent. If they
+/// cannot, entropic mirror descent from where fitting has led (all its points have the form start * exp(sum
+/// of functions of the targets' cells)), with a step that is at least 1/K, K = n/2 the relative smoothness
+/// for n targets, and longer where the last step permits. Any n_threads gives the same bits. Steps of the
+/// watch are sweeps and steps of descent; once it is over the table is the best so far.
 LocalAnswer solve_locally(const LocalProblem& problem, int iterations, int n_threads, Watch& watch);
 
 /// The same for many problems beside each other; one alone is solved by all threads, else each by one.
