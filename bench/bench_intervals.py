@@ -4,8 +4,8 @@
 
 Each table is one of PYPGM_DATA, of at most so many records and columns, drawn with a seed that is also the release's;
 "network:NAME" is records of a network of PYPGM_DATA/bif, "groups" a made-up table of strong structure, "skewed" one of
-long tails and rare flags. For each
-mechanism and epsilon a line for each kind: answers, how many per cent the larger view holds, and worlds alone, and the
+long tails and rare flags. For each mechanism and epsilon a line for each kind: answers, how many per cent the larger
+view holds, with the standard error over releases, of which one's answers share their noise, and worlds alone, and the
 mean length over that of worlds (geometric). Counts are asked as expected errors (1.645 of them), the rest as
 `Release.interval`.
 """
@@ -166,7 +166,7 @@ def main() -> None:
     print("| mechanism | epsilon | answers | marginals or statistics | held, % | by worlds, % | length over worlds' |")
     print("|---|---|---|---|---|---|---|")
     for mechanism, epsilon in itertools.product(given.mechanisms, given.epsilons):
-        found: dict[str, list[tuple[float, float, float]]] = {}
+        found: dict[str, list[list[tuple[float, float, float]]]] = {}
         for name, seed in itertools.product(given.tables, given.seeds):
             own: dict[str, list[tuple[float, float, float]]] = {}
             with warnings.catch_warnings():
@@ -177,9 +177,9 @@ def main() -> None:
                     if off.size:
                         own.setdefault(kind, []).append(_shares(off, half, worlds))
             if given.each:
-                _print(f"{mechanism}, {name}", epsilon, own)
+                _print(f"{mechanism}, {name}", epsilon, {kind: [each] for kind, each in own.items()})
             for kind, each in own.items():
-                found.setdefault(kind, []).extend(each)
+                found.setdefault(kind, []).append(each)
         _print(mechanism, epsilon, found)
 
 
@@ -188,11 +188,14 @@ def _shares(off: Any, half: Any, worlds: Any) -> tuple[float, float, float]:
     return float(np.mean(off <= half + 1e-9)), float(np.mean(off <= worlds + 1e-9)), float(np.mean(longer))
 
 
-def _print(mechanism: str, epsilon: float, found: dict[str, list[tuple[float, float, float]]]) -> None:
-    for kind, each in found.items():
-        held, by_worlds, longer = np.mean(each, axis=0)
-        shares = f"{100 * held:.0f} | {100 * by_worlds:.0f} | {np.exp(longer):.2f}"
-        print(f"| {mechanism} | {epsilon:g} | {kind} | {len(each)} | {shares} |", flush=True)
+def _print(mechanism: str, epsilon: float, found: dict[str, list[list[tuple[float, float, float]]]]) -> None:
+    for kind, releases in found.items():
+        held, by_worlds, longer = np.mean([own for each in releases for own in each], axis=0)
+        n = np.array([len(each) for each in releases])
+        off = np.array([np.mean(each, axis=0)[0] for each in releases]) - held
+        error = np.sqrt(np.square(n / n.sum() * off).sum() * n.size / max(n.size - 1, 1))
+        shares = f"{100 * held:.0f} ± {100 * error:.0f} | {100 * by_worlds:.0f} | {np.exp(longer):.2f}"
+        print(f"| {mechanism} | {epsilon:g} | {kind} | {n.sum()} | {shares} |", flush=True)
 
 
 if __name__ == "__main__":

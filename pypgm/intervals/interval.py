@@ -87,8 +87,10 @@ class Interval(Shown):
                 "quantiles were held about as often as the level says, means a little less; else how a group is shared "
                 "is a guess"
             )
+        unseen = ", in half where columns that were not asked together decide each other"
+        unseen = unseen if self.basis == "unmeasured" else ""
         return (
-            "counts, rates and means by group were held about as often as the level says, or a little less; "
+            f"counts, rates and means by group were held about as often as the level says, or a little less{unseen}; "
             "odds ratios, coefficients of regressions and correlations are not promised to be: "
             "read these intervals as the least there is to doubt"
         )
