@@ -87,7 +87,7 @@ class Interval(Shown):
                 "quantiles were held about as often as the level says, means a little less; else how a group is shared "
                 "is a guess"
             )
-        unseen = ", in half where columns that were not asked together decide each other"
+        unseen = ", but in 31 to 67 % where columns that were not asked together decide each other"
         unseen = unseen if self.basis == "unmeasured" else ""
         return (
             f"counts, rates and means by group were held about as often as the level says, or a little less{unseen}; "
