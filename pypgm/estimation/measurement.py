@@ -137,17 +137,26 @@ class LinearMeasurement(Shown):
         """Return the standard deviation of each answer, counts."""
         return np.full(self.values.size, self.stddev)
 
-    def answered(self, values: NDArray[np.float64]) -> LinearMeasurement:
-        """Return the same queries with the same noise, answered by other values."""
+    def answered(
+        self, values: NDArray[np.int64] | NDArray[np.float64], clique: Clique | None = None
+    ) -> LinearMeasurement:
+        """Return the same queries with the same noise, answered by other values, perhaps on another clique."""
         other = object.__new__(LinearMeasurement)  # nothing of it needs to be checked again
         for name in self.__slots__:
             object.__setattr__(other, name, getattr(self, name))
         object.__setattr__(other, "values", values)
+        object.__setattr__(other, "clique", self.clique if clique is None else clique)
         return other
 
     def checked(self, domain: Domain) -> LinearMeasurement:
         """Return the measurement itself if it fits a domain, else raise ``ValueError``."""
-        cells = domain.size(self.clique)
+        self._positions_in(domain)
+        return self
+
+    def _positions_in(self, domain: Domain) -> tuple[int, ...]:
+        """Return the positions of the clique in a domain that the measurement fits."""
+        positions = domain.indices(self.clique)
+        cells = math.prod([domain.shape[i] for i in positions])
         asked = cells if self.query is None else self.query.shape[1]
         if asked != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its query asks {asked}")
@@ -155,15 +164,14 @@ class LinearMeasurement(Shown):
             raise ValueError(f"clique {self.clique} has {cells} cells, its measurement {self.values.size} values")
         if self.query is None and len(self._shape) > 1 and self._shape != domain.sizes(self.clique):
             raise ValueError(f"clique {self.clique} has shape {domain.sizes(self.clique)}, its values {self._shape}")
-        return self
+        return positions
 
     def ordered(self, domain: Domain) -> LinearMeasurement:
         """Return the measurement, checked, with its clique in the domain's order if its cells are the answers."""
-        self.checked(domain)
-        canonical = domain.canonical(self.clique)
-        if canonical == self.clique or not self.linear_map.is_identity:
+        positions = self._positions_in(domain)
+        if not self.linear_map.is_identity or list(positions) == sorted(positions):
             return self
-        own = domain.project(self.clique)
+        own, canonical = domain.project(self.clique), domain.canonical(self.clique)
         values, stddev = transpose_cells(self.values, own, canonical), self.stddev
         if not isinstance(stddev, float):
             stddev = transpose_cells(stddev, own, canonical)

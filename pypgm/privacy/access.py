@@ -107,15 +107,15 @@ class Access:
         ValueError, ImportError
             As for `charge_noise`.
         """
-        made: dict[tuple[int, Fraction], ChargedNoise] = {}
+        made: dict[tuple[int, int], ChargedNoise] = {}
         each = []
         for query, on, rho in asked:
-            noise = made.get((id(query), rho))
+            noise = made.get((id(query), id(rho)))
             if noise is None:
                 law = self._law(query, on, rho=rho)
                 if law.cost("rho") != rho:  # thousands of costs are summed fast where their denominators are alike
                     law = self._law(query, on, rho=significant_down(rho, _COST_BITS))
-                noise = made[id(query), rho] = ChargedNoise(law, law.adder(self.sampler))
+                noise = made[id(query), id(rho)] = ChargedNoise(law, law.adder(self.sampler))
             each.append(noise)
         ledger.charge_many(what, [(on, noise.law) for (_, on, _), noise in zip(asked, each, strict=True)])
         return each

@@ -225,22 +225,30 @@ class PrivateTable(Shown, Guarded):
         [2.0, 1.1547005383792515]
         """
         asked, shares = trusted_many(self.domain, cliques, queries, weights)
-        for clique, _, done in asked:
+        for clique, done in {id(done): (clique, done) for clique, _, done in asked}.values():
             if self._privacy.squared_l2_sensitivity(done) == 0:
                 raise ValueError(f"no record changes the answers on {named(clique)}: they need no noise, and no rho")
         self.__records()  # raises where they are gone
         total = as_fraction("rho", rho)
         unit = total / exact_sum(shares)
-        each = [(done, named(clique), unit * share) for (clique, _, done), share in zip(asked, shares, strict=True)]
+        parts = {key: unit * share for key, share in {id(share): share for share in shares}.items()}
+        each = [(done, named(clique), parts[id(share)]) for (clique, _, done), share in zip(asked, shares, strict=True)]
         with self._ledger.allocate(f"{len(asked)} cliques", amount=total) as part:
             noises = self.trusted_access.charge_gaussians(each, "measure", part)
         with fixed_errors:
             values = self.__noisy(asked, noises)
-        mark = self._ledger.not_private
-        return [
-            LinearMeasurement(v, clique, noise.law.stddev, query, noise.law.measured, not_private=mark)
-            for v, noise, (clique, query, _) in zip(values, noises, asked, strict=True)
-        ]
+        found: list[LinearMeasurement] = []
+        first: dict[int, LinearMeasurement] = {}  # of each noise, which is of one query: what is checked of it once
+        for own, noise, (clique, query, _) in zip(values, noises, asked, strict=True):
+            law, known = noise.law, first.get(id(noise))
+            if known is None:
+                mark = self._ledger.not_private
+                known = first[id(noise)] = LinearMeasurement(
+                    own, clique, law.stddev, query, law.measured, not_private=mark
+                )
+            own.setflags(write=False)
+            found.append(known.answered(own, clique))
+        return found
 
     def __noisy(self, asked: Sequence[Trusted], noises: Sequence[ChargedNoise]) -> list[NDArray[np.int64]]:
         """Count many cliques in batches, answer and add noise."""

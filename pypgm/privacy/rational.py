@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable
 from fractions import Fraction
 
@@ -12,17 +13,19 @@ __all__ = ["Number", "as_fraction", "exact_sum", "isqrt_down", "round_down", "ro
 
 
 def exact_sum(values: Iterable[Fraction]) -> Fraction:
-    """Return the sum of rationals; those of one denominator are added up as integers.
+    """Return the sum of rationals; those of one denominator are added up as integers, one that comes often at once.
 
     Examples
     --------
     >>> exact_sum([Fraction(1, 3), Fraction(1, 2), Fraction(1, 3)])
     Fraction(7, 6)
     """
+    every = list(values)
+    times = Counter(map(id, every))
     numerators: dict[int, int] = {}
-    for value in values:
+    for key, value in dict(zip(map(id, every), every, strict=True)).items():
         below = value.denominator
-        numerators[below] = numerators.get(below, 0) + value.numerator
+        numerators[below] = numerators.get(below, 0) + times[key] * value.numerator
     return sum((Fraction(above, below) for below, above in numerators.items()), Fraction(0))
 
 

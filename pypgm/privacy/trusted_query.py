@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 
 import numpy as np
 
@@ -70,13 +69,20 @@ def trusted_on(
     domain: Domain,
     clique: str | Sequence[str],
     query: LinearQuery | Products | None,
-    every_cell: Callable[[int], Identity] = Identity,
+    known: dict[tuple[int, int], LinearQuery] | None = None,
 ) -> Trusted:
-    """Return a clique, the trusted query on it as a measurement has it, None for every cell, and the one to apply."""
+    """Return a clique, the trusted query on it as a measurement has it, None for every cell, and the one to apply.
+
+    Queries that are `known` already, by what was given and the number of cells, are not copied again.
+    """
     positions = domain.indices(as_clique(clique))
     cells = math.prod([domain.shape[i] for i in positions])
-    own = None if query is None else trusted_query(query, cells)
-    return domain.names(positions), own, every_cell(cells) if own is None else own
+    done = None if known is None else known.get((id(query), cells))
+    if done is None:
+        done = Identity(cells) if query is None else trusted_query(query, cells)
+        if known is not None:
+            known[id(query), cells] = done
+    return domain.names(positions), None if query is None else done, done
 
 
 def trusted_many(
@@ -88,13 +94,27 @@ def trusted_many(
     """Return what `trusted_on` does of each clique, and its weight; ``ValueError`` unless there are as many of each."""
     given = list(cliques)
     wanted = [None] * len(given) if queries is None else list(queries)
-    shares = [Fraction(1)] * len(given) if weights is None else [as_fraction("a weight", w) for w in weights]
+    shares = [Fraction(1)] * len(given) if weights is None else _exact(weights)
     if not len(wanted) == len(shares) == len(given) >= 1 or min(shares) <= 0:
         needed = f"{len(given)} cliques need as many queries and weights above 0"
         raise ValueError(f"{needed}, and at least one of each")
-    every_cell = lru_cache(maxsize=None)(Identity)  # one for all cliques of a size, that nobody else holds
-    asked = [trusted_on(domain, clique, query, every_cell) for clique, query in zip(given, wanted, strict=True)]
+    known: dict[tuple[int, int], LinearQuery] = {}  # copies that nobody else holds, one for all cliques given one query
+    asked = [trusted_on(domain, clique, query, known) for clique, query in zip(given, wanted, strict=True)]
     return asked, shares
+
+
+def _exact(weights: Sequence[Number]) -> list[Fraction]:
+    """Return weights as rationals, equal floats as one."""
+    known: dict[float, Fraction] = {}
+    shares = []
+    for weight in weights:
+        share = known.get(weight) if type(weight) is float else None
+        if share is None:
+            share = as_fraction("a weight", weight)
+            if type(weight) is float:
+                known[weight] = share
+        shares.append(share)
+    return shares
 
 
 def _copied(query: LinearQuery) -> LinearQuery | None:
