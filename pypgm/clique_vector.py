@@ -140,6 +140,8 @@ class CliqueVector(Shown):
 
     def find(self, clique: str | Iterable[str]) -> int | None:
         """Return the position of a clique's table, else of the first smallest one that holds it; None if none does."""
+        if isinstance(clique, tuple) and (known := self._first.get(clique)) is not None:
+            return known
         wanted = self.domain.canonical(clique)
         if wanted in self._first:
             return self._first[wanted]

@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from pypgm.mechanisms.allocation import cheapest
 from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.resolution import Resolution, Values, contrasts_cost, resolutions
+from pypgm.mechanisms.screening import Dependence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -19,7 +20,6 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.run import Run
-    from pypgm.mechanisms.screening import Dependence
 
     Array = NDArray[np.float64]
 
@@ -28,6 +28,7 @@ __all__ = ["Asked", "Asking"]
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
 _MAX_CELLS = 10**6  # of a pair that may be asked for all its cells
+_AT_ONCE = 1 << 16  # cells of pairs that are looked at together
 _HIDING = 0.25  # of the records: noise in a sum above which it is not asked
 _NOISES = 2.0 ** np.arange(-4, 1.5)  # times equal noise in all pairs, that each may have
 _WITHIN_RUNS = 0.25  # of the squared dependence between values of an ordered attribute, that is within runs of them
@@ -59,6 +60,15 @@ class Asked:
     worth: float
 
 
+class _Look(NamedTuple):
+    """How a pair is best asked at a noise, if at all: what that costs, what noise hides and what error is left."""
+
+    best: Resolution | None = None
+    cost: float = np.inf
+    hidden: float = np.inf
+    left: float = np.inf
+
+
 class Asking:
     """Forecasts of what asking pairs leaves of their errors, and what is best asked by them.
 
@@ -86,6 +96,9 @@ class Asking:
         self._run, self._privacy, self._weights = run, run.table.privacy, weights
         self._start, self._ordered, self._dependence = start, ordered, dependence
         self._values = {a: Values(shares, a in ordered) for a, shares in start.shares.items()}
+        self._errors = {pair: float(dependence[pair].error) for pair in weights}
+        self._unit = run.stddev(1.0)
+        self._known: dict[tuple[Clique, float], list[Resolution]] = {}
 
     def chosen(self, rho: float, spent: float) -> tuple[dict[Clique, Asked], float]:
         """Return what is asked for a budget, and what of it single attributes get first, that had `spent` before.
@@ -100,72 +113,104 @@ class Asking:
         pairs, more = self._within(rho, spent) if rho > 0 else ([], 0.0)  # what comes first may leave nothing
         while pairs:
             asked = self._at(pairs, rho - more)
-            told = {p: self._told(p, a.resolution) for p, a in asked.items()}
-            noise = {p: self._hidden(a.resolution, a.stddev) ** 2 for p, a in asked.items()}
-            all_told = math.fsum(told.values())
-            kept = all_told / (all_told + math.fsum(noise.values())) if asked else 0.0
-            worth = [p for p in asked if kept * noise[p] < (2 - kept) * told[p]] if kept > _KEPT else []
-            if len(worth) == len(pairs):
+            told, hidden, _ = self._forecasts([(p, a.resolution, a.stddev) for p, a in asked.items()])
+            noise = np.square(hidden)
+            all_told = math.fsum(told)
+            kept = all_told / (all_told + math.fsum(noise)) if asked else 0.0
+            is_worth = (kept * noise < (2 - kept) * told) & (kept > _KEPT)
+            if is_worth.sum() == len(pairs):
                 return asked, more
-            pairs = worth
+            pairs = [p for p, is_asked in zip(asked, is_worth.tolist(), strict=True) if is_asked]
         return {}, more
 
     def _within(self, rho: float, spent: float) -> tuple[list[Clique], float]:
         """Return the pairs that are asked, and what single attributes get, by one multiplier on costs."""
-        noises = self._run.stddev(rho / len(self._weights)) * _NOISES
+        noises = self._stddev(rho / len(self._weights)) * _NOISES
         further = spent * (_MORE[spent * _MORE <= spent + rho] - 1)
         risks, prices = np.full((2, len(self._weights) + 1, 1 + max(noises.size, further.size)), np.inf)
+        pairs, weights = list(self._weights), np.fromiter(self._weights.values(), np.float64, len(self._weights))
+        risks[:-1, 0] = weights * list(self._errors.values())
         prices[:, 0] = 0.0
-        for i, (pair, weight) in enumerate(self._weights.items()):
-            risks[i, 0] = weight * self._dependence[pair].error
-            for j, stddev in enumerate(noises.tolist(), 1):
-                if stddev <= _HIDING * self._start.total and (options := self._options(pair, stddev)):
-                    best, left = self._best(pair, options, stddev)
-                    risks[i, j] = weight * left
-                    prices[i, j] = contrasts_cost(self._privacy, best.sizes) * self._run.stddev(1.0) ** 2 / stddev**2
+        for j, stddev in enumerate(noises.tolist(), 1):
+            if stddev <= _HIDING * self._start.total:
+                looks = self._looks(pairs, stddev)
+                risks[:-1, j] = weights * [look.left for look in looks]
+                prices[:-1, j] = [look.cost * (self._unit / stddev) ** 2 for look in looks]
         less = np.sqrt(spent / (spent + further))
         errors = {a: self._start.error(a, less) for a in self._start.shares}
         risks[-1, : further.size] = _SINGLES * sum(w * (errors[a] + errors[b]) for (a, b), w in self._weights.items())
         prices[-1, : further.size] = further
         levels = cheapest(risks, prices, rho)
-        return [p for p, k in zip(self._weights, levels[:-1], strict=True) if k > 0], float(prices[-1, levels[-1]])
+        return [p for p, k in zip(pairs, levels[:-1].tolist(), strict=True) if k > 0], float(prices[-1, levels[-1]])
 
     def _at(self, pairs: Sequence[Clique], rho: float) -> dict[Clique, Asked]:
         """Return how pairs are asked: each as is best at equal noise, which then follows what it leaves of each."""
         costs = (contrasts_cost(self._privacy, self._run.domain.sizes(p)) for p in pairs)
-        equal = self._run.stddev(rho / math.fsum(costs))
-        found: dict[Clique, tuple[Resolution, float]] = {}
-        for pair in pairs:
-            if not (options := self._options(pair, equal)):
-                continue
-            best, _ = self._best(pair, options, equal)
-            error, noise = self._dependence[pair].error, self._hidden(best, equal)
-            found[pair] = best, self._weights[pair] * error * noise / math.hypot(error, noise)
-        whole = math.fsum(worth**POWER * contrasts_cost(self._privacy, r.sizes) for r, worth in found.values())
+        equal = self._stddev(rho / math.fsum(costs))
+        found: dict[Clique, tuple[Resolution, float, float]] = {}
+        for pair, look in zip(pairs, self._looks(pairs, equal), strict=True):
+            if look.best is not None:
+                error = self._errors[pair]
+                worth = self._weights[pair] * error * look.hidden / math.hypot(error, look.hidden)
+                found[pair] = look.best, worth, worth**POWER * look.cost
+        whole = math.fsum(part for *_, part in found.values())
         asked = {}
-        for pair, (best, worth) in found.items():
-            stddev = self._run.stddev(rho * worth**POWER / whole)
+        for pair, (best, worth, _) in found.items():
+            stddev = self._stddev(rho * worth**POWER / whole)
             asked[pair] = Asked(self._options(pair, stddev) or [best], best, stddev, worth)
         return asked
 
+    def _stddev(self, rho: float) -> float:
+        return self._unit / math.sqrt(rho)
+
     def _options(self, pair: Clique, stddev: float) -> list[Resolution]:
         first, second = (self._values[a] for a in pair)
-        return resolutions(first, second, _ROWS * self._start.total / stddev, max_cells=_MAX_CELLS)
+        # More answers than cells are as many.
+        rows = min(max(4.0, _ROWS * self._start.total / stddev), float(first.size * second.size))
+        if (pair, rows) not in self._known:
+            self._known[pair, rows] = resolutions(first, second, rows, max_cells=_MAX_CELLS)
+        return self._known[pair, rows]
 
-    def _best(self, pair: Clique, options: Sequence[Resolution], stddev: float) -> tuple[Resolution, float]:
-        """Return how a pair is best asked, and the error that is left: what sums do not tell and what noise hides."""
-        found: list[float] = []
-        for resolution in options:
-            told, untold = self._dependence[pair].split(self._part(pair, resolution), resolution.name == "cells")
-            noise = self._hidden(resolution, stddev) ** 2
-            found.append(self._dependence[pair].mean(np.sqrt(untold + told * noise / (told + noise + 1e-300))))
-        best = int(np.argmin(found))
-        return options[best], found[best]
+    def _looks(self, pairs: Sequence[Clique], stddev: float) -> list[_Look]:
+        """Return how pairs are best asked at a noise: where what sums do not tell and what noise hides is least."""
+        options = [self._options(p, stddev) for p in pairs]
+        asked = [(p, r, stddev) for p, own in zip(pairs, options, strict=True) for r in own]
+        _, hidden, left = self._forecasts(asked)
+        looks, first = [], 0
+        for own in options:
+            look = _Look()
+            if own:
+                best = first + int(np.argmin(left[first : first + len(own)]))
+                cost = contrasts_cost(self._privacy, own[best - first].sizes)
+                look = _Look(own[best - first], cost, float(hidden[best]), float(left[best]))
+            looks.append(look)
+            first += len(own)
+        return looks
 
-    def _told(self, pair: Clique, resolution: Resolution) -> float:
-        """Return the mean square of what sums tell of a pair."""
-        told, _ = self._dependence[pair].split(self._part(pair, resolution), resolution.name == "cells")
-        return self._dependence[pair].mean(told)
+    def _forecasts(self, asked: Sequence[tuple[Clique, Resolution, float]]) -> tuple[Array, Array, Array]:
+        """Return what sums tell of each pair, a mean square, what noise hides, and the error that is left.
+
+        Noise hides no more of a sum than twice what is in it.
+        """
+        found = np.empty((3, len(asked)))
+        alike: dict[tuple[int, int], list[int]] = {}
+        for i, (_, resolution, _) in enumerate(asked):
+            alike.setdefault(resolution.sizes, []).append(i)
+        for (rows, columns), every in alike.items():
+            at_once = max(1, _AT_ONCE // (rows * columns))
+            for some in (every[k : k + at_once] for k in range(0, len(every), at_once)):
+                pairs, ways, stddevs = zip(*[asked[i] for i in some], strict=True)
+                first, second = (np.stack([r.masses[k] for r in ways]) for k in (0, 1))
+                noise = _ABSOLUTE * np.array(stddevs)[:, None, None] / self._start.total
+                hidden = np.minimum(noise, first[:, :, None] * second[:, None, :]).sum(axis=(1, 2))
+                part = np.array([[self._part(p, r)] for p, r in zip(pairs, ways, strict=True)])
+                whole = np.array([[r.name == "cells"] for r in ways])
+                dependence = Dependence.stacked([self._dependence[p] for p in pairs])
+                told, untold = dependence.split(part, whole)
+                noise = np.square(hidden)[:, None]
+                left = dependence.mean(np.sqrt(untold + told * noise / (told + noise + 1e-300)))
+                found[:, some] = dependence.mean(told), hidden, left
+        return found[0], found[1], found[2]
 
     def _part(self, pair: Clique, resolution: Resolution) -> float:
         """Return what part of the squared dependence sums tell: their part of its degrees of freedom, more of runs."""
@@ -174,7 +219,3 @@ class Asking:
             untold = 1 - (groups - 1) / (self._values[attribute].size - 1)
             part *= 1 - (_WITHIN_RUNS if attribute in self._ordered else 1.0) * untold
         return part
-
-    def _hidden(self, resolution: Resolution, stddev: float) -> float:
-        """Return the total variation that noise hides of sums: of none more than twice what is in it."""
-        return float(np.minimum(_ABSOLUTE * stddev / self._start.total, np.multiply.outer(*resolution.masses)).sum())

@@ -37,9 +37,10 @@ _MAX_PAIRS = 2_000  # above it none is asked: the estimate would have a table fo
 
 def rho_of_products(run: Run, n_pairs: int, total: float, part: float = 1.0) -> float:
     """Return what rank products of a part of so many pairs may cost."""
+    if n_pairs > _MAX_PAIRS or run.total == 0:
+        return 0.0
     enough = part * n_pairs * (_stddev(run, 1.0) / (_SHARP * total)) ** 2
-    most = PRODUCTS * float(run.rho) * min(1.0, _MORE * part)
-    return 0.0 if n_pairs > _MAX_PAIRS or run.total == 0 else min(most, enough)
+    return min(PRODUCTS * float(run.rho) * min(1.0, _MORE * part), enough)
 
 
 def _stddev(run: Run, rho: float) -> float:
@@ -75,7 +76,7 @@ class RankProducts:
         total = self._start.total
         noise: dict[Clique, float] = {}
         for p, found in dependence.items():
-            noise[p] = self._noise(p, asked[p]) if p in asked else 2 * total * found.mean(found.distances)
+            noise[p] = self._noise(p, asked[p]) if p in asked else float(2 * total * found.mean(found.distances))
         ranked = sorted(noise, key=lambda p: -noise[p])
         parts = [rho_of_products(run, len(ranked), total, n / len(ranked)) / n for n in range(1, len(ranked) + 1)]
         most = [min(noise[p], _BLUNT * total) for p in ranked]

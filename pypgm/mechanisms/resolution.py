@@ -104,7 +104,7 @@ class Resolution:
         """Return what the sums tell beyond those of single attributes; the sums where that is too large a query."""
         if not _has_contrasts(self.sizes):
             return self.query
-        return Contrasts(self.sizes, () if self.name == "cells" else self.groups)
+        return _contrasts(self.sizes) if self.name == "cells" else Contrasts(self.sizes, self.groups)
 
 
 @lru_cache(maxsize=1 << 12)
@@ -112,9 +112,12 @@ def contrasts_cost(privacy: Privacy, sizes: tuple[int, ...]) -> float:
     """Return what part of the cost of all sums of a table of groups its contrasts have, for the same noise in a sum."""
     if not _has_contrasts(sizes):
         return 1.0
-    contrasts = Contrasts(sizes)
+    contrasts = _contrasts(sizes)
     gain = contrasts.squared_singular_value
     return privacy.squared_l2_sensitivity(contrasts) / gain / privacy.squared_l2_sensitivity(Identity(2))
+
+
+_contrasts = lru_cache(maxsize=1 << 12)(Contrasts)  # one for all pairs of these sizes: what follows is found once
 
 
 def _has_contrasts(sizes: Sequence[int]) -> bool:

@@ -337,7 +337,8 @@ class Run:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""
         asked = self.oracle if oracle is None else oracle
         # An estimate has one table for each set of attributes, however often they are measured.
-        cliques = list(dict.fromkeys(map(self.domain.canonical, [*cliques, *(c.clique for c in self.constraints)])))
+        named = dict.fromkeys([*cliques, *(c.clique for c in self.constraints)])
+        cliques = list(dict.fromkeys(map(self.domain.canonical, named)))
         if asked == "exact" or not any(cliques):  # a region graph needs a region
             self.tree(cliques)
             return "exact"

@@ -44,33 +44,40 @@ def screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fractio
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependence:
-    """How far a pair may be from independence, in total variation, and how likely that is.
+    """How far a pair, or each of several, may be from independence, in total variation, and how likely that is.
 
     Attributes
     ----------
-    distances, likely : ndarray, shape (distances,)
+    distances, likely : ndarray, shape (distances,) or (pairs, distances)
         By how much it may depend, and how likely each is.
-    chance : float
+    chance : float or ndarray, shape (pairs, 1)
         How far a table of as many independent records would be from their shares.
     """
 
     distances: Array
     likely: Array
-    chance: float
+    chance: float | Array
 
-    def mean(self, values: Array) -> float:
+    @staticmethod
+    def stacked(pairs: Sequence[Dependence]) -> Dependence:
+        """Return that of several pairs."""
+        distances, likely = np.stack([p.distances for p in pairs]), np.stack([p.likely for p in pairs])
+        return Dependence(distances, likely, np.array([[p.chance] for p in pairs]))
+
+    def mean(self, values: Array) -> Array:
         """Return the mean of what has these values at the distances."""
-        return float(self.likely @ values)
+        return np.asarray((self.likely * values).sum(axis=-1))
 
     @property
-    def error(self) -> float:
+    def error(self) -> Array:
         """What is left of the pair where it is not asked."""
         return self.mean(np.hypot(self.distances, self.chance))
 
-    def split(self, part: float, whole: bool) -> tuple[Array, Array]:
+    def split(self, part: float | Array, whole: bool | NDArray[np.bool_]) -> tuple[Array, Array]:
         """Return the squares of what is kept and what is not, where a part of the dependence is; `whole` are cells."""
-        squares, chance = np.square(self.distances), self.chance**2
-        return (squares + chance, 0 * squares) if whole else (part * squares, (1 - part) * squares + chance)
+        squares, chance = np.square(self.distances), np.square(self.chance)
+        kept = np.where(whole, squares + chance, part * squares)
+        return kept, np.where(whole, 0.0, (1 - part) * squares + chance)
 
 
 def dependence(pairs: Sequence[Clique], start: Independent, scores: Array, stddev: float) -> dict[Clique, Dependence]:

@@ -128,7 +128,10 @@ def _start(graph: RegionGraph, prior: EstimatedModel, independent: Callable[[], 
         raise ValueError(f"a model to start from must be over {domain}, got one over {inner}{labels}")
     singles = [(a,) for a in domain]
     known, measured = {a for a in singles if index.holds(a)}, set(graph.cliques)
-    answered = [r for r in graph.regions if index.holds(r) or (r in measured and known.issuperset((a,) for a in r))]
+    # Regions whose attributes are independent in the model start from the product of these anyway.
+    part = _components(domain, prior.marginals.cliques)
+    joined = [r for r in graph.regions if len({part[a] for a in r}) < len(r)]
+    answered = [r for r in joined if (r in measured and known.issuperset((a,) for a in r)) or index.holds(r)]
     start = CliqueVector(domain, list(dict.fromkeys([*answered, *singles])))
     asked = [i for i, clique in enumerate(start.cliques) if len(clique) != 1 or clique in known]
     cliques = [start.cliques[i] for i in asked]
@@ -141,3 +144,15 @@ def _start(graph: RegionGraph, prior: EstimatedModel, independent: Callable[[], 
         for single in [a for a in singles if a not in known]:
             start.table(start.home(single))[:] = suggested[single].datavector()
     return start
+
+
+def _components(domain: Domain, cliques: Sequence[Clique]) -> dict[str, str]:
+    """Return an attribute for each one, the same for those that cliques join."""
+    parts = {a: [a] for a in domain}
+    for clique in cliques:
+        for attribute in clique[1:]:
+            fewer, more = sorted((parts[clique[0]], parts[attribute]), key=len)
+            if fewer is not more:
+                more += fewer
+                parts |= dict.fromkeys(fewer, more)
+    return {a: own[0] for a, own in parts.items()}

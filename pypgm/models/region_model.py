@@ -210,14 +210,14 @@ class RegionGraphModel(Model[RegionAnswer]):
         if method is not None and method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
         domain = self.graph.domain
-        inner = [self.folding.clique(c) for c in cliques]
+        inner = [self.folding.clique(c) if self.folding.sources else domain.canonical(c) for c in cliques]
         known = {
             domain.attributes[i]: Factor(
                 domain.project((domain.attributes[i],)), np.exp(own - max(own.max(), _LEAST_LOG))
             )
             for i, own in log_likelihoods(domain, self.folding.evidence(evidence))
         }
-        wider = [domain.canonical({*clique, *known}) for clique in inner]
+        wider = [domain.canonical({*clique, *known}) for clique in inner] if known else inner
         joint = self._joint_tables(list(dict.fromkeys(wider)), method, clock)
         answers = []
         for clique, own, scope in zip(cliques, inner, wider, strict=True):

@@ -79,7 +79,7 @@ class Request:
     def cliques(self) -> list[Clique]:
         """The distinct cliques that the loss reads, that were measured and that have zeros, in the domain's order."""
         measured = (m.clique for m in self.measurements)
-        wanted = (*self.loss.cliques, *measured, *(clique for clique, _ in self.masks))
+        wanted = dict.fromkeys([*self.loss.cliques, *measured, *(clique for clique, _ in self.masks)])
         return list(dict.fromkeys(map(self.domain.canonical, wanted)))
 
     def independent(
