@@ -26,7 +26,8 @@ _BANNED_CPP = re.compile(
     r"\bgetrandom\s*\(|/dev/u?random|rdrand|rdseed|rdtsc"
 )
 _DRAWS = {*LAWS, "flip_coins", "SeededWords"}
-_SAME = {"access.py", "charge.py"}  # where id() groups what is the same object, whatever a caller says is equal to it
+# Where id() groups what is the same object, whatever a caller says is equal to it.
+_SAME = {"access.py", "charge.py", "private_table.py", "trusted_query.py"}
 _SAMPLER = "sampler.py"  # the one module that draws with the core
 _SOURCE = "random_bits.cpp"  # the one file that asks the operating system
 _ROOMS = (

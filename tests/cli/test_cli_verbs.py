@@ -238,8 +238,8 @@ def test_plan_on_the_command_line(folder, capsys):
     assert re.search(r"columns about [\d.]+ points off on average; most .* pairs [\d.]+ to [\d.]+ points off", said)
     assert cli.main(["plan", "domain.json", *budget, "--mechanism", "wide", "--ledger"]) == 0
     listed = capsys.readouterr().out.partition("columns  ")[2].partition("noise in each, records\n")[2]
-    rows = [line.split("  ")[0] for line in listed.splitlines()]
-    assert len(set(rows)) == len(rows) >= 3  # what is measured twice stands there once
+    rows = [(line.split("  ")[0], line.split()[-2]) for line in listed.splitlines()]
+    assert len(set(rows)) == len(rows) >= 3  # the same numbers of the same columns, measured twice, stand there once
     assert cli.main(["plan", "domain.json", *budget[2:], "--records", "0"]) == 2
     assert "1 or more" in capsys.readouterr().err
     assert cli.main(["plan", "domain.json", *budget, "--mechanism", "mst", "--workload", "1"]) == 2
