@@ -86,16 +86,15 @@ thread_local bool is_inside = false;
 
 /// A loop: what is called, and the indices that are left of it.
 struct Loop {
-  std::size_t n;
+  Chunk chunks[kMaxChunks];
+  std::size_t count;  ///< of chunks, and of threads at most
   void (*call)(const void* body, std::size_t i);
   const void* body;
   const Watch* watch = thread_watch;
-  std::size_t count;  ///< of chunks, and of threads at most
-  Chunk chunks[kMaxChunks];
   std::exception_ptr failure{};
 
-  Loop(std::size_t n_, std::size_t n_threads, void (*call_)(const void*, std::size_t), const void* body_)
-      : n(n_), call(call_), body(body_), count(std::min(kMaxChunks, n_threads)) {
+  Loop(std::size_t n, std::size_t n_threads, void (*call_)(const void*, std::size_t), const void* body_)
+      : count(std::min(kMaxChunks, n_threads)), call(call_), body(body_) {
     for (std::size_t t = 0; t < count; ++t) chunks[t].range = (n * t / count) << 32 | n * (t + 1) / count;
   }
 
