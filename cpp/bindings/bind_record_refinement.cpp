@@ -11,7 +11,7 @@ namespace pypgm::bind {
 
 namespace {
 
-constexpr std::size_t kBriefRows = 100;  // that take less time than a thread is worth
+constexpr std::size_t kBriefRows = 100;  // that take less time than watching them
 
 /// (attributes, cells)
 using TableArrays = std::pair<std::vector<std::size_t>, Array<double>>;

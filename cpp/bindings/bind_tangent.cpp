@@ -2,15 +2,11 @@
 
 #include "bind_measurements.hpp"
 #include "core/exact/tangent.hpp"
-#include "watched.hpp"
+#include "exclusive.hpp"
 
 namespace pypgm::bind {
 
 namespace {
-
-// Operations of some tenths of a second. A thread of its own keeps memory of its own: only a call that is too
-// long to wait for is worth it, since an estimate makes one an iteration.
-constexpr double kBriefTangent = 3e8;
 
 py::tuple bound_tangent(const JunctionTree& tree, const Array<double>& potentials,
                         const Array<double>& direction, double total, int n_threads) {
@@ -24,7 +20,7 @@ py::tuple bound_tangent(const JunctionTree& tree, const Array<double>& potential
   const auto along = view(direction);
   const auto mu = mutable_view(marginals);
   const auto out = mutable_view(change);
-  const double log_z = watched(tree.cost.operations <= kBriefTangent,
+  const double log_z = watched(tree.cost.operations <= kBriefStep,
                                [&] { return tangent(tree, theta, along, total, mu, out, threads); });
   if (log_z == -std::numeric_limits<double>::infinity()) {
     throw py::value_error("the potentials leave no joint assignment any weight");
