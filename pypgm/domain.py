@@ -207,10 +207,8 @@ class Domain(Shown):
         ValueError
             If an attribute is unknown or comes twice.
         """
-        clique, own = (
-            attributes if type(attributes) is tuple else as_clique(attributes),
-            self._index,
-        )
+        clique = attributes if type(attributes) is tuple else as_clique(attributes)
+        own = self._index
         try:
             found = tuple([own[a] for a in clique])
         except (KeyError, TypeError):
@@ -246,12 +244,7 @@ class Domain(Shown):
         names = self.names(indices)
         shape, labels = tuple([self.shape[i] for i in indices]), self._labels
         index = {name: i for i, name in enumerate(names)}
-        return _unchecked(
-            names,
-            shape,
-            index,
-            {n: labels[n] for n in names if n in labels} if labels else {},
-        )
+        return _unchecked(names, shape, index, {n: labels[n] for n in names if n in labels} if labels else {})
 
     def singles(self) -> list[Domain]:
         """Return the domain of each attribute by itself, in order.
@@ -263,12 +256,7 @@ class Domain(Shown):
         """
         labels = self._labels
         return [
-            _unchecked(
-                (name,),
-                (size,),
-                {name: 0},
-                {name: labels[name]} if name in labels else {},
-            )
+            _unchecked((name,), (size,), {name: 0}, {name: labels[name]} if name in labels else {})
             for name, size in zip(self.attributes, self.shape, strict=True)
         ]
 
@@ -319,12 +307,7 @@ def _unchecked(
 ) -> Domain:
     """Return a part of a domain: nothing of it needs to be checked again."""
     part = object.__new__(Domain)
-    part.attributes, part.shape, part._index, part._labels = (
-        attributes,
-        shape,
-        index,
-        labels,
-    )
+    part.attributes, part.shape, part._index, part._labels = attributes, shape, index, labels
     return part
 
 
@@ -387,12 +370,7 @@ def check_kind(name: str, value: object, kind: type, way_out: str) -> None:
 
 def check_domain(value: object) -> None:
     """Raise ``TypeError`` unless a value is a Domain."""
-    check_kind(
-        "domain",
-        value,
-        Domain,
-        'pypgm.Domain({"age": 85, "sex": ["F", "M"]}) makes one',
-    )
+    check_kind("domain", value, Domain, 'pypgm.Domain({"age": 85, "sex": ["F", "M"]}) makes one')
 
 
 def other_labels(needed: Domain, got: Domain) -> str:

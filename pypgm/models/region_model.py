@@ -210,7 +210,7 @@ class RegionGraphModel(Model[RegionAnswer]):
         if method is not None and method not in _METHODS:
             raise ValueError(f"method must be one of {', '.join(_METHODS)}, got {method!r}")
         domain = self.graph.domain
-        inner = [self.folding.clique(c) if self.folding.sources else domain.canonical(c) for c in cliques]
+        inner = [self.folding.clique(c) for c in cliques]
         known = {
             domain.attributes[i]: Factor(
                 domain.project((domain.attributes[i],)), np.exp(own - max(own.max(), _LEAST_LOG))
