@@ -102,6 +102,28 @@ TEST_CASE("a loss of digits that matters is reported, one that does not is not")
         Outcome::impossible);
 }
 
+TEST_CASE("evidence on the same attributes is planned once, and others take their turn") {
+  std::mt19937_64 random(25);
+  for (int round = 0; round < 100; ++round) {
+    CAPTURE(round);
+    const test::Structure s = test::random_structure(random, 2 + test::below(random, 5), 4);
+    const JunctionTree tree = test::tree_of(s);
+    const std::vector<double> potentials = test::random_potentials(random, test::cells_of(s));
+    for (const std::int32_t attribute : {0, 0, 1, 0}) {
+      const std::size_t size = s.sizes[static_cast<std::size_t>(attribute)];
+      std::vector<double> value(size, -kInfinity);
+      value[test::below(random, size)] = 0;
+      const std::vector<Evidence> evidence = {{attribute, value}};
+      std::vector<double> found(potentials.size()), wanted(potentials.size());
+      const double log_z = exact_marginals(tree, potentials, evidence, 50.0, found, 1);
+      CHECK(log_z == exact_marginals(test::tree_of(s), potentials, evidence, 50.0, wanted, 1));
+      CHECK(found == wanted);
+      const Observation once(tree, potentials, evidence), again(tree, potentials, evidence);
+      CHECK(&once.factored() == &again.factored());
+    }
+  }
+}
+
 TEST_CASE("buffers used again give what new ones give, lost runs and impossible ones between them") {
   std::mt19937_64 random(24);
   int lost = 0;

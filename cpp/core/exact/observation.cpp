@@ -51,7 +51,7 @@ Observation::Observation(const JunctionTree& junction_tree, std::span<const doub
     alone = enter_evidence(tree, likelihoods, entered_);
     potentials = entered_;
   }
-  if (any) own_ = make_factored_tree(tree, observed);
+  if (any) own_ = tree.last_observed->factored(tree, observed);
 }
 
 bool lies_as_given(const Observation& observation, int leaf) {

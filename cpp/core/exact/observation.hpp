@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -39,10 +40,10 @@ class Observation {
   std::span<const double> potentials;  ///< with the likelihoods
 
   /// The plan in which the observed attributes are fixed.
-  const FactoredTree& factored() const { return any ? own_ : *tree.factored; }
+  const FactoredTree& factored() const { return any ? *own_ : *tree.factored; }
 
  private:
-  FactoredTree own_;
+  std::shared_ptr<const FactoredTree> own_;
   std::vector<double> entered_;
 };
 

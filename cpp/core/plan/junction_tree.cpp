@@ -266,6 +266,7 @@ JunctionTree build_junction_tree(std::span<const std::size_t> sizes, std::span<c
                    [](const TreeNode& node) { return node.cells >= kTooManyCells; })) {
     place_partials(tree);
     tree.factored = std::make_shared<const FactoredTree>(make_factored_tree(tree, {}));
+    tree.last_observed = std::make_shared<LastObserved>();
   }
   estimate_cost(tree);
   return tree;

@@ -59,10 +59,12 @@ struct TreeCost {
   double table_bytes = 0;  ///< the same where the tables of all tree cliques are brought back
 };
 
+class LastObserved;
 struct FactoredTree;
 
 /// A rooted junction tree over all attributes, compiled for message passing. Parts that share no attribute
-/// are joined by empty separators, so that there is one root. Immutable after it is built.
+/// are joined by empty separators, so that there is one root. Immutable after it is built, but for a kept
+/// plan.
 struct JunctionTree {
   std::vector<std::size_t> sizes;
   std::vector<std::int32_t> order;  ///< the elimination order it came from
@@ -75,6 +77,7 @@ struct JunctionTree {
   TreeCost cost;
   /// Null where a clique is beyond every integer: such a tree can never run.
   std::shared_ptr<const FactoredTree> factored;
+  std::shared_ptr<LastObserved> last_observed;  ///< as long as there is `factored`
 };
 
 /// Builds the tree from an elimination. Requires ascending scopes inside [0, sizes.size()).
