@@ -15,6 +15,7 @@ __all__: list[str] = [
     "ConvexGbp",
     "Descent",
     "GibbsPlan",
+    "HalfDone",
     "HopelessElimination",
     "JunctionTree",
     "LOGISTIC_BINS",
@@ -61,6 +62,9 @@ __all__: list[str] = [
     "stack_tables",
     "tangent",
 ]
+
+class HalfDone(RuntimeError):
+    pass
 
 class HopelessElimination(MemoryError):
     pass

@@ -57,17 +57,17 @@ void bind_descent(py::module_& m) {
       m, "Descent", "Mirror descent for a weighted L2 loss over the marginals of a junction tree.")
       .def(py::init(&make_solver<Descent>), py::arg("tree"), py::arg("measurements"), py::arg("total"),
            py::arg("potentials").noconvert(), py::arg("n_threads") = 0)
-      .def("try_step", exclusive(&Descent::try_step), py::arg("alpha"),
+      .def("try_step", exclusive_step(&Descent::try_step), py::arg("alpha"),
            "The loss a step leads to. One propagation.")
       .def(
           "change",
           [](Exclusive<Descent>& self) {
-            const Change change = self.run([](Descent& own) { return own.change(); });
+            const Change change = self.step([](Descent& own) { return own.change(); });
             return py::make_tuple(change.slope, change.curvature);
           },
           "Slope and curvature of the loss over the last step tried.")
-      .def("accept", exclusive(&Descent::accept), "Make the last evaluated step the current point.")
-      .def("gap", exclusive(&Descent::gap), "Bound on the loss above the optimum.")
+      .def("accept", exclusive_step(&Descent::accept), "Make the last evaluated step the current point.")
+      .def("gap", exclusive_step(&Descent::gap), "Bound on the loss above the optimum.")
       .def_property_readonly(
           "loss", [](Exclusive<Descent>& self) { return self.look([](Descent& own) { return own.loss(); }); })
       .def_property_readonly("potentials", array(&Descent::potentials))
@@ -79,16 +79,16 @@ void bind_descent(py::module_& m) {
       .def(
           "advance",
           [](Exclusive<Acceleration>& self, double s, double a) {
-            return as_tuple(self.run([=](Acceleration& own) { return own.advance(s, a); }));
+            return as_tuple(self.step([=](Acceleration& own) { return own.advance(s, a); }));
           },
           py::arg("s"), py::arg("a"), "One step: loss and validation loss of the average, slope, curvature.")
-      .def("gap", exclusive(&Acceleration::gap), "Bound on the loss above the optimum.")
-      .def("open_window", exclusive(&Acceleration::open_window),
+      .def("gap", exclusive_step(&Acceleration::gap), "Bound on the loss above the optimum.")
+      .def("open_window", exclusive_step(&Acceleration::open_window),
            "Begin to average the points of the gradients.")
-      .def("lower_bound", exclusive(&Acceleration::lower_bound),
+      .def("lower_bound", exclusive_step(&Acceleration::lower_bound),
            "Bound from below of the least loss, from the steps since the window was opened.")
-      .def("level", exclusive(&Acceleration::level), "Write the potentials in smaller numbers.")
-      .def("loss", exclusive(&Acceleration::loss), "The loss of the average.")
+      .def("level", exclusive_step(&Acceleration::level), "Write the potentials in smaller numbers.")
+      .def("loss", exclusive_step(&Acceleration::loss), "The loss of the average.")
       .def_property_readonly("potentials", array(&Acceleration::potentials))
       .def_property_readonly("average", array(&Acceleration::average))
       .def_property_readonly("average_potentials", array(&Acceleration::average_potentials));

@@ -89,7 +89,7 @@ py::tuple as_tuple(const RegionProgress& p) {
 
 py::tuple advance_along(Object& self, const Array<double>& gradient, double s, double a, double stretch,
                         double loose) {
-  return as_tuple(self.run([&, g = view(gradient)](StagedDescent& own) {
+  return as_tuple(self.step([&, g = view(gradient)](StagedDescent& own) {
     check_size("gradient", own.graph().cells, g.size());
     return own.at(Stage::running).advance_along(g, s, a, stretch, loose);
   }));
@@ -98,7 +98,7 @@ py::tuple advance_along(Object& self, const Array<double>& gradient, double s, d
 Array<double> mean(Object& self, double a) {
   Array<double> out = allocate<double>(
       self.look([](StagedDescent& own) { return own.at(Stage::running).potentials().size(); }));
-  self.run([&, to = mutable_view(out)](StagedDescent& own) { own.at(Stage::running).mean(a, to); });
+  self.step([&, to = mutable_view(out)](StagedDescent& own) { own.at(Stage::running).mean(a, to); });
   return out;
 }
 
@@ -118,13 +118,14 @@ Array<double> take_beliefs(Object& self) {
   }));
 }
 
-/// A method of a descent that has begun; `times` the longest of its arguments.
+/// A method of a descent that has begun; `times` the longest of its arguments. Most are steps; see
+/// Exclusive::step.
 template <class R, class... Given>
-auto running(R (RegionDescent::*method)(Given...)) {
-  return [method](Object& self, Given... given) -> R {
+auto running(R (RegionDescent::*method)(Given...), OnSignal on_signal = OnSignal::finish) {
+  return [=](Object& self, Given... given) -> R {
     const double times = std::max({1.0, static_cast<double>(given)...});
     return self.run([&](StagedDescent& own) -> R { return (own.at(Stage::running).*method)(given...); },
-                    times);
+                    times, on_signal);
   };
 }
 
@@ -163,7 +164,7 @@ void bind_region_descent(py::module_& m) {
            "Add a step of an external loss to the window.")
       .def("lower_bound", running(&RegionDescent::lower_bound),
            "A lower bound of the loss, from the steps in the window.")
-      .def("fit_potentials", running(&RegionDescent::fit_potentials), py::arg("tolerance"),
+      .def("fit_potentials", running(&RegionDescent::fit_potentials, OnSignal::abandon), py::arg("tolerance"),
            py::arg("max_sweeps"), "Fit potentials to the result; feasibility and number of sweeps.")
       .def("take_potentials", &take_potentials, "Move the potentials out; only `take_beliefs` may follow.")
       .def("take_beliefs", &take_beliefs, "Move the beliefs out; nothing may follow.");

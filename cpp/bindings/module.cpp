@@ -1,6 +1,7 @@
 // Everything the compiled core offers to Python, one line a stem.
 #include "bindings.hpp"
 #include "core/simd/kernels.hpp"
+#include "exclusive.hpp"
 #include "unsuitable.hpp"
 
 namespace pypgm::bind {
@@ -33,6 +34,7 @@ PYBIND11_MODULE(_core, m) {
   m.doc() = "Compiled kernels, plans and exact noise of pypgm.";
   m.attr("__version__") = PYPGM_VERSION;
   pypgm::kernels();  // an import with an instruction set this machine lacks is an ImportError
+  pybind11::register_exception<HalfDone>(m, "HalfDone", PyExc_RuntimeError);
   bind_build_info(m);
   bind_junction_tree(m);
   bind_contraction(m);

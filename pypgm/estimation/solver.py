@@ -8,6 +8,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TYPE_CHECKING, ClassVar
 
+from pypgm import _core
 from pypgm.clock import Clock
 from pypgm.estimation.fit import Fit, FitState, Status
 from pypgm.estimation.limits import SolverOptions
@@ -187,5 +188,12 @@ def watched(loop: Callable[[Watch], Status], options: SolverOptions) -> Status:
 
 
 def solved(solver: Solver) -> Solution:
-    """Run a solver to its end and return what it found."""
-    return solver.solution(watched(lambda watch: solver.follow(watch, solver.options.iterations), solver.options))
+    """Run a solver to its end and return what it found.
+
+    Ctrl-C lets the step that it finds come to its end. Again, it ends the step midway: what it leaves is nothing.
+    """
+    status = watched(lambda watch: solver.follow(watch, solver.options.iterations), solver.options)
+    try:
+        return solver.solution(status)
+    except _core.HalfDone:
+        raise KeyboardInterrupt from None

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import ctypes
+import signal
 import subprocess
 import sys
+from functools import partial
+from operator import methodcaller
 from pathlib import Path
 
 import numpy as np
@@ -156,3 +160,39 @@ def test_ctrl_c_is_heard(name):
     word, late, _ = run.stdout.split()
     assert word == "interrupted"
     assert float(late) < LATE
+
+
+def test_a_call_that_never_began_leaves_its_object_whole():
+    # A signal that is pending when the core is called: what comes before the call must not look at signals.
+    tree = _core.JunctionTree([2, 2], [[0, 1]])
+    fitting = _core.ProportionalFitting(tree, np.ones(4), np.zeros(4), 1.0, 1)
+    sends = partial(getattr(ctypes.CDLL(None), "raise"), signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        list(map(methodcaller("__call__"), [sends, fitting.sweep]))
+    assert fitting.sweep() >= 0
+
+
+WORKS_AT_THE_END = """
+import threading, time
+import numpy as np
+from pypgm import _core
+tree = _core.JunctionTree([1000, 1000], [[0, 1]])
+descent = _core.Acceleration(tree, [(0, None, np.ones(10**6), np.ones(1), np.empty(0), 0.0)], 1.0, np.zeros(10**6), 1)
+tree = _core.JunctionTree([3000, 3000, 3000], [[0, 1], [1, 2], [0, 2]])
+begun = threading.Event()
+def work():
+    begun.set()
+    JOB
+threading.Thread(target=work, daemon=True).start()
+begun.wait()
+time.sleep(0.3)
+"""
+
+
+@pytest.mark.parametrize(
+    "job", ["while True: descent.advance(1e-9, 0.5)", "tree.max_log_weight(np.zeros(27_000_000), [], 1)"]
+)
+def test_python_ends_while_a_thread_works(job):
+    command = [sys.executable, "-c", WORKS_AT_THE_END.replace("JOB", job)]
+    run = subprocess.run(command, capture_output=True, timeout=300, check=False)
+    assert (run.returncode, run.stderr) == (0, b"")

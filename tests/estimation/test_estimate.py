@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import os
+import signal
+import threading
 
 import numpy as np
 import pytest
@@ -336,6 +339,22 @@ def test_a_second_interruption_raises(options, monkeypatch):
         monkeypatch.setattr(Path, name, function)
     with pytest.raises(KeyboardInterrupt):
         pypgm.estimate(SMALL, measured(), **options)
+
+
+def test_an_interruption_within_a_long_step_returns_the_best_point():
+    domain = Domain(dict.fromkeys("abc", 500))  # a step is long enough for the core to look at signals
+    measurements = [LinearMeasurement(np.arange(500**2) % 7, tuple(p), stddev=3.0) for p in ("ab", "bc", "ac")]
+    seen = []
+
+    def interrupt(state):
+        if not seen:
+            threading.Timer(0.1, os.kill, (os.getpid(), signal.SIGINT)).start()
+        seen.append(state.loss)
+
+    with pytest.warns(pypgm.errors.EstimateInterruptedWarning):
+        model = pypgm.estimate(domain, measurements, 1e5, stop="optimum", tolerance=0, n_threads=1, callback=interrupt)
+    assert model.fit.status == "interrupted"
+    assert model.fit.loss < seen[0]
 
 
 def test_interruption_returns_the_best_point():
