@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import types
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +13,7 @@ __all__ = ["contents", "differences", "reaches"]
 
 _CLOCK = {"seconds"}  # fields that hold wall time
 _CLOSED = (type, types.ModuleType, types.BuiltinFunctionType)
+_ATOMS = {str, bytes, int, float, complex, bool, type(None)}  # these have no parts; what is derived from them may
 
 
 def contents(root: object) -> dict[str, Any]:
@@ -38,11 +40,11 @@ def reaches(root: object, wanted: Callable[[object], bool]) -> str:
 def _walk(root: object) -> Iterator[tuple[str, object]]:
     seen: set[int] = set()
     alive: list[object] = []  # keeps ids from being used again
-    queue: list[tuple[str, object]] = [("release", root)]
+    queue: deque[tuple[str, object]] = deque([("release", root)])
     while queue:
-        path, thing = queue.pop(0)
+        path, thing = queue.popleft()
         yield path, thing
-        if id(thing) in seen or isinstance(thing, _CLOSED):
+        if type(thing) in _ATOMS or id(thing) in seen or isinstance(thing, _CLOSED):
             continue
         seen.add(id(thing))
         alive.append(thing)
