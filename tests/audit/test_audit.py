@@ -35,6 +35,8 @@ from pypgm.audit.subjects import FEWER, LEARNERS
 from pypgm.audit.surroundings import all_output
 from pypgm.audit.tiers import MEASUREMENTS
 from pypgm.mechanisms.registry import mechanism_names
+from pypgm.privacy import Ledger
+from pypgm.privacy.private_table import PrivateTable
 from pypgm.reporting.audited import AuditReport, write_audit
 
 
@@ -77,6 +79,22 @@ def test_statistical_checks_pass_with_few_runs(name):
     for subject, measure in MEASUREMENTS.items():
         assert check_precision_of_draws(subject, measure, 1000).result == "ok"
     assert check_chi_square("gaussian", Fraction(3), 20_000).result == "ok"
+
+
+def test_what_tells_nothing_is_not_drawn_again():
+    drawn = []
+
+    def noted(source, private, runs):
+        drawn.append((source.law, private.size))
+        return np.zeros((runs, private.size), dtype=np.int64)
+
+    def some(data, budget, privacy):
+        table = PrivateTable(data, privacy, Ledger(budget))
+        table.measure("cell", rho=budget.limit / 2)  # one of 16 cells differs
+        table.selector([("cell",)] * 2, lambda i, counts: 0, sensitivity=1).select(rho=budget.limit / 4)
+
+    check_gaussian_audit("some", some, audit_pairs(1)[0], 10, noted)
+    assert drawn == [("discrete Gaussian", 1)] * 2
 
 
 def test_what_is_not_installed_is_skipped_with_a_reason(monkeypatch):
