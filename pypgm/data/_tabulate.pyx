@@ -3,7 +3,8 @@
 
 A clique's cells are numbered in C order. Rows are taken in chunks that stay in cache: each column adds its codes times its
 stride to a chunk of cell numbers, then the cells are incremented. A column's type matters in the first step alone, so
-columns of any types mix freely.
+columns of any types mix freely. Many pairs of columns of few values are counted 64 rows at a time, by the bits that two
+values share.
 """
 
 from cpython.buffer cimport (
@@ -25,6 +26,7 @@ ctypedef uint32_t cell_t
 
 cdef enum:
     CHUNK = 2048
+    HALF = 12  # of a block of words of bits, whose counts fit the bytes of one
 
 MAX_CELLS = 1 << 32
 
@@ -143,12 +145,14 @@ cdef class Columns:
 
     cdef vector[Column] _columns  # none where there are no rows
     cdef object _owners
+    cdef readonly tuple sizes
     cdef readonly Py_ssize_t n_rows
 
     def __cinit__(self, columns, sizes, Py_ssize_t n_rows):
         if len(columns) != len(sizes):
             raise ValueError(f"{len(columns)} columns need as many sizes, got {len(sizes)}")
         self._owners = tuple(columns)
+        self.sizes = tuple(sizes)
         self.n_rows = n_rows
         for i, (codes, size) in enumerate(zip(self._owners, sizes)):
             if len(codes) != n_rows:
@@ -229,3 +233,141 @@ cdef class Columns:
         if self.n_rows > 0 and cells != n_cells:
             raise ValueError(f"the table needs {cells} cells, got {n_cells}")
         return chosen
+
+
+cdef Py_ssize_t _common(const uint64_t* a, const uint64_t* b, Py_ssize_t n_words) noexcept nogil:
+    """Count the bits that both have, of whole blocks of words."""
+    cdef uint64_t odd = 0x5555555555555555, pairs = 0x3333333333333333, nibbles = 0x0F0F0F0F0F0F0F0F
+    cdef uint64_t shorts = 0x00FF00FF00FF00FF, ones = 0x0001000100010001
+    cdef uint64_t x, y, sums
+    cdef uint64_t found = 0
+    cdef Py_ssize_t i
+    cdef Py_ssize_t first = 0
+    while first < n_words:
+        sums = 0
+        for i in range(first, first + HALF):
+            x = a[i] & b[i]
+            y = a[i + HALF] & b[i + HALF]
+            x -= (x >> 1) & odd
+            y -= (y >> 1) & odd
+            x = (x & pairs) + ((x >> 2) & pairs) + (y & pairs) + ((y >> 2) & pairs)
+            sums += (x & nibbles) + ((x >> 4) & nibbles)
+        sums = (sums & shorts) + ((sums >> 8) & shorts)
+        found += (sums * ones) >> 48
+        first += 2 * HALF
+    return <Py_ssize_t>found
+
+
+cdef class Bits:
+    """Rows of some columns as bits, a word 64 rows: for each value but the first, which rows have it.
+
+    Parameters
+    ----------
+    columns : Columns
+    chosen : sequence of int
+        Positions of those whose pairs are counted.
+    first, n_rows : int
+        The rows.
+    """
+
+    cdef vector[uint64_t] _words
+    cdef vector[Py_ssize_t] _sizes
+    cdef vector[Py_ssize_t] _planes  # the first of each column; a value's is at its code less one
+    cdef vector[Py_ssize_t] _counts  # of each plane
+    cdef Py_ssize_t _n_words, _n_rows
+    cdef readonly bint inside  # whether all codes were in range
+
+    def __cinit__(self, Columns columns, chosen, Py_ssize_t first, Py_ssize_t n_rows):
+        cdef Py_ssize_t position, plane
+        if not 0 <= first < first + n_rows <= columns.n_rows:
+            raise ValueError(f"rows {first} to {first + n_rows} are not among {columns.n_rows}")
+        self._n_rows = n_rows
+        self._n_words = (n_rows + 128 * HALF - 1) // (128 * HALF) * 2 * HALF
+        self._sizes.resize(len(columns._owners), 0)
+        self._planes.resize(len(columns._owners), 0)
+        n_planes = 0
+        for position in chosen:
+            columns._check(position)
+            self._sizes[position] = columns._columns[position].size
+            self._planes[position] = n_planes
+            n_planes += self._sizes[position] - 1
+        self._words.resize(n_planes * self._n_words, 0)
+        self._counts.resize(n_planes, 0)
+        self.inside = True
+        for position in chosen:
+            self.inside &= self._pack(columns._columns[position], self._planes[position], first)
+        for plane in range(n_planes):
+            self._counts[plane] = _common(self._plane(plane), self._plane(plane), self._n_words)
+
+    def count(self, pairs, starts, table):
+        """Add the number of rows of each cell of pairs of columns to their tables.
+
+        Parameters
+        ----------
+        pairs : ndarray of int64, shape (2 n,)
+            Positions of columns among those chosen, in the order of a table's axes.
+        starts : ndarray of int64, shape (n,)
+            Where their tables begin.
+        table : ndarray of int64
+            All tables, each in C order.
+        """
+        cdef const int64_t* ends = <const int64_t*>_numbers(pairs, _SIGNED, 0)
+        cdef const int64_t* begins = <const int64_t*>_numbers(starts, _SIGNED, 0)
+        cdef int64_t* counts = <int64_t*>_numbers(table, _SIGNED, PyBUF_WRITABLE)
+        cdef Py_ssize_t n_pairs = len(starts), n_cells = len(table), n_columns = self._sizes.size()
+        cdef Py_ssize_t i, cells
+        if len(pairs) != 2 * n_pairs:
+            raise ValueError(f"{n_pairs} tables need as many pairs, got {len(pairs)} columns")
+        for i in range(n_pairs):
+            if not (0 <= ends[2 * i] < n_columns and 0 <= ends[2 * i + 1] < n_columns):
+                raise IndexError(f"columns {ends[2 * i]} and {ends[2 * i + 1]} of {n_columns}")
+            cells = self._sizes[ends[2 * i]] * self._sizes[ends[2 * i + 1]]
+            if cells == 0 or not 0 <= begins[i] <= n_cells - cells:
+                raise ValueError(f"no table of {cells} cells begins at {begins[i]} of {n_cells}")
+        with nogil:
+            for i in range(n_pairs):
+                self._count_pair(ends[2 * i], ends[2 * i + 1], counts + begins[i])
+
+    cdef const uint64_t* _plane(self, Py_ssize_t plane) noexcept nogil:
+        return self._words.data() + plane * self._n_words
+
+    cdef bint _pack(self, const Column& column, Py_ssize_t plane, Py_ssize_t first) noexcept nogil:
+        """Set the bits of a column's values; tell whether all codes were in range."""
+        cdef cell_t codes[CHUNK]
+        cdef Py_ssize_t row, n, i, bit
+        cdef cell_t value
+        cdef uint64_t word
+        cdef uint64_t* to
+        row = 0
+        while row < self._n_rows:
+            n = min(CHUNK, self._n_rows - row)
+            memset(codes, 0, sizeof(codes))
+            if _add_column(column, first + row, n, 1, codes):
+                return False
+            for value in range(1, <cell_t>column.size):
+                to = self._words.data() + (plane + value - 1) * self._n_words + row // 64
+                for i in range((n + 63) // 64):
+                    word = 0
+                    for bit in range(64):
+                        word |= <uint64_t>(codes[64 * i + bit] == value) << bit
+                    to[i] = word
+            row += n
+        return True
+
+    cdef void _count_pair(self, Py_ssize_t a, Py_ssize_t b, int64_t* table) noexcept nogil:
+        """Count what two values share, but for the first ones: those have the rest."""
+        cdef Py_ssize_t columns = self._sizes[b], of_a = self._planes[a] - 1, of_b = self._planes[b] - 1
+        cdef Py_ssize_t first = self._n_rows, value, other, both, left
+        for other in range(1, columns):
+            table[other] += self._counts[of_b + other]
+            first -= self._counts[of_b + other]
+        for value in range(1, self._sizes[a]):
+            left = self._counts[of_a + value]
+            for other in range(1, columns):
+                both = _common(self._plane(of_a + value), self._plane(of_b + other), self._n_words)
+                table[value * columns + other] += both
+                table[other] -= both
+                left -= both
+            table[value * columns] += left
+            first -= left
+        table[0] += first

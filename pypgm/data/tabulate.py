@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._core import build_info
-from pypgm.data._tabulate import MAX_CELLS, Columns
+from pypgm.data._tabulate import MAX_CELLS, Bits, Columns
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.memory import check_fits, short
@@ -19,7 +21,9 @@ __all__ = ["add_weights", "check_codes", "count"]
 
 _CELL_BYTES = 16  # of a count, and of the number that is made of it
 _GRAIN = 1 << 18  # codes a thread must have to read before a second one pays for itself
-_Table = TypeVar("_Table", bound=NDArray[Any])
+_BIT_CELLS = 32  # of a pair without the first values, up to which it is counted by its values' bits ...
+_BIT_ROWS = 1 << 20  # ... of so many rows at once
+_BITS = 64  # rows counted at once
 
 
 def count(
@@ -27,7 +31,8 @@ def count(
 ) -> list[NDArray[np.int64]]:
     """Count the records of each cell of some cliques' tables, exactly.
 
-    One pass over the rows a clique; the counts do not depend on the number of threads.
+    One pass over the rows a clique, or for many pairs of few values over the bits that say which rows have a value. The
+    counts do not depend on the number of threads.
 
     Parameters
     ----------
@@ -58,10 +63,15 @@ def count(
     [array([1, 2, 0])]
     """
     borrowed, positions = _borrow(columns, domain, cliques)
-    tables = [np.zeros(size, dtype=np.int64) for size in _checked_sizes(domain, cliques)]
-    work = borrowed.n_rows * sum(map(len, cliques))
-    inside = _run(borrowed.count, positions, tables, _threads(n_threads, len(cliques), work))
-    if not inside:
+    ends = np.cumsum([0, *_checked_sizes(borrowed, domain, cliques, positions)])
+    cells = np.zeros(ends[-1], dtype=np.int64)
+    by_bits = _by_bits(borrowed, positions) if borrowed.n_rows > 0 else []
+    rest = sorted({*range(len(cliques))}.difference(by_bits))
+    threads = _threads(n_threads, len(rest), borrowed.n_rows * sum(len(cliques[i]) for i in rest))
+    tables = [cells[first:last] for first, last in itertools.pairwise(ends.tolist())]
+    inside = _run(borrowed.count, threads, [positions[i] for i in rest], [tables[i] for i in rest])
+    pairs = np.array([positions[i] for i in by_bits], dtype=np.int64).reshape(-1, 2)
+    if not (inside and _count_by_bits(borrowed, pairs, ends[by_bits], cells, n_threads)):
         _refuse_codes(columns, domain)
     return tables
 
@@ -93,7 +103,7 @@ def add_weights(
     array([0.5, 3. , 0. ])
     """
     borrowed, (position,) = _borrow(columns, domain, [clique])
-    table = np.zeros(_checked_sizes(domain, [clique]))
+    table = np.zeros(_checked_sizes(borrowed, domain, [clique], [position]))
     if not borrowed.add_weights(position, weights, table):
         _refuse_codes(columns, domain)
     return table
@@ -125,23 +135,27 @@ def _borrow(
     columns: Mapping[str, NDArray[Any]], domain: Domain, cliques: Sequence[Clique]
 ) -> tuple[Columns, list[list[int]]]:
     """Hand the columns the cliques need to the compiled counter, and number them."""
-    needed = sorted({i for clique in cliques for i in domain.indices(clique)})
-    place = {attribute: i for i, attribute in enumerate(domain.attributes[i] for i in needed)}
-    chosen = [columns[attribute] for attribute in place]
+    asked = [domain.indices(clique) for clique in cliques]
+    needed = sorted(set(itertools.chain.from_iterable(asked)))
+    place = {index: i for i, index in enumerate(needed)}
+    chosen = [columns[a] for a in domain.names(needed)]
     n_rows = len(next(iter(columns.values()), ()))
     # No code reaches 2^63, so a larger size (a table over it is refused later) allows the same codes as 2^63.
     borrowed = Columns(chosen, [min(domain.shape[i], 1 << 63) for i in needed], n_rows)
-    return borrowed, [[place[a] for a in clique] for clique in cliques]
+    return borrowed, [[place[i] for i in clique] for clique in asked]
 
 
-def _checked_sizes(domain: Domain, cliques: Sequence[Clique]) -> list[int]:
+def _checked_sizes(
+    columns: Columns, domain: Domain, cliques: Sequence[Clique], positions: Sequence[list[int]]
+) -> list[int]:
     """Return the cells of each clique's table; ``ModelTooLargeError`` if they do not fit memory."""
     if not cliques:
         return []
-    sizes = [domain.size(clique) for clique in cliques]
+    of_column = columns.sizes
+    sizes = [math.prod([of_column[i] for i in own]) for own in positions]
     largest = cliques[sizes.index(max(sizes))]
     named = f"clique {largest}" if len(largest) <= 12 else f"a clique of {len(largest)} attributes"
-    what = f"counting {named} needs {short(max(sizes))} cells"
+    what = f"counting {named} needs {short(domain.size(largest))} cells"
     if max(sizes) >= MAX_CELLS:
         raise ModelTooLargeError(f"{what}; one table holds less than {MAX_CELLS:,}: count smaller cliques")
     check_fits(_CELL_BYTES * sum(sizes), None, what, "count fewer or smaller cliques at a time")
@@ -153,15 +167,38 @@ def _threads(n_threads: int, n_cliques: int, work: int) -> int:
     return max(1, min(asked, n_cliques, work // _GRAIN))
 
 
-def _run(
-    count_one: Callable[[list[int], _Table], bool],
-    positions: Sequence[list[int]],
-    tables: Sequence[_Table],
-    n_threads: int,
+def _by_bits(columns: Columns, positions: Sequence[list[int]]) -> list[int]:
+    """Return which cliques are pairs of few values, if there are more of them than values."""
+    sizes = columns.sizes
+    found = [i for i, own in enumerate(positions) if len(own) == 2 and _few(sizes[own[0]], sizes[own[1]])]
+    chosen = set(itertools.chain.from_iterable(positions[i] for i in found))
+    return found if sum(sizes[i] for i in chosen) <= len(found) else []
+
+
+def _few(rows: int, columns: int) -> bool:
+    return (rows - 1) * (columns - 1) <= _BIT_CELLS
+
+
+def _count_by_bits(
+    columns: Columns, pairs: NDArray[np.int64], starts: NDArray[np.int64], cells: NDArray[np.int64], n_threads: int
 ) -> bool:
+    """Add the rows of each cell of some pairs' tables; tell whether all codes were in range."""
+    chosen = np.unique(pairs).tolist()
+    for first in range(0, columns.n_rows if chosen else 0, _BIT_ROWS):
+        bits = Bits(columns, chosen, first, min(_BIT_ROWS, columns.n_rows - first))
+        if not bits.inside:
+            return False
+        n = _threads(n_threads, len(pairs), columns.n_rows * len(pairs) // _BITS)
+        parts = [part.reshape(-1) for part in np.array_split(pairs, n)]
+        _run(bits.count, n, parts, np.array_split(starts, n), [cells] * n)
+    return True
+
+
+def _run(job: Callable[..., bool | None], n_threads: int, *arguments: Sequence[Any]) -> bool:
+    """Do a job for each set of arguments; tell whether one returned False, after which no more need to be done."""
     if n_threads == 1:
-        return all(map(count_one, positions, tables))
+        return all(done is not False for done in map(job, *arguments))
     from concurrent.futures import ThreadPoolExecutor
 
     with ThreadPoolExecutor(n_threads) as pool:
-        return all(pool.map(count_one, positions, tables))
+        return all(done is not False for done in pool.map(job, *arguments))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from lock import lets_others_in
 
 from pypgm.data import tabulate
-from pypgm.data._tabulate import Columns
+from pypgm.data._tabulate import Bits, Columns
 from pypgm.domain import Domain
 
 TYPES = ["i1", "i2", "i4", "i8", "u1", "u2", "u4", "u8"]
@@ -43,6 +43,46 @@ def test_counts_match_numpy(table):
     for clique, got in zip(cliques, counts, strict=True):
         assert got.dtype == np.int64
         np.testing.assert_array_equal(got, reference(columns, sizes, clique))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+@pytest.mark.parametrize("n_rows", [1, 64, 1535, 1536, 2049, 9000])
+def test_many_pairs_of_few_values_match_numpy(n_rows, threads, monkeypatch):
+    """They are counted by their values' bits, a part of the rows at a time."""
+    monkeypatch.setattr(tabulate, "_BIT_ROWS", 4000)
+    monkeypatch.setattr(tabulate, "_GRAIN", 1)
+    rng = np.random.default_rng(n_rows)
+    sizes = {f"a{i}": 1 + i % 7 for i in range(16)}
+    steps = [[1, -2, 3][i % 3] for i in range(len(sizes))]
+    columns = {
+        name: rng.integers(0, size, n_rows * abs(step)).astype(TYPES[i % 8])[::step]
+        for i, ((name, size), step) in enumerate(zip(sizes.items(), steps, strict=True))
+    }
+    cliques = [(a, b) for a in sizes for b in sizes if a != b] + [("a3",), ("a6", "a2", "a4"), ()]
+    by_bits = []
+    monkeypatch.setattr(tabulate, "Bits", lambda *given: by_bits.append(given) or Bits(*given))
+    counts = tabulate.count(columns, Domain(sizes), cliques, threads)
+    assert len(by_bits) == -(-n_rows // 4000)
+    for clique, got in zip(cliques, counts, strict=True):
+        np.testing.assert_array_equal(got, reference(columns, sizes, clique) if clique else [n_rows])
+
+
+def test_rows_are_read_once_for_many_pairs_of_few_values(monkeypatch):
+    domain = Domain({f"a{i}": 2 + i % 3 for i in range(12)} | {"b": 40})
+    columns = {a: np.random.default_rng(3).integers(0, 2, 5000) for a in domain}
+    asked = []
+
+    class Counted(Columns):
+        def count(self, clique, table):
+            asked.append(clique)
+            return super().count(clique, table)
+
+    monkeypatch.setattr(tabulate, "Columns", Counted)
+    few, many = ([(x, y) for x in names for y in names if x < y] for names in (["a0", "a1"], domain.attributes))
+    tabulate.count(columns, domain, many, 1)
+    assert len(asked) == 12  # those with the column of 40 values
+    tabulate.count(columns, domain, few, 1)
+    assert len(asked) == 13  # one pair is counted as it is
 
 
 @given(tables(), st.integers(0, 2**32))
@@ -120,11 +160,44 @@ def test_bad_codes_are_found_by_threads_too():
         tabulate.count(columns, Domain({"a": 2, "b": 2}), [("a",), ("b",)], n_threads=2)
 
 
+@pytest.mark.parametrize("row", [0, 2047, 4100])
+def test_bad_codes_are_found_among_bits_too(row):
+    columns = {f"a{i}": np.zeros(4101, dtype=np.int16) for i in range(8)}
+    columns["a5"][row] = -1
+    pairs = [(x, y) for x in columns for y in columns if x < y]
+    with pytest.raises(ValueError, match=f"'a5' needs codes from 0 to 1; row {row} "):
+        tabulate.count(columns, Domain(dict.fromkeys(columns, 2)), pairs)
+
+
 def test_the_lock_is_released():
     column = np.zeros(5_000_000, dtype=np.int8)
     columns = Columns([column], [1], len(column))
     table, clique = np.zeros(1, dtype=np.int64), np.zeros(1, dtype=np.int64)
     assert lets_others_in(lambda: columns.count(clique, table))
+    bits = Bits(Columns([column], [2], len(column)), [0], 0, len(column))
+    pairs, starts, tables = np.zeros(600, dtype=np.int64), np.zeros(300, dtype=np.int64), np.zeros(4, dtype=np.int64)
+    assert lets_others_in(lambda: bits.count(pairs, starts, tables))
+
+
+def test_the_compiled_counter_of_bits_checks_what_it_is_given():
+    columns = Columns([np.array([0, 1, 1], dtype=np.uint8)] * 3, [2, 2, 3], 3)
+    for first, n in ((-1, 2), (0, 4), (2, 2), (1, 0)):
+        with pytest.raises(ValueError, match="are not among 3"):
+            Bits(columns, [0], first, n)
+    with pytest.raises(IndexError):
+        Bits(columns, [3], 0, 3)
+    bits, table = Bits(columns, [0, 2], 0, 3), np.zeros(6, dtype=np.int64)
+    assert bits.inside
+    bits.count(np.array([0, 2]), np.array([0]), table)
+    assert table.tolist() == [1, 0, 0, 0, 2, 0]
+    for pairs, starts in (([0, 2], [1]), ([0, 2], [-1]), ([0, 1], [0]), ([0, 2, 0, 2], [0]), ([1, 1], [0])):
+        with pytest.raises(ValueError, match=r"no table of|as many pairs"):
+            bits.count(np.array(pairs), np.array(starts), table)
+    for pairs in ([0, 3], [-1, 0]):
+        with pytest.raises(IndexError):
+            bits.count(np.array(pairs), np.array([0]), table)
+    with pytest.raises(TypeError):
+        bits.count(np.array([0, 2], dtype=np.int32), np.array([0]), table)
 
 
 def test_the_compiled_counter_checks_what_it_is_given():
