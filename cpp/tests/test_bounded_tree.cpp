@@ -1,5 +1,7 @@
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <random>
 #include <vector>
 
 #include "core/plan/bounded_tree.hpp"
@@ -18,7 +20,7 @@ TEST_CASE("pairs of a band, all of which fit, are taken in a few eliminations") 
   Watch watch;
   const auto taken = choose_pairs(std::vector<std::size_t>(1003, 2), pairs, 1000, 1e6, kNever, watch);
   CHECK(taken == std::vector<std::uint8_t>(pairs.size(), 1));
-  CHECK(watch.steps <= 12);
+  CHECK(watch.steps.load() <= 12);
 }
 
 TEST_CASE("what is taken fits, and what is refused would not have fitted beside what was taken before") {
@@ -38,18 +40,41 @@ TEST_CASE("what is taken fits, and what is refused would not have fitted beside 
     Watch watch;
     const auto taken = choose_pairs(sizes, pairs, forced, most, kNever, watch);
     std::vector<Scope> chosen;
-    Rule rule = Rule::fill;
     for (std::size_t i = 0; i < pairs.size(); ++i) {
       chosen.push_back(pairs[i]);
       if (taken[i] == 0) {
-        CHECK_FALSE(fits_greedily(sizes, chosen, most, rule));
+        CHECK(eliminate_by_best_rule(sizes, chosen, most).order.empty());
         chosen.pop_back();
         ++refused;
       }
     }
-    if (chosen.size() > forced) CHECK(fits_greedily(sizes, chosen, most, rule));
+    if (chosen.size() > forced) CHECK(eliminate(sizes, chosen, true).cells <= most);
   }
   CHECK(refused > 400);
+}
+
+TEST_CASE("of many pairs, refusals in a row take one search of an order") {
+  std::mt19937_64 random(3);
+  for (const std::size_t n : {40, 80}) {
+    CAPTURE(n);
+    std::vector<Scope> pairs;
+    for (std::int32_t b = 1; at(b) < n; ++b) {
+      for (std::int32_t a = 0; a < b; ++a) pairs.push_back({a, b});
+    }
+    std::ranges::shuffle(pairs, random);
+    const std::vector<std::size_t> sizes(n, 2);
+    Watch watch;
+    const auto taken = choose_pairs(sizes, pairs, 0, 1e4, kNever, watch);
+    std::vector<Scope> chosen;
+    std::size_t runs = 0;
+    for (std::size_t i = 0; i < pairs.size(); ++i) {
+      if (taken[i] != 0) chosen.push_back(pairs[i]);
+      runs += i > 0 && taken[i] < taken[i - 1];
+    }
+    CHECK(eliminate(sizes, chosen, false).cells <= 1e4);
+    CHECK(pairs.size() - chosen.size() > 500);
+    CHECK(watch.steps.load() <= 10 + runs);
+  }
 }
 
 TEST_CASE("it ends after so many refusals in a row, or once nobody waits") {

@@ -222,20 +222,22 @@ Elimination eliminate_greedily(std::span<const std::size_t> sizes, std::span<con
   return finished(sizes, steps);
 }
 
-bool fits_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques, double max_cells,
-                   Rule& first) {
+Elimination eliminate_by_best_rule(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
+                                   double max_cells) {
   Core core = core_of(sizes, cliques);
   const Ties ties = shuffled(core.attributes.size(), 0);
   Scope hopeless;
-  const auto fits = [&](Rule rule) {
-    const Steps steps = eliminate_core(core, rule, ties, max_cells, hopeless);
-    return !steps.order.empty() && steps.tree_cells(sizes) <= max_cells;
-  };
-  if (fits(first)) return true;
-  const auto found = std::ranges::find_if(kRules, [&](Rule rule) { return rule != first && fits(rule); });
-  if (found == std::end(kRules)) return false;
-  first = *found;
-  return true;
+  Steps best;
+  double least = kInfinity;
+  for (const Rule rule : kRules) {
+    Steps steps = eliminate_core(core, rule, ties, std::min(least, max_cells), hopeless);
+    if (steps.order.empty()) continue;
+    const double cells = steps.tree_cells(sizes);
+    if (cells > max_cells || cells >= least) continue;
+    least = cells;
+    best = std::move(steps);
+  }
+  return best.order.empty() ? Elimination{{}, {}, kInfinity} : finished(sizes, best);
 }
 
 Elimination eliminate_in_order(std::span<const std::size_t> sizes, std::span<const Scope> cliques,

@@ -43,10 +43,10 @@ struct Elimination {
 /// is empty, and cells infinite.
 Elimination eliminate_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques, Rule rule);
 
-/// Whether a greedy rule finds a tree of at most so many cells: `first`, or else another, which is then put
-/// in its place. None is followed further than the tables so far allow.
-bool fits_greedily(std::span<const std::size_t> sizes, std::span<const Scope> cliques, double max_cells,
-                   Rule& first);
+/// The order of fewest cells that a greedy rule finds, of at most so many; else it is empty, and cells
+/// infinite. None is followed further than the tables so far allow.
+Elimination eliminate_by_best_rule(std::span<const std::size_t> sizes, std::span<const Scope> cliques,
+                                   double max_cells);
 
 /// Eliminates in the order given, a permutation of the attributes. Throws HopelessElimination where that
 /// makes a table too large for any memory.
