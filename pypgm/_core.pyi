@@ -216,6 +216,15 @@ class CalibratedTree:
         """
         1 for each pair that a clique of the tree holds, else 0.
         """
+    def operations_in_turn(
+        self,
+        pairs: collections.abc.Sequence[
+            tuple[typing.SupportsInt | typing.SupportsIndex, typing.SupportsInt | typing.SupportsIndex]
+        ],
+    ) -> float:
+        """
+        About those of `pairs_in_turn`.
+        """
     def pairs(
         self,
         tables: collections.abc.Sequence[numpy.typing.NDArray[numpy.float64]],
@@ -259,6 +268,11 @@ class CalibratedTree:
     def pair_bytes(self) -> float:
         """
         What `pairs` takes beside its answers.
+        """
+    @property
+    def pair_operations(self) -> float:
+        """
+        Multiplications of `pairs`.
         """
 
 class LogisticSums:

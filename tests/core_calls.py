@@ -47,7 +47,9 @@ CLASSES = {
         {
             "plan": ([(0, 2)], [([0], [0]), ([1], [-1])]),
             "held": ([(0, 1)],),
+            "pair_operations": None,
             "pair_bytes": None,
+            "operations_in_turn": ([(0, 1)],),
             "pairs": ([zeros(6)], []),
             "pairs_in_turn": ([zeros(6)], []),
         },

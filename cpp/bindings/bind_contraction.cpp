@@ -149,6 +149,11 @@ py::list pairs_in_turn(const CalibratedTree& own, const std::vector<Array<double
                      });
 }
 
+double in_turn_operations(const CalibratedTree& own, const std::vector<Pair>& pairs) {
+  check_pairs(own, pairs);
+  return operations_in_turn(*own.tree, pairs);
+}
+
 Semiring semiring_of(const std::string& name) {
   if (name == "sum") return Semiring::sum;
   if (name == "log_sum") return Semiring::log_sum;
@@ -218,6 +223,9 @@ void bind_contraction(py::module_& m) {
            "Plan answers: (attributes, block of each or -1); blocks are (attribute, rows).")
       .def("held", &held, py::arg("pairs"), "1 for each pair that a clique of the tree holds, else 0.")
       .def_property_readonly(
+          "pair_operations", [](const CalibratedTree& own) { return cost_of_pairs(*own.tree).operations; },
+          "Multiplications of `pairs`.")
+      .def_property_readonly(
           "pair_bytes", [](const CalibratedTree& own) { return cost_of_pairs(*own.tree).bytes; },
           "What `pairs` takes beside its answers.")
       .def("pairs", &pairs_at_once, py::arg("tables"), py::arg("pairs"), py::arg("negligible") = 0.0,
@@ -225,6 +233,7 @@ void bind_contraction(py::module_& m) {
            "Flat marginals of different pairs that no clique holds, many at once, from the marginals of all "
            "cliques; separators of at most `negligible` do not count. tick(cliques done) is called now and "
            "then.")
+      .def("operations_in_turn", &in_turn_operations, py::arg("pairs"), "About those of `pairs_in_turn`.")
       .def("pairs_in_turn", &pairs_in_turn, py::arg("tables"), py::arg("pairs"), py::arg("negligible") = 0.0,
            py::arg("tick") = py::none(),
            "The same, in any order: those that follow each other and have the same first attribute together, "

@@ -29,8 +29,7 @@ Ask = tuple[tuple[int, ...], tuple[int, ...]]
 """Attribute indices, and for each the position of its block, -1 for its values themselves."""
 
 _NEGLIGIBLE = 1e-200  # of the total: below, a conditional would rest on what underflow left, and nothing depends on it
-_FEWEST = 100  # pairs that no clique holds, from which on they are made by attribute ...
-_PART = 0.25  # ... and, of all pairs, at once
+_FEWEST = 100  # pairs that no clique holds, from which on they are made by attribute, or all at once
 
 
 @dataclass(eq=False)
@@ -101,17 +100,18 @@ class Calibrated:
     ) -> dict[tuple[int, ...], NDArray[np.float64]]:
         """Return the tables of pairs that no clique holds, where many are asked for: all at once, or by attribute."""
         pairs = list({(min(c), max(c)): None for c in asked if len(c) == 2})
-        shape, n = self.domain.shape, len(self.domain)
+        shape = self.domain.shape
         if len(pairs) < _FEWEST or len(set(asked)) < len(asked):  # each answer is a table of its own
             return {}
         apart = [p for p, held in zip(pairs, self._plans.held(pairs), strict=True) if not held]
         if len(apart) < _FEWEST:
             return {}
         limit = memory_limit(max_bytes) - check_answers([[shape[a] for a in c] for c in asked], max_bytes)
-        if len(apart) >= n * (n - 1) * _PART / 2 and self._plans.pair_bytes <= limit:
+        in_turn, cost = self._by_attribute(apart), self.tree.cost
+        if self._plans.pair_operations <= self._plans.operations_in_turn(in_turn) and self._plans.pair_bytes <= limit:
             solve = self._plans.pairs
-        elif 8 * (cost := self.tree.cost).largest_cells + max(shape) * cost.bytes / 4 <= limit:  # a table and messages
-            solve, apart = self._plans.pairs_in_turn, self._by_attribute(apart)
+        elif 8 * cost.largest_cells + max(shape) * cost.bytes / 4 <= limit:  # a table and messages
+            solve, apart = self._plans.pairs_in_turn, in_turn
         else:
             return {}
 

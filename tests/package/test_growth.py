@@ -499,6 +499,33 @@ def test_pairs_of_few_attributes_with_many_are_planned_as_no_products(monkeypatc
         model._calibrated.project_many(asked, Clock(), max_bytes=900)
 
 
+def test_pairs_take_one_pass_over_a_tree_or_one_an_attribute_whichever_is_less_work():
+    """What an attribute has to do with others is no longer carried on its own where most edges are passed anyway."""
+
+    class Plans:
+        def __init__(self, own):
+            self.own, self.taken = own, []
+
+        def __getattr__(self, name):
+            self.taken.append(name)
+            return getattr(self.own, name)
+
+    rng = np.random.default_rng(8)
+    domain = pypgm.Domain({f"x{i}": 2 for i in range(60)})
+    names = list(domain)
+    cliques = [(a, b) for k in (1, 2, 3) for a, b in zip(names, names[k:], strict=False)]
+    model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, cliques, rng.normal(0, 1, 4 * len(cliques))), 90.0)
+    far = [(a, b) for a, b in itertools.combinations(names, 2) if names.index(b) - names.index(a) > 3]
+    some = [far[i] for i in rng.permutation(len(far))[: len(far) // 6]]
+    near = [(a, b) for k in (4, 5) for a, b in zip(names, names[k:], strict=False)]
+    for asked, way in ((some, "pairs"), (near, "pairs_in_turn")):
+        plans = model._calibrated._plans = Plans(model._calibrated._plans)
+        together = model.project_many(asked)
+        assert [name for name in plans.taken if name in ("pairs", "pairs_in_turn")] == [way]
+        for clique, found in zip(asked, together, strict=True):
+            np.testing.assert_allclose(found.values, model.project(clique).values, rtol=1e-11)
+
+
 def test_an_index_of_regions_grows_with_what_they_hold():
     domain = pypgm.Domain({f"x{i}": 2 for i in range(6000)})
     marginals = pypgm.CliqueVector(domain, list(itertools.pairwise(domain)))

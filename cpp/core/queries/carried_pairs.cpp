@@ -165,20 +165,35 @@ class CarriedPairs {
   std::vector<std::vector<std::size_t>> next_;  ///< by visit: those reached from it
 };
 
+/// How many pairs from the first of these on have the same first attribute.
+std::size_t alike(std::span<const Pair> pairs) {
+  const auto other = [&](const Pair& pair) { return pair.first != pairs[0].first; };
+  return static_cast<std::size_t>(std::ranges::find_if(pairs, other) - pairs.begin());
+}
+
 }  // namespace
+
+double operations_in_turn(const JunctionTree& tree, std::span<const Pair> pairs) {
+  double operations = 0;
+  for (; !pairs.empty(); pairs = pairs.subspan(alike(pairs))) {
+    const std::vector<Visit> visits = visits_between(tree, pairs.first(alike(pairs)));
+    for (const Visit& visit : visits) {
+      const double cells = count_cells(tree.sizes, tree.nodes[at(visit.clique)].attributes);
+      // It is copied and multiplied, and read for its answers and once for the next.
+      operations += static_cast<double>(tree.sizes[at(pairs[0].first)] * (3 + visit.answers.size())) * cells;
+    }
+  }
+  return operations;
+}
 
 void carried_pairs(const JunctionTree& tree, std::span<const std::span<const double>> cliques,
                    double negligible, std::span<const Pair> pairs, std::span<const std::span<double>> out,
                    Watch& watch) {
   assert(cliques.size() == tree.nodes.size() && out.size() == pairs.size());
   const WatchScope scope(&watch);
-  for (std::size_t begin = 0; begin < pairs.size();) {
-    const std::int32_t own = pairs[begin].first;
-    std::size_t end = begin;
-    while (end < pairs.size() && pairs[end].first == own) ++end;
-    const std::size_t n = end - begin;
-    CarriedPairs(tree, cliques, negligible, pairs.subspan(begin, n), out.subspan(begin, n)).run(watch);
-    begin = end;
+  for (std::size_t n = 0; !pairs.empty(); pairs = pairs.subspan(n), out = out.subspan(n)) {
+    n = alike(pairs);
+    CarriedPairs(tree, cliques, negligible, pairs.first(n), out.first(n)).run(watch);
   }
 }
 

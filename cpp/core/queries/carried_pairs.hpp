@@ -15,4 +15,7 @@ void carried_pairs(const JunctionTree& tree, std::span<const std::span<const dou
                    double negligible, std::span<const Pair> pairs, std::span<const std::span<double>> out,
                    Watch& watch);
 
+/// About how many multiplications and additions that takes.
+double operations_in_turn(const JunctionTree& tree, std::span<const Pair> pairs);
+
 }  // namespace pypgm
