@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+import operator
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -28,7 +29,8 @@ __all__ = ["Asked", "Asking"]
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
 _MAX_CELLS = 10**6  # of a pair that may be asked for all its cells
-_AT_ONCE = 1 << 16  # cells of pairs that are looked at together
+_AT_ONCE = 1 << 16  # cells of pairs that are looked at together ...
+_PAIRS = 1 << 12  # ... at several noises, so many pairs
 _HIDING = 0.25  # of the records: noise in a sum above which it is not asked
 _NOISES = 2.0 ** np.arange(-4, 1.5)  # times equal noise in all pairs, that each may have
 _WITHIN_RUNS = 0.25  # of the squared dependence between values of an ordered attribute, that is within runs of them
@@ -67,6 +69,16 @@ class _Look(NamedTuple):
     cost: float = np.inf
     hidden: float = np.inf
     left: float = np.inf
+
+
+class _Alike(NamedTuple):
+    """Pairs of as many sums: which they are, what is in these of independent ones, and what these tell and do not."""
+
+    places: list[int]
+    masses: Array
+    dependence: Dependence
+    told: Array
+    untold: Array
 
 
 class Asking:
@@ -113,7 +125,8 @@ class Asking:
         pairs, more = self._within(rho, spent) if rho > 0 else ([], 0.0)  # what comes first may leave nothing
         while pairs:
             asked = self._at(pairs, rho - more)
-            told, hidden, _ = self._forecasts([(p, a.resolution, a.stddev) for p, a in asked.items()])
+            known = self._alike([(p, a.resolution) for p, a in asked.items()])
+            told, hidden, _ = self._forecasts(known, np.array([a.stddev for a in asked.values()]))
             noise = np.square(hidden)
             all_told = math.fsum(told)
             kept = all_told / (all_told + math.fsum(noise)) if asked else 0.0
@@ -131,11 +144,10 @@ class Asking:
         pairs, weights = list(self._weights), np.fromiter(self._weights.values(), np.float64, len(self._weights))
         risks[:-1, 0] = weights * list(self._errors.values())
         prices[:, 0] = 0.0
-        for j, stddev in enumerate(noises.tolist(), 1):
-            if stddev <= _HIDING * self._start.total:
-                looks = self._looks(pairs, stddev)
-                risks[:-1, j] = weights * [look.left for look in looks]
-                prices[:-1, j] = [look.cost * (self._unit / stddev) ** 2 for look in looks]
+        low = noises[noises <= _HIDING * self._start.total].tolist()
+        for j, (stddev, looks) in enumerate(zip(low, self._looks(pairs, low), strict=True), 1):
+            risks[:-1, j] = weights * [look.left for look in looks]
+            prices[:-1, j] = [look.cost * (self._unit / stddev) ** 2 for look in looks]
         less = np.sqrt(spent / (spent + further))
         errors = {a: self._start.error(a, less) for a in self._start.shares}
         risks[-1, : further.size] = _SINGLES * sum(w * (errors[a] + errors[b]) for (a, b), w in self._weights.items())
@@ -148,7 +160,7 @@ class Asking:
         costs = (contrasts_cost(self._privacy, self._run.domain.sizes(p)) for p in pairs)
         equal = self._stddev(rho / math.fsum(costs))
         found: dict[Clique, tuple[Resolution, float, float]] = {}
-        for pair, look in zip(pairs, self._looks(pairs, equal), strict=True):
+        for pair, look in zip(pairs, *self._looks(pairs, [equal]), strict=True):
             if look.best is not None:
                 error = self._errors[pair]
                 worth = self._weights[pair] * error * look.hidden / math.hypot(error, look.hidden)
@@ -171,45 +183,61 @@ class Asking:
             self._known[pair, rows] = resolutions(first, second, rows, max_cells=_MAX_CELLS)
         return self._known[pair, rows]
 
-    def _looks(self, pairs: Sequence[Clique], stddev: float) -> list[_Look]:
-        """Return how pairs are best asked at a noise: where what sums do not tell and what noise hides is least."""
-        options = [self._options(p, stddev) for p in pairs]
-        asked = [(p, r, stddev) for p, own in zip(pairs, options, strict=True) for r in own]
-        _, hidden, left = self._forecasts(asked)
-        looks, first = [], 0
-        for own in options:
-            look = _Look()
-            if own:
-                best = first + int(np.argmin(left[first : first + len(own)]))
-                cost = contrasts_cost(self._privacy, own[best - first].sizes)
-                look = _Look(own[best - first], cost, float(hidden[best]), float(left[best]))
-            looks.append(look)
-            first += len(own)
+    def _looks(self, pairs: Sequence[Clique], stddevs: Sequence[float]) -> list[list[_Look]]:
+        """Return how pairs are best asked at each noise: where what sums do not tell and what noise hides is least."""
+        looks: list[list[_Look]] = [[] for _ in stddevs]
+        for first in range(0, len(pairs), _PAIRS):
+            some, before = pairs[first : first + _PAIRS], list[list[Resolution]]()
+            for each, stddev in zip(looks, stddevs, strict=True):
+                options = [self._options(p, stddev) for p in some]
+                if not (before and all(map(operator.is_, options, before))):
+                    known = self._alike([(p, r) for p, ways in zip(some, options, strict=True) for r in ways])
+                    before = options
+                each.extend(self._best(options, known, stddev))
         return looks
 
-    def _forecasts(self, asked: Sequence[tuple[Clique, Resolution, float]]) -> tuple[Array, Array, Array]:
+    def _best(self, options: Sequence[list[Resolution]], known: Sequence[_Alike], stddev: float) -> Iterator[_Look]:
+        _, hidden, left = self._forecasts(known, np.full(sum(map(len, options)), stddev))
+        first = 0
+        for ways in options:
+            if not ways:
+                yield _Look()
+                continue
+            best = first if len(ways) == 1 else first + int(np.argmin(left[first : first + len(ways)]))
+            way = ways[best - first]
+            yield _Look(way, contrasts_cost(self._privacy, way.sizes), float(hidden[best]), float(left[best]))
+            first += len(ways)
+
+    def _alike(self, asked: Sequence[tuple[Clique, Resolution]]) -> list[_Alike]:
+        """Return what is known of sums over pairs, whatever the noise."""
+        alike: dict[tuple[int, int], list[int]] = {}
+        for i, (_, resolution) in enumerate(asked):
+            alike.setdefault(resolution.sizes, []).append(i)
+        found = []
+        for (rows, columns), every in alike.items():
+            at_once = max(1, _AT_ONCE // (rows * columns))
+            for some in (every[k : k + at_once] for k in range(0, len(every), at_once)):
+                pairs, ways = zip(*[asked[i] for i in some], strict=True)
+                first, second = (np.array([r.masses[k] for r in ways]) for k in (0, 1))
+                part = np.array([[self._part(p, r)] for p, r in zip(pairs, ways, strict=True)])
+                whole = np.array([[r.name == "cells"] for r in ways])
+                dependence = Dependence.stacked([self._dependence[p] for p in pairs])
+                split = dependence.split(part, whole)
+                found.append(_Alike(some, first[:, :, None] * second[:, None, :], dependence, *split))
+        return found
+
+    def _forecasts(self, known: Sequence[_Alike], stddevs: Array) -> tuple[Array, Array, Array]:
         """Return what sums tell of each pair, a mean square, what noise hides, and the error that is left.
 
         Noise hides no more of a sum than twice what is in it.
         """
-        found = np.empty((3, len(asked)))
-        alike: dict[tuple[int, int], list[int]] = {}
-        for i, (_, resolution, _) in enumerate(asked):
-            alike.setdefault(resolution.sizes, []).append(i)
-        for (rows, columns), every in alike.items():
-            at_once = max(1, _AT_ONCE // (rows * columns))
-            for some in (every[k : k + at_once] for k in range(0, len(every), at_once)):
-                pairs, ways, stddevs = zip(*[asked[i] for i in some], strict=True)
-                first, second = (np.stack([r.masses[k] for r in ways]) for k in (0, 1))
-                noise = _ABSOLUTE * np.array(stddevs)[:, None, None] / self._start.total
-                hidden = np.minimum(noise, first[:, :, None] * second[:, None, :]).sum(axis=(1, 2))
-                part = np.array([[self._part(p, r)] for p, r in zip(pairs, ways, strict=True)])
-                whole = np.array([[r.name == "cells"] for r in ways])
-                dependence = Dependence.stacked([self._dependence[p] for p in pairs])
-                told, untold = dependence.split(part, whole)
-                noise = np.square(hidden)[:, None]
-                left = dependence.mean(np.sqrt(untold + told * noise / (told + noise + 1e-300)))
-                found[:, some] = dependence.mean(told), hidden, left
+        found = np.empty((3, len(stddevs)))
+        for places, masses, dependence, told, untold in known:
+            noise = _ABSOLUTE * stddevs[places][:, None, None] / self._start.total
+            hidden = np.minimum(noise, masses).sum(axis=(1, 2))
+            squares = np.square(hidden)[:, None]
+            left = dependence.mean(np.sqrt(untold + told * squares / (told + squares + 1e-300)))
+            found[:, places] = dependence.mean(told), hidden, left
         return found[0], found[1], found[2]
 
     def _part(self, pair: Clique, resolution: Resolution) -> float:
