@@ -87,10 +87,13 @@ TEST_CASE(
   Watch far, near;
   carried_pairs(tree, tables, 0.0, pairs, out, far);
   CHECK(far.steps == tree.nodes.size());
+  // Two values, of four cells: a pass to copy, to multiply, for the next and for each answer.
+  CHECK(operations_in_turn(tree, pairs) == 8.0 * static_cast<double>(3 * tree.nodes.size() + pairs.size()));
   CHECK(found[3][0] == doctest::Approx(0.25 + 0.25 * std::pow(0.6, 5)));
   for (std::int32_t i = 2; i < n; ++i) pairs[at(i) - 2] = {i, i - 2};
   carried_pairs(tree, tables, 0.0, pairs, out, near);
   CHECK(near.steps <= 4 * pairs.size());
+  CHECK(operations_in_turn(tree, pairs) <= 8.0 * 13 * static_cast<double>(pairs.size()));
   CHECK(found.back()[1] == doctest::Approx(0.25 - 0.25 * 0.36));
 }
 
