@@ -63,6 +63,11 @@ class MildPrivacy(Privacy):
         return 0
 
 
+class QuietSampler(Sampler):
+    def gaussian(self, variance):
+        return lambda counts: counts
+
+
 class One(int):
     def __mul__(self, other):
         return other
@@ -75,6 +80,8 @@ class One(int):
     [
         lambda: PrivateTable(Dataset(RECORDS, DOMAIN), Privacy(), FreeLedger(Budget(rho=1))),
         lambda: PrivateColumn([1, 2], Privacy(), FreeLedger(Budget(rho=1))),
+        lambda: PrivateTable(Dataset(RECORDS, DOMAIN), Privacy(), Ledger(Budget(rho=1)), sampler=QuietSampler()),
+        lambda: PrivateColumn([1, 2], Privacy(), Ledger(Budget(rho=1)), sampler=QuietSampler()),
         lambda: Ledger(LargeBudget(rho=1)),
         lambda: LedgerReport(LargeBudget(rho=1)),
         lambda: mst(Dataset(RECORDS, DOMAIN), budget=LargeBudget(rho=1)),
