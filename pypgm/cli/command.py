@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import importlib
 import re
 import sys
 import traceback
@@ -11,7 +12,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pypgm import __version__
-from pypgm.cli import compare, completion, demo, info, plan, query, report, sample, schema, synth
 from pypgm.cli.arguments import Parser
 from pypgm.cli.printing import tell
 from pypgm.cli.stopping import STOPPING
@@ -49,7 +49,7 @@ examples:
 exit status: 0 done, 2 wrong usage or bad input, 1 anything else, 130 interrupted, 143 terminated, 129 hung up
 """
 _EXPONENT = re.compile(r"-[\d.]+[eE][+-]?\d+")  # a negative number with one
-_VERBS = (schema, plan, synth, sample, query, info, report, compare, demo, completion)
+_VERBS = ("schema", "plan", "synth", "sample", "query", "info", "report", "compare", "demo", "completion")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -92,7 +92,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     """Return what the arguments say; ``SystemExit`` where that is help or the version, which is out then."""
     try:
-        return parser_of_all().parse_args(_joined(argv))
+        # Nobody waits for the other verbs to be imported.
+        return _parser_of([argv[0]] if argv and argv[0] in _VERBS else _VERBS).parse_args(_joined(argv))
     except SystemExit:
         sys.stdout.flush()
         raise
@@ -140,10 +141,15 @@ def _verdict(error: BaseException) -> tuple[int, str]:
 
 def parser_of_all() -> argparse.ArgumentParser:
     """Return the parser of the command with all its verbs."""
+    return _parser_of(_VERBS)
+
+
+def _parser_of(verbs: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of the command with some of its verbs, each a module of its name."""
     parser = Parser(prog="pypgm", description=_ABOUT, epilog=_EXAMPLES, allow_abbrev=False)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--version", action="version", version=f"pypgm {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
-    for verb in _VERBS:
-        verb.add_to(commands)
+    for verb in verbs:
+        importlib.import_module(f"pypgm.cli.{verb}").add_to(commands)
     return parser

@@ -8,6 +8,8 @@ from collections.abc import Callable
 
 from pypgm.release import Release
 
+_WITH_MORE = {"jam"}  # said here, so that nobody who asks has to import all mechanisms
+
 __all__ = ["BEST", "mechanism_named", "mechanism_names", "needs_more", "takes"]
 
 BEST = "wide"
@@ -54,8 +56,7 @@ def needs_more(name: str) -> bool:
     >>> needs_more("jam"), needs_more("mst")
     (True, False)
     """
-    _, *rest = inspect.signature(mechanism_named(name)).parameters.values()
-    return any(p.default is p.empty and p.kind is not p.VAR_KEYWORD for p in rest)
+    return name in _WITH_MORE
 
 
 def takes(name: str, option: str) -> bool:

@@ -13,7 +13,7 @@ from pypgm.fields import check_fields
 from pypgm.files.format import MATRIX, QUERY
 from pypgm.memory import check_fits, short
 from pypgm.queries import BUILT_IN, Kronecker, LinearQuery, Matrix, Union
-from pypgm.queries.entries import SparseArray
+from pypgm.queries.entries import Rows
 from pypgm.queries.folded import Folded
 
 __all__ = ["QueryTooLargeError", "packed_measurements", "unpacked_measurements"]
@@ -58,12 +58,13 @@ def _packed(value: object) -> object:
                 raise QueryTooLargeError(f"{value!r} is too large to be written as a matrix; a model goes without it")
             value = Matrix(value.to_sparse())
         return {"class": type(value).__name__, "arguments": _packed(value.__reduce__()[1])}
+    if isinstance(value, Rows):
+        return {"shape": value.shape, "entries": value.data, "columns": value.indices, "rows": value.indptr}
     if isinstance(value, tuple):
         return [_packed(part) for part in value]
     if isinstance(value, int | np.ndarray | None):
         return value
-    matrix: SparseArray = value
-    return {"shape": matrix.shape, "entries": matrix.data, "columns": matrix.indices, "rows": matrix.indptr}
+    raise TypeError(f"a query made of a {type(value).__name__} cannot be kept")  # no class of pypgm's is
 
 
 def _unpacked(value: object, most: int) -> object:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_matrix
+from pypgm.queries.entries import ENTRY_LIMIT, Rows, SparseArray, checked_matrix
 from pypgm.queries.neighbours import MAX_COLUMNS, largest_distance
 from pypgm.queries.query import LinearQuery
 
@@ -51,36 +52,54 @@ class Matrix(LinearQuery):
     [3.0, -2.0]
     """
 
-    entries: Any
+    _rows: Rows
 
     def __init__(self, entries: SparseArray) -> None:
         own = checked_matrix(entries)
-        for array in (own.data, own.indices, own.indptr):
-            array.setflags(write=False)
-        shape = (int(own.shape[0]), int(own.shape[1]))
-        integer, non_negative = own.dtype.kind == "i", bool(own.data.min(initial=0) >= 0)
-        self._describe((own,), shape, int(own.nnz), integer=integer, non_negative=non_negative)
-        self._set(entries=own)
+        integer, non_negative = own.data.dtype.kind == "i", bool(own.data.min(initial=0) >= 0)
+        self._describe((own,), own.shape, own.data.size, integer=integer, non_negative=non_negative)
+        self._set(_rows=own)
+
+    @cached_property
+    def entries(self) -> Any:  # noqa: ANN401 - scipy's class
+        """The matrix."""
+        from scipy.sparse import csr_array
+
+        return csr_array(self._rows[1:], shape=self.shape)
 
     def _state(self) -> tuple[Any, ...]:
-        own = self.entries
+        own = self._rows
         places = (a.astype(np.int64).tobytes() for a in (own.indices, own.indptr))
-        return (self.shape, own.dtype.str, own.data.tobytes(), *places)
+        return (self.shape, own.data.dtype.str, own.data.tobytes(), *places)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the matrix of each entry's magnitude to a power, as floats."""
-        return Matrix(abs(self.entries.astype(np.float64)).power(power))
+        return Matrix(self._rows._replace(data=np.abs(self._rows.data.astype(np.float64)) ** power))
 
     def to_sparse(self) -> SparseArray:
         """Return the matrix as a scipy.sparse.csr_array."""
         return self.entries
+
+    def _nonzero(self) -> Rows:
+        return self._rows
+
+    def _dense(self) -> NDArray[Any]:
+        return self._rows.toarray()
+
+    def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
+        if self.shape[0] > 1:
+            return super()._apply(table)
+        return (self._rows.data @ table[:, self._rows.indices])[:, None]
+
+    def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
+        return super()._transpose(table) if self.shape[0] > 1 else self._dense()[0][None, :, None] * table
 
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
         """Return the largest weighted squared distance of two columns, a bound if they are too many to compare."""
         rows, cells = self.shape
         if cells > MAX_COLUMNS or rows * cells > _WEIGHTED_ENTRIES:
             return super().largest_squared_distance(weights)
-        return largest_distance(self.entries.toarray() * np.sqrt(weights)[:, None], 2)
+        return largest_distance(self._dense() * np.sqrt(weights)[:, None], 2)
 
 
 def on_lattice(entries: ArrayLike, scale: int) -> Matrix:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import SparseArray, as_vector, check_norm
+from pypgm.queries.entries import Rows, SparseArray, as_vector, check_norm
 from pypgm.queries.neighbours import (
     DENSE_ENTRIES,
     EXACT_LIMIT,
@@ -126,7 +126,7 @@ class LinearQuery(Value, ABC):
             _text=text or f"{shape[0]} answers on {shape[1]} cells",
             shape=shape,
             nnz=nnz,
-            n_read=nnz if n_read is None else n_read,
+            n_read=(shape[1] if _is_row(shape, nnz) else nnz) if n_read is None else n_read,
             cost=nnz if cost is None else cost,
             is_integer=integer,
             is_non_negative=non_negative,
@@ -141,6 +141,8 @@ class LinearQuery(Value, ABC):
 
     def form(self) -> Form:
         """Return the query as the compiled loop takes it; it reads `n_read` entries."""
+        if _is_row(self.shape, self.nnz):
+            return Form(np.zeros(self.shape[1], np.int64), entries=self.rmatvec(np.ones(1)).astype(np.float64))
         return Form(self.to_sparse() if self.groups is None else self.groups)
 
     @property
@@ -270,7 +272,15 @@ class LinearQuery(Value, ABC):
         """
         if math.prod(self.shape) > max(DENSE_ENTRIES, 4 * min(self.nnz, self.cost)):
             return None
-        return few_columns(self.to_sparse().toarray())
+        return few_columns(self._dense())
+
+    def _dense(self) -> NDArray[Any]:
+        """Return the matrix of Q, zeros too."""
+        return np.asarray(self.to_sparse().toarray())
+
+    def _nonzero(self) -> Rows:
+        """Return the entries of Q that are not 0, or a scipy.sparse.csr_array of them."""
+        return self.to_sparse()
 
     # Sensitivities.
 
@@ -328,7 +338,7 @@ class LinearQuery(Value, ABC):
 
     def _largest_column(self, norm: Literal[1, 2]) -> int:
         """Return the largest L1 or squared L2 norm of a column, exactly below 2^53 and from above beyond."""
-        entries = self.to_sparse()
+        entries = self._nonzero()
         powers = np.abs(entries.data.astype(np.float64)) ** norm
         largest = float(np.bincount(entries.indices, powers, minlength=self.shape[1]).max())
         # Sums of n terms are short by at most n 2^-53 of themselves.
@@ -336,9 +346,9 @@ class LinearQuery(Value, ABC):
 
     def _largest_change(self, neighbours: Neighbours) -> int:
         """Return the most that a single answer changes, or a bound of it; of a query of integers."""
-        entries = self.to_sparse()
         if neighbours == "add-remove":
-            return int(np.abs(entries.data).max(initial=0))
+            return int(np.abs(self._nonzero().data).max(initial=0))
+        entries = self.to_sparse()
         # The zeros of a row count too, so its range holds 0 unless the row is full.
         most, least = (f(axis=1).toarray().reshape(-1) for f in (entries.max, entries.min))
         return int((most - least).max())
@@ -364,6 +374,11 @@ class ZeroOneQuery(LinearQuery):
 
     def _largest_change(self, neighbours: Neighbours) -> int:
         return min(1, self._sensitivity(neighbours, 1))
+
+
+def _is_row(shape: tuple[int, int], nnz: int) -> bool:
+    """Return whether a matrix is one row that is mostly not 0: each column has one entry, if it may be 0."""
+    return shape[0] == 1 and 2 * nnz >= shape[1]
 
 
 def checked_queries(queries: Iterable[LinearQuery], needed: str) -> tuple[LinearQuery, ...]:
