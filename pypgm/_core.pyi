@@ -321,9 +321,10 @@ class LinearMap:
         coefficients: numpy.typing.NDArray[numpy.float64],
         cumulative: bool,
         axes: collections.abc.Sequence[typing.SupportsInt | typing.SupportsIndex] = [],
+        width: typing.SupportsInt | typing.SupportsIndex = 0,
     ) -> None:
         """
-        Column i has the entries [starts[i], starts[i + 1]), or without starts one of 1; cumulative: the answers' cumulative sums; axes: the answers' shape, along each axis n times an answer minus the sum.
+        Column i has the entries [starts[i], starts[i + 1]), or without starts one of 1; cumulative: the answers' cumulative sums; axes: the answers' shape, along each axis n times an answer minus the sum; width: cells of the rows of a table that may be asked alike, which is then faster.
         """
     def __reduce__(self) -> typing.NoReturn: ...
 

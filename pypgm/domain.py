@@ -213,7 +213,7 @@ class Domain(Shown):
             found = tuple([own[a] for a in clique])
         except (KeyError, TypeError):
             found = tuple(self.index(a) for a in clique)  # says which one is unknown
-        if len(set(found)) != len(found):
+        if len(found) > 1 and len(set(found)) != len(found):
             raise ValueError(f"clique {clique} names attribute {first_repeat(clique)!r} more than once")
         return found
 

@@ -47,3 +47,45 @@ TEST_CASE("centred answers are those of nI - 11' along every axis, and the trans
   for (std::size_t i = 0; i < map.cells; ++i) back += cells[i] * table[i];
   CHECK(forth == doctest::Approx(back));
 }
+
+TEST_CASE("rows of a table that are asked alike are summed first, and the answers are the same") {
+  std::mt19937_64 random(5);
+  const std::size_t width = 9;
+  for (const bool has_signs : {false, true}) {
+    LinearMap plain;
+    plain.cells = 7 * width;
+    plain.answers = 12;
+    for (std::size_t a = 0; a < 7; ++a) {
+      const double sign = has_signs && a % 2 == 1 ? -1.0 : 1.0;
+      for (std::size_t b = 0; b < width; ++b) {
+        plain.rows.push_back(static_cast<std::int32_t>(4 * (a % 3) + b % 4));
+        if (!has_signs) continue;
+        plain.starts.push_back(static_cast<std::int64_t>(plain.coefficients.size()));
+        plain.coefficients.push_back(b % 5 == 2 ? -sign : sign);
+      }
+    }
+    if (has_signs) plain.starts.push_back(static_cast<std::int64_t>(plain.cells));
+    LinearMap alike = plain;
+    alike.find_rows(width);
+    CHECK(alike.first.size() == 3);
+    std::vector<double> table(plain.cells), y(plain.answers);
+    for (double& v : table) v = uniform(random);
+    for (double& v : y) v = uniform(random);
+    std::vector<double> answers(plain.answers), others(plain.answers), cells(table), found(table), again(y);
+    plain.apply(table, answers);
+    alike.apply(table, others);
+    plain.add_transpose(y, cells);
+    alike.add_transpose(again, found);
+    for (std::size_t i = 0; i < answers.size(); ++i) CHECK(others[i] == doctest::Approx(answers[i]));
+    for (std::size_t i = 0; i < cells.size(); ++i) CHECK(found[i] == doctest::Approx(cells[i]));
+    // A table that does not have such rows, or as many kinds of them as rows, is read cell by cell.
+    plain.rows[3] += 1;
+    plain.find_rows(width);
+    CHECK(plain.width == 0);
+    LinearMap other = alike;
+    other.width = 0;
+    for (std::size_t i = 0; i < other.cells; ++i) other.rows[i] = static_cast<std::int32_t>(i / width);
+    other.find_rows(width);
+    CHECK(other.width == 0);
+  }
+}

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 from pathlib import Path
-from typing import BinaryIO, Literal, TextIO, cast
+from typing import Any, BinaryIO, Literal, TextIO, cast
 
 from pypgm.data.file_kind import START, binary_kind
 
@@ -42,6 +42,8 @@ ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
 NO_TEXT = "a text has half a surrogate pair, which no file of text can hold"
 _GZIP_MAGIC = b"\x1f\x8b"
 _LONGEST_LINE = 1 << 24  # characters of a line of a table
+_ROWS = 1 << 12  # that are written at a time
+_BLOCK = 1 << 16  # characters that lines are read of at a time
 _SEPARATORS = ";\t|,"  # that a table with one column may have been meant to have
 _SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?")  # that Excel writes before the header
 _MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # of the order of bytes
@@ -107,10 +109,12 @@ def _check_separator(path: str | os.PathLike[str], named: str, delimiter: str) -
 
 def _lines(file: TextIO) -> Iterator[str]:
     """Yield the lines of a file; ``csv.Error`` where one is longer than is kept in memory."""
-    while line := file.readline(_LONGEST_LINE):
-        if len(line) == _LONGEST_LINE:
-            raise csv.Error
-        yield line
+    while block := file.read(_BLOCK):
+        block += file.readline(_LONGEST_LINE)
+        for line in io.StringIO(block, newline=""):
+            if len(line) >= _LONGEST_LINE:
+                raise csv.Error
+            yield line
 
 
 def separator_hint(header: Sequence[str], delimiter: str) -> str:
@@ -124,7 +128,7 @@ def csv_chunks(rows: Iterator[list[str]], n_fields: int, size: int) -> Iterator[
     first_row = 1
     while chunk := list(islice(rows, size)):
         problem = ""
-        if any(len(row) != n_fields for row in chunk):
+        if {*map(len, chunk)} != {n_fields}:
             chunk = [row for row in chunk if row]
             for row, fields in enumerate(chunk, first_row):
                 if len(fields) != n_fields:
@@ -151,7 +155,17 @@ def write_rows(
     '"a\rb",c\n'
     """
     quoting: Literal[0, 1] = csv.QUOTE_ALL if in_quotes else csv.QUOTE_MINIMAL
-    csv.writer(_Lines(file), delimiter=delimiter, quoting=quoting, lineterminator="\r\n").writerows(rows)
+    # A writer quotes what is in its own line end, and some versions of Python quote no other.
+    how: dict[str, Any] = {"delimiter": delimiter, "quoting": quoting, "lineterminator": "\r\n"}
+    left = iter(rows)
+    while some := list(islice(left, _ROWS)):
+        text = io.StringIO(newline="")
+        csv.writer(text, **how).writerows(some)
+        whole = text.getvalue()
+        if whole.count("\n") == whole.count("\r") == len(some):
+            file.write(whole.replace("\r\n", "\n"))
+        else:  # a field has a line break, which stays as it is
+            csv.writer(_Lines(file), **how).writerows(some)
 
 
 def write_header(file: TextIO, names: Sequence[str], delimiter: str = ",") -> None:
@@ -163,10 +177,7 @@ def write_header(file: TextIO, names: Sequence[str], delimiter: str = ",") -> No
 
 
 class _Lines:
-    """What a writer of rows writes to: lines end as files of pypgm do.
-
-    A writer quotes what is in its own line end, and some versions of Python quote no other.
-    """
+    """What a writer of rows writes to: lines end as files of pypgm do."""
 
     def __init__(self, file: TextIO) -> None:
         self._write = file.write

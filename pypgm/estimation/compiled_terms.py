@@ -48,12 +48,12 @@ def lowered(query: LinearQuery) -> _core.LinearMap | None:
     """Return a query as the compiled solvers take it; None for each cell."""
     if query.is_identity:
         return None
-    cells, running, axes, entries = query.form()
+    cells, running, axes, entries, width = query.form()
     if not isinstance(cells, np.ndarray):
         columns = cells.tocsc()
         starts, entries, cells = columns.indptr.astype(np.int64), columns.data.astype(np.float64), columns.indices
-    elif entries is not None:
+    elif entries is not None and (entries != 1).any():
         starts = np.arange(cells.size + 1, dtype=np.int64)
     else:
         starts, entries = np.empty(0, dtype=np.int64), np.empty(0)
-    return _core.LinearMap(query.shape[0], cells.astype(np.int32), starts, entries, running, axes)
+    return _core.LinearMap(query.shape[0], cells.astype(np.int32), starts, entries, running, axes, width)

@@ -70,8 +70,8 @@ def local_answers(
     priors : sequence of ndarray, optional
         For each clique a non-negative table, any positive sum; uniform by default. Zeros stay zero.
     iterations : int
-        Most sweeps of fitting, and half of what fitting and descent together may take; tables of more than 25,000
-        cells take fewer, 25 and 50 from 400,000 on.
+        Most sweeps of fitting, and half of what fitting and descent together may take; tables of more than 10,000
+        cells take fewer, 25 and 50 from 160,000 on.
 
     Returns
     -------

@@ -119,9 +119,11 @@ def maximal(cliques: Iterable[Clique]) -> list[Clique]:
     for clique in cliques:
         distinct.setdefault(frozenset(clique), clique)
     ordered = sorted(distinct.values(), key=len, reverse=True)
-    kept, found = Cliques(), list[Clique]()
-    for clique in ordered:
-        if len(clique) == len(ordered[0]) or not kept.holds(clique):  # none is larger than the first
+    most = sum(len(clique) == len(ordered[0]) for clique in ordered)  # of which none is larger than another
+    found = ordered[:most]
+    kept = Cliques(found if most < len(ordered) else ())
+    for clique in ordered[most:]:
+        if not kept.holds(clique):
             kept.add(clique)
             found.append(clique)
     return found

@@ -104,8 +104,9 @@ class Simulation:
         return [m.answered(e + self._noise(m)) for m, e in zip(self.recipe.measurements, exact, strict=True)]
 
     def _noise(self, m: LinearMeasurement) -> NDArray[np.float64]:
-        spread = m.spread()
-        return self.rng.laplace(0.0, spread / np.sqrt(2)) if m.noise == "laplace" else self.rng.normal(0.0, spread)
+        if m.noise == "laplace":
+            return self.rng.laplace(0.0, m.stddev / np.sqrt(2), m.values.size)
+        return self.rng.normal(0.0, m.stddev, m.values.size)
 
 
 def requested_again(

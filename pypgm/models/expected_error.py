@@ -124,12 +124,11 @@ def expectation(asked: Simulation) -> Expectation:
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
     rest_on = bases(model, cliques)
     found = asked.answers(model)
-    seen = [SquaredErrors(model.domain.size(c)) for c in cliques]
+    seen = SquaredErrors(*(model.domain.size(c) for c in cliques))
     distances = []
     for estimated, true in _worlds(asked):
         distances.append(_distances(estimated, true))
-        for own, a, t in zip(seen, estimated, true, strict=True):
-            own.add(a, t)
+        seen.add(np.concatenate(estimated), np.concatenate(true))
     done = len(distances)
     if done < 2 and clock.over:
         raise TimeoutError(f"two estimates of made-up records take longer than time_limit={clock.time_limit:g}")
@@ -138,8 +137,9 @@ def expectation(asked: Simulation) -> Expectation:
         return Expectation(unknown, np.ones((1, len(cliques))), found, rest_on)
     hidden = [0.0] * len(cliques) if asked.evidence else _hidden(model, found, rest_on)
     errors, wider = [], upper_end(done) / upper_end(math.inf)
-    for own, table, more, rests_on in zip(seen, found, hidden, rest_on, strict=True):
-        error = np.hypot(wider * np.sqrt(own.squared(table.datavector(), done)), more)
+    squared = seen.tables(seen.squared(np.concatenate([t.datavector() for t in found]), done))
+    for own, table, more, rests_on in zip(squared, found, hidden, rest_on, strict=True):
+        error = np.hypot(wider * np.sqrt(own), more)
         errors.append(Factor(table.domain, np.full(error.size, np.inf) if rests_on == "unknown" else error))
     return Expectation(errors, np.hypot(distances, _in_all(model, hidden)), found, rest_on)
 
@@ -156,7 +156,7 @@ def _hidden(
 
 
 class SquaredErrors:
-    """Squared errors of the made-up tables' answers: of each cell, and of answers of about the same size.
+    """Squared errors of the answers of made-up tables: of each cell, and of answers of about the same size.
 
     A cell's own tell how far estimates fall from a truth that is the model; what is asked is how far the truth is from
     an estimate. The two differ where few cells are large and most are next to nothing: noise makes large answers of
@@ -164,27 +164,36 @@ class SquaredErrors:
     its own and that of answers of its size, between two powers of two, whose true counts are above 0.
     """
 
-    def __init__(self, cells: int) -> None:
-        self._of_cell = np.zeros(cells)
-        self._of_size, self._answers = np.zeros(_SIZES), np.zeros(_SIZES)
-        self._record = 1.0  # of probabilities it is less
+    def __init__(self, *sizes: int) -> None:
+        """Begin with some tables of so many cells, which follow each other in what is given."""
+        self._ends = np.cumsum(sizes)
+        self._bins = _SIZES * np.repeat(np.arange(len(sizes)), sizes)  # where those of each cell's table begin
+        self._of_cell = np.zeros(self._bins.size)
+        self._of_size, self._answers = np.zeros((2, _SIZES * len(sizes)))
+        self._record = np.ones(len(sizes))  # of probabilities it is less
 
     def add(self, answers: NDArray[np.float64], true: NDArray[np.float64]) -> None:
-        """Add a table's."""
+        """Add those of some tables."""
         squares, there = np.square(answers - true), true > 0
-        size = _size(answers[there])
+        size = _size(answers[there]) + self._bins[there]
         self._of_cell += squares
-        self._of_size += np.bincount(size, squares[there], _SIZES)
-        self._answers += np.bincount(size, minlength=_SIZES)
-        self._record = float(np.min(true, where=there, initial=self._record))
+        self._of_size += np.bincount(size, squares[there], self._of_size.size)
+        self._answers += np.bincount(size, minlength=self._answers.size)
+        least = [t.min() for t in self.tables(np.where(there, true, 1.0))]
+        self._record = np.minimum(self._record, least)
 
     def squared(self, answers: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
         """Return the squared errors to expect of the model's answers after so many tables."""
-        size, of_cell = _size(answers), self._of_cell / draws
+        size, of_cell = _size(answers) + self._bins, self._of_cell / draws
         alike = np.divide(self._of_size[size], self._answers[size], out=of_cell.copy(), where=self._answers[size] > 0)
         # Cells may have been measured with unlike noise: what others of the size do tells only so much of one.
-        most = _MAX_POOLING * of_cell + np.square(np.maximum(self._record - answers, 0.0))
+        record = self._record[self._bins // _SIZES]
+        most = _MAX_POOLING * of_cell + np.square(np.maximum(record - answers, 0.0))
         return np.asarray(np.maximum(of_cell, np.minimum(alike, most)))
+
+    def tables(self, cells: NDArray[np.float64]) -> list[NDArray[np.float64]]:
+        """Return the cells of each table."""
+        return np.split(cells, self._ends[:-1])
 
 
 def _size(answers: NDArray[np.float64]) -> NDArray[np.signedinteger]:

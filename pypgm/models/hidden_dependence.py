@@ -29,7 +29,8 @@ def hiding_noise(measurements: Sequence[LinearMeasurement]) -> float:
     precisions: dict[Clique, float] = {}
     for m in measurements:
         if len(m.clique) > 1:
-            query, precision = m.linear_map, float(np.mean(m.spread() ** -2.0))
+            query = m.linear_map
+            precision = m.stddev**-2.0 if isinstance(m.stddev, float) else float(np.mean(m.spread() ** -2.0))
             gain = query.squared_singular_value if isinstance(query, Contrasts) else 1.0
             precisions[m.clique] = precisions.get(m.clique, 0.0) + gain * precision
     return float(np.median(list(precisions.values()))) ** -0.5 if precisions else math.inf

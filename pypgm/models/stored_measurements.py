@@ -60,8 +60,8 @@ def _packed(value: object) -> object:
         return {"class": type(value).__name__, "arguments": _packed(value.__reduce__()[1])}
     if isinstance(value, Rows):
         return {"shape": value.shape, "entries": value.data, "columns": value.indices, "rows": value.indptr}
-    if isinstance(value, tuple):
-        return [_packed(part) for part in value]
+    if isinstance(value, tuple):  # groups of values are tens of thousands of integers
+        return [*value] if {*map(type, value)} == {int} else [_packed(part) for part in value]
     if isinstance(value, int | np.ndarray | None):
         return value
     raise TypeError(f"a query made of a {type(value).__name__} cannot be kept")  # no class of pypgm's is

@@ -114,7 +114,9 @@ class Contrasts(LinearQuery):
                 signs *= 1 - 2 * code
             else:
                 answers = answers * n + code
-        return Form(answers, axes=tuple(n for n in self.sizes if n > 2), entries=signs)
+        width = len(self.value_groups[-1]) if self.value_groups else self.sizes[-1] if self.sizes else 0
+        axes = tuple(n for n in self.sizes if n > 2)
+        return Form(answers, axes=axes, entries=signs, width=width)
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return None: no answers tell of the sum over all cells, but those of the clique without attributes."""

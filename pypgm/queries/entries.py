@@ -49,7 +49,7 @@ def checked_integers(name: str, entries: ArrayLike) -> NDArray[np.int64]:
 
 
 class Rows(NamedTuple):
-    """The entries of a matrix, row by row, as a scipy.sparse.csr_array has them, whose import takes a tenth of a second.
+    """The entries of a matrix, row by row, as those of a scipy.sparse.csr_array, whose import takes a while.
 
     Attributes
     ----------

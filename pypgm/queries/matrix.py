@@ -89,7 +89,7 @@ class Matrix(LinearQuery):
     def _apply(self, table: NDArray[Any]) -> NDArray[Any]:
         if self.shape[0] > 1:
             return super()._apply(table)
-        return (self._rows.data @ table[:, self._rows.indices])[:, None]
+        return np.asarray(self._rows.data @ table[:, self._rows.indices])[:, None]
 
     def _transpose(self, table: NDArray[Any]) -> NDArray[Any]:
         return super()._transpose(table) if self.shape[0] > 1 else self._dense()[0][None, :, None] * table

@@ -40,17 +40,20 @@ class Form(NamedTuple):
         The shape of the answers, if each is n times what the matrix gives minus the sum, along each axis of n in turn.
     entries : ndarray of float64, shape (cells,), optional
         The one entry of each column, where it is not 1 in all of them.
+    width : int
+        Cells of the rows of the table, all of which are asked alike but for what their answers are added to; or 0.
     """
 
     columns: Any
     running: bool = False
     axes: tuple[int, ...] = ()
     entries: NDArray[np.float64] | None = None
+    width: int = 0
 
     def of(self, cells: NDArray[np.int64]) -> Form:
         """Return the form of the query that has these columns."""
         return self._replace(
-            columns=self.columns[..., cells], entries=None if self.entries is None else self.entries[cells]
+            columns=self.columns[..., cells], entries=None if self.entries is None else self.entries[cells], width=0
         )
 
 
@@ -280,7 +283,8 @@ class LinearQuery(Value, ABC):
 
     def _nonzero(self) -> Rows:
         """Return the entries of Q that are not 0, or a scipy.sparse.csr_array of them."""
-        return self.to_sparse()
+        entries: Rows = self.to_sparse()
+        return entries
 
     # Sensitivities.
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import gzip
+import io
 import json
 import os
 from pathlib import Path
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from pypgm.data import Dataset, read_domain, read_table, write_table
 from pypgm.data.codebook import label_texts
 from pypgm.data.evidence import codes_of_text
-from pypgm.data.files import replacing, replacing_text
+from pypgm.data.files import csv_rows, replacing, replacing_text, write_rows
 from pypgm.domain import Domain
 
 DOMAIN = Domain({"age": 85, "sex": ["F", "M"]})
@@ -241,3 +242,38 @@ def test_a_real_table(tmp_path):
     write_table(data, tmp_path / "out.csv")
     with gzip.open(folder / "adult.csv.gz", "rb") as file:
         assert (tmp_path / "out.csv").read_bytes() == file.read()
+
+
+class Counting(io.StringIO):
+    """A text that counts how often it is read or written."""
+
+    calls = 0
+
+    def read(self, size=-1):
+        self.calls += 1
+        return super().read(size)
+
+    def readline(self, size=-1):
+        self.calls += 1
+        return super().readline(size)
+
+    def write(self, text):
+        self.calls += 1
+        return super().write(text)
+
+
+def test_files_are_read_and_written_many_rows_at_a_time():
+    file, rows = Counting(newline=""), [["1", "x"]] * 9000
+    write_rows(file, rows)
+    assert file.calls < 9
+    assert file.getvalue() == "1,x\n" * 9000
+    file.seek(0)
+    file.calls = 0
+    assert list(csv_rows("t.csv", file, ",")) == rows
+    assert file.calls < 9
+
+
+def test_only_rows_with_line_breaks_in_them_keep_those():
+    file = io.StringIO(newline="")
+    write_rows(file, [["1", "a\r\nb"], ["2", "c"]])
+    assert file.getvalue() == '1,"a\r\nb"\n2,c\n'

@@ -22,6 +22,8 @@ class Endless(io.StringIO):
             raise AssertionError("a line is read, however long it is")
         return "x" * size
 
+    read = readline
+
     def __next__(self):
         return self.readline()
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import inspect
+
 import numpy as np
 import pytest
 
@@ -18,6 +20,7 @@ from pypgm import (
     mechanisms,
 )
 from pypgm.mechanisms import hdmm, mst, privbayes, wide
+from pypgm.mechanisms.registry import mechanism_named, mechanism_names, needs_more
 from pypgm.mechanisms.run import Run
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4})
@@ -186,3 +189,10 @@ def test_at_any_limit_of_memory_it_is_refused_unspent_or_runs_to_the_end(name):
             outcomes.append(True)
     assert outcomes == sorted(outcomes)
     assert set(outcomes) == {False, True}
+
+
+@pytest.mark.parametrize("name", mechanism_names())
+def test_which_mechanisms_need_more_than_records_is_what_they_take(name):
+    _, *rest = inspect.signature(mechanism_named(name)).parameters.values()
+    required = [p for p in rest if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    assert needs_more(name) == bool(required)

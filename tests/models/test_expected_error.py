@@ -96,6 +96,20 @@ def test_errors_of_answers_of_a_size_whose_counts_are_above_0_raise_those_of_cel
     assert seen.squared(np.full(5, 70.0), 2) == pytest.approx([10, 10, 10, 0, 1.64])
 
 
+def test_squared_errors_of_several_tables_are_those_of_each():
+    rng, sizes = np.random.default_rng(0), (5, 1, 40)
+    answers, true = rng.gamma(0.3, 20, (2, 3, sum(sizes)))
+    together, parts = expected_error.SquaredErrors(*sizes), np.cumsum(sizes)[:-1]
+    for a, t in zip(answers[:2], np.floor(true[:2]), strict=True):
+        together.add(a, t)
+    found = together.tables(together.squared(answers[2], 2))
+    for own, *tables in zip(found, *(np.split(a, parts) for a in [*answers, *np.floor(true)]), strict=True):
+        alone = expected_error.SquaredErrors(own.size)
+        alone.add(tables[0], tables[3])
+        alone.add(tables[1], tables[4])
+        assert own == pytest.approx(alone.squared(tables[2], 2))
+
+
 def sparse(seed):
     """Return 400 records, of whose pairs most do not occur, and a model that measured two of the three pairs."""
     rng = np.random.default_rng(seed)

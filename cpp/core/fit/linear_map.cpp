@@ -3,8 +3,10 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "core/base/numbers.hpp"
+#include "core/simd/kernels.hpp"
 
 namespace pypgm {
 
@@ -37,11 +39,51 @@ void centre(const std::vector<std::size_t>& axes, std::span<double> table) {
   }
 }
 
+constexpr std::size_t kLeastWidth = 8;  // cells of a row below which nothing is gained
+
 }  // namespace
+
+void LinearMap::find_rows(std::size_t cells_of_row) {
+  if (cells_of_row < kLeastWidth || rows.size() != cells || cells % cells_of_row != 0) return;
+  const std::size_t n = cells / cells_of_row;
+  std::vector<std::int32_t> kinds(n), firsts;
+  std::vector<double> signs(n, 1.0);
+  for (std::size_t a = 0; a < n; ++a) {
+    const std::size_t begin = a * cells_of_row;
+    const std::int32_t shift = rows[begin] - rows[0];
+    if (!starts.empty()) {
+      if (starts[begin + cells_of_row] != static_cast<std::int64_t>(begin + cells_of_row)) return;
+      signs[a] = coefficients[begin] == coefficients[0] ? 1.0 : -1.0;
+    }
+    for (std::size_t b = 0; b < cells_of_row; ++b) {
+      if (rows[begin + b] != rows[b] + shift) return;
+      if (!starts.empty() && coefficients[begin + b] != signs[a] * coefficients[b]) return;
+    }
+    const auto found = std::ranges::find(firsts, shift);
+    kinds[a] = static_cast<std::int32_t>(found - firsts.begin());
+    if (found == firsts.end()) firsts.push_back(shift);
+    if (2 * firsts.size() > n) return;
+  }
+  width = cells_of_row;
+  kind = std::move(kinds);
+  sign = std::move(signs);
+  first = std::move(firsts);
+}
 
 void LinearMap::apply(std::span<const double> table, std::span<double> out) const {
   std::fill(out.begin(), out.end(), 0.0);
-  if (starts.empty()) {
+  if (width > 0) {
+    std::vector<double> sums(first.size() * width);
+    for (std::size_t a = 0; a < kind.size(); ++a) {
+      double* const sum = sums.data() + at(kind[a]) * width;
+      kernels().add_scaled(sum, table.data() + a * width, sign[a], width, sum);
+    }
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      for (std::size_t b = 0; b < width; ++b) {
+        out[at(first[k] + rows[b])] += (starts.empty() ? 1.0 : coefficients[b]) * sums[k * width + b];
+      }
+    }
+  } else if (starts.empty()) {
     for (std::size_t i = 0; i < cells; ++i) out[at(rows[i])] += table[i];
   } else {
     for_entries(*this, [&](std::size_t i, std::size_t e) { out[at(rows[e])] += coefficients[e] * table[i]; });
@@ -53,7 +95,18 @@ void LinearMap::apply(std::span<const double> table, std::span<double> out) cons
 void LinearMap::add_transpose(std::span<double> y, std::span<double> table) const {
   centre(axes, y);
   if (cumulative) std::partial_sum(y.rbegin(), y.rend(), y.rbegin());
-  if (starts.empty()) {
+  if (width > 0) {
+    std::vector<double> parts(first.size() * width);
+    for (std::size_t k = 0; k < first.size(); ++k) {
+      for (std::size_t b = 0; b < width; ++b) {
+        parts[k * width + b] = (starts.empty() ? 1.0 : coefficients[b]) * y[at(first[k] + rows[b])];
+      }
+    }
+    for (std::size_t a = 0; a < kind.size(); ++a) {
+      double* const row = table.data() + a * width;
+      kernels().add_scaled(row, parts.data() + at(kind[a]) * width, sign[a], width, row);
+    }
+  } else if (starts.empty()) {
     for (std::size_t i = 0; i < cells; ++i) table[i] += y[at(rows[i])];
   } else {
     for_entries(*this, [&](std::size_t i, std::size_t e) { table[i] += coefficients[e] * y[at(rows[e])]; });

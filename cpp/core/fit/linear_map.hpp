@@ -20,6 +20,16 @@ struct LinearMap {
   /// minus the sum along the axis; else empty.
   std::vector<std::size_t> axes = {};
 
+  /// Of a table whose rows of `width` cells are asked alike: cell (a, b) counts in answer first[kind[a]] +
+  /// rows[b], times sign[a] and, where there are starts, coefficients[b]; else width is 0. See find_rows.
+  std::size_t width = 0;
+  std::vector<std::int32_t> kind = {};
+  std::vector<double> sign = {};
+  std::vector<std::int32_t> first = {};
+
+  /// Looks whether rows of so many cells are asked alike, in few ways.
+  void find_rows(std::size_t cells_of_row);
+
   /// Whether each cell counts in one answer, once.
   bool is_partition() const { return starts.empty() && !cumulative && axes.empty(); }
 
