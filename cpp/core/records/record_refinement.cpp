@@ -5,6 +5,7 @@
 #include <array>
 #include <cmath>
 #include <numeric>
+#include <utility>
 
 #include "core/base/xoshiro.hpp"
 
@@ -24,6 +25,12 @@ struct Use {
   std::size_t step;  ///< in the target's table, of one value of the attribute
 };
 
+/// Where an attribute of a target stands in its table.
+struct Place {
+  std::size_t attribute = 0;
+  std::size_t step = 0;  ///< 0 where a target has no more attributes
+};
+
 class Refinement {
  public:
   Refinement(std::span<std::vector<std::int32_t>> columns, std::span<const std::size_t> sizes,
@@ -34,6 +41,8 @@ class Refinement {
     for (std::size_t a = 0; a < columns.size(); ++a) {
       for (std::size_t row = 0; row < rows_; ++row) records_[row * columns.size() + a] = columns[a][row];
     }
+    for (const RecordTarget& target : targets) axes_ = std::max(axes_, target.attributes.size());
+    places_.resize(axes_ * targets.size());
     for (const RecordTarget& target : targets) add(target);
     for (std::size_t row = 0; row < rows_; ++row) {
       visit(row);
@@ -68,11 +77,12 @@ class Refinement {
       }
       if ((i + 1) % (n / kLooks + kBlock) == 0 && distance() <= enough) return;
       visit(row);
+      row += stride;
+      if (row >= rows_) row -= rows_;
+      __builtin_prefetch(records_.data() + row * uses_.size());
       for (std::size_t a = 0; a < uses_.size(); ++a) {
         if (sizes_[a] > 1 && !uses_[a].empty()) offer(a, draws);
       }
-      row += stride;
-      if (row >= rows_) row -= rows_;
     }
   }
 
@@ -82,6 +92,7 @@ class Refinement {
     std::size_t cells = 1;
     for (std::size_t k = target.attributes.size(); k-- > 0;) {
       uses_[target.attributes[k]].push_back({index, cells});
+      places_[k * (places_.size() / axes_) + index] = {target.attributes[k], cells};
       cells *= sizes_[target.attributes[k]];
     }
     begin_.push_back(excess_.size());
@@ -93,24 +104,29 @@ class Refinement {
   void visit(std::size_t row) {
     record_ = std::span(records_).subspan(row * uses_.size(), uses_.size());
     std::copy(begin_.begin(), begin_.end(), cell_.begin());
-    for (std::size_t a = 0; a < uses_.size(); ++a) {
-      for (const Use& use : uses_[a]) cell_[use.target] += use.step * static_cast<std::size_t>(record_[a]);
+    const Place* place = places_.data();
+    for (std::size_t k = 0; k < axes_; ++k) {
+      for (std::size_t& cell : cell_) {
+        cell += place->step * static_cast<std::size_t>(record_[place->attribute]);
+        ++place;
+      }
     }
   }
 
-  /// Values to consider instead of the present one: all others of a few; of many the one that a target lacks
-  /// most, and some drawn at random. The present one stands for none.
-  std::array<std::size_t, kOffers> offers(std::size_t attribute, std::size_t now, Xoshiro& draws) const {
+  /// Values to consider instead of the present one, and how many: all others of a few; of many the one that a
+  /// target lacks most, and some drawn at random.
+  std::pair<std::array<std::size_t, kOffers>, std::size_t> offers(std::size_t attribute, std::size_t now,
+                                                                  Xoshiro& draws) const {
     const std::vector<Use>& uses = uses_[attribute];
     const std::size_t size = sizes_[attribute];
     const bool all = size <= kOffers + 1;
-    std::array<std::size_t, kOffers> values;
-    for (std::size_t k = 0; k < kOffers; ++k) {
-      if (all) values[k] = k + 1 < size ? k + (k >= now ? 1 : 0) : now;
-      if (!all) values[k] = draws.below(static_cast<std::uint32_t>(size));
+    const std::size_t n = all ? size - 1 : kOffers;
+    std::array<std::size_t, kOffers> values{};
+    for (std::size_t k = 0; k < n; ++k) {
+      values[k] = all ? k + (k >= now ? 1 : 0) : draws.below(static_cast<std::uint32_t>(size));
     }
     if (!all) values[0] = lacking(uses[draws.below(static_cast<std::uint32_t>(uses.size()))], size, now);
-    return values;
+    return {values, n};
   }
 
   /// The value that would bring the present record to the cell of a target that lacks most records.
@@ -136,15 +152,15 @@ class Refinement {
       worth = worth || x > 0;
     }
     if (!worth) return;
-    const std::array<std::size_t, kOffers> offered = offers(attribute, now, draws);
+    const auto [offered, n] = offers(attribute, now, draws);
     std::array<double, kOffers> there{};
     for (const Use& use : uses) {
       const std::size_t base = cell_[use.target] - now * use.step;
-      for (std::size_t k = 0; k < kOffers; ++k) there[k] += excess_[base + offered[k] * use.step];
+      for (std::size_t k = 0; k < n; ++k) there[k] += excess_[base + offered[k] * use.step];
     }
     std::size_t best = now;
     double least = -1e-9;
-    for (std::size_t k = 0; k < kOffers; ++k) {
+    for (std::size_t k = 0; k < n; ++k) {
       const double change = 2 * (static_cast<double>(uses.size()) - excess + there[k]);
       if (offered[k] == now || change >= least) continue;
       least = change;
@@ -162,6 +178,8 @@ class Refinement {
 
   std::span<const std::size_t> sizes_;
   std::vector<std::vector<Use>> uses_;  ///< by attribute
+  std::vector<Place> places_;           ///< the first of every target, then the second of every one ...
+  std::size_t axes_ = 0;                ///< of the target that has most
   std::vector<double> excess_;          ///< count minus target of each cell, target after target
   std::vector<std::size_t> begin_;      ///< by target: its first cell
   std::vector<std::int32_t> records_;   ///< one record's values after the other
