@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, joined, pair_answers
 from pypgm.intervals.sharing import Sharing
 from pypgm.models import estimate
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
     from pypgm.clock import Clock
     from pypgm.domain import Clique, Domain
-    from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.models.model import Model
 
 __all__ = ["LeftOut"]
@@ -30,6 +30,7 @@ _MOST = 20_000  # cells of a pair at most
 _EVEN = 0.3  # of the prior over sizes of effects: uniform, so that none is ruled out
 _LEAST = 2  # index of the smallest size that is believed
 _STEPS = 30  # of expectation maximisation
+_ROUNDED = 0.25  # variance of what an estimate rounded
 
 
 class LeftOut:
@@ -111,10 +112,19 @@ class LeftOut:
             if not out:
                 continue
             kept = [m for m in measurements if not any(set(p) <= set(m.clique) for p in out)]
-            rest = self._estimate(kept, clock)
+            rest = self._estimate([*kept, *self._alone(kept)], clock)
             for pair, table in zip(out, rest.project_many(out, n_threads=clock.n_threads), strict=True):
                 found[pair] = PairTable(answers[pair], table.values, [self.sides[a] for a in pair])
         return {p: found[p] for p in small}
+
+    def _alone(self, kept: list[LinearMeasurement]) -> list[LinearMeasurement]:
+        """Return the counts of attributes that are in no answer that was kept: a pair is predicted from its margins."""
+        asked = {a for m in kept for a in m.clique}
+        return [
+            LinearMeasurement(side.counts, a, stddev=math.sqrt(float(side.variances.mean()) + _ROUNDED))
+            for a, side in self.sides.items()
+            if a not in asked
+        ]
 
     def _estimate(self, kept: list[LinearMeasurement], clock: Clock) -> Model[Any]:
         domain, total, zeros = self._model.domain, max(float(self._model.total), 1.0), self._model.constraints

@@ -14,6 +14,7 @@ from pypgm.clock import Clock
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.intervals import scales
 from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, pair_answers
+from pypgm.mechanisms.registry import mechanism_named, mechanism_names, needs_more
 from pypgm.privacy import Ledger, PrivateTable
 
 DOMAIN = Domain({"a": 4, "b": 5, "c": 3, "d": 2})
@@ -144,6 +145,24 @@ def test_nothing_but_the_release_is_used(release, tmp_path):
     assert (found.answer, found.low, found.high) == (same.answer, same.low, same.high)
     assert (release.ledger.spent(), len(release.ledger.lines)) == (spent, lines)
     assert release.interval(correlation, rng=1, **FEW).high != found.high
+
+
+@pytest.mark.parametrize("mechanism", [name for name in mechanism_names() if not needs_more(name)])
+def test_releases_of_every_mechanism_know_their_errors(mechanism):
+    """A clique may hold all attributes, and answers about single ones may be missing, as of `privbayes`."""
+    rng = np.random.default_rng(0)
+    first = rng.integers(0, 3, 500)
+    data = Dataset({"a": first, "b": (first + rng.integers(0, 2, 500)) % 2}, Domain({"a": 3, "b": 2}))
+    own = mechanism_named(mechanism)(data, epsilon=1, delta=1e-9, unsafe_seed=0)
+    if own.model.recipe is None:  # of drawn queries no measurements are kept
+        with pytest.raises(ValueError, match="its errors are not known"):
+            own.interval(mean, **FEW)
+        return
+    assert (own.expected_error("a", draws=2).values > 0).all()
+    assert np.isfinite(own.expected_error(("a", "b"), draws=2).values).all()
+    assert (own.standard_error("a", draws=2).values > 0).all()
+    found = own.interval(mean, **FEW)
+    assert found.low < found.answer < found.high
 
 
 def test_what_was_asked_before_changes_nothing(release):
