@@ -255,8 +255,8 @@ class Release(Released[Model_co]):
         Returns
         -------
         Interval
-            With the answer, the ends, what was read, what that rests on, and how far it is to be trusted:
-            ``found.promise``.
+            With the answer and the ends, labelled as a series or frame that the statistic gives, what was read, what
+            that rests on, and how far it is to be trusted: ``found.promise``.
 
         Warns
         -----

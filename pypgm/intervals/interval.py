@@ -41,11 +41,10 @@ class Interval(Shown):
 
     Attributes
     ----------
-    answer : ndarray or float
+    answer : ndarray, float, or a series or frame of pandas
         Of the records that ``release.to_frame(rng=0)`` gives.
-    low, high : ndarray or float
-        Ends of the interval, of the shape of the answer: infinite where an attribute was never measured, NaN where the
-        answer is.
+    low, high : as the answer
+        Ends of the interval: infinite where an attribute was never measured, NaN where the answer is no finite number.
     level : float
         How often it is to hold the true answer.
     target : {"records", "population"}
@@ -53,8 +52,8 @@ class Interval(Shown):
     attributes : tuple of str
         What the statistic reads, in the order of the domain.
     basis : {"measured", "merged", "unmeasured", "unknown"}
-        What the weakest pair of them rests on, see `GraphicalModel.basis`.
-    views : mapping of str to ndarray or float
+        What the weakest pair of them rests on, see `GraphicalModel.basis`; unknown where no answer is a finite number.
+    views : mapping of str to values as the answer
         Half of the length by each view of the error: "worlds", "truths" and, of a population, "sampling".
     worlds, truths : int
         Tables that they were seen on.
@@ -77,6 +76,8 @@ class Interval(Shown):
 
         See the table of ``bench/bench_intervals.py`` in ``bench/README.md``.
         """
+        if self.basis == "unknown" and not np.isfinite(self.answer).any():
+            return "the answer is no finite number on the synthetic records, so there is no interval"
         if self.basis == "unknown":
             return "nothing is known of an attribute that was never measured"
         if len(self.attributes) < 2 and self.basis == "measured":
@@ -168,10 +169,9 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
     if min(len(of_truths), len(of_worlds)) < _LEAST:
         told = "two drawn tables and two estimates of made-up ones"
         raise TimeoutError(f"{told} take longer than time_limit={clock.time_limit:g}")
-    views = {
-        "worlds": _half([made - true for made, true in of_worlds], request.level),
-        "truths": _half([truth - answer for truth in of_truths], request.level),
-    }
+    with np.errstate(invalid="ignore"):  # of infinite ones
+        of_both = [made - true for made, true in of_worlds], [truth - answer for truth in of_truths]
+    views = {name: _half(errors, request.level) for name, errors in zip(("worlds", "truths"), of_both, strict=True)}
     half = np.maximum(*views.values()) if request.combine == "larger" else np.hypot(*views.values())
     if request.target == "population":
         views["sampling"] = _sampling([true for _, true in of_worlds], request.level)
@@ -179,11 +179,23 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
     weakest = weakest_basis(known.model, request.attributes)
     if weakest == "unknown":
         half = np.full_like(half, np.inf)
-    ends = (answer - half, answer + half)
-    plain = {name: own[()] for name, own in views.items()}
-    low, high = (np.where(np.isnan(answer), np.nan, end)[()] for end in ends)
-    seen = {"worlds": len(of_worlds), "truths": len(of_truths)}
-    return Interval(answer[()], low, high, request.level, request.target, request.attributes, weakest, plain, **seen)
+    is_number = np.isfinite(answer)
+    if is_number.size and not is_number.any():
+        weakest = "unknown"
+    middle, half = np.where(is_number, (answer, half), np.nan)
+    labelled = request.statistic.labelled
+    return Interval(
+        answer=labelled(answer),
+        low=labelled(middle - half),
+        high=labelled(middle + half),
+        level=request.level,
+        target=request.target,
+        attributes=request.attributes,
+        basis=weakest,
+        views={name: labelled(own) for name, own in views.items()},
+        worlds=len(of_worlds),
+        truths=len(of_truths),
+    )
 
 
 def _ask(
@@ -203,13 +215,17 @@ def _ask(
 
 
 def _half(errors: Sequence[Array], level: float) -> Array:
-    """Return half of the interval about 0 for errors like these; those that are no numbers tell nothing."""
+    """Return half of the interval about 0 for errors like these; those that are no numbers tell nothing.
+
+    It is infinite where errors are, more often than an interval may miss.
+    """
     from scipy.special import stdtrit  # a fifth of the time that the package takes to import
 
     found = np.asarray(errors)
     known = np.isfinite(found)
     n = known.sum(axis=0)
     squares = np.square(np.where(known, found, 0.0)).sum(axis=0) / np.maximum(n, 1)
+    n = np.where(np.isinf(found).mean(axis=0) > 1 - level, 0, n)
     return np.asarray(np.where(n >= _LEAST, stdtrit(np.maximum(n, 1), (1 + level) / 2) * np.sqrt(squares), np.inf))
 
 

@@ -49,13 +49,21 @@ class Statistic:
             raise ValueError(f"the statistic {needed}")
         return numbers
 
+    def labelled(self, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
+        """Return numbers as the statistic gave them first: a float, an array, or a series or frame with its labels."""
+        first = self._first
+        if not hasattr(first, "reindex"):
+            return numbers[()]
+        axes = {"columns": first.columns} if hasattr(first, "columns") else {"name": first.name}
+        return type(first)(numbers, index=first.index, **axes)
+
 
 def _numbers(found: object, what: str) -> NDArray[np.float64]:
     given = f"the statistic needs to give a number, or an array of them, gave {type(found).__name__} on {what}"
     try:
         plain = np.asarray(found)
         numbers = plain.astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise ValueError(given) from None
     if plain.dtype.kind not in "biufO" or found is None:  # texts of numbers, dates
         raise ValueError(given)

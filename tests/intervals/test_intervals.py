@@ -222,6 +222,7 @@ def test_a_table_of_three_tells_of_its_pairs():
     [
         (lambda records: "much", "needs to give a number"),
         (lambda records: None, "needs to give a number"),
+        (lambda records: 10**400, "needs to give a number"),
         (lambda records: records["z"], "failed on the synthetic records: KeyError"),
         (lambda records: np.unique(np.asarray(records["a"]) * 100 + np.arange(len(records["a"])) % 97), "of one shape"),
     ],
@@ -229,6 +230,29 @@ def test_a_table_of_three_tells_of_its_pairs():
 def test_statistics_that_are_none(release, statistic, said):
     with pytest.raises(ValueError, match=said):
         release.interval(statistic, attributes="a", **FEW)
+
+
+@pytest.mark.parametrize("answer", [np.nan, np.inf, -np.inf])
+def test_no_interval_is_about_what_is_no_number(release, answer):
+    found = release.interval(lambda records: answer, **FEW)
+    assert np.isnan([found.low, found.high]).all()
+    assert found.basis == "unknown"
+    assert "no finite number" in found.promise
+    assert found.promise in repr(found)
+    some = release.interval(lambda records: [mean(records), answer], **FEW)
+    assert np.isnan([some.low, some.high]).tolist() == [[False, True]] * 2
+    assert some.basis == "measured"
+
+
+def test_infinite_errors_count(release):
+    """Of an answer that is infinite on every other table nothing is known."""
+    calls = itertools.count()
+
+    def odd(records):
+        return mean(records) if next(calls) % 2 == 0 else np.inf
+
+    found = release.interval(odd, attributes="a", worlds=6, truths=6)
+    assert (found.low, found.high) == (-np.inf, np.inf)
 
 
 def test_refused(release):
@@ -278,8 +302,12 @@ def test_frames_are_those_of_the_table():
     found = made.interval(lambda frame: frame.groupby("region")["age"].mean(), **FEW)
     assert found.attributes == ("age", "city")
     own = made.to_frame(rng=0)
-    assert found.answer == pytest.approx(own.groupby("region")["age"].mean().to_numpy())
+    assert found.answer.to_numpy() == pytest.approx(own.groupby("region")["age"].mean().to_numpy())
     assert (found.low < found.answer).all()
+    for own in (found.answer, found.low, found.high, *found.views.values()):
+        assert (own.index.tolist(), own.index.name, own.name) == (["North", "South"], "region", "age")
+    both = made.interval(lambda frame: frame.groupby("region")[["age"]].agg(["mean", "min"]), **FEW)
+    assert both.low.loc["North", ("age", "mean")] < both.answer.loc["North", ("age", "mean")]
     missing = made.interval(lambda frame: frame[frame["age"] >= 79].groupby("city")["age"].size(), **FEW)
     assert missing.answer.shape == missing.low.shape
 
