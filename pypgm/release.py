@@ -224,7 +224,8 @@ class Release(Released[Model_co]):
         measured with the same queries and noise, estimated from and drawn from again; they see the noise and what the
         model smooths away. *Truths*: tables drawn from what the answers leave open, each measured pair about what a
         model predicts without that pair's answers; they see the dependence that the estimate shrank and, by
-        extrapolation, what merged cells and unmeasured pairs may hide. Both follow from what was released alone: no
+        extrapolation, what merged cells and unmeasured pairs may hide, and how values may lie within bins: in each bin
+        of a truth by a distribution drawn at random. Both follow from what was released alone: no
         record is read, nothing is charged, and a file gives the same intervals as the release that was saved.
 
         Parameters
@@ -297,10 +298,15 @@ class Release(Released[Model_co]):
         frames = Frames(model.domain, self.schema, self.layout)
         with Clock("interval", time_limit, progress, n_threads=n_threads, ends="the interval") as clock:
             draws = as_generator(0)
-            some = frames.some(self.synthetic_data(rng=draws), draws)  # as `to_frame` draws them
+            records = self.synthetic_data(rng=draws)
+            some = frames.some(records, draws)  # as `to_frame` draws them
             answer = checked(some(frames.names))
+            in_bins = frames.has_bins and not np.array_equal(
+                answer, checked(frames.whole(records, as_generator(0), as_generator(0))), equal_nan=True
+            )
             read = names_read(checked, some, frames.names) if attributes is None else as_clique(attributes)
-            asked = Request(checked, frames.whole, frames.attributes(read), level, target, worlds, truths, combine, rng)
+            names = frames.attributes(read)
+            asked = Request(checked, frames.whole, names, in_bins, level, target, worlds, truths, combine, rng)
             return interval_of(self._known, answer, asked, clock)
 
     @property

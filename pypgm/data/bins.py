@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns import Column, Encoder, Misfit
 from pypgm.data.number_text import WRITTEN, marks_hint
+from pypgm.data.scattered import Scattered
 from pypgm.data.values import Values, as_keys, as_list, bare
 from pypgm.numeric import as_generator, is_masked
 
@@ -60,7 +61,7 @@ class Binned(Column):
     """
 
     outside: Outside = "refuse"
-    within: Within = "uniform"
+    within: Within | Scattered = "uniform"
 
     @property
     @abstractmethod
@@ -148,6 +149,13 @@ class Binned(Column):
     def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any]:
         """Return a value of the bin of each code by the policy `within`; of other codes one of the last bin."""
         return self._values(np.minimum(np.asarray(codes, dtype=np.int64), self.n_values - 1), as_generator(rng))
+
+    def scattered(self, rng: np.random.Generator) -> Column:
+        """Return the column with a drawn distribution of the values within each bin; itself where each has one."""
+        first, last = self.ends()
+        return (
+            self if (first == last).all() else self._with(within=Scattered(self.within == "tapered", len(first), rng))
+        )
 
     def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return values that were drawn, with ``other`` and None for the other codes."""
@@ -258,7 +266,7 @@ class Binned(Column):
         yield from super()._problems()
         if self.outside not in get_args(Outside):
             yield f"outside must be one of {', '.join(get_args(Outside))}"
-        if self.within not in get_args(Within):
+        if not isinstance(self.within, Scattered) and self.within not in get_args(Within):
             yield f"within must be one of {', '.join(get_args(Within))}"
         if self.outside == "null" and not self.nulls:
             yield 'outside "null" needs null, the texts that mean that there is no value'
@@ -268,7 +276,7 @@ def drawn(
     first: NDArray[np.int64],
     last: NDArray[np.int64],
     codes: NDArray[np.int64],
-    within: Within,
+    within: Within | Scattered,
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Return a whole number from the bin of each code, both ends included, by a policy.
@@ -281,14 +289,14 @@ def drawn(
     low, high = first[codes], last[codes]
     if within == "uniform":
         return rng.integers(low, high, endpoint=True)
-    if within == "tapered":
+    if within == "tapered" or isinstance(within, Scattered):
         parts = parts_of_bins((last - first + 1).astype(np.float64), codes, within, rng)
         return np.minimum(low + (parts * (high - low + 1)).astype(np.int64), high)
     return low if within == "lower" else low + (high - low) // 2
 
 
 def parts_of_bins(
-    widths: NDArray[np.float64], codes: NDArray[np.int64], within: Within, rng: np.random.Generator
+    widths: NDArray[np.float64], codes: NDArray[np.int64], within: Within | Scattered, rng: np.random.Generator
 ) -> NDArray[np.float64]:
     """Return how far in the bin of each code a value is by a policy, from 0 to 1, for bins of some widths.
 
@@ -297,10 +305,12 @@ def parts_of_bins(
     """
     if within in {"lower", "middle"}:
         return np.full(len(codes), 0.0 if within == "lower" else 0.5)
-    parts = rng.random(len(codes))
-    if within == "tapered" and len(widths) > 2:
+    parts, reach, tapers = rng.random(len(codes)), np.ones(2), within == "tapered"
+    if isinstance(within, Scattered):
+        parts, reach, tapers = within.moved(codes, parts), within.reach, within.tapers
+    if tapers and len(widths) > 2:
         for end, beside in ((0, 1), (-1, -2)):
-            own, rate = codes == end % len(widths), float(widths[end] / widths[beside])
+            own, rate = codes == end % len(widths), float(widths[end] / widths[beside] / reach[end])
             fallen = -np.log1p(parts[own] * np.expm1(-rate)) / rate
             parts[own] = 1 - fallen if end == 0 else fallen
     return np.clip(parts, 0.0, np.nextafter(1.0, 0.0))

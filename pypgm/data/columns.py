@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
@@ -127,6 +128,17 @@ class Column(ABC):
     def other_code(self) -> int | None:
         """The code of other values; None where they are refused."""
         return None if self.other_label is None else self.n_values
+
+    def scattered(self, rng: np.random.Generator) -> Column:
+        """Return the column with a drawn distribution of the values within each bin; itself where it has none."""
+        del rng
+        return self
+
+    def _with(self, **changed: object) -> Column:
+        """Return the column with attributes that no declaration has."""
+        other = copy.copy(self)
+        other.__dict__.update(changed)
+        return other
 
     @property
     def dtype(self) -> np.dtype[Any]:

@@ -118,6 +118,11 @@ class Difference(Column):
         """Return differences within the bin of each code."""
         return self.span.drawn(codes, rng)
 
+    def scattered(self, rng: np.random.Generator) -> Column:
+        """Return the column with a drawn distribution of the differences within each bin."""
+        span = self.span.scattered(rng)
+        return self if span is self.span else self._with(span=span)
+
     def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return differences."""
         return self.span.shown(codes, values)

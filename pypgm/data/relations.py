@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -95,6 +96,12 @@ class Relations:
         if problems:
             raise problems_error(table, problems)
         return found
+
+    def scattered(self, rng: np.random.Generator) -> Relations:
+        """Return the same with a drawn distribution of the values within each bin."""
+        other = copy.copy(self)
+        other._columns = {name: column.scattered(rng) for name, column in self._columns.items()}
+        return other
 
     def cells(self, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator, start: int = 0) -> dict[str, Cells]:
         """Return what all columns hold of some records, of which the first is in a row of its own.

@@ -184,12 +184,20 @@ class Schema(Declaration):
         self.check_domain(data.domain)
         return {name: cells.decoded() for name, cells in self.cells(data.columns, as_generator(rng)).items()}
 
-    def cells(self, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator, start: int = 0) -> dict[str, Cells]:
+    def cells(
+        self,
+        codes: Mapping[str, NDArray[Any]],
+        rng: np.random.Generator,
+        start: int = 0,
+        scattered: np.random.Generator | None = None,
+    ) -> dict[str, Cells]:
         """Return what all columns hold of some records, so many after the first, in the order of the schema.
 
-        Values are drawn within bins such that rules hold, and columns are made of them that are made.
+        Values are drawn within bins such that rules hold, and columns are made of them that are made. Where it is said
+        by what draws, each bin has a drawn distribution of its values.
         """
-        found = self._relations.cells(codes, rng, start)
+        relations = self._relations if scattered is None else self._relations.scattered(scattered)
+        found = relations.cells(codes, rng, start)
         return {name: found[name] for name in self.declared}
 
     def example(self, rng: np.random.Generator | int | None = None) -> dict[str, Cells]:

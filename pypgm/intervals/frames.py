@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from pypgm.data import Dataset
 from pypgm.data.derived_images import read_names
 from pypgm.data.frames import imported
@@ -12,8 +14,6 @@ from pypgm.data.layout import Layout
 from pypgm.data.schema import as_schema
 
 if TYPE_CHECKING:
-    import numpy as np
-
     from pypgm.data import Schema
     from pypgm.domain import Domain
 
@@ -44,16 +44,27 @@ class Frames:
             self._is_plain = False
         self.names = tuple(domain) if self._is_plain else tuple(self._schema.declared)
 
-    def some(self, records: Dataset, rng: np.random.Generator) -> Callable[[Sequence[str]], Any]:
-        """Return what gives a frame of the records with some of the columns."""
+    @property
+    def has_bins(self) -> bool:
+        """Whether some bin holds several values."""
+        rng = np.random.default_rng(0)
+        return not self._is_plain and any(c.scattered(rng) is not c for c in self._schema.columns.values())
+
+    def some(
+        self, records: Dataset, rng: np.random.Generator, scattered: np.random.Generator | None = None
+    ) -> Callable[[Sequence[str]], Any]:
+        """Return what gives a frame of the records with some of the columns.
+
+        Within bins values lie as declared, or by drawn distributions.
+        """
         if self._is_plain:
             return lambda names: Dataset({a: records.columns[a] for a in names}, records.domain.project(names))
-        cells = self._schema.cells(records.columns, rng)
+        cells = self._schema.cells(records.columns, rng, scattered=scattered)
         return lambda names: self._layout.frame({name: cells[name] for name in names})
 
-    def whole(self, records: Dataset, rng: np.random.Generator) -> Any:  # noqa: ANN401 - of any library
+    def whole(self, records: Dataset, rng: np.random.Generator, scattered: np.random.Generator | None = None) -> Any:  # noqa: ANN401 - of any library
         """Return a frame of the records with all columns."""
-        return self.some(records, rng)(self.names)
+        return self.some(records, rng, scattered)(self.names)
 
     def attributes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the attributes that columns are made of, in the order of the domain; ``ValueError`` names others."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -52,7 +53,10 @@ class Interval(Shown):
     attributes : tuple of str
         What the statistic reads, in the order of the domain.
     basis : {"measured", "merged", "unmeasured", "unknown"}
-        What the weakest pair of them rests on, see `GraphicalModel.basis`; unknown where no answer is a finite number.
+        What the weakest pair of them rests on, see `GraphicalModel.basis`: merged where the answer depends on how
+        values lie within bins, unknown where it is no finite number.
+    in_bins : bool
+        Whether it depends on that.
     views : mapping of str to values as the answer
         Half of the length by each view of the error: "worlds", "truths" and, of a population, "sampling".
     worlds, truths : int
@@ -66,6 +70,7 @@ class Interval(Shown):
     target: Target
     attributes: tuple[str, ...]
     basis: Basis
+    in_bins: bool
     views: dict[str, Any]
     worlds: int
     truths: int
@@ -82,6 +87,12 @@ class Interval(Shown):
             return "nothing is known of an attribute that was never measured"
         if len(self.attributes) < 2 and self.basis == "measured":
             return "counts, means and quantiles of one attribute were held about as often as the level says"
+        if len(self.attributes) < 2 and self.in_bins:
+            return (
+                "nobody counted where values lie within bins, so the interval is as wide as these make it: quantiles "
+                "were held at least as often as the level says, and means where bins hold about as many values each; means "
+                "with many bins of next to none far above the others were held less"
+            )
         if len(self.attributes) < 2:
             return (
                 "values were measured in groups: where the release has an answer of each, as by mst, counts and "
@@ -118,13 +129,16 @@ class Request:
         Gives the frame that the statistic takes, of records and a source of draws within bins.
     attributes : tuple of str
         What it reads.
+    in_bins : bool
+        Whether its answer depends on how values lie within bins.
     level, target, worlds, truths, combine, rng
         As `Release.interval` takes them.
     """
 
     statistic: Statistic
-    frame: Callable[[Dataset, np.random.Generator], Any]
+    frame: Callable[[Dataset, np.random.Generator, np.random.Generator | None], Any]
     attributes: tuple[str, ...]
+    in_bins: bool
     level: float
     target: Target
     worlds: int
@@ -142,9 +156,9 @@ class Request:
                 needed = " or ".join(map(repr, known))
                 raise ValueError(f"{name} must be {needed}, got {getattr(self, name)!r}")
 
-    def asked(self, records: Dataset, what: str) -> Array:
-        """Return the statistic of records; draws within bins are the same for all."""
-        return self.statistic(self.frame(records, np.random.default_rng(0)), what)
+    def asked(self, records: Dataset, what: str, scattered: np.random.Generator | None = None) -> Array:
+        """Return the statistic of records, values in bins by the same draws for all, or by drawn distributions."""
+        return self.statistic(self.frame(records, np.random.default_rng(0), scattered), what)
 
 
 def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> Interval:
@@ -179,6 +193,8 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
     weakest = weakest_basis(known.model, request.attributes)
     if weakest == "unknown":
         half = np.full_like(half, np.inf)
+    if weakest == "measured" and request.in_bins:
+        weakest = "merged"
     is_number = np.isfinite(answer)
     if is_number.size and not is_number.any():
         weakest = "unknown"
@@ -192,6 +208,7 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
         target=request.target,
         attributes=request.attributes,
         basis=weakest,
+        in_bins=request.in_bins,
         views={name: labelled(own) for name, own in views.items()},
         worlds=len(of_worlds),
         truths=len(of_truths),
@@ -203,12 +220,13 @@ def _ask(
 ) -> None:
     """Ask drawn truths, then made-up tables and their releases, as long as there is time."""
     rng, drawn = as_generator(request.rng), known.truths(request.attributes, clock)
+    scattered = np.random.default_rng(copy.deepcopy(rng).integers(2**63))  # tables are the same with bins and without
     while len(of_truths) < request.truths:
         if clock.tick(partial("{}/{} drawn tables".format, len(of_truths), request.truths)):
             return
         rows = drawn.records(rng)
         records = type(known.pool)({a: c[rows] for a, c in known.pool.columns.items()}, known.pool.domain)
-        of_truths.append(request.asked(records, "a drawn table"))
+        of_truths.append(request.asked(records, "a drawn table", scattered))
     for released, true in known.worlds(request.worlds, clock):
         both = request.asked(released, "a made-up release"), request.asked(true, "a made-up table")
         of_worlds += [both]  # one by one: Ctrl-C leaves those that there are

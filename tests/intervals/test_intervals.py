@@ -11,6 +11,7 @@ import pytest
 import pypgm
 from pypgm import Dataset, Domain, Schema, mechanisms, queries
 from pypgm.clock import Clock
+from pypgm.data import Integer, Real
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.intervals import scales
 from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, pair_answers
@@ -310,6 +311,53 @@ def test_frames_are_those_of_the_table():
     assert both.low.loc["North", ("age", "mean")] < both.answer.loc["North", ("age", "mean")]
     missing = made.interval(lambda frame: frame[frame["age"] >= 79].groupby("city")["age"].size(), **FEW)
     assert missing.answer.shape == missing.low.shape
+
+
+WAGES = {
+    "equal": Real(0, 100_000, 50),
+    "uneven": Real(0, 100_000, edges=[400, 700, 1100, 1800, 3500], within="tapered"),
+    "decimals": Real(0, 100_000, edges=[400, 700, 1100, 1800, 3500], decimals=2, within="tapered"),
+}
+
+
+def wages_of(column, seed=0, n=4000):
+    """Return a release of wages in bins, and the wages."""
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(seed)
+    frame = pandas.DataFrame({"wage": rng.lognormal(7, 1, n).clip(0, 100_000), "sex": rng.choice(["F", "M"], n)})
+    frame = frame.round(2) if column.decimals else frame
+    schema = Schema({"wage": column, "sex": ["F", "M"]})
+    return pypgm.synthesize(frame, schema, epsilon=1, delta=1e-9, unsafe_seed=seed), frame
+
+
+@pytest.mark.parametrize("bins", WAGES)
+def test_intervals_are_as_wide_as_bins_make_them(bins):
+    """Made-up tables know nothing of how values lie in bins; drawn ones held none of these quantiles either."""
+    own, frame = wages_of(WAGES[bins])
+    found = own.interval(lambda t: t["wage"].quantile([0.1, 0.3, 0.5, 0.7, 0.9]), worlds=4)
+    true = frame["wage"].quantile([0.1, 0.3, 0.5, 0.7, 0.9])
+    assert ((found.low <= true) & (true <= found.high)).mean() >= 0.8
+    assert (found.in_bins, found.basis, found.attributes) == (True, "merged", ("wage",))
+    assert "within bins" in found.promise
+    above = own.interval(lambda t: (t["sex"] == "F").mean(), **FEW)
+    assert (above.in_bins, above.basis) == (False, "measured")
+    if bins != "equal":
+        mean_wage = own.interval(lambda t: t["wage"].mean(), worlds=4)
+        assert mean_wage.low < frame["wage"].mean() < mean_wage.high
+
+
+def test_bins_of_one_value_each_make_nothing_wider():
+    """Whether the schema knows of bins or not, the interval is the same, to the last bit."""
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({name: np.asarray(own) for name, own in people().columns.items()})
+    columns = {name: Integer(0, size - 1) for name, size in zip(DOMAIN, DOMAIN.shape, strict=True)}
+    found, plain = (
+        pypgm.synthesize(frame, schema, epsilon=1, delta=1e-9, unsafe_seed=0, mechanism="mst").interval(
+            lambda t: t["a"].astype(float).mean(), **FEW
+        )
+        for schema in (Schema(columns), Schema({n: list(range(c.size)) for n, c in columns.items()}))
+    )
+    assert (found.low, found.high, found.in_bins) == (plain.low, plain.high, False)
 
 
 def strong(seed, n=3000):
