@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from pypgm.data import Dataset
+from pypgm.estimation.total import estimate_total
 from pypgm.intervals.left_out import LeftOut
 from pypgm.intervals.truths import Truths
 from pypgm.models.estimated_again import Simulation, estimated_again, recipe_of
@@ -72,6 +73,7 @@ class Known:
         self.rows = max(1, round(model.total))
         self._pool: Dataset | None = None
         self._left_out: LeftOut | None = None
+        self._total_stddev: float | None = None
         self._worlds: list[World] = []
 
     @property
@@ -82,12 +84,20 @@ class Known:
             self._pool = self._draw(self.model, rows, np.random.default_rng([0, 1]))
         return self._pool
 
+    @property
+    def total_stddev(self) -> float:
+        """That of the number of records, by the released answers: a model may follow denoised ones."""
+        if self._total_stddev is None:
+            known = recipe_of(self.model).total_is_known
+            self._total_stddev = 0.0 if known else estimate_total(self.model.domain, self._answers)[1] ** 0.5
+        return self._total_stddev
+
     def truths(self, attributes: Collection[str], clock: Clock) -> Truths:
         """Return what draws true tables of some attributes and of what they follow from."""
         if self._left_out is None:
             self._left_out = LeftOut(self.model, self._ordinal, clock, self._answers)
         inner = self.model.folding.inner.canonical(self.model.folding.clique(tuple(attributes)))
-        return Truths(self._left_out, inner, self.pool, self.rows, self._unmeasured)
+        return Truths(self._left_out, inner, self.pool, (self.rows, self.total_stddev), self._unmeasured)
 
     def worlds(self, n: int, clock: Clock) -> Iterator[World]:
         """Yield made-up tables and their releases, fewer where the time is over; those that were made are kept."""

@@ -58,13 +58,15 @@ class Truths:
         Of the domain that inference runs on, in its order.
     pool : Dataset
         Records of the model, which are weighted.
-    rows : int
-        Records of a truth.
+    rows : tuple of int and float
+        Records of a truth, and the standard deviation of that number.
     left_out : float
         Effects in pairs that were not measured, in those of pairs that were.
     """
 
-    def __init__(self, known: LeftOut, attributes: Sequence[str], pool: Dataset, rows: int, left_out: float) -> None:
+    def __init__(
+        self, known: LeftOut, attributes: Sequence[str], pool: Dataset, rows: tuple[int, float], left_out: float
+    ) -> None:
         self._known, self._attributes, self._rows, self._left_out = known, tuple(attributes), rows, left_out
         columns = [np.asarray(pool.columns[a]) for a in self._attributes]
         self._order = np.lexsort(columns[::-1]) if columns else np.arange(len(pool))
@@ -86,7 +88,9 @@ class Truths:
     def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return how many records of a drawn truth are in each of the cells that the pool has."""
         weights = self._drawn_weights(rng)
-        due = np.cumsum(weights) * (self._rows / max(weights.sum(), 1e-300))
+        rows, stddev = self._rows
+        total = max(1.0, rng.normal(rows, stddev)) if stddev else rows
+        due = np.cumsum(weights) * (total / max(weights.sum(), 1e-300))
         return np.asarray(np.diff(np.floor(due + rng.random()).astype(np.int64), prepend=0))
 
     def records(self, rng: np.random.Generator) -> NDArray[np.intp]:

@@ -13,6 +13,7 @@ from pypgm import Dataset, Domain, Schema, mechanisms, queries
 from pypgm.clock import Clock
 from pypgm.data import Integer, Real
 from pypgm.errors import EstimateInterruptedWarning
+from pypgm.estimation.total import estimate_total
 from pypgm.intervals import scales
 from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, pair_answers
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, needs_more
@@ -243,6 +244,16 @@ def test_no_interval_is_about_what_is_no_number(release, answer):
     some = release.interval(lambda records: [mean(records), answer], **FEW)
     assert np.isnan([some.low, some.high]).tolist() == [[False, True]] * 2
     assert some.basis == "measured"
+
+
+@pytest.mark.parametrize("mechanism", ["wide", "mst"])
+def test_the_total_has_the_noise_of_the_answers(mechanism):
+    """A model of `wide` follows denoised counts, which share the error of the total."""
+    own = released(mechanism)
+    stddev = estimate_total(DOMAIN, own.measurements)[1] ** 0.5
+    found = own.interval(lambda records: len(records["a"]), attributes="a")
+    assert found.high - found.answer > 1.2 * stddev
+    assert found.high - found.answer < 3 * stddev
 
 
 def test_infinite_errors_count(release):
