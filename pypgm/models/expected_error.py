@@ -15,7 +15,7 @@ from pypgm.graphs.evidence import log_likelihoods
 from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import Reestimated, Simulation, estimated_again, recipe_of
 from pypgm.models.estimated_model import EstimatedModel
-from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise
+from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise, room
 from pypgm.numeric import as_generator, checked_integer
 from pypgm.queries import Contrasts
 from pypgm.student import upper_end
@@ -141,7 +141,8 @@ def expectation(asked: Simulation) -> Expectation:
     for own, table, more, rests_on in zip(squared, found, hidden, rest_on, strict=True):
         error = np.hypot(wider * np.sqrt(own), more)
         errors.append(Factor(table.domain, np.full(error.size, np.inf) if rests_on == "unknown" else error))
-    return Expectation(errors, np.hypot(distances, _in_all(model, hidden)), found, rest_on)
+    far = np.minimum(np.hypot(distances, _in_all(model, hidden)), 1.0)
+    return Expectation(errors, far, found, rest_on)
 
 
 def _hidden(
@@ -149,8 +150,15 @@ def _hidden(
 ) -> list[NDArray[np.float64] | float]:
     """Return for each table what dependence that was not measured adds to its errors."""
     noise, guessed = hiding_noise(recipe_of(model).measurements), {"merged", "unmeasured"}
+    alone = {t.domain.attributes[0]: own for t, own in zip(tables, rest_on, strict=True) if t.values.ndim == 1}
+    of_guesses = (a for t, own in zip(tables, rest_on, strict=True) if own in guessed for a in t.domain)
+    if asked := [a for a in dict.fromkeys(of_guesses) if a not in alone]:
+        alone |= dict(zip(asked, bases(model, [(a,) for a in asked]), strict=True))
+    known = {a for a, own in alone.items() if own == "measured"}
     return [
-        hidden_dependence(t.datavector(), noise) if own in guessed else 0.0
+        np.minimum(hidden_dependence(t.datavector(), noise), room(t.values, [a in known for a in t.domain]).ravel())
+        if own in guessed
+        else 0.0
         for t, own in zip(tables, rest_on, strict=True)
     ]
 
@@ -211,7 +219,7 @@ def expected_total_variation(
     if not found:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")
     hidden = _hidden(model, asked.answers(model), bases(model, cliques))
-    return np.asarray(np.hypot(np.mean(found, axis=0), _in_all(model, hidden)))
+    return np.asarray(np.minimum(np.hypot(np.mean(found, axis=0), _in_all(model, hidden)), 1.0))
 
 
 def _distances(estimated: Sequence[NDArray[np.float64]], true: Sequence[NDArray[np.float64]]) -> list[float]:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement
 
-__all__ = ["hidden_dependence", "hiding_noise"]
+__all__ = ["hidden_dependence", "hiding_noise", "room"]
 
 _SHARE = 0.4  # of a count, or of the noise where that is less; see bench/README.md
 
@@ -44,3 +44,30 @@ def hidden_dependence(answers: NDArray[np.float64], noise: float) -> NDArray[np.
     """
     counts = np.maximum(answers, 0.0)
     return np.asarray(_SHARE * counts / (1.0 + counts / noise))
+
+
+def room(table: NDArray[np.float64], is_known: Sequence[bool]) -> NDArray[np.float64]:
+    """Return how far each count of a table can be from that of another one with the same margins, by Fréchet's bounds.
+
+    Parameters
+    ----------
+    table : ndarray
+        Counts, with an axis for each attribute.
+    is_known : sequence of bool
+        Of which of them the counts are known.
+
+    Examples
+    --------
+    >>> room(np.array([[10.0, 30.0], [0.0, 0.0]]), [True, True]).tolist()
+    [[0.0, 0.0], [0.0, 0.0]]
+    >>> room(np.array([[10.0, 10.0], [10.0, 10.0]]), [True, True]).tolist()
+    [[10.0, 10.0], [10.0, 10.0]]
+    """
+    counts = np.maximum(table, 0.0)
+    total = counts.sum()
+    most, least = np.full(counts.shape, total), np.full(counts.shape, total)
+    for axis, known in enumerate(is_known):
+        own = counts.sum(axis=tuple(i for i in range(counts.ndim) if i != axis), keepdims=True) if known else total
+        most = np.minimum(most, own)
+        least -= total - own if known else total
+    return np.asarray(np.maximum(np.maximum(most - counts, counts - np.maximum(least, 0.0)), 0.0))

@@ -54,7 +54,7 @@ class Far:
 
     def __str__(self) -> str:
         if self.bar > self.points:
-            return f"up to {rounded(self.points + self.bar)}"
+            return f"up to {rounded(min(self.points + self.bar, 100.0))}"
         return f"{rounded(self.points)} ± {rounded(self.bar)}"
 
 
@@ -110,7 +110,7 @@ class Quality:
         shares = [f.values / max(float(f.values.sum()), 1e-300) for f in self.answers.values()]
         counts = (c.reshape(s.shape) for c, s in zip(records.count(self.cliques), shares, strict=True))
         drawn = [0.5 * float(np.abs(c / max(len(records), 1) - s).sum()) for c, s in zip(counts, shares, strict=True)]
-        return replace(self, tables=np.hypot(self.tables, drawn))
+        return replace(self, tables=np.minimum(np.hypot(self.tables, drawn), 1.0))
 
     def pairs_on(self, *bases: Basis) -> list[Clique]:
         """Return the pairs that were looked at and rest on one of some bases."""

@@ -13,8 +13,9 @@ import pypgm
 from pypgm import LinearMeasurement
 from pypgm.clock import Clock
 from pypgm.models.expected_error import expected_total_variation
-from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise
+from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise, room
 from pypgm.queries import Contrasts
+from pypgm.reporting.quality import Far, quality_of
 
 
 def measured(clique, stddev, query=None):
@@ -52,6 +53,41 @@ def test_it_is_at_most_a_part_of_the_count_and_of_the_noise(count, noise):
 
 def test_counts_below_zero_hide_nothing():
     np.testing.assert_array_equal(hidden_dependence(np.array([-3.0, 0.0]), 5.0), [0, 0])
+
+
+@given(st.lists(st.integers(0, 9), min_size=12, max_size=12), st.integers(0, 11), st.integers(0, 11))
+def test_no_table_with_the_same_margins_is_farther_than_there_is_room(counts, first, second):
+    """Two cells swap records with the other corners of their rectangle: all margins stay."""
+    table = np.reshape(counts, (3, 4)).astype(float)
+    (i, j), (k, m) = divmod(first, 4), divmod(second, 4)
+    other = table.copy()
+    if i != k and j != m:
+        moved = min(table[i, j], table[k, m])
+        for cell, step in (((i, j), -1), ((k, m), -1), ((i, m), 1), ((k, j), 1)):
+            other[cell] += step * moved
+    assert (abs(other - table) <= room(table, [True, True]) + 1e-9).all()
+    assert (room(table, [True, False]) >= room(table, [True, True])).all()
+
+
+def test_constant_columns_hide_nothing():
+    """Nothing was asked of their pair, and there is one table with such margins."""
+    domain = pypgm.Domain({"a": 3, "b": 2})
+    counts = [LinearMeasurement([5000, 0, 0], "a", 10.0), LinearMeasurement([5000, 0], "b", 10.0)]
+    model = pypgm.estimate(domain, counts)
+    assert model.expected_error(("a", "b")).values.max() < 100
+    (pair,) = expected_total_variation(model, [("a", "b")], 3, Clock())
+    assert pair < 0.02
+
+
+def test_no_distance_is_above_all_records():
+    domain = pypgm.Domain({"a": 20, "b": 20})
+    model = pypgm.estimate(domain, [LinearMeasurement(np.zeros(20), a, 30.0) for a in "ab"], 1)
+    pair, alone = expected_total_variation(model, [("a", "b"), ("a",)], 3, Clock())
+    assert max(pair, alone) <= 1
+    quality = quality_of(model)
+    assert quality.tables.max() <= 1
+    assert quality.of_records(model.synthetic_data(rng=0)).tables.max() <= 1
+    assert str(Far(90.0, 95.0)) == "up to 100"
 
 
 def test_it_is_added_where_cells_were_not_measured_each():
