@@ -44,6 +44,7 @@ _PICTURES = 120  # columns that are drawn
 _DRAWN = 3  # best pairs, and as many worst ones
 _LISTED = 100  # pairs that are listed
 _GOOD = 0.9  # of counts that are twice their error
+_MOST_GOOD = 0.5
 _LAWS = 3000  # draws of a ledger that are listed
 _ALIKE = 4096  # cells of a pair that is drawn, at most, before neighbours are joined
 _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
@@ -199,7 +200,9 @@ def _least(facts: Facts) -> list[float]:
             is_good = (counts >= 2 * errors)[order]
             enough = is_good.cumsum() >= _GOOD * np.arange(1, order.size + 1)
             last = float(counts[order][np.flatnonzero(enough)[-1] if enough.any() else 0])
-            found.append(min(last, 2 * float(np.quantile(errors, _GOOD))))  # where all are good none is as small
+            noise = 2 * float(np.quantile(errors, _GOOD))
+            # Where most are good a few small ones among them say nothing of where noise begins.
+            found.append(noise if is_good.mean() >= _MOST_GOOD else min(last, noise))
     return found
 
 

@@ -140,6 +140,20 @@ def test_counts_that_are_mostly_noise_are_told_of_columns_and_of_pairs(tmp_path)
         assert size == 1 or is_good[counts < least].mean() < 0.9
 
 
+def test_few_small_counts_among_large_ones_do_not_make_noise_small(tmp_path):
+    """Of a table whose counts are nearly all large the limit is twice the error, not the smallest count."""
+    rng = np.random.default_rng(3)
+    ward, visits = rng.choice(5, 8000, p=[0.2, 0.4, 0.2, 0.198, 0.002]), rng.integers(0, 4, 8000)
+    data = pypgm.Dataset(
+        {"month": rng.integers(0, 36, 8000), "ward": ward, "visits": visits},
+        Domain({"month": 36, "ward": 5, "visits": 4}),
+    )
+    release = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=0)
+    _, page = page_of(release, tmp_path / "report.html")
+    told = re.search(r"a count below about ([\d,]+) records of one column, or ([\d,]+) of two columns", page.text)
+    assert all(5 < int(text) < 200 for text in told.groups())
+
+
 def test_the_best_pairs_are_counted_ones_and_small_ones_are_tables(tmp_path):
     rng = np.random.default_rng(0)
     data = pypgm.Dataset({a: rng.integers(0, 2, 500) for a in "abcdef"}, Domain({a: ["no", "yes"] for a in "abcdef"}))
