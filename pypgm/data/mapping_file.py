@@ -9,7 +9,23 @@ from typing import Any
 
 from pypgm.data.files import csv_rows, open_text
 
-__all__ = ["with_mappings"]
+__all__ = ["columns_in", "with_mappings"]
+
+
+def columns_in(told: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return the columns of a parsed schema file: what is under "columns", else all of it.
+
+    A file that has columns alone may have one of this name, whose kind is a text; a column of the name "kind" is none.
+
+    Examples
+    --------
+    >>> columns_in({"columns": {"kind": ["cat", "dog"]}, "drop": ["name"]})
+    {'kind': ['cat', 'dog']}
+    >>> list(columns_in({"columns": {"kind": "boolean"}, "rows": 3}))
+    ['columns', 'rows']
+    """
+    under = told.get("columns")
+    return under if isinstance(under, Mapping) and not isinstance(under.get("kind"), str) else told
 
 
 def with_mappings(told: object, folder: str | os.PathLike[str]) -> object:
@@ -31,11 +47,9 @@ def with_mappings(told: object, folder: str | os.PathLike[str]) -> object:
     """
     if not isinstance(told, Mapping):
         return told
-    columns = told.get("columns", told)
-    if not isinstance(columns, Mapping):
-        return told
+    columns = columns_in(told)
     whole = {name: _with_mapping(name, spec, Path(folder)) for name, spec in columns.items()}
-    return {**told, "columns": whole} if "columns" in told else whole
+    return whole if columns is told else {**told, "columns": whole}
 
 
 def _with_mapping(name: object, spec: object, folder: Path) -> object:

@@ -20,6 +20,7 @@ from pypgm.data.difference import Difference
 from pypgm.data.file_kind import it_looks_like
 from pypgm.data.files import read_text
 from pypgm.data.made import Fake, Id, Made
+from pypgm.data.mapping_file import columns_in
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.open_columns import OpenColumn, OpenSet, QuantileBins
 from pypgm.data.rule_comparison import Comparison
@@ -74,9 +75,8 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
     """Return the columns a parsed file declares, its other entries, and all that is wrong."""
     if not isinstance(told, Mapping) or not told:
         return {}, {}, [f"needs an object of attributes, such as {_EXAMPLE}"]
-    is_whole = isinstance(told.get("columns"), Mapping) and "kind" not in told["columns"]
-    given = told["columns"] if is_whole else told
-    rest = {n: v for n, v in told.items() if n != "columns" and n not in _ASIDE} if is_whole else {}
+    given = columns_in(told)
+    rest = {} if given is told else {n: v for n, v in told.items() if n != "columns" and n not in _ASIDE}
     warned = {n: str(w) for n, s in given.items() if isinstance(s, Mapping) and (w := s.get("warning"))}
     columns: dict[str, _Declared] = {}
     problems = [f"{name!r} is none of {', '.join(_TOP)}" for name in rest if name not in _TOP]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import json
 
 import numpy as np
 import pytest
 
 import pypgm
+from pypgm.data import JSON_SCHEMA
 from pypgm.data.draft import draft_schema
+from pypgm.data.typed_draft import draft_text
 
 MARKS = [
     "",
@@ -30,6 +33,9 @@ MARKS = [
     "#",
 ]
 NAMES = sorted({f"{a}{word}{b}" for a, b in itertools.product(MARKS, MARKS) for word in ("", "a")} | {"a\nb", "é", "1"})
+
+
+CHEAP = {"mechanism": "hdmm", "workload": 1, "iterations": 1, "epsilon": 10, "delta": 1e-6}
 
 
 def schema_of(*names):
@@ -99,3 +105,47 @@ def test_one_column_without_a_name(tmp_path):
     with pytest.raises(ValueError, match="is empty; it needs a header line"):
         pypgm.read_table(tmp_path / "table.csv", schema_of("a"))
     assert np.array_equal(pypgm.read_table(tmp_path / "table.csv", schema_of("")).columns[""], [0, 1, 2, 1])
+
+
+def words_of(told):
+    """Yield each word that the format of schemas has a meaning for."""
+    for name, inner in told.items() if isinstance(told, dict) else enumerate(told if isinstance(told, list) else ()):
+        yield from inner if name == "properties" else [inner] if name == "const" else ()
+        yield from words_of(inner)
+
+
+WORDS = sorted({"bounds", *words_of(json.loads(JSON_SCHEMA.read_text(encoding="utf-8")))})
+
+
+def check_kept(folder, columns, asked):
+    """Draft a schema, write and read it, spend a budget by it, and read the release again."""
+    schema = pypgm.Schema.draft(columns)
+    schema.save(folder / "s.json")
+    (folder / "drafted.json").write_text(draft_text(draft_schema(columns)), encoding="utf-8")
+    assert pypgm.read_schema(folder / "s.json") == pypgm.read_schema(folder / "drafted.json") == schema
+    release = pypgm.synthesize(columns, asked or folder / "drafted.json", **CHEAP)
+    release.save(folder / "r.pgm")
+    assert list(pypgm.load(folder / "r.pgm").synthetic_data(5, rng=0).columns) == list(columns)
+
+
+@pytest.mark.parametrize("word", WORDS)
+def test_a_word_of_the_format_is_the_name_of_a_column(word, tmp_path):
+    columns = {word: ["cat", "dog"] * 20, "age": [i % 5 for i in range(40)]}
+    check_kept(tmp_path, columns, None)
+    check_kept(tmp_path, columns, {"columns": {word: ["cat", "dog"], "age": 5}})
+    check_kept(tmp_path, columns, {word: ["cat", "dog"], "age": 5})
+
+
+def test_all_words_of_the_format_are_names_of_columns(tmp_path):
+    assert {"kind", "columns", "values", "bins", "records_per_person", "drop", "warning", "open"} <= {*WORDS}
+    columns = {word: [["cat", "dog", "cow"][(i * (i + k)) % 3] for i in range(60)] for k, word in enumerate(WORDS)}
+    check_kept(tmp_path, columns, None)
+
+
+@pytest.mark.parametrize("whole", [True, False])
+def test_mappings_in_files_beside_columns_with_words_of_the_format(whole, tmp_path):
+    (tmp_path / "land.csv").write_text("kind,land\nBonn,DE\nOslo,NO\n")
+    told = {"kind": ["Bonn", "Oslo"], "land": {"kind": "derived", "from": "kind", "mapping": "land.csv"}}
+    told = {"columns": told} if whole else told | {"columns": {"kind": "boolean"}}
+    (tmp_path / "s.json").write_text(json.dumps(told))
+    assert pypgm.read_schema(tmp_path / "s.json").made["land"].mapping
