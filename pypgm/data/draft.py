@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from pypgm.data.dialect import Dialect
-from pypgm.data.draft_column import NULLS, SHARE, Seen
+from pypgm.data.draft_column import LISTED, NULLS, SHARE, Seen
 from pypgm.data.draft_dependence import Blanks, Dependences
 from pypgm.data.draft_readers import is_number
 from pypgm.data.frames import Frame
 from pypgm.data.layout import family_of
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.raw_table import RawTable, raw_table, value_texts
+from pypgm.domain import listed
 
 __all__ = ["draft_schema"]
 
@@ -26,6 +28,16 @@ _NAMELESS = (
     "it has no name and no values: lines end in a delimiter",
     "it has no name: the index of a data frame, which pandas leaves out with index=False",
 )
+_FIRST_LINE = "the first line looks like a record, not like the names of columns: add a header line"
+_AGAIN = (
+    "values come again: if each stands for a person, one person has several records, "
+    "and records_per_person needs the most that one may have, by what is publicly known"
+)
+_ID = re.compile(  # patient_id, userId, member number
+    r"(?:^|[^A-Za-z])(?i:p?id|uuid|guid|ssn)s?(?![A-Za-z])|[a-z]I[dD]s?(?![a-z])|(?i:person|patient|user|customer|client"
+    r"|member|subject|participant|employee|student|respondent|household)(?:[ _-]?(?i:no|nr|number|key))?$"
+)
+_FEW = 20  # values of a column that hardly stand for persons
 
 
 def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -65,6 +77,7 @@ def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> di
     dropped: dict[str, str] = {}
     for name, column in seen.items():
         columns[name], dropped[name] = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
+    again = [name for name, column in seen.items() if _comes_again(name, column, columns[name])]
     columns = {name: told for name, told in columns.items() if told}
     dropped = {name: why for name, why in dropped.items() if name not in columns}
     if not columns:
@@ -72,9 +85,16 @@ def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> di
         raise ValueError(f"{raw.name} has no column to declare: {why}")
     _share_out(columns)
     _point_out(columns, dependences, blanks)
+    for name in again:
+        if name in columns:
+            _warn(columns[name], _AGAIN)
+        else:
+            dropped[name] += f"; {_AGAIN}"
     draft: dict[str, Any] = {"comment": _COMMENT, "columns": columns}
     if raw.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
-        draft["warning"] = "the first line looks like a record, not like the names of columns: add a header line"
+        _warn(draft, _FIRST_LINE)
+    if again:
+        _warn(draft, f"in {listed([repr(name) for name in again])} {_AGAIN}; the draft says 1")
     return draft | ({"drop": dropped} if dropped else {}) | {"records_per_person": 1}
 
 
@@ -89,6 +109,21 @@ def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen
         dependences.add(texts)
         blanks.add(texts)
     return seen, dependences, blanks
+
+
+def _comes_again(name: str, column: Seen, told: Mapping[str, Any]) -> bool:
+    """Return whether values that may stand for persons, by their number or the column's name, come more than once.
+
+    Examples
+    --------
+    >>> draft = draft_schema({"pid": [i % 500 for i in range(1000)], "age": [i % 90 for i in range(1000)]})
+    >>> [name for name, told in draft["columns"].items() if "records_per_person" in told["warning"]]
+    ['pid']
+    """
+    values, is_named = column.values, bool(told) and told["kind"] != "open"
+    by_number = len(values) > LISTED and not column.numbers
+    may_be_persons = len(values) > _FEW and _ID.search(name) if is_named else by_number
+    return bool(may_be_persons) and sum(values.values()) > len(values)
 
 
 def _share_out(columns: Mapping[str, dict[str, Any]]) -> None:

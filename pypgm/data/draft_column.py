@@ -14,7 +14,7 @@ from pypgm.data.number_text import PLAIN, WRITTEN, DecimalMark
 from pypgm.data.round_numbers import nice
 from pypgm.domain import listed
 
-__all__ = ["NULLS", "SHARE", "Seen", "resolution_of"]
+__all__ = ["LISTED", "NULLS", "SHARE", "Seen", "resolution_of"]
 
 NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
 """Texts that are taken for no value."""
@@ -22,8 +22,10 @@ NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN
 SHARE = 0.05
 """Of the budget, to find the values of a column, or its bins."""
 
+LISTED = 60
+"""Values of a column that are listed, at most."""
+
 _DISTINCT = 100_000  # values of a column that are told apart
-_LISTED = 60  # values of a column that are listed
 _OTHERS = 10  # different values, from which one may be far
 _LARGE = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
 _BINS = 50  # of a column of numbers, about
@@ -90,7 +92,7 @@ class Seen:
         told = self._boolean(values) or self._date(values) or self._number(values)
         if not told and self.numbers and any("e" in text.casefold() for text in values):
             return {}, "its numbers are too far apart for bins"
-        if not told and len(values) > _LISTED and not self._is_open(values):
+        if not told and len(values) > LISTED and not self._is_open(values):
             several = "each record" if len(values) == sum(values.values()) else "about each record"
             return (
                 {},
@@ -118,7 +120,7 @@ class Seen:
         return {"kind": "boolean", "values": spelled}
 
     def _listed(self, values: Mapping[str, int]) -> dict[str, Any]:
-        if len(values) <= _LISTED:
+        if len(values) <= LISTED:
             return {"kind": "categorical", "values": sorted(values), "warning": _VALUES}
         return {"kind": "open", "share": SHARE, "warning": _OPEN}  # found privately: nothing is read from the records
 
@@ -136,7 +138,7 @@ class Seen:
         return {"kind": "date", **_date_ends(dates), **({"format": form} if form else {}), "warning": warning}
 
     def _once(self, values: Mapping[str, int]) -> str:
-        is_own = len(values) == self.rows > _LISTED
+        is_own = len(values) == self.rows > LISTED
         return "; no value comes twice: if it is the number of a person, drop the column" if is_own else ""
 
     def _number(self, values: Mapping[str, int]) -> dict[str, Any]:

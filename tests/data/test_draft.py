@@ -62,7 +62,9 @@ def test_kinds_are_guessed(write):
     found = without_warnings(draft)
     assert draft["drop"] == {
         "id": "a value of its own in each record, as names and ids have: kind id or fake makes new ones",
-        "name": "a value of its own in about each record, as names and ids have: kind id or fake makes new ones",
+        "name": "a value of its own in about each record, as names and ids have: kind id or fake makes new ones; "
+        "values come again: if each stands for a person, one person has several records, and records_per_person needs "
+        "the most that one may have, by what is publicly known",
         "void": "it is empty",
     }
     assert found["age"] == {"kind": "integer", "low": 17, "high": 86, "width": 1}
@@ -385,3 +387,37 @@ def test_times_with_a_space_keep_it(tmp_path):
     told = drafted(tmp_path, [f"2024-01-0{i % 2 + 1} {i % 24:02}:30:00" for i in range(200)])
     assert told["format"] == "%Y-%m-%d %H:%M:%S"
     assert "format" not in drafted(tmp_path, [f"2024-01-0{i % 2 + 1}T{i % 24:02}:30:00" for i in range(200)])
+
+
+IDS = {
+    "patient id": [f"P{i % 4419 * 7919 % 10007}" if i % 7 else "P1" for i in range(8000)],  # some come often
+    "pid": [f"x{i % 1000}" for i in range(8000)],
+    "userId": [10_000 + i % 3000 for i in range(8000)],
+    "patient": [10_000 + i % 300 for i in range(8000)],
+    "age": [i % 90 for i in range(8000)],
+    "classname": [i % 50 for i in range(8000)],
+    "own id": list(range(8000)),
+    "ticket": [f"T{i}" for i in range(8000)],
+}
+
+
+def test_ids_that_come_again_ask_for_the_records_per_person(write, tmp_path, monkeypatch, capsys):
+    again = ["patient id", "pid", "userId", "patient"]
+    path = write(IDS)
+    for source in (IDS, path):
+        schema = Schema.draft(source)
+        assert [name for name in IDS if "records_per_person" in schema.notes.get(name, "")] == again
+    monkeypatch.chdir(tmp_path)
+    assert cli.main(["schema", "init", "t.csv", "--out", "s.json"]) == 0
+    (told,) = [line for line in capsys.readouterr().err.splitlines() if line.startswith("warning: ")]
+    assert told.startswith(f"warning: in {', '.join(map(repr, again))} values come again")
+    assert "records_per_person" in told
+    shown = {value for name in again for value in map(str, IDS[name])}
+    notes = [told, *(schema.notes[name] for name in again if name in schema.drop or name in schema.open)]
+    assert not shown & {*re.findall(r"\w+", " ".join(notes))}
+
+
+def test_ids_of_one_record_each_ask_for_nothing(tmp_path):
+    draft = draft_schema({"pid": [f"x{i}" for i in range(500)], "age": [i % 90 for i in range(500)]})
+    assert "warning" not in draft
+    assert "come again" not in json.dumps(draft)
