@@ -5,6 +5,7 @@ from __future__ import annotations
 __all__ = [
     "BudgetError",
     "ConditionWarning",
+    "DraftWarning",
     "EstimateInterruptedWarning",
     "ImpossibleEvidenceError",
     "ModelTooLargeError",
@@ -23,6 +24,10 @@ class BudgetError(ValueError):
 
 class ConditionWarning(UserWarning):
     """Terms of opposite sign cancel, so that an answer has lost half of its digits or more."""
+
+
+class DraftWarning(UserWarning):
+    """A schema is a draft that nobody has reviewed: what it has from the records is not protected."""
 
 
 class EstimateInterruptedWarning(RuntimeWarning):

@@ -39,6 +39,7 @@ __all__ = [
     "summary_lines",
     "together",
     "unpaired_lines",
+    "warned_lines",
     "weakness_lines",
 ]
 
@@ -49,6 +50,12 @@ _CELLS = 10**6  # of such a pair at most
 _SECONDS = 20.0  # of an estimate that the report is ready to do again
 _MUCH = 30  # epsilon: who has seen the release may be sure, whatever was thought before
 _OFTEN = 1e-2  # delta: of a hundred people one may be shown as he is
+
+
+def warned_lines(release: Released) -> list[str]:
+    """Return what a reader is to be warned of, whatever the answers are: of a draft for a schema, of a weak budget."""
+    drafted = "" if release.schema is None else release.schema.draft_warning
+    return [*([f"warning: {drafted}"] if drafted else []), *weakness_lines(release.ledger.budget)]
 
 
 def weakness_lines(budget: Budget) -> list[str]:

@@ -29,7 +29,6 @@ from pypgm.cli.stopping import STOPPING
 from pypgm.cli.told import ledger_text, promise_rows, quality_rows, warning_lines
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import write_table
-from pypgm.domain import listed
 from pypgm.mechanisms.tables import prepared
 from pypgm.reporting.facts import Facts, quality_dict
 from pypgm.reporting.words import records_text
@@ -143,9 +142,9 @@ def _synth(arguments: argparse.Namespace) -> None:
             raise PaidError(error, kept, release.guarantee, _way_on(arguments, kept)) from error
     facts = Facts(release, progress=_talks(arguments), records=synthetic)
     if arguments.quiet and not arguments.json:
-        tell(_warnings(facts, schema))
+        tell(warning_lines(facts.warnings))
     else:
-        _present(arguments, facts, schema, synthetic, kept)
+        _present(arguments, facts, synthetic, kept)
 
 
 def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
@@ -155,14 +154,11 @@ def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
     return f"; go on with: {shlex.join(words)}"
 
 
-def _present(
-    arguments: argparse.Namespace, facts: Facts, schema: Schema | OpenSchema, synthetic: Dataset, kept: Path
-) -> None:
+def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, kept: Path) -> None:
     """Tell what was made: as JSON on the standard output, or to a person beside it."""
     quality = facts.quality and facts.quality.of_records(synthetic)
     if arguments.json:
         told = facts.to_dict(ledger=arguments.ledger) | {"quality": quality_dict(quality)}
-        told["warnings"] += _draft_warnings(schema)
         files = {"records": arguments.out, "release": str(kept)}
         told |= {"synthetic_records": synthetic.n_records, "files": files}
         sys.stdout.write(json_text(arguments.verb, told))
@@ -180,19 +176,7 @@ def _present(
         ("", shlex.join(["pypgm", "report", str(kept), "--out", f"{kept.stem}.html"])),
     ]
     ledger = ledger_text(facts, width) if arguments.ledger else []
-    tell([*_warnings(facts, schema), *laid_out(rows, width), *ledger])
-
-
-def _warnings(facts: Facts, schema: Schema | OpenSchema) -> list[str]:
-    """Return what is shown in any case."""
-    return warning_lines([*_draft_warnings(schema), *facts.warnings])
-
-
-def _draft_warnings(schema: Schema | OpenSchema) -> list[str]:
-    if not schema.warned:
-        return []
-    still = f"a draft's warnings are still in the schema, of {listed(schema.warned)}"
-    return [f"{still}: what was read from the records is not protected"]
+    tell([*warning_lines(facts.warnings), *laid_out(rows, width), *ledger])
 
 
 def _talks(arguments: argparse.Namespace) -> bool:

@@ -88,6 +88,12 @@ class Declaration(Shown):
         """Columns of a table that are left out: those that are dropped, and those that are made anew."""
         return (*self.drop, *self.made)
 
+    @property
+    def draft_warning(self) -> str:
+        """What is to be said where warnings of a draft are left; empty where none is."""
+        still = f"a draft's warnings are still in the schema, of {listed(self.warned)}"
+        return f"{still}: what was read from the records is not protected" if self.warned else ""
+
     def _check_names(self, names: Iterable[str]) -> None:
         unknown = [name for name in names if name not in self.declared]
         made = [name for name in names if name in self.made]

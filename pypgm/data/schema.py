@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -29,6 +30,7 @@ from pypgm.data.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema_file import declarations, read_object
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.domain import Domain, Label, LaterLabels, listed
+from pypgm.errors import DraftWarning
 from pypgm.numeric import as_generator
 
 __all__ = ["OpenSchema", "Schema", "SchemaLike", "as_any_schema", "as_schema", "read_schema"]
@@ -318,7 +320,8 @@ class Schema(Declaration):
         """Return a first draft of the schema of a table, made from its records. It is NOT private.
 
         What it has from the records is in `warned`, and `notes` say what to do about it: replace it by what is publicly
-        known, in the file that `save` writes, and delete the warning.
+        known, in the file that `save` writes, and delete the warning. Releases by it, and a `DraftWarning`, say what is
+        left.
 
         Parameters
         ----------
@@ -343,7 +346,10 @@ class Schema(Declaration):
         'low and high are about those of the records: replace them by what is publicly known'
         """
         marks = Dialect(delimiter, encoding, decimal, thousands)._asdict()
-        return cls.from_dict(draft_schema(source, table=table, **marks))
+        fields = draft_schema(source, table=table, **marks)
+        if "warning" in fields:
+            warnings.warn(fields["warning"], DraftWarning, stacklevel=2)
+        return cls.from_dict(fields)
 
     @classmethod
     def of(cls, domain: Domain) -> Schema:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
@@ -15,6 +16,7 @@ from pypgm.data.opened import opened
 from pypgm.data.schema import OpenSchema, Schema, SchemaLike, as_any_schema
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.domain import Domain, as_cliques, listed
+from pypgm.errors import DraftWarning
 from pypgm.mechanisms.dry_run import check_call
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
 from pypgm.mechanisms.run import DEFAULTS, Options
@@ -92,6 +94,8 @@ def prepared(
 ) -> Callable[[], Release[Any]]:
     """Check all, read the table, and return what spends the budget: the arguments are those of `pypgm.synthesize`."""
     declared = _declared(source, schema, reading)
+    if declared.draft_warning:
+        warnings.warn(declared.draft_warning, DraftWarning, stacklevel=3)
     known = declared.provisional
     known.check_there()
     run, asked = mechanism_named(mechanism), budget_for(declared, epsilon, delta, budget)

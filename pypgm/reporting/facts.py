@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from pypgm.report import weakness_lines
+from pypgm.report import warned_lines
 from pypgm.reporting.losses import Losses, losses_of
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares, law_text
@@ -65,7 +65,7 @@ class Facts:
     @cached_property
     def warnings(self) -> list[str]:
         """What a reader has to be warned of."""
-        return [*weakness_lines(self.release.ledger.budget), *(self.quality.warnings if self.quality else ())]
+        return [*warned_lines(self.release), *(self.quality.warnings if self.quality else ())]
 
     def to_dict(self, *, ledger: bool = False) -> dict[str, Any]:
         """Return the facts as JSON holds them; `ledger` adds every charge."""

@@ -129,6 +129,7 @@ def check_kept(folder, columns, asked):
 
 
 @pytest.mark.parametrize("word", WORDS)
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
 def test_a_word_of_the_format_is_the_name_of_a_column(word, tmp_path):
     columns = {word: ["cat", "dog"] * 20, "age": [i % 5 for i in range(40)]}
     check_kept(tmp_path, columns, None)
@@ -136,6 +137,7 @@ def test_a_word_of_the_format_is_the_name_of_a_column(word, tmp_path):
     check_kept(tmp_path, columns, {word: ["cat", "dog"], "age": 5})
 
 
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
 def test_all_words_of_the_format_are_names_of_columns(tmp_path):
     assert {"kind", "columns", "values", "bins", "records_per_person", "drop", "warning", "open"} <= {*WORDS}
     columns = {word: [["cat", "dog", "cow"][(i * (i + k)) % 3] for i in range(60)] for k, word in enumerate(WORDS)}

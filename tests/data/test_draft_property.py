@@ -139,11 +139,13 @@ def file(draw, table, tmp_path):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("seed", range(8))
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
 def test_what_is_drafted_is_taken(seed, tmp_path):
     for number in range(seed, TABLES, 8):
         check(random.Random(number), tmp_path)
 
 
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
 def test_what_is_drafted_is_taken_of_a_few(tmp_path):
     pytest.importorskip("pandas")
     for number in range(25):

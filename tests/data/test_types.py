@@ -97,6 +97,7 @@ def types(frame):
 
 
 @pytest.mark.parametrize("make", [pandas_frame, polars_frame, arrow_frame])
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
 def test_types_come_back(make):
     pytest.importorskip("narwhals")
     frame = make()

@@ -162,6 +162,7 @@ def test_files_have_open_columns(tmp_path):
         as_schema(schema)
 
 
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
 def test_open_and_closed_schemas_are_two_types(tmp_path):
     """What is closed encodes, what is open does not, and a file, a draft or types give the one that fits."""
     closed = {name: column for name, column in OPEN.declared.items() if name not in OPEN.open}
@@ -307,6 +308,7 @@ def test_a_number_that_is_several_quantiles_is_a_bin_of_its_own(column, found, e
 
 
 @pytest.mark.parametrize("form", ["{:.0f}", "{:.2f}"])
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
 def test_a_heap_comes_back_as_one(form):
     """Of numbers that are too many for each to be a point of the grid: 60 % at 40 exactly."""
     draw = np.random.default_rng(0)
