@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pypgm.data.foreign import guarded
 from pypgm.data.values import EXACT, Values
 
-__all__ = ["Library", "as_columns", "as_frame", "as_values", "check_library", "collected", "imported"]
+__all__ = ["Library", "as_columns", "as_frame", "as_values", "check_frame", "check_library", "collected", "imported"]
 
 Library = Literal["pandas", "polars", "pyarrow"]
 Frame: TypeAlias = Any
@@ -47,16 +47,26 @@ def as_columns(frame: object) -> dict[str, Values]:
     if isinstance(frame, Mapping):
         return {name: _guarded(name, partial(as_values, values)) for name, values in frame.items()}
     frame = collected(frame)
+    check_frame(frame)
     narwhals = imported("narwhals", "a data frame", "frames")
-    _check_names(getattr(frame, "columns", ()))
     try:
         known = narwhals.from_native(frame, eager_only=True)
     except TypeError:
-        if not hasattr(frame, "__arrow_c_stream__"):
-            needed = "a mapping of columns, or a data frame of pandas, polars, pyarrow or the Arrow C stream"
-            raise TypeError(f"a table needs {needed}, got {type(frame).__name__}{_way_in(frame)}") from None
         known = narwhals.from_arrow(frame, backend=imported("pyarrow", "the Arrow C stream", "frames"))
     return {name: _guarded(name, partial(_values, known[name])) for name in known.columns}
+
+
+def check_frame(frame: object) -> None:
+    """Raise an error, as `as_columns` does, unless something is a frame whose columns have different names."""
+    narwhals = imported("narwhals", "a data frame", "frames")
+    if not hasattr(frame, "collect_schema"):  # pandas has none, and alone lets names come twice
+        _check_names(getattr(frame, "columns", ()))
+    is_series = narwhals.from_native(frame, series_only=True, pass_through=True) is not frame
+    is_frame = not is_series and narwhals.from_native(frame, pass_through=True) is not frame
+    if is_series or not (is_frame or hasattr(frame, "__arrow_c_stream__")):
+        needed = "a mapping of columns, or a data frame of pandas, polars, pyarrow or the Arrow C stream"
+        way_in = "; a series is one column: its to_frame() is a table" if is_series else _way_in(frame)
+        raise TypeError(f"a table needs {needed}, got {type(frame).__name__}{way_in}")
 
 
 def collected(frame: Frame) -> Frame:

@@ -22,7 +22,7 @@ from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.dialect import Dialect
 from pypgm.data.files import check_encoding
-from pypgm.data.frames import Frame, Library, as_frame, check_library, imported
+from pypgm.data.frames import Frame, Library, as_frame, check_frame, check_library, imported
 from pypgm.data.made import Cells
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.numbers import Numeric, Real
@@ -214,6 +214,7 @@ def layout_of(source: Frame) -> tuple[Layout, dict[str, list[Any]]]:
         return Layout.of_arrow(source.schema().to_pyarrow()), {}
     if package in {"duckdb", "_duckdb"}:
         return Layout.of(source.limit(0).to_arrow_table()), {}
+    check_frame(source)
     layout = Layout.of(source)
     names = [name for name, kind in layout.types.items() if kind in {"category", _ORDERED, "Enum"}]
     if layout.library == "polars":

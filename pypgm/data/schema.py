@@ -283,15 +283,18 @@ class Schema(Declaration):
             A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have names alone.
         bounds : mapping of str to sequence
             What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts, if
-            it is known, a list of all. Where there is no type it is that of the bounds: whole numbers, numbers, dates
-            as ``2024-01-31``, or a list of texts.
+            it is known, a list of all. Where there is no type, or that of texts, it is that of the bounds: whole
+            numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
         table : str, optional
             Which table of a DuckDB file.
 
         Raises
         ------
         ValueError
-            If bounds are missing: the message has a draft of the schema, to be completed. Or if they name no column.
+            If bounds are missing: the message has a draft of the schema, to be completed. Or if they name no column, or
+            a type has no kind of column, as that of spans of time.
+        TypeError
+            If it is no table, or bounds are no list.
 
         Examples
         --------

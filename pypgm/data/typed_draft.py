@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
+from pypgm.data.columns import as_tuple
 from pypgm.data.dates import Resolution
 from pypgm.data.dialect import Dialect
 from pypgm.data.draft_column import resolution_of
@@ -25,6 +26,7 @@ _SHARE = 0.3  # of the budget, for all columns whose values have to be found
 _MOST_SHARE = 0.05  # and for one of them
 _UNKNOWN: Any = "? what is publicly known"
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
+_MAY_BE_TEXTS = {"object", "null", "unknown"}  # types of any values or of none
 _NEVER_NULL = re.compile(r"u?int\d+|bool")  # types of pandas
 
 
@@ -46,6 +48,7 @@ def typed_draft(
     """
     raw = raw_table(source, Dialect(**marks), table=table)
     types, categories = raw.layout.types, raw.categories
+    bounds = {name: _as_list(name, known) for name, known in bounds.items()}
     unknown = [repr(name) for name in bounds if name not in types]
     if unknown:
         raise ValueError(f"bounds name {listed(unknown)}, and the table has no such column")
@@ -65,7 +68,7 @@ def _column(
 ) -> tuple[dict[str, Any], bool]:
     """Return what a schema file has for a column, and whether it is complete."""
     known = bounds.get(name)
-    family = family_of(kind) if kind else _family_of_bounds(known)
+    family = _family(name, kind, known, has_values=name in categories or known is not None)
     if family == "bool":
         return {"kind": "boolean"}, True
     if name in categories or (family in {"text", "any", "category"} and known is not None):
@@ -78,6 +81,8 @@ def _column(
     if known is not None and len(known) != 2:
         raise ValueError(f"bounds of column {name!r} need the lowest and the highest value, got {len(known)} values")
     low, high = (_UNKNOWN, _UNKNOWN) if known is None else known
+    if known is not None and family == "int":
+        low, high = (int(end) if isinstance(end, float) and end.is_integer() else end for end in known)
     told: dict[str, Any] = {"kind": {"int": "integer", "date": "date", "time": "date"}.get(family, "real")}
     told |= {"low": str(low), "high": str(high)} if told["kind"] == "date" else {"low": low, "high": high}
     if told["kind"] == "date" and known is not None:
@@ -87,6 +92,26 @@ def _column(
     elif told["kind"] == "integer" and known is not None and high - low >= 2 * _BINS:
         told["width"] = math.ceil((high - low + 1) / _BINS)
     return told, known is not None
+
+
+def _family(name: str, kind: str, known: Sequence[Any] | None, *, has_values: bool) -> Family | Literal[""]:
+    """Return what a column holds, by its type and, where that may be texts of anything, by its bounds."""
+    family = family_of(kind) if kind else ""
+    if family == "bool" and known is not None:
+        raise ValueError(f"column {name!r} is of booleans, which need no bounds")
+    if family == "any" and not has_values and kind.lower() not in _MAY_BE_TEXTS:
+        way_out = "numbers, such as those of hours or of months, or texts, or give all of its values as bounds"
+        raise ValueError(f"column {name!r} has the type {kind}, whose values are not found: make it {way_out}")
+    if family in {"", "text"} or kind == "object":
+        found = _family_of_bounds(known)
+        return found if found in {"int", "float", "date"} or not family else family
+    return family
+
+
+def _as_list(name: str, known: object) -> list[Any]:
+    """Return bounds as a list; ``TypeError`` that names the column if they are none."""
+    needed = f"bounds of column {name!r} need the lowest and the highest value, or a list of all, got {known!r}"
+    return list(as_tuple(known, needed))
 
 
 def _resolution(low: str, high: str, *, has_times: bool) -> Resolution:

@@ -14,6 +14,7 @@ from pypgm import cli
 PAGE = Path(__file__).parents[2] / "docs" / "your_table.md"
 
 
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
 def test_the_page_runs(tmp_path, monkeypatch, capsys):
     for package in ("pandas", "narwhals", "duckdb", "pyarrow"):
         pytest.importorskip(package)

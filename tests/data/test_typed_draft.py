@@ -1,0 +1,93 @@
+"""Schemas of types and bounds alone: what bounds say is taken, and what does not fit names the column."""
+
+from __future__ import annotations
+
+import datetime as dt
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Schema
+
+FRAMES = ["pandas", "polars"]
+
+
+def frame_of(library, columns):
+    pytest.importorskip("narwhals")
+    return pytest.importorskip(library).DataFrame(columns)
+
+
+@pytest.mark.parametrize("library", FRAMES)
+def test_bounds_say_what_texts_are(library):
+    texts = {"when": ["2021-03-01", "2022-05-05"], "n": ["1", "7"], "x": ["1.5", "2.5"], "job": ["cook", "clerk"]}
+    bounds = {"when": ("2021-01-01", "2022-12-31"), "n": (0, 9), "x": (0.5, 3.0), "job": ("cook", "clerk")}
+    kinds = ["date", "integer", "real", "categorical"]
+    for given in (texts, frame_of(library, texts)):  # the first has no types
+        schema = Schema.from_types(given, bounds)
+        assert [column.kind for column in schema.columns.values()] == kinds
+        assert schema.provisional.encode(given).n_records == 2
+
+
+def test_whole_numbers_may_be_given_as_floats():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame({"i": range(50)})
+    assert Schema.from_types(frame, {"i": (0.0, 49.0)}) == Schema.from_types(frame, {"i": (0, 49)})
+
+
+@pytest.mark.parametrize(
+    ("bounds", "error", "told"),
+    [
+        ({"i": 49}, TypeError, "bounds of column 'i' need the lowest and the highest value, or a list of all, got 49"),
+        ({"i": "49"}, TypeError, "bounds of column 'i' need"),
+        ({"i": (0, 49), "b": (0, 1)}, ValueError, "column 'b' is of booleans, which need no bounds"),
+    ],
+)
+def test_bounds_that_are_none_name_their_column(bounds, error, told):
+    frame = frame_of("pandas", {"i": range(50), "b": [True, False] * 25})
+    with pytest.raises(error, match=told):
+        Schema.from_types(frame, bounds)
+
+
+def odd_columns():
+    """Yield columns of types that no kind of column reads."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    pytest.importorskip("pyarrow")
+    spans = [dt.timedelta(hours=i % 5) for i in range(40)]
+    yield pandas.DataFrame({"d": pandas.to_timedelta(spans)})
+    yield pandas.DataFrame({"d": pandas.period_range("2020-01", periods=40, freq="M")})
+    for values in (spans, [dt.time(i % 5) for i in range(40)], [[i] for i in range(40)]):
+        yield polars.DataFrame({"d": values})
+        yield polars.DataFrame({"d": values}).to_arrow()
+
+
+def test_types_that_no_column_reads_are_refused_by_name():
+    for frame in odd_columns():
+        with pytest.raises(ValueError, match=r"column 'd' has the type .*: make it numbers"):
+            Schema.from_types(frame)
+
+
+def strange_tables():
+    """Yield what is no table, and what is to be said of it."""
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    twice = pandas.DataFrame(np.zeros((5, 2)), columns=["a", "a"])
+    yield twice, ValueError, "the frame has more than one column 'a'"
+    for series in (pandas.Series([1, 2], name="a"), polars.Series("a", [1, 2])):
+        yield series, TypeError, "got Series; a series is one column"
+    yield np.zeros((3, 2)), TypeError, "got ndarray; an array has no names of columns"
+    yield [{"a": 1}], TypeError, "got list of records"
+    yield [1, 2], TypeError, "a table needs a mapping of columns"
+
+
+def test_what_is_no_table_is_refused_alike():
+    budget = {"epsilon": 1, "delta": 1e-9}
+    doors = [
+        lambda table: Schema.from_types(table, {"a": (0, 1)}),
+        Schema.draft,
+        lambda table: pypgm.synthesize(table, {"a": 2}, **budget),
+        lambda table: pypgm.synthesize(table, **budget),
+    ]
+    for table, error, told in strange_tables():
+        for door in doors:
+            with pytest.raises(error, match=told):
+                door(table)
