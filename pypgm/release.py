@@ -477,6 +477,8 @@ class Release(Released[Model_co]):
         ------
         OSError
             If the file cannot be written.
+        ValueError
+            If its name ends as that of another format.
         ImportError
             If it is Parquet, and pyarrow is not installed.
 

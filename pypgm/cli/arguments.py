@@ -16,6 +16,7 @@ import numpy as np
 from pypgm import load
 from pypgm.data.derived_images import codes_giving
 from pypgm.data.evidence import codes_of_text, split_text
+from pypgm.data.file_kind import check_suffix
 from pypgm.data.files import as_path, open_stream
 from pypgm.data.parquet import check_parquet
 from pypgm.data.schema import OpenSchema, Schema, read_schema
@@ -34,7 +35,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "RUNNABLE",
-    "TABLES",
     "Parser",
     "add_budget",
     "add_dialect",
@@ -74,7 +74,6 @@ class Parser(argparse.ArgumentParser):
 RUNNABLE = [name for name in mechanism_names() if not needs_more(name)]
 """Mechanisms that a command can run."""
 
-TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
 """How the name of a table ends that is written."""
 
 
@@ -215,8 +214,8 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
             raise ValueError(f"{path or repr(path)} must be a file to write, and is a directory")
         if not place.parent.is_dir():
             raise ValueError(f"{path}: there is no directory {place.parent}")
-        if suffixes and not (path.endswith(tuple(suffixes)) or _has_no_format(path)):
-            raise ValueError(f"{path} has a name of no format that is written here: {', '.join(suffixes)}")
+        if suffixes:
+            check_suffix(path, suffixes)
         stream = open_stream(path)
         if stream is not None:
             _check_stream(path, stream)
@@ -236,12 +235,6 @@ def _check_stream(path: str, stream: int) -> None:
         os.write(stream, b"")
     except OSError as error:
         raise OSError(error.errno, error.strerror, path) from None
-
-
-def _has_no_format(path: str) -> bool:
-    """Return whether a name says nothing of a format: it has no suffix, or is that of a device, a pipe or a stream."""
-    place = Path(path)
-    return not place.suffix or place.parts[:2] in {("/", "dev"), ("/", "proc")} or place.is_fifo()
 
 
 def check_rows(domain: Domain, rows: int) -> None:

@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.cli.arguments import (
-    TABLES,
     add_given,
     add_verb,
     as_rows,
@@ -20,6 +19,7 @@ from pypgm.cli.arguments import (
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.data import write_table
+from pypgm.data.file_kind import TABLES
 from pypgm.numeric import as_generator
 from pypgm.release import Release, load
 

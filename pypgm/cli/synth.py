@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from pypgm.cli.arguments import (
-    TABLES,
     add_budget,
     add_mechanism,
     add_reading,
@@ -29,6 +28,7 @@ from pypgm.cli.stopping import STOPPING
 from pypgm.cli.told import ledger_text, promise_rows, quality_rows, warning_lines
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import write_table
+from pypgm.data.file_kind import TABLES
 from pypgm.mechanisms.tables import prepared
 from pypgm.reporting.facts import Facts, quality_dict
 from pypgm.reporting.words import records_text

@@ -2,9 +2,24 @@
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Sequence
+from pathlib import Path
 
-__all__ = ["ARCHIVE", "DATABASE", "RELEASE", "START", "TABLE", "binary_kind", "file_kind", "it_looks_like", "text_kind"]
+__all__ = [
+    "ARCHIVE",
+    "DATABASE",
+    "RELEASE",
+    "START",
+    "TABLE",
+    "TABLES",
+    "binary_kind",
+    "check_suffix",
+    "file_kind",
+    "it_looks_like",
+    "text_kind",
+]
 
 START = 1024
 """Bytes of a file that tell what it is."""
@@ -20,6 +35,9 @@ DATABASE = "a DuckDB database"
 
 ARCHIVE = "a zip archive"
 """One with any members."""
+
+TABLES = (".csv", ".csv.gz", ".parquet", ".pq")
+"""How names of tables end that are written."""
 
 _MAGIC = (
     (0, b"PAR1", "a Parquet file"),
@@ -61,6 +79,24 @@ _TEXTS = tuple(
         (r'\{\s*["}]|\[\s*[\["{]', "JSON"),
     )
 )
+
+
+def check_suffix(path: str | os.PathLike[str], suffixes: Sequence[str]) -> None:
+    """Raise ``ValueError`` where the name of a file to be written ends as that of another format than some suffixes.
+
+    A name without a suffix, and that of a device, a pipe or a stream, says nothing of a format.
+
+    Examples
+    --------
+    >>> check_suffix("records.csv", TABLES)
+    >>> check_suffix("records.xlsx", TABLES)
+    Traceback (most recent call last):
+    ValueError: records.xlsx has a name of no format that is written here: .csv, .csv.gz, .parquet, .pq
+    """
+    name, place = os.fspath(path), Path(path)
+    has_none = not place.suffix or place.parts[:2] in {("/", "dev"), ("/", "proc")} or place.is_fifo()
+    if not (has_none or name.endswith(tuple(suffixes))):
+        raise ValueError(f"{name} has a name of no format that is written here: {', '.join(suffixes)}")
 
 
 def file_kind(start: bytes) -> str:

@@ -19,7 +19,7 @@ from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.encoding import name_problems, problems_error
-from pypgm.data.file_kind import START, TABLE, it_looks_like
+from pypgm.data.file_kind import START, TABLE, TABLES, check_suffix, it_looks_like
 from pypgm.data.files import (
     NO_TEXT,
     check_encoding,
@@ -182,8 +182,8 @@ def write_table(
     OSError
         If the file cannot be written.
     ValueError
-        If the records have weights or are not over the schema's domain, or two labels of an attribute read the same as
-        text.
+        If the records have weights or are not over the schema's domain, two labels of an attribute read the same as
+        text, or the name of the file ends as that of another format.
     ImportError
         If the file is Parquet, and pyarrow is not installed.
 
@@ -197,6 +197,7 @@ def write_table(
         raise ValueError("a table file has no place for weights; write records without them")
     if schema is not None:
         as_schema(schema).check_domain(data.domain)
+    check_suffix(path, TABLES)
     how, draws = layout or Layout(), as_generator(rng)
     names = how.order(data.domain if schema is None else schema.declared)
     if is_parquet(path):

@@ -91,3 +91,13 @@ def test_what_is_no_table_is_refused_alike():
         for door in doors:
             with pytest.raises(error, match=told):
                 door(table)
+
+
+@pytest.mark.parametrize("name", ["a.xlsx", "a.txt", "a.csv.zip"])
+def test_names_of_other_formats_are_not_written(name, tmp_path):
+    data = pypgm.Dataset({"a": [0, 1, 1]}, pypgm.Domain({"a": 2}))
+    release = pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9)
+    for write in (release.write, lambda path: pypgm.write_table(data, path)):
+        with pytest.raises(ValueError, match=r"a name of no format that is written here: \.csv, "):
+            write(tmp_path / name)
+    assert not list(tmp_path.iterdir())
