@@ -38,7 +38,8 @@ def as_clique(attributes: str | Iterable[str]) -> Clique:
     if isinstance(attributes, tuple):
         return attributes
     if isinstance(attributes, Mapping) or not isinstance(attributes, Iterable):
-        raise TypeError(f"a clique needs an attribute or a sequence of attributes, got {attributes!r}")
+        hint = "; what is known of attributes is evidence=" if isinstance(attributes, Mapping) else ""
+        raise TypeError(f"a clique needs an attribute or a sequence of attributes, got {attributes!r}{hint}")
     return (attributes,) if isinstance(attributes, str) else tuple(attributes)
 
 

@@ -206,3 +206,13 @@ def test_an_estimates_marginals_are_those_its_file_gives(method, wide, tmp_path)
     model.save(tmp_path / "model.npz")
     again = pypgm.load(tmp_path / "model.npz")
     assert again.marginals.values.tobytes() == model.marginals.values.tobytes()
+
+
+def test_a_mapping_for_targets_is_told_to_be_evidence():
+    domain = pypgm.Domain({"a": ["no", "yes"], "b": 2})
+    data = pypgm.Dataset({"a": [0, 1, 1], "b": [0, 1, 0]}, domain)
+    net = pypgm.bayes.learn(data, [("a", "b")])
+    model = pypgm.models.GraphicalModel(pypgm.CliqueVector(domain, [("a", "b")]), 3.0)
+    for ask in (net.map, net.query, model.query, model.project):
+        with pytest.raises(TypeError, match="what is known of attributes is evidence="):
+            ask({"a": "yes"})
