@@ -258,7 +258,9 @@ class FactoredInference:
         warm_start: bool = False,
         elim_order: Any = None,
     ) -> None:
-        del backend, log, warm_start  # one engine, which needs no start
+        del backend, warm_start  # one engine, which needs no start
+        if log:
+            warnings.warn("log prints nothing: a callback is told of each step", stacklevel=2)
         self.domain, self.metric, self.iters, self.elim_order = domain, metric, iters, elim_order
         self.structural_zeros = {as_clique(c): cells for c, cells in (structural_zeros or {}).items()}
 

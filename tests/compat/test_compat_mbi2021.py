@@ -114,3 +114,8 @@ def test_under_the_name_of_mbi():
         assert Dataset is mbi.Dataset
     finally:
         uninstall()
+
+
+def test_a_log_that_nobody_writes_is_told():
+    with pytest.warns(UserWarning, match="log prints nothing"):
+        mbi.FactoredInference(mbi.Domain(["a"], [2]), log=True)
