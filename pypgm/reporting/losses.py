@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from pypgm.data.bins import Binned
 from pypgm.data.dates import Date
 from pypgm.data.numbers import Integer
+from pypgm.reporting.words import many
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -58,7 +59,7 @@ class Losses(NamedTuple):
         if self.cut:
             found.append(f"beyond their bounds: {_listed(self.cut)}")
         if self.other:
-            told = {n: f"{_percent(s)} of records; {self.kept[n]:,} values kept" for n, s in self.other.items()}
+            told = {n: f"{_percent(s)} of records; {many(self.kept[n], 'value')} kept" for n, s in self.other.items()}
             found.append(f'"other": {_listed(told)}')
         if self.made:
             found.append(f"made anew: {_listed(self.made)}")

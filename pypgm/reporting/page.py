@@ -18,7 +18,7 @@ from pypgm.reporting.facts import Facts
 from pypgm.reporting.shares import Share, ledger_lines
 from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
-from pypgm.reporting.words import chances, labels_of, odds_text
+from pypgm.reporting.words import chances, labels_of, many, odds_text
 
 if TYPE_CHECKING:
     import os
@@ -226,7 +226,7 @@ def _column(part: Part, name: str) -> dict[str, Any]:
     lost = facts.losses
     notes = [*([f"coarsened: {lost.coarsened[name]}"] if name in lost.coarsened else [])]
     if name in lost.other:
-        notes.append(f"{100 * lost.other[name]:.0f} % became “other”; {lost.kept[name]:,} values kept")
+        notes.append(f"{100 * lost.other[name]:.0f} % became “other”; {many(lost.kept[name], 'value')} kept")
     if name in lost.cut:
         notes.append(f"values beyond its bounds: {lost.cut[name]}")
     far = None if quality is None else quality.far((name,))

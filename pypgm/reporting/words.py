@@ -71,7 +71,8 @@ def chances(ledger: LedgerReport) -> tuple[int, int] | None:
 
 def records_text(total: float, *, is_public: bool) -> str:
     """Return how many records a table has, as far as that is public."""
-    return f"{total:,.0f} real ones" if is_public else f"about {total:,.0f} real ones, a noisy count"
+    real = f"{total:,.0f} real one{'' if round(total) == 1 else 's'}"
+    return real if is_public else f"about {real}, a noisy count"
 
 
 def labels_of(domain: Domain, attribute: str, schema: Schema | None = None) -> list[str]:

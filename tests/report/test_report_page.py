@@ -18,7 +18,9 @@ from pypgm.data import Categorical, Integer
 from pypgm.reporting import drawings
 from pypgm.reporting.audited import AuditReport, write_audit
 from pypgm.reporting.facts import Facts
+from pypgm.reporting.losses import Losses
 from pypgm.reporting.quality import quality_of
+from pypgm.reporting.words import records_text
 
 pytest.importorskip("jinja2")
 
@@ -352,3 +354,11 @@ def test_facts_are_one_for_terminal_and_page(release, tmp_path):
     quality = Facts(release, 1000).quality
     assert f"{quality.mean('columns')} points" in page.text
     assert f"{quality.mean('pairs')} points" in page.text
+
+
+@pytest.mark.parametrize(("number", "told"), [(1, "1 real one"), (2, "2 real ones"), (0, "0 real ones")])
+def test_one_of_a_thing_is_told_as_one(number, told):
+    assert records_text(number, is_public=True) == told
+    assert records_text(number, is_public=False) == f"about {told}, a noisy count"
+    kept = Losses({}, {}, {"city": 0.25}, {"city": number}, {}, ()).sentences()[0]
+    assert kept.endswith("; 1 value kept)" if number == 1 else f"; {number} values kept)")
