@@ -75,7 +75,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = _parsed(sys.argv[1:] if argv is None else argv)
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_, **__: _told(message)
-                warnings.simplefilter("ignore", DraftWarning)  # which is told of what was made
+                warnings.simplefilter("ignore", DraftWarning)  # what was made says it too
                 # A command that Ctrl-C ends hands out nothing, and says so.
                 warnings.simplefilter("ignore", EstimateInterruptedWarning)
                 arguments.run(arguments)
