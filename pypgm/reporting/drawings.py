@@ -16,7 +16,7 @@ import numpy as np
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,6 +31,9 @@ _ROWS = 12  # values that have a row with their name; more are a histogram where
 _COLUMNS = 120  # of a histogram; of more values neighbours are one
 _CELLS = 24  # values of a column in the picture of a pair
 _TABLE_ROWS, _TABLE_COLUMNS = 8, 4  # values of two columns that are read as a table
+
+_BENDS = (0.0, 16.0, -16.0, 32.0, -32.0, 48.0, -48.0)  # percent, of an arc
+_APART = 6.0  # percent, of an arc and a node that it passes
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +111,18 @@ class Grid:
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """An arc of a graph, from a place to another, in percent."""
+    """An arc of a graph, from a place to another: x in percent, and how far it is pulled aside; y in rows."""
 
     x1: float
     y1: float
     x2: float
     y2: float
+    bend: float = 0.0
+
+    def x_at(self, y: float) -> float:
+        """Return where the arc is at some height."""
+        t = (y - self.y1) / (self.y2 - self.y1)
+        return self.x1 + t * (self.x2 - self.x1) + 2 * t * (1 - t) * self.bend
 
 
 @dataclass(frozen=True, slots=True)
@@ -246,6 +255,13 @@ def graph(parents: Mapping[str, Sequence[str]]) -> Graph:
     rows = [[a for a in parents if depth[a] == d] for d in range(max(depth.values(), default=-1) + 1)]
     places = {a: (100 * (i + 0.5) / len(row), d + 0.5) for d, row in enumerate(rows) for i, a in enumerate(row)}
     numbers = dict(zip(parents, itertools.count(1)))
-    arcs = tuple(Arc(*places[p], *places[a]) for a, own in parents.items() for p in own)
+    arcs = tuple(_arc(places[p], places[a], places.values()) for a, own in parents.items() for p in own)
     text = f"a network of {len(parents)} columns and {len(arcs)} arcs; the table below lists them"
     return Graph(tuple((numbers[a], *places[a]) for a in parents), arcs, len(rows), text)
+
+
+def _arc(tail: tuple[float, float], head: tuple[float, float], nodes: Collection[tuple[float, float]]) -> Arc:
+    """Return an arc that passes no node, bent as little as that takes; straight where no bend does."""
+    passed = [(x, y) for x, y in nodes if tail[1] < y < head[1]]
+    able = (Arc(*tail, *head, bend) for bend in _BENDS)
+    return next((a for a in able if all(abs(a.x_at(y) - x) >= _APART for x, y in passed)), Arc(*tail, *head))

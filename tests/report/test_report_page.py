@@ -362,3 +362,17 @@ def test_one_of_a_thing_is_told_as_one(number, told):
     assert records_text(number, is_public=False) == f"about {told}, a noisy count"
     kept = Losses({}, {}, {"city": 0.25}, {"city": number}, {}, ()).sentences()[0]
     assert kept.endswith("; 1 value kept)" if number == 1 else f"; {number} values kept)")
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_no_arc_of_a_small_network_is_drawn_through_a_node(seed):
+    rng = np.random.default_rng(seed)
+    names = "abcd"[: 3 + seed % 2]
+    parents = {a: [p for p in names[:i] if p == names[i - 1] or rng.random() < 0.7] for i, a in enumerate(names)}
+    found = drawings.graph(parents)
+    for arc in found.arcs:
+        for _, x, y in found.nodes:
+            if arc.y1 < y < arc.y2:
+                t = (y - arc.y1) / (arc.y2 - arc.y1)
+                curve = arc.x1 + t * (arc.x2 - arc.x1) + 2 * t * (1 - t) * getattr(arc, "bend", 0.0)
+                assert abs(curve - x) > 5
