@@ -33,7 +33,7 @@ class Ticking {
   std::future<void> ended_;  // waits for the thread as it is destroyed
 };
 
-/// The GIL let go for the length of a scope, and taken in between. A thread that asks for it while Python
+/// The GIL released for the length of a scope, and taken in between. A thread that asks for it while Python
 /// ends gets it no more, and is ended by an exception that must not pass through the frames of the work:
 /// it waits for the end of the process instead.
 class Unlocked {
