@@ -79,6 +79,12 @@ TEST_CASE("rows of a table that are asked alike are summed first, and the answer
     for (std::size_t i = 0; i < answers.size(); ++i) CHECK(others[i] == doctest::Approx(answers[i]));
     for (std::size_t i = 0; i < cells.size(); ++i) CHECK(found[i] == doctest::Approx(cells[i]));
     // A table that does not have such rows, or as many kinds of them as rows, is read cell by cell.
+    if (!plain.starts.empty()) {
+      LinearMap uneven = plain;
+      uneven.starts[1] = 2;  // two answers count the first cell, none the second
+      uneven.find_rows(width);
+      CHECK(uneven.width == 0);
+    }
     plain.rows[3] += 1;
     plain.find_rows(width);
     CHECK(plain.width == 0);

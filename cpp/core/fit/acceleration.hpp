@@ -10,7 +10,7 @@ namespace pypgm {
 
 /// Accelerated mirror descent for an L2Loss: potentials theta with marginals z, and an average x of the z,
 /// which is the answer; the average of the theta, with the same weights, has nearly the marginals x. Nothing
-/// but opening a window allocates after construction.
+/// but opening a window, and what L2Path says, allocates after construction.
 class Acceleration {
  public:
   Acceleration(std::shared_ptr<const JunctionTree> tree, std::vector<Measured> measurements, double total,

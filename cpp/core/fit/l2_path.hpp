@@ -9,7 +9,7 @@ namespace pypgm {
 
 /// The path of accelerated descent for an L2Loss: what its terms answer on an average x of tables, on the
 /// last table z and on the next. Each function takes the part of one table of that loss; those of different
-/// tables may run at the same time. Only `start` allocates.
+/// tables may run at the same time. After `start` nothing allocates but maps whose rows are summed first.
 class L2Path {
  public:
   explicit L2Path(std::size_t n_tables) : answers_(n_tables) {}

@@ -51,13 +51,12 @@ void LinearMap::find_rows(std::size_t cells_of_row) {
   for (std::size_t a = 0; a < n; ++a) {
     const std::size_t begin = a * cells_of_row;
     const std::int32_t shift = rows[begin] - rows[0];
-    if (!starts.empty()) {
-      if (starts[begin + cells_of_row] != static_cast<std::int64_t>(begin + cells_of_row)) return;
-      signs[a] = coefficients[begin] == coefficients[0] ? 1.0 : -1.0;
-    }
+    if (!starts.empty()) signs[a] = coefficients[begin] == coefficients[0] ? 1.0 : -1.0;
     for (std::size_t b = 0; b < cells_of_row; ++b) {
       if (rows[begin + b] != rows[b] + shift) return;
-      if (!starts.empty() && coefficients[begin + b] != signs[a] * coefficients[b]) return;
+      if (starts.empty()) continue;
+      if (starts[begin + b + 1] != static_cast<std::int64_t>(begin + b + 1)) return;
+      if (coefficients[begin + b] != signs[a] * coefficients[b]) return;
     }
     const auto found = std::ranges::find(firsts, shift);
     kinds[a] = static_cast<std::int32_t>(found - firsts.begin());

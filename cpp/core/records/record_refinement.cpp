@@ -77,12 +77,11 @@ class Refinement {
       }
       if ((i + 1) % (n / kLooks + kBlock) == 0 && distance() <= enough) return;
       visit(row);
-      row += stride;
-      if (row >= rows_) row -= rows_;
-      __builtin_prefetch(records_.data() + row * uses_.size());
       for (std::size_t a = 0; a < uses_.size(); ++a) {
         if (sizes_[a] > 1 && !uses_[a].empty()) offer(a, draws);
       }
+      row += stride;
+      if (row >= rows_) row -= rows_;
     }
   }
 
