@@ -8,4 +8,5 @@
 #include "core/plan/elimination_state.hpp"  // costs and updates while an order is built
 #include "core/plan/factored_tree.hpp"      // cliques kept as products of their factors
 #include "core/plan/junction_tree.hpp"      // junction trees and their offsets
+#include "core/plan/last_observed.hpp"      // the factored tree of the last evidence
 #include "core/plan/traversal.hpp"          // levels of a tree and passes over them

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "core/base/numbers.hpp"
+#include "core/plan/last_observed.hpp"
 #include "core/simd/kernels.hpp"
 #include "core/tables/blocks.hpp"
 

@@ -7,6 +7,7 @@
 
 #include "core/base/numbers.hpp"
 #include "core/plan/factored_tree.hpp"
+#include "core/plan/last_observed.hpp"
 #include "core/plan/traversal.hpp"
 
 namespace pypgm {
