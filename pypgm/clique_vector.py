@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pypgm import _core
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
@@ -18,9 +18,6 @@ from pypgm.numeric import float_array
 from pypgm.terminal import escaped
 
 _INT64 = (1 << 63) - 1
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["CliqueVector", "read_only"]
 

@@ -2,27 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pypgm.data import OpenSchema, Schema
 from pypgm.data.dialect import Dialect
 from pypgm.data.duckdb_file import is_database
 from pypgm.data.file_kind import RELEASE, START, file_kind
 from pypgm.data.files import as_path
-from pypgm.data.number_text import PLAIN, plain_number
+from pypgm.data.frames import Frame
+from pypgm.data.number_text import PLAIN, DecimalMark, plain_number
 from pypgm.data.parquet import is_parquet
 from pypgm.data.raw_table import raw_table, value_texts
 from pypgm.data.schema import as_schema
 from pypgm.data.values import read_number
+from pypgm.models.stored_model import ReleasedModel
 from pypgm.release import Release
 from pypgm.reporting.compared import ComparedTables, compare_texts
-
-if TYPE_CHECKING:
-    from pypgm.data import OpenSchema, Schema
-    from pypgm.data.frames import Frame
-    from pypgm.data.number_text import DecimalMark
-    from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["ComparedTables", "compare", "is_table", "synthetic_texts", "text_table"]
 

@@ -7,22 +7,18 @@ Education 3(3), 1995.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
+from pypgm.factor import Factor
 from pypgm.models.model import Model
 from pypgm.plot import bars
+from pypgm.release import Release
 from pypgm.report import compare
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pypgm.factor import Factor
-    from pypgm.release import Release
 
 __all__ = ["CLIQUES", "DOMAIN", "PICTURE", "draw", "errors", "table_lines", "titanic", "titles"]
 

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args, runtime_checkable
+from typing import Any, Literal, Protocol, get_args, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique, listed
 from pypgm.factor import Factor
 from pypgm.html import Shown
 from pypgm.terminal import escaped
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Evaluation", "Metric", "evaluate"]
 

@@ -6,9 +6,10 @@ import importlib
 import itertools
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from pypgm import _core
 from pypgm.domain import Clique, Domain, Label, as_clique, check_domain, listed
@@ -16,9 +17,6 @@ from pypgm.html import Shown
 from pypgm.memory import check_fits, short
 from pypgm.numeric import float_array
 from pypgm.terminal import escaped, label_text
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 __all__ = ["Factor", "cells_frame", "transpose_cells"]
 

@@ -9,15 +9,11 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from pypgm import _core
-from pypgm.domain import listed
+from pypgm.domain import Clique, Domain, listed
 from pypgm.errors import ModelTooLargeError
 from pypgm.numeric import checked_real
-
-if TYPE_CHECKING:
-    from pypgm.domain import Clique, Domain
 
 __all__ = ["check_fits", "check_sizes", "check_tables_fit", "hopeless_refused", "memory_limit", "short"]
 

@@ -10,12 +10,10 @@ import sys
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
-from typing import TYPE_CHECKING, Any, SupportsFloat, SupportsIndex, TypeGuard, cast
+from typing import Any, SupportsFloat, SupportsIndex, TypeGuard, cast
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike, NDArray
 
 __all__ = [
     "Number",

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.bayes.checks import ordered
 from pypgm.bayes.learning import rows_of
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.bayes.network import BayesianNetwork
-    from pypgm.domain import Clique, Domain
+from pypgm.bayes.network import BayesianNetwork
+from pypgm.domain import Clique, Domain
 
 __all__ = [
     "ErrorModel",

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pypgm.bayes.allocation import children_of
+from pypgm.bayes.network import BayesianNetwork
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from pypgm.bayes.network import BayesianNetwork
 
 __all__ = ["ErrorBounds", "error_bounds"]
 

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.structure import Structure
+from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, Label
+from pypgm.estimation.fit import Fit
 from pypgm.factor import Factor
+from pypgm.graphs.evidence import Evidence
 from pypgm.models import GraphicalModel
 from pypgm.models._load import stored_fit
 from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.numeric import checked_real
-
-if TYPE_CHECKING:
-    from pypgm.data import Dataset
-    from pypgm.estimation.fit import Fit
-    from pypgm.graphs.evidence import Evidence
 
 __all__ = ["CountedNetwork"]
 

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 import importlib
+import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pypgm.bayes.frames import Frame, Table
 from pypgm.bayes.imputation import imputed
 from pypgm.bayes.rows import RowAnswers
 from pypgm.bayes.sampling import draw_ancestral
 from pypgm.data import Dataset
 from pypgm.domain import Domain, Label, as_clique
 from pypgm.factor import Factor
-from pypgm.graphs.evidence import log_likelihoods
-
-if TYPE_CHECKING:
-    import os
-
-    from numpy.typing import NDArray
-
-    from pypgm.bayes.frames import Frame, Table
-    from pypgm.graphs.evidence import Evidence
+from pypgm.graphs.evidence import Evidence, log_likelihoods
 
 __all__ = ["BayesianNetwork"]
 

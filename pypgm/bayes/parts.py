@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from pypgm.bayes.editing import EditedTables
 from pypgm.bayes.relevance import relevant
@@ -14,10 +14,8 @@ from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
+from pypgm.graphs.evidence import Evidence
 from pypgm.inference._variable_elimination import Elimination, Given
-
-if TYPE_CHECKING:
-    from pypgm.graphs.evidence import Evidence
 
 __all__ = ["Part", "PlannedTables"]
 

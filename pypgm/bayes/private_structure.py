@@ -3,24 +3,21 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.bayes.dependence import Score, chance, dependence, largest_change
+from pypgm.domain import Clique, Domain
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pypgm.domain import Clique, Domain
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.privacy.private_table import PrivateTable
-    from pypgm.privacy.relation import Privacy
 
 __all__ = ["MOST_EPSILON", "PrivateStructure", "select_parents"]
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.bayes.batch import Posteriors, posteriors
 from pypgm.bayes.frames import Frame, Table, as_codes, as_values, column_names, like_frame
@@ -13,9 +14,6 @@ from pypgm.bayes.parts import Part, PlannedTables
 from pypgm.data.frames import Library, as_frame
 from pypgm.domain import Domain, as_clique
 from pypgm.errors import ImpossibleEvidenceError
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Probabilities", "RowAnswers"]
 

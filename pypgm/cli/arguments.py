@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
     from pypgm.models.stored_model import ReleasedModel
-
-    Verbs = argparse._SubParsersAction[Any]
 
 __all__ = [
     "RUNNABLE",
@@ -57,6 +55,9 @@ __all__ = [
     "reading",
     "schema_in",
 ]
+
+Verbs: TypeAlias = "argparse._SubParsersAction[Any]"
+"""What the verbs of a parser are added to."""
 
 
 class Parser(argparse.ArgumentParser):

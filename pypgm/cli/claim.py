@@ -5,12 +5,9 @@ from __future__ import annotations
 import contextlib
 import os
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import TracebackType
 
 from pypgm.data.files import as_path, open_stream
-
-if TYPE_CHECKING:
-    from types import TracebackType
 
 try:
     import fcntl

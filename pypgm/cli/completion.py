@@ -2,15 +2,10 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING
 
-from pypgm.cli.arguments import add_verb
-
-if TYPE_CHECKING:
-    import argparse
-
-    from pypgm.cli.arguments import Verbs
+from pypgm.cli.arguments import Verbs, add_verb
 
 __all__ = ["add_to"]
 

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
 
 from pypgm import demo, mechanisms
-from pypgm.cli.arguments import add_budget, add_verb
+from pypgm.cli.arguments import Verbs, add_budget, add_verb
 from pypgm.cli.printing import present
 from pypgm.cli.synth import stop_if_interrupted
 from pypgm.cli.told import promise_rows, quality_rows
 from pypgm.privacy import Budget
 from pypgm.reporting.facts import Facts
 from pypgm.terminal import laid_out, terminal_width
-
-if TYPE_CHECKING:
-    import argparse
-
-    from pypgm.cli.arguments import Verbs
 
 __all__ = ["add_to"]
 

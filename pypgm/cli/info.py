@@ -2,27 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import argparse
+from collections.abc import Sequence
+from typing import Any
 
 from pypgm import load
-from pypgm.cli.arguments import add_verb
+from pypgm.cli.arguments import Verbs, add_verb
 from pypgm.cli.printing import present
-from pypgm.cli.told import budget_row, ledger_text, model_text, promise_rows, quality_rows, warning_lines
+from pypgm.cli.told import Rows, budget_row, ledger_text, model_text, promise_rows, quality_rows, warning_lines
+from pypgm.data import Schema
+from pypgm.models.stored_model import ReleasedModel
 from pypgm.release import Release
 from pypgm.report import unpaired_lines
 from pypgm.reporting.facts import Facts
+from pypgm.reporting.quality import Quality
 from pypgm.reporting.words import labels_of, records_text
 from pypgm.terminal import aligned, laid_out, terminal_width
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Sequence
-
-    from pypgm.cli.arguments import Verbs
-    from pypgm.cli.told import Rows
-    from pypgm.data import Schema
-    from pypgm.models.stored_model import ReleasedModel
-    from pypgm.reporting.quality import Quality
 
 __all__ = ["add_to"]
 

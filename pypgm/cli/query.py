@@ -7,25 +7,31 @@ import io
 import itertools
 import sys
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from pypgm.bayes.network import BayesianNetwork
-from pypgm.cli.arguments import add_given, add_verb, as_rows, check_places, clique_named, evidence_given, model_in
+from pypgm.cli.arguments import (
+    Verbs,
+    add_given,
+    add_verb,
+    as_rows,
+    check_places,
+    clique_named,
+    evidence_given,
+    model_in,
+)
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import json_text
 from pypgm.data.derived_images import read_names
 from pypgm.data.files import write_rows, write_text
+from pypgm.domain import Domain, Label
+from pypgm.factor import Factor
+from pypgm.graphs.evidence import Evidence
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.models.derived_answers import answered, conditioned
 from pypgm.release import Release
 from pypgm.report import cells
 from pypgm.terminal import aligned, escaped, label_text, terminal_width
-
-if TYPE_CHECKING:
-    from pypgm.cli.arguments import Verbs
-    from pypgm.domain import Domain, Label
-    from pypgm.factor import Factor
-    from pypgm.graphs.evidence import Evidence
 
 __all__ = ["add_to"]
 

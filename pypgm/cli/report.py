@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from pypgm.cli.arguments import add_reading, add_verb, check_places, reading
+from pypgm.cli.arguments import Verbs, add_reading, add_verb, check_places, reading
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.comparison import is_table
@@ -16,11 +17,6 @@ from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import TITLE
-
-if TYPE_CHECKING:
-    import argparse
-
-    from pypgm.cli.arguments import Verbs
 
 __all__ = ["add_to"]
 

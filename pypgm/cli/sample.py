@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+import argparse
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
 from pypgm.cli.arguments import (
+    Verbs,
     add_given,
     add_verb,
     as_rows,
@@ -20,16 +22,10 @@ from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.data import write_table
 from pypgm.data.file_kind import TABLES
+from pypgm.domain import Label
+from pypgm.models.stored_model import ReleasedModel
 from pypgm.numeric import as_generator
 from pypgm.release import Release, load
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Mapping, Sequence
-
-    from pypgm.cli.arguments import Verbs
-    from pypgm.domain import Label
-    from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["add_to"]
 

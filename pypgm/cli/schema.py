@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import sys
-from typing import TYPE_CHECKING
 
-from pypgm.cli.arguments import add_dialect, add_table, add_verb, check_places, dialect
+from pypgm.cli.arguments import Verbs, add_dialect, add_table, add_verb, check_places, dialect
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.data.draft import draft_schema
 from pypgm.data.files import write_text
 from pypgm.data.typed_draft import draft_text
-
-if TYPE_CHECKING:
-    import argparse
-
-    from pypgm.cli.arguments import Verbs
 
 __all__ = ["add_to"]
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import argparse
 import shlex
 import sys
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING
+from pathlib import Path
 
 from pypgm.cli.arguments import (
+    Verbs,
     add_budget,
     add_mechanism,
     add_reading,
@@ -27,22 +30,14 @@ from pypgm.cli.release_file import Place, default_place
 from pypgm.cli.stopping import STOPPING
 from pypgm.cli.told import ledger_text, promise_rows, quality_rows, warning_lines
 from pypgm.cli.workload import HELP, workload_named
-from pypgm.data import write_table
+from pypgm.data import Dataset, OpenSchema, Schema, write_table
 from pypgm.data.file_kind import TABLES
+from pypgm.domain import Domain
 from pypgm.mechanisms.tables import prepared
+from pypgm.release import Release
 from pypgm.reporting.facts import Facts, quality_dict
 from pypgm.reporting.words import records_text
 from pypgm.terminal import laid_out, terminal_width
-
-if TYPE_CHECKING:
-    import argparse
-    from collections.abc import Callable
-    from pathlib import Path
-
-    from pypgm.cli.arguments import Verbs
-    from pypgm.data import Dataset, OpenSchema, Schema
-    from pypgm.domain import Domain
-    from pypgm.release import Release
 
 __all__ = ["PaidError", "add_to", "stop_if_interrupted"]
 

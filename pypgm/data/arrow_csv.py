@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -19,9 +20,6 @@ from numpy.typing import DTypeLike, NDArray
 from pypgm.data.columns import Column, Encoder, Misfit
 from pypgm.data.files import open_text
 from pypgm.data.numbers import Numeric
-
-if TYPE_CHECKING:
-    import os
 
 __all__ = ["arrow_codes"]
 

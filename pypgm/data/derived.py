@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
@@ -15,13 +16,9 @@ from pypgm.data.dates import Date
 from pypgm.data.made import Cells, Made
 from pypgm.data.mapped import Images, Mapped, mapped
 from pypgm.data.numbers import Integer, Numeric, Real
+from pypgm.data.rules import Entry
 from pypgm.data.spans import Unit, span_between, units_of
 from pypgm.domain import Label
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.data.rules import Entry
 
 __all__ = ["Derived", "one_bin"]
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned
+from pypgm.data.columns import Column
 from pypgm.data.derived import Derived
 from pypgm.data.difference import Difference
 from pypgm.data.made import Cells, Made, made_in_order
+from pypgm.data.schema import Schema
 from pypgm.domain import Clique, as_clique, listed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.data.columns import Column
-    from pypgm.data.schema import Schema
 
 __all__ = ["codes_giving", "image_of", "read_names"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned, Outside, Within
 from pypgm.data.columns import Column, Encoder, Misfit, as_tuple
@@ -15,12 +16,8 @@ from pypgm.data.dates import Date, Resolution
 from pypgm.data.made import Cells
 from pypgm.data.numbers import Integer, Numeric, Real
 from pypgm.data.spans import Unit, last_after, span_between, units_of
+from pypgm.data.values import Values
 from pypgm.domain import Label
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.data.values import Values
 
 __all__ = ["Difference", "Steps"]
 

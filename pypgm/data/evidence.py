@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,11 +12,9 @@ from pypgm.data.bins import Binned
 from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Column
 from pypgm.data.numbers import Integer, Real
+from pypgm.data.schema import Schema
 from pypgm.domain import Domain, listed, nearest
 from pypgm.numeric import whole_of
-
-if TYPE_CHECKING:
-    from pypgm.data.schema import Schema
 
 __all__ = ["codes_of_text", "read_evidence", "split_text"]
 

@@ -6,17 +6,15 @@ import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.categorical import Categorical
 from pypgm.data.columns import Column, fields_of
 from pypgm.data.frames import imported
 from pypgm.data.numbers import Integer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Cells", "Fake", "Id", "Made", "constant", "made_in_order"]
 

@@ -6,9 +6,10 @@ import itertools
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned, UnreadableError
 from pypgm.data.categorical import Categorical
@@ -16,9 +17,6 @@ from pypgm.data.columns import Column
 from pypgm.data.made import Cells
 from pypgm.data.rules import codes_named
 from pypgm.domain import Label, listed
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Images", "Mapped", "mapped"]
 

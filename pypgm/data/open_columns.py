@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pypgm.data.categorical import Categorical
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.round_numbers import round_points
 from pypgm.numeric import fraction_of
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["OpenColumn", "OpenSet", "QuantileBins"]
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
@@ -16,10 +17,6 @@ from pypgm.data.encoding import problems_error
 from pypgm.data.made import Cells, Fake, Made, made_in_order
 from pypgm.data.within import values_within
 from pypgm.domain import nearest
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
 
 __all__ = ["Relations"]
 

@@ -6,18 +6,15 @@ import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.numbers import Real
 from pypgm.memory import check_fits
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["MOST_CELLS", "Comparison", "check_together"]
 

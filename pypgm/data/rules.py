@@ -6,9 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
@@ -18,10 +19,7 @@ from pypgm.domain import Clique, Label
 from pypgm.memory import check_fits, short
 from pypgm.terminal import escaped
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Entry = Label | Sequence[Label] | Mapping[str, Label]
+Entry = Label | Sequence[Label] | Mapping[str, Label]
 
 __all__ = ["AnyRule", "Blank", "Counted", "Rule", "broken_rules", "codes_named", "drawn_by_rules"]
 

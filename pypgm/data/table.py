@@ -8,7 +8,8 @@ import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from io import BufferedReader
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -39,9 +40,6 @@ from pypgm.data.parquet_records import read_parquet, write_parquet
 from pypgm.data.schema import OpenSchema, Schema, SchemaLike, as_schema
 from pypgm.domain import Domain, listed
 from pypgm.numeric import as_generator
-
-if TYPE_CHECKING:
-    from io import BufferedReader
 
 __all__ = [
     "DecimalMark",

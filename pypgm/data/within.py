@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.rule_comparison import Comparison
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["can_hold", "values_within"]
 

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.queries import LinearQuery
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.queries import LinearQuery
 
 __all__ = ["Term", "is_compiled", "lowered"]
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.data import Schema
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.graphs.evidence import code_of
 from pypgm.inference.folding import Folding
 from pypgm.queries.folded import folded
 from pypgm.terminal import escaped
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from pypgm.data import Schema
 
 __all__ = ["Constraint", "Masks", "as_constraints", "fold", "folded_measurement", "with_zeros"]
 

@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
+from pypgm.graphs import JunctionTree
 from pypgm.numeric import as_generator, checked_real
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.graphs import JunctionTree
 
 __all__ = ["Custom", "check_gradient"]
 

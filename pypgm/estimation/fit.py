@@ -5,13 +5,11 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.errors import EstimateInterruptedWarning, StepSizeWarning
 from pypgm.html import Shown
-
-if TYPE_CHECKING:
-    from pypgm.clique_vector import CliqueVector
 
 __all__ = ["Fit", "FitState", "Status", "swings", "warn_of_the_end"]
 

@@ -2,18 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.estimation.oracle import Evaluated, dot
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation.loss import Evaluate
-    from pypgm.estimation.oracle import LossOracle
+from pypgm.estimation.loss import Evaluate
+from pypgm.estimation.oracle import Evaluated, LossOracle, dot
 
 __all__ = ["GeneralAcceleration", "GeneralDescent"]
 

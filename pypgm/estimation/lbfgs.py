@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.estimation.fit import Status
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import Solver, Watch, solved
 from pypgm.estimation.tree_problem import TreeProblem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["lbfgs"]
 

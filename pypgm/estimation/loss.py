@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.graphs import JunctionTree
+from pypgm.graphs import JunctionTree
 
 __all__ = ["Evaluate", "Loss", "Sum"]
 

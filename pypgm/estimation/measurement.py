@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import Factor, transpose_cells
 from pypgm.html import Shown
@@ -16,13 +19,6 @@ from pypgm.numeric import real_array, shown
 from pypgm.queries import Identity, LinearQuery, Products, UserOperator
 from pypgm.queries.folded import folded
 from pypgm.terminal import escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from numpy.typing import ArrayLike, NDArray
-
-    from pypgm.clique_vector import CliqueVector
 
 __all__ = ["LinearMeasurement", "Noise", "cells_of", "joined_marks"]
 

@@ -3,22 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.loss import Loss
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
 from pypgm.estimation.problem import Solution
 from pypgm.estimation.textbook_averaging import dual_averaging, interior_gradient
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.estimation.universal import universal
+from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.memory import check_fits
-
-if TYPE_CHECKING:
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.graphs.junction_tree import JunctionTree
 
 __all__ = ["METHODS", "Method", "MethodName", "check_estimate_fits", "chosen_method", "estimate_bytes"]
 

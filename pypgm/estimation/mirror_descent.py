@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.estimation.fit import Status
 from pypgm.estimation.limits import SolverOptions
@@ -14,9 +15,6 @@ from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.subgradient import subgradient_descent
 from pypgm.estimation.tree_problem import MAX_GROWTH, TreeProblem, permitted_step
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["mirror_descent"]
 

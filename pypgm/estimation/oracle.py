@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from numpy.typing import NDArray
-
-    from pypgm.estimation.loss import Evaluate
-    from pypgm.graphs import JunctionTree
+from pypgm.estimation.loss import Evaluate
+from pypgm.graphs import JunctionTree
 
 __all__ = ["Evaluated", "LossOracle", "Oracle", "dot"]
 

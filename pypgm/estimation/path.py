@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.estimation.fit import Status
 from pypgm.estimation.limits import SolverOptions
+from pypgm.estimation.loss import Loss
+from pypgm.estimation.problem import Point, Problem
 from pypgm.estimation.solver import StepwiseSolver
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation.loss import Loss
-    from pypgm.estimation.problem import Point, Problem
-    from pypgm.estimation.steps import Steps
-    from pypgm.estimation.stop_rule import StopRule
+from pypgm.estimation.steps import Steps
+from pypgm.estimation.stop_rule import StopRule
 
 __all__ = ["Path"]
 

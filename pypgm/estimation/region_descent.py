@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, TypedDict
+from typing import Any, ClassVar, TypedDict
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.fit import Status, swings
@@ -15,14 +16,10 @@ from pypgm.estimation.oracle import Evaluated, dot
 from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.region_problem import RegionProblem, no_record
 from pypgm.estimation.solver import StepwiseSolver, solved
+from pypgm.graphs.counting_numbers import CountingNumbers
+from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference._convex_gbp import Propagation, checked_share
 from pypgm.numeric import checked_integer
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from pypgm.graphs.counting_numbers import CountingNumbers
-    from pypgm.graphs.region_graph import RegionGraph
 
 __all__ = ["SweepOptions", "Sweeps", "region_descent"]
 

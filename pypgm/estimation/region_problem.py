@@ -5,24 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique
 from pypgm.errors import ImpossibleEvidenceError
+from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.steps import MeasuredSteps
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.domain import Clique
-    from pypgm.estimation.limits import SolverOptions
-    from pypgm.graphs.region_graph import RegionGraph
+from pypgm.graphs.region_graph import RegionGraph
 
 __all__ = ["RegionEngine", "RegionProblem", "no_record"]
 

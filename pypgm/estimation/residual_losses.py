@@ -6,21 +6,18 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
+from pypgm.graphs import JunctionTree
 from pypgm.numeric import checked_real
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.graphs import JunctionTree
 
 __all__ = ["L1", "L2", "LOSSES", "Huber"]
 

@@ -6,20 +6,17 @@ import math
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
 from pypgm.estimation.fit import Fit, FitState, Status
 from pypgm.estimation.limits import SolverOptions
-from pypgm.estimation.problem import Solution
-
-if TYPE_CHECKING:
-    import numpy as np
-    from numpy.typing import NDArray
-
-    from pypgm.clique_vector import CliqueVector
-    from pypgm.estimation.problem import Point, Problem
+from pypgm.estimation.problem import Point, Problem, Solution
 
 __all__ = ["Solver", "StepwiseSolver", "Watch", "solved", "watched"]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.queries import LinearQuery
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["StackedMeasurements"]
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement, cells_of
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.estimation.total import estimate_total
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["LeastSquares", "least_squares"]
 

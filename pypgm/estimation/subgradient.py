@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.oracle import dot
 from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.tree_problem import TreeProblem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["subgradient_descent"]
 

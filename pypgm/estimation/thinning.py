@@ -3,14 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.numeric import as_generator
-
-if TYPE_CHECKING:
-    from pypgm.estimation.measurement import LinearMeasurement
 
 __all__ = ["BEYOND", "left_to_validate", "noise_left", "thinned", "unthinned_count"]
 

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.number_range import check_range
 from pypgm.queries import Union
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["estimate_total", "total_of_answers"]
 

@@ -3,22 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.estimation.general_solvers import GeneralAcceleration, GeneralDescent
 from pypgm.estimation.limits import SolverOptions
+from pypgm.estimation.loss import Loss
 from pypgm.estimation.oracle import LossOracle, Oracle
 from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.steps import MeasuredSteps
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation.loss import Loss
-    from pypgm.graphs import JunctionTree
+from pypgm.graphs import JunctionTree
 
 __all__ = ["MAX_GROWTH", "TreeEngine", "TreeProblem", "permitted_step"]
 

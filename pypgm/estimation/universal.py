@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.estimation.general_solvers import GeneralAcceleration
 from pypgm.estimation.limits import SolverOptions
@@ -13,9 +12,6 @@ from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.steps import averaged_step
 from pypgm.estimation.tree_problem import TreeProblem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["universal"]
 

@@ -10,9 +10,10 @@ import io
 import json
 import warnings
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.file_kind import ARCHIVE, RELEASE, START, file_kind
 from pypgm.data.files import ZIP_MAGIC
@@ -21,9 +22,6 @@ from pypgm.files.format import FORMAT, VERSION
 from pypgm.files.members import HEADER, Members, line_of, number_of, plain_array, sha256
 from pypgm.files.upgrades import UPGRADES
 from pypgm.memory import memory_limit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["archive_bytes", "digest_of", "parse_archive"]
 

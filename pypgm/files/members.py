@@ -7,16 +7,14 @@ import re
 import struct
 import zipfile
 from math import prod
-from typing import IO, TYPE_CHECKING, BinaryIO
+from typing import IO, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.memory import check_fits
 
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    Array = NDArray[np.generic]
+Array = NDArray[np.generic]
 
 __all__ = ["HEADER", "Members", "line_of", "number_of", "plain_array", "sha256"]
 

@@ -5,17 +5,15 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Collection, Mapping, Sequence, Set
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pypgm.data.encoding import columns_of
 from pypgm.data.evidence import read_evidence
 from pypgm.domain import Domain
 from pypgm.numeric import float_array
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
 
 __all__ = ["Evidence", "LastEvidence", "Likelihood", "LogLikelihood", "code_of", "log_likelihoods"]
 

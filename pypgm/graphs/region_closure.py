@@ -6,12 +6,9 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
-from typing import TYPE_CHECKING
 
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
+from numpy.typing import NDArray
 
 __all__ = ["Edge", "Indices", "minimal_edges", "saturate"]
 

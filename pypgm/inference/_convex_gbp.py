@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.graphs.counting_numbers import CountingNumbers
 from pypgm.graphs.junction_tree import check_logarithms, checked_total
+from pypgm.graphs.region_graph import RegionGraph
 from pypgm.numeric import checked_integer, checked_real, checked_threads
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike, NDArray
-
-    from pypgm.graphs.region_graph import RegionGraph
 
 __all__ = ["ConvexGbp", "Propagation", "checked_share", "convex_gbp", "counting_numbers_of", "over_regions"]
 

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
-from pypgm.domain import Clique, as_clique, check_kind
+from pypgm.domain import Clique, Domain, as_clique, check_kind
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, codes_or_logs, one_possible
 from pypgm.graphs.junction_tree import check_logarithms, check_possible, checked_total
 from pypgm.inference.contraction import answer_bytes, check_contraction, exact_tick
 from pypgm.memory import hopeless_refused
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.domain import Domain
 
 __all__ = ["log_elimination", "max_elimination", "variable_elimination"]
 

@@ -7,9 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
@@ -19,9 +19,6 @@ from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import Cliques, RegionIndex, maximal
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = [
     "BoundedTree",

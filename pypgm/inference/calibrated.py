@@ -6,22 +6,18 @@ import itertools
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
+from pypgm.clock import Clock
 from pypgm.domain import Domain, as_cliques
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.contraction import answer_bytes, check_answers, check_contraction, run_contraction
 from pypgm.memory import memory_limit
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.clock import Clock
 
 __all__ = ["Ask", "Calibrated"]
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.domain import Clique, Domain, Label, as_clique
 from pypgm.factor import Factor
@@ -15,9 +16,6 @@ from pypgm.graphs.evidence import Evidence, LogLikelihood, code_of, log_likeliho
 from pypgm.memory import check_fits, short
 from pypgm.queries import Kronecker, KroneckerQuery, LinearQuery
 from pypgm.queries.folded import folded
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Folding"]
 

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-if TYPE_CHECKING:
-    from pypgm.clique_vector import CliqueVector
-    from pypgm.graphs.region_graph import RegionGraph
+from pypgm.clique_vector import CliqueVector
+from pypgm.graphs.region_graph import RegionGraph
 
 __all__ = ["kikuchi_potentials"]
 

@@ -6,22 +6,18 @@ import math
 import warnings
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm.clock import Clock
 from pypgm.errors import ConditionWarning
 from pypgm.inference.calibrated import Ask, Calibrated
 from pypgm.inference.contraction import check_answers, run_contraction
 from pypgm.inference.folding import Folding
 from pypgm.queries import KroneckerQuery, LinearQuery
 from pypgm.terminal import escaped
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.clock import Clock
 
 __all__ = ["answer_queries"]
 

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.clock import Clock
 from pypgm.domain import Clique
 from pypgm.inference.region_index import RegionIndex
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["LocalAnswer", "local_answers"]
 

@@ -4,16 +4,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
 
 __all__ = ["Cliques", "RegionIndex", "maximal"]
 

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.bayes import BayesianNetwork
 from pypgm.domain import Domain
 from pypgm.factor import Factor
 from pypgm.mrf import MarkovRandomField
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from numpy.typing import NDArray
 
 __all__ = ["from_pgmpy", "to_pgmpy"]
 

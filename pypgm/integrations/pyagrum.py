@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 
@@ -12,9 +13,6 @@ from pypgm.data.codebook import label_texts
 from pypgm.domain import Domain
 from pypgm.factor import Factor
 from pypgm.mrf import MarkovRandomField
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
 
 __all__ = ["from_pyagrum", "to_pyagrum"]
 

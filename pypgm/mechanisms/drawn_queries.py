@@ -7,13 +7,14 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, tabulate
+from pypgm.domain import Clique, Domain
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.estimation.constraint import as_constraints
 from pypgm.estimation.fit import Fit
@@ -22,16 +23,13 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.rounds_likelihood import RoundsLikelihood
 from pypgm.mechanisms.run import Options, Run
 from pypgm.memory import check_fits, short
+from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.numeric import checked_integer
+from pypgm.privacy.cell_selector import Drawn
 from pypgm.reconstruction.best_records import Optimiser
 from pypgm.reconstruction.weighted_records import WeightedRecords
 from pypgm.release import Release
-
-if TYPE_CHECKING:
-    from pypgm.domain import Clique, Domain
-    from pypgm.models import GraphicalModel, RegionGraphModel
-    from pypgm.privacy.cell_selector import Drawn
-    from pypgm.workloads import WorkloadLike
+from pypgm.workloads import WorkloadLike
 
 __all__ = ["DrawnQueries", "Estimator", "check_options", "release_of"]
 

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import Any, NoReturn
 
+from pypgm.data import OpenSchema, Schema
 from pypgm.data.source import Source
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
-
-if TYPE_CHECKING:
-    from pypgm.data import OpenSchema, Schema
-    from pypgm.privacy.relation import Privacy
-    from pypgm.queries import Neighbours
+from pypgm.privacy.relation import Privacy
+from pypgm.queries import Neighbours
 
 __all__ = ["check_call"]
 

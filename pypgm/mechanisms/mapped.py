@@ -5,23 +5,19 @@ from __future__ import annotations
 import copy
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypeVar, cast
+from typing import TypeVar, cast
 
 from pypgm.data import Dataset
-from pypgm.domain import Clique
-from pypgm.estimation import Constraint
+from pypgm.domain import Clique, Domain
+from pypgm.estimation import Constraint, LinearMeasurement
 from pypgm.estimation.constraint import fold, folded_measurement
 from pypgm.models.model import Model
+from pypgm.models.stored_model import ReleasedModel
+from pypgm.privacy.private_table import PrivateTable
 from pypgm.queries import LinearQuery
 from pypgm.queries.folded import folded
 from pypgm.reconstruction.weighted_records import WeightedRecords
 from pypgm.workloads import Workload
-
-if TYPE_CHECKING:
-    from pypgm.domain import Domain
-    from pypgm.estimation import LinearMeasurement
-    from pypgm.models.stored_model import ReleasedModel
-    from pypgm.privacy.private_table import PrivateTable
 
 __all__ = ["Mapped", "Released"]
 

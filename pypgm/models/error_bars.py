@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pypgm.domain import Clique
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
+from pypgm.graphs.evidence import Evidence
 from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import Simulation, estimated_again
 from pypgm.models.estimated_model import EstimatedModel
+from pypgm.models.recipe import Recipe
 from pypgm.numeric import checked_integer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.domain import Clique
-    from pypgm.graphs.evidence import Evidence
-    from pypgm.models.recipe import Recipe
 
 __all__ = ["standard_errors"]
 

@@ -5,31 +5,29 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.clock import Clock
+from pypgm.data import Dataset
+from pypgm.domain import Clique
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.number_range import check_range
 from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.estimation.residual_losses import LOSSES
 from pypgm.estimation.steps import Pace
 from pypgm.estimation.total import total_of_answers
+from pypgm.factor import Factor
+from pypgm.graphs.evidence import Evidence
 from pypgm.models.estimated_model import EstimatedModel
+from pypgm.models.recipe import Recipe
 from pypgm.models.request import Prior, Request
 from pypgm.numeric import checked_integer
-
-if TYPE_CHECKING:
-    from pypgm.clock import Clock
-    from pypgm.data import Dataset
-    from pypgm.domain import Clique
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.factor import Factor
-    from pypgm.graphs.evidence import Evidence
-    from pypgm.models.recipe import Recipe
 
 __all__ = ["Reestimated", "Simulation", "estimated_again", "recipe_of", "requested_again"]
 

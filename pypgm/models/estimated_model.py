@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
+from pypgm.clique_vector import CliqueVector
+from pypgm.estimation.constraint import Masks
+from pypgm.factor import Factor
+from pypgm.inference.folding import Folding
+from pypgm.models.recipe import Recipe
 from pypgm.models.stored_model import ReleasedModel
-
-if TYPE_CHECKING:
-    from pypgm.clique_vector import CliqueVector
-    from pypgm.estimation.constraint import Masks
-    from pypgm.factor import Factor
-    from pypgm.inference.folding import Folding
-    from pypgm.models.recipe import Recipe
 
 __all__ = ["EstimatedModel"]
 

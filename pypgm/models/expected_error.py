@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pypgm.clock import Clock
 from pypgm.data import Dataset
+from pypgm.domain import Clique
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
+from pypgm.inference.folding import Folding
 from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import Reestimated, Simulation, estimated_again, recipe_of
 from pypgm.models.estimated_model import EstimatedModel
@@ -19,16 +24,6 @@ from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise, room
 from pypgm.numeric import as_generator, checked_integer
 from pypgm.queries import Contrasts
 from pypgm.student import upper_end
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from numpy.typing import NDArray
-
-    from pypgm.clock import Clock
-    from pypgm.domain import Clique
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.inference.folding import Folding
 
 __all__ = [
     "Basis",

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.clock import Clock
 from pypgm.domain import Clique, check_kind
+from pypgm.estimation.constraint import Masks
 from pypgm.estimation.fit import Fit
 from pypgm.estimation.methods import METHODS
 from pypgm.factor import Factor
+from pypgm.graphs.evidence import Evidence
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference._variable_elimination import variable_elimination
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
 from pypgm.inference.kronecker import answer_queries
+from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.model import Model
 from pypgm.models.recipe import Recipe
+from pypgm.models.region_answer import Method
 from pypgm.models.request import Request
 from pypgm.models.tree_estimate import tree_problem
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation.constraint import Masks
-    from pypgm.graphs.evidence import Evidence
-    from pypgm.models.estimated_model import EstimatedModel
-    from pypgm.models.region_answer import Method
-    from pypgm.queries import KroneckerQuery
+from pypgm.queries import KroneckerQuery
 
 __all__ = ["GraphicalModel", "solved_on_tree"]
 

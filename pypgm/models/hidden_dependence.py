@@ -4,17 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pypgm.domain import Clique
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.queries import Contrasts
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.domain import Clique
-    from pypgm.estimation.measurement import LinearMeasurement
 
 __all__ = ["hidden_dependence", "hiding_noise", "room"]
 

@@ -4,18 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pypgm.clock import Clock
+from pypgm.factor import Factor
+from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.memory import check_fits
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.clock import Clock
-    from pypgm.factor import Factor
-    from pypgm.graphs.junction_tree import JunctionTree
 
 __all__ = ["independent_records"]
 

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.factor import cells_frame
+from pypgm.factor import Factor, Frame, cells_frame
 from pypgm.html import Shown
 from pypgm.models.expected_error import Basis
-
-if TYPE_CHECKING:
-    from pypgm.factor import Factor, Frame
 
 __all__ = ["Marginal"]
 

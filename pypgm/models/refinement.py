@@ -7,21 +7,16 @@ import itertools
 import math
 from bisect import bisect_right
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.clock import Clock
+from pypgm.domain import Clique, Domain
 from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.memory import check_fits, short
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from pypgm.domain import Clique, Domain
 
 __all__ = ["refined_records", "stages"]
 

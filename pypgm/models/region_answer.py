@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
+from numpy.typing import ArrayLike
+
+from pypgm.domain import Domain
 from pypgm.factor import Factor
-
-if TYPE_CHECKING:
-    from numpy.typing import ArrayLike
-
-    from pypgm.domain import Domain
 
 __all__ = ["Method", "RegionAnswer"]
 

@@ -4,24 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, other_labels
+from pypgm.estimation.constraint import Masks
 from pypgm.estimation.region_problem import RegionProblem
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference._convex_gbp import checked_counting_numbers, counting_numbers_of
 from pypgm.inference.region_index import RegionIndex
 from pypgm.memory import check_fits, short
+from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.request import Request
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation.constraint import Masks
-    from pypgm.models.estimated_model import EstimatedModel
 
 __all__ = ["REGION_TOLERANCE", "RegionOracle", "region_problem"]
 

@@ -6,21 +6,24 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, get_args
+from typing import Any, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain, other_labels
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.constraint import Masks
 from pypgm.estimation.fit import Fit
 from pypgm.estimation.region_descent import region_descent
 from pypgm.factor import Factor
-from pypgm.graphs.evidence import log_likelihoods
+from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_graph import RegionGraph
+from pypgm.inference.bounded_tree import BoundedTree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
 from pypgm.inference.kikuchi import kikuchi_potentials
@@ -30,6 +33,7 @@ from pypgm.inference.out_of_model import combined_answers, expanded_answers, sub
 from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.memory import check_fits, check_tables_fit, short
 from pypgm.models.estimated_again import requested_again
+from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.graphical_model import prior_tree, solved_on_tree
 from pypgm.models.model import Model
 from pypgm.models.recipe import Recipe
@@ -38,15 +42,7 @@ from pypgm.models.region_estimate import RegionOracle, region_problem
 from pypgm.models.region_tree import bounded_tree
 from pypgm.models.request import Request
 from pypgm.numeric import checked_real
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation.constraint import Masks
-    from pypgm.graphs.evidence import Evidence
-    from pypgm.inference.bounded_tree import BoundedTree
-    from pypgm.models.estimated_model import EstimatedModel
-    from pypgm.queries import KroneckerQuery
+from pypgm.queries import KroneckerQuery
 
 __all__ = ["RegionGraphModel", "solved_on_regions"]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
+from pypgm.domain import Clique
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.fit import FitState
 from pypgm.estimation.independence import independent_potentials
@@ -18,10 +18,7 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.inference.bounded_tree import BoundedTree, fit_proportionally, plan_bounded_tree
-
-if TYPE_CHECKING:
-    from pypgm.domain import Clique
-    from pypgm.inference.region_index import RegionIndex
+from pypgm.inference.region_index import RegionIndex
 
 __all__ = ["bounded_tree"]
 

@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain
+from pypgm.estimation.constraint import Masks
 from pypgm.estimation.independence import independent_potentials
+from pypgm.estimation.limits import SolverOptions
+from pypgm.estimation.loss import Loss
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.region_descent import Sweeps
+from pypgm.inference.folding import Folding
 from pypgm.models.estimated_model import EstimatedModel
-
-if TYPE_CHECKING:
-    from pypgm.domain import Clique, Domain
-    from pypgm.estimation.constraint import Masks
-    from pypgm.estimation.limits import SolverOptions
-    from pypgm.estimation.loss import Loss
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.inference.folding import Folding
 
 __all__ = ["Prior", "Request"]
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,12 +11,10 @@ from numpy.typing import NDArray
 from pypgm import _core
 from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
+from pypgm.factor import Factor
+from pypgm.graphs.junction_tree import JunctionTree, TreeNode
 from pypgm.memory import check_fits, short
 from pypgm.numeric import as_generator, checked_integer
-
-if TYPE_CHECKING:
-    from pypgm.factor import Factor
-    from pypgm.graphs.junction_tree import JunctionTree, TreeNode
 
 __all__ = ["draw_records", "drawing_bytes"]
 

@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import importlib
 import io
+import os
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 
-from pypgm.domain import Domain
+from pypgm.clique_vector import CliqueVector
+from pypgm.data import Dataset
+from pypgm.domain import Clique, Domain
+from pypgm.estimation.fit import Fit
 from pypgm.estimation.measurement import joined_marks
+from pypgm.factor import Factor
 from pypgm.files.file import digest_of, file_bytes, parse_file, write_file
-
-if TYPE_CHECKING:
-    import os
-
-    from pypgm.clique_vector import CliqueVector
-    from pypgm.data import Dataset
-    from pypgm.domain import Clique
-    from pypgm.estimation.fit import Fit
-    from pypgm.factor import Factor
-    from pypgm.graphs.evidence import Evidence
+from pypgm.graphs.evidence import Evidence
 
 __all__ = [
     "READERS",

@@ -5,14 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
-from pypgm.domain import other_labels
+from pypgm.domain import Clique, other_labels
 from pypgm.estimation.constraint import with_zeros
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeProblem
@@ -20,12 +21,6 @@ from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.models.request import Request
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.domain import Clique
-    from pypgm.estimation.measurement import LinearMeasurement
 
 __all__ = ["start_from", "tree_problem"]
 

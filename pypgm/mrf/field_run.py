@@ -4,25 +4,23 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import TYPE_CHECKING, TypedDict
+from typing import TypedDict
 
+from pypgm.domain import Domain
+from pypgm.estimation import LinearMeasurement
 from pypgm.estimation.limits import Limits
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.field_release import FieldRelease
 from pypgm.mrf.frank_wolfe import MOST_STEPS, FrankWolfe, Regressions
+from pypgm.mrf.regression_plans import Plan
 from pypgm.mrf.sample_size import excess_risk, frank_wolfe_steps
 from pypgm.numeric import checked_integer
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import PrivateOptions, entered
 from pypgm.privacy.private_table import Counts, PrivateTable
+from pypgm.privacy.rational import Number
 from pypgm.progress import Bar
 from pypgm.signatures import split_options
-
-if TYPE_CHECKING:
-    from pypgm.domain import Domain
-    from pypgm.estimation import LinearMeasurement
-    from pypgm.mrf.regression_plans import Plan
-    from pypgm.privacy.rational import Number
 
 __all__ = ["FieldOptions", "FieldRun", "default_steps"]
 

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import chain
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,9 @@ from pypgm.data import Dataset
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
+from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down
 from pypgm.privacy.selection import drawable_rate
-
-if TYPE_CHECKING:
-    from pypgm.privacy.private_table import PrivateTable
 
 __all__ = ["Feature", "FrankWolfe", "Node", "Regressions"]
 

@@ -5,17 +5,14 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.clique_vector import CliqueVector
+from pypgm.data import Dataset
 from pypgm.mrf.sampling import sample
 from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.privacy.budget import Budget
-
-if TYPE_CHECKING:
-    from pypgm.clique_vector import CliqueVector
-    from pypgm.data import Dataset
 
 __all__ = [
     "BlockSize",

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.bayes.sampling import draw_ancestral
+from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.errors import ModelTooLargeError
@@ -18,11 +20,6 @@ from pypgm.html import Shown
 from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
 from pypgm.mrf.spins import Spins, as_spins
 from pypgm.numeric import as_generator, checked_integer, checked_threads
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.clique_vector import CliqueVector
 
 __all__ = ["Sample", "sample"]
 

@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,13 +16,11 @@ from pypgm.data import Dataset
 from pypgm.numeric import checked_integer
 from pypgm.privacy.access import ChargedNoise
 from pypgm.privacy.fixed_errors import fixed_errors, unheard
+from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import Sampler
 from pypgm.queries import Identity
-
-if TYPE_CHECKING:
-    from pypgm.privacy.private_table import PrivateTable
-    from pypgm.privacy.sampler import Sampler
 
 __all__ = ["Agreement", "Edges", "Stability", "blocks_of"]
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from pypgm.data import OpenSchema, Schema
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
-
-if TYPE_CHECKING:
-    from pypgm.data import OpenSchema, Schema
 
 __all__ = ["as_budget", "gaussian_budget", "one_relation", "relation_of"]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,9 +17,6 @@ from pypgm.privacy.observer import observed
 from pypgm.privacy.rational import Number
 from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.privacy.trusted_query import own_clique
-
-if TYPE_CHECKING:
-    from typing import NoReturn, SupportsIndex
 
 __all__ = ["CellSelector", "Drawn"]
 

@@ -6,15 +6,13 @@ import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
+from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.privacy.charge import Charge
+from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.noise import laplace_stddev
-
-if TYPE_CHECKING:
-    from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.privacy.charge import Charge
-    from pypgm.privacy.ledger_report import LedgerReport
-    from pypgm.privacy.relation import Privacy
+from pypgm.privacy.relation import Privacy
 
 __all__ = ["MeasuredLines", "check_links", "links_of", "measured_lines"]
 

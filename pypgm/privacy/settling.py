@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
+from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
 from pypgm.data.numbers import Numeric
 from pypgm.data.open_columns import OpenColumn, OpenSet
-from pypgm.data.values import bare, plain
+from pypgm.data.values import Values, bare, plain
 from pypgm.privacy.arguments import relation_of
+from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.quantiles import private_quantiles
 from pypgm.privacy.rational import as_fraction
+from pypgm.privacy.relation import Privacy
 from pypgm.privacy.unknown_keys import sparse_histogram
-
-if TYPE_CHECKING:
-    from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
-    from pypgm.data.values import Values
-    from pypgm.privacy.ledger import Ledger
-    from pypgm.privacy.relation import Privacy
-    from pypgm.queries import Neighbours
+from pypgm.queries import Neighbours
 
 __all__ = ["settle"]
 

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.observer import Observer, the_observer
-
-if TYPE_CHECKING:
-    from pypgm.privacy.budget import Budget
-    from pypgm.privacy.charge import Charge
-    from pypgm.progress import Bar
+from pypgm.progress import Bar
 
 __all__ = ["shown_ledger"]
 

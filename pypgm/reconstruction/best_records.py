@@ -7,17 +7,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.graphs import JunctionTree
-
-if TYPE_CHECKING:
-    from pypgm.domain import Clique, Domain
 
 __all__ = ["CostLaw", "Optimiser", "RecordSearch", "best_records"]
 

@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data import Dataset
 from pypgm.domain import Domain
+from pypgm.estimation import LinearMeasurement
 from pypgm.factor import Factor
 from pypgm.memory import check_fits, short
 from pypgm.numeric import as_generator, checked_integer
 from pypgm.reconstruction.marginals import at_least_one
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation import LinearMeasurement
 
 __all__ = ["FullTable", "least_squares", "shortest"]
 

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
+from pypgm.estimation import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
 from pypgm.numeric import checked_real
 from pypgm.queries import Union
 from pypgm.reconstruction.full_table import shortest
 from pypgm.reconstruction.marginals import Reconstructed, at_least_one
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation import LinearMeasurement
 
 __all__ = ["LocalTables", "local_least_squares"]
 

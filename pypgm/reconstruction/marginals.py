@@ -5,20 +5,16 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.factor import Factor
+from pypgm.models import RegionGraphModel
 from pypgm.models._estimate import checked_measurements, estimate
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.data import Dataset
-    from pypgm.models import RegionGraphModel
 
 __all__ = ["Reconstructed", "at_least_one", "mean_total", "on_simplex", "pooled", "without_negatives"]
 

@@ -5,22 +5,18 @@ from __future__ import annotations
 import string
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clock import Clock
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
+from pypgm.estimation import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
 from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation import LinearMeasurement
 
 __all__ = ["ProductMixture", "relaxed_projection"]
 

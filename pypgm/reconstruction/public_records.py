@@ -4,23 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clock import Clock
 from pypgm.data import Dataset
-from pypgm.domain import check_kind
+from pypgm.domain import Clique, check_kind
+from pypgm.estimation import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 from pypgm.reconstruction.weighted_records import WeightedRecords
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.domain import Clique
-    from pypgm.estimation import LinearMeasurement
 
 __all__ = ["reweight"]
 

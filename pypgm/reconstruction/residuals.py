@@ -5,19 +5,15 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.domain import Clique, Domain
+from pypgm.estimation import LinearMeasurement
 from pypgm.factor import Factor
 from pypgm.queries import Contrasts
 from pypgm.reconstruction.marginals import Reconstructed, at_least_one, on_simplex
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation import LinearMeasurement
 
 __all__ = ["Residuals", "residual_least_squares"]
 

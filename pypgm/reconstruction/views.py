@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
+from pypgm.estimation import LinearMeasurement
 from pypgm.factor import Factor
 from pypgm.numeric import checked_integer
 from pypgm.reconstruction.consistency import consistent
 from pypgm.reconstruction.marginals import Reconstructed, pooled, without_negatives
-
-if TYPE_CHECKING:
-    from pypgm.estimation import LinearMeasurement
 
 __all__ = ["Views", "priview"]
 

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, as_clique
 from pypgm.errors import ImpossibleEvidenceError
+from pypgm.estimation.fit import Fit
 from pypgm.factor import Factor
-from pypgm.graphs.evidence import log_likelihoods
+from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.numeric import as_generator, checked_integer
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm.estimation.fit import Fit
-    from pypgm.graphs.evidence import Evidence
 
 __all__ = ["WeightedRecords"]
 

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
+from pypgm.estimation import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
 from pypgm.memory import check_fits, short
 from pypgm.models import GraphicalModel
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
-
-if TYPE_CHECKING:
-    from pypgm.estimation import LinearMeasurement
 
 __all__ = ["joined", "multiplicative_weights"]
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 import platform
 from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import Any, Literal, get_args
 
 import numpy as np
 
@@ -18,10 +20,6 @@ from pypgm.data.codebook import read_json
 from pypgm.data.files import write_text
 from pypgm.fields import Record, check_fields
 from pypgm.reporting.template import rendered
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
 
 __all__ = ["AuditReport", "Finding", "audit_text", "read_audit", "told", "write_audit"]
 

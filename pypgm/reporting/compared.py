@@ -9,14 +9,18 @@ import contextlib
 import datetime
 import itertools
 import math
+import os
 import re
 from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pypgm.data import OpenSchema, Schema
 from pypgm.data.bins import UnreadableError
 from pypgm.data.dates import Date, iso_date
 from pypgm.data.files import write_text
@@ -24,14 +28,6 @@ from pypgm.data.numbers import as_number
 from pypgm.html import Shown
 from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Callable, Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from pypgm.data import OpenSchema, Schema
 
 __all__ = ["NOT_PRIVATE", "SCORE", "ColumnPair", "ComparedTables", "compare_texts", "shown_number", "shown_quantile"]
 

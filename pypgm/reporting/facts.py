@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from pypgm.data import Dataset
+from pypgm.domain import Clique
+from pypgm.released import Released
 from pypgm.report import warned_lines
 from pypgm.reporting.losses import Losses, losses_of
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares, law_text
 from pypgm.reporting.words import odds, promise
-
-if TYPE_CHECKING:
-    from pypgm.data import Dataset
-    from pypgm.domain import Clique
-    from pypgm.released import Released
 
 __all__ = ["Facts", "quality_dict"]
 

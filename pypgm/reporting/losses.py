@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Mapping
+from typing import NamedTuple
 
+from pypgm.data import Schema
 from pypgm.data.bins import Binned
+from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.numbers import Integer
+from pypgm.models.stored_model import ReleasedModel
 from pypgm.reporting.words import many
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from pypgm.data import Schema
-    from pypgm.data.columns import Column
-    from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["Losses", "losses_of"]
 

@@ -4,34 +4,28 @@ from __future__ import annotations
 
 import datetime
 import math
+import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pypgm.data import Dataset
 from pypgm.data.files import write_text
-from pypgm.domain import Domain
-from pypgm.released import budget_text
+from pypgm.domain import Clique, Domain
+from pypgm.factor import Factor
+from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.released import Released, budget_text
 from pypgm.reporting.audited import AuditReport, told
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
 from pypgm.reporting.facts import Facts
+from pypgm.reporting.quality import Quality
 from pypgm.reporting.shares import Share, ledger_lines
 from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
 from pypgm.reporting.words import chances, labels_of, many, odds_text
-
-if TYPE_CHECKING:
-    import os
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
-
-    from pypgm.data import Dataset
-    from pypgm.domain import Clique
-    from pypgm.factor import Factor
-    from pypgm.privacy.ledger_report import LedgerReport
-    from pypgm.released import Released
-    from pypgm.reporting.quality import Quality
 
 __all__ = ["PAGE_PAIRS", "TITLE", "Part", "page_of", "write_page"]
 

@@ -4,28 +4,23 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.clock import Clock
+from pypgm.data import Dataset
+from pypgm.domain import Clique, Domain
+from pypgm.factor import Factor
 from pypgm.models.estimated_again import Simulation
-from pypgm.models.expected_error import expectation
+from pypgm.models.expected_error import Basis, expectation
 from pypgm.models.model import Model
+from pypgm.models.stored_model import ReleasedModel
 from pypgm.report import noise_warnings
 from pypgm.student import upper_end
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from numpy.typing import NDArray
-
-    from pypgm.data import Dataset
-    from pypgm.domain import Clique, Domain
-    from pypgm.factor import Factor
-    from pypgm.models.expected_error import Basis
-    from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["Far", "Quality", "quality_of", "rounded"]
 

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
 
-from pypgm.privacy.ledger_report import short
+from pypgm.estimation import LinearMeasurement
+from pypgm.privacy.charge import Charge
+from pypgm.privacy.ledger_report import LedgerReport, short
 from pypgm.privacy.measured_lines import measured_lines
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from pypgm.estimation import LinearMeasurement
-    from pypgm.privacy.charge import Charge
-    from pypgm.privacy.ledger_report import LedgerReport
 
 __all__ = ["NOT_SPENT", "Share", "budget_shares", "law_text", "ledger_lines", "share_text"]
 

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
 
+from pypgm.domain import Clique
 from pypgm.reporting.quality import rounded
 from pypgm.terminal import escaped
-
-if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
-
-    from pypgm.domain import Clique
 
 __all__ = ["squares_of"]
 

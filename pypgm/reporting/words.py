@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
+from pypgm.data import Schema
 from pypgm.data.codebook import label_texts
+from pypgm.domain import Domain
+from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.released import budget_text
 from pypgm.terminal import MISSING, label_text
-
-if TYPE_CHECKING:
-    from pypgm.data import Schema
-    from pypgm.domain import Domain
-    from pypgm.privacy.ledger_report import LedgerReport
 
 __all__ = ["chances", "labels_of", "many", "odds", "odds_text", "promise", "records_text"]
 
