@@ -13,6 +13,7 @@ from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique, listed
 from pypgm.factor import Factor
 from pypgm.html import Shown
+from pypgm.numeric import check_choice
 from pypgm.terminal import escaped
 
 __all__ = ["Evaluation", "Metric", "evaluate"]
@@ -133,8 +134,7 @@ def evaluate(
     if (b is None) == (unsafe_data is None):
         given = "none" if b is None else "both"
         raise ValueError(f"evaluate needs exactly one of b and unsafe_data, got {given}")
-    if metric not in get_args(Metric):
-        raise ValueError(f"metric must be one of {get_args(Metric)}, got {metric!r}")
+    check_choice("metric", metric, get_args(Metric))
     if isinstance(cliques, str):
         raise TypeError(f"cliques needs a sequence of cliques, got the name {cliques!r}; write [({cliques!r},)]")
     workload = [as_clique(c) for c in cliques]

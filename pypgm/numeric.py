@@ -1,4 +1,4 @@
-"""The one place that checks numbers given as options: integers, real numbers, arrays of real numbers."""
+"""The one place that checks options: integers, real numbers, arrays of real numbers, and one of several names."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 import numbers
 import operator
 import sys
+from collections.abc import Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
@@ -19,6 +20,7 @@ __all__ = [
     "Number",
     "as_fraction",
     "as_generator",
+    "check_choice",
     "checked_flag",
     "checked_integer",
     "checked_real",
@@ -66,6 +68,20 @@ def checked_flag(name: str, value: object) -> bool:
     if not isinstance(value, bool | np.bool_):
         raise TypeError(f"{name} must be True or False, got {shown(value)}")
     return bool(value)
+
+
+def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
+    """Raise ``ValueError`` unless an option is one of some.
+
+    Examples
+    --------
+    >>> check_choice("method", "gibbs", ("auto", "exact"))
+    Traceback (most recent call last):
+        ...
+    ValueError: method must be one of ('auto', 'exact'), got 'gibbs'
+    """
+    if value not in choices:
+        raise ValueError(f"{name} must be one of {choices}, got {value!r}")
 
 
 def shown(value: object) -> str:

@@ -19,7 +19,7 @@ from pypgm.bayes.structure import Structure, parents_of
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.memory import check_fits, short
-from pypgm.numeric import as_generator, checked_integer, float_array
+from pypgm.numeric import as_generator, check_choice, checked_integer, float_array
 
 __all__ = ["checked_families", "fit_score", "learn", "rows_of"]
 
@@ -283,8 +283,7 @@ def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, st
     >>> round(fit_score(learn(data, []), data, "bic"), 4)
     -2.9425
     """
-    if criterion not in get_args(Criterion):
-        raise ValueError(f"criterion must be one of {get_args(Criterion)}, got {criterion!r}")
+    check_choice("criterion", criterion, get_args(Criterion))
     if criterion in {"bdeu", "k2"}:
         return _marginal_likelihood(network, data, criterion, strength)
     likelihoods = network.log_likelihood(data)

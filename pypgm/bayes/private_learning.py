@@ -37,6 +37,7 @@ from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import estimated
+from pypgm.numeric import check_choice
 from pypgm.privacy.arguments import as_budget, gaussian_budget
 from pypgm.privacy.counts import check_counts
 from pypgm.privacy.entry import LEARNER_DEFAULTS, LearnerOptions, PrivateOptions, entered
@@ -94,8 +95,7 @@ class _Scheme:
             ("estimator", get_args(Estimator)),
             ("noise", (*get_args(Law), None)),
         ):
-            if getattr(self, name) not in choices:
-                raise ValueError(f"{name} must be one of {choices}, got {getattr(self, name)!r}")
+            check_choice(name, getattr(self, name), choices)
         if not 0 < self.stage_one < 1:
             raise ValueError(f"stage_one must lie between 0 and 1, got {self.stage_one}")
         if not 0 < self.sampling <= 1:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from pypgm.bayes.dependence import Score, chance, dependence, largest_change
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.numeric import check_choice
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
@@ -86,8 +87,7 @@ class PrivateStructure:
     penalty: Number = 0
 
     def __post_init__(self) -> None:
-        if self.score not in get_args(Score):
-            raise ValueError(f"score must be one of {get_args(Score)}, got {self.score!r}")
+        check_choice("score", self.score, get_args(Score))
         if not 0 < as_fraction("share", self.share) < 1:
             raise ValueError(f"share must lie between 0 and 1, got {self.share}")
         if self.usefulness is not None and as_fraction("usefulness", self.usefulness) <= 0:

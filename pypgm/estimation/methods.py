@@ -17,6 +17,7 @@ from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.memory import check_fits
+from pypgm.numeric import check_choice
 
 __all__ = ["METHODS", "Method", "MethodName", "check_estimate_fits", "chosen_method", "estimate_bytes"]
 
@@ -64,8 +65,7 @@ METHODS: dict[str, Method] = {
 
 def chosen_method(method: str, options: SolverOptions, loss: Loss) -> str:
     """Return the method to run; ``ValueError``, with the reason, if it does not take the loss or an option."""
-    if method not in {"auto", *METHODS}:
-        raise ValueError(f"method must be one of {('auto', *METHODS)}, got {method!r}")
+    check_choice("method", method, ("auto", *METHODS))
     if method == "auto":
         plain = options.stepsize is not None or not loss.stages()[-1].smooth or not loss.convex
         method = "mirror_descent" if plain else "accelerated"

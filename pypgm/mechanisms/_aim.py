@@ -17,7 +17,7 @@ from pypgm.mechanisms.risk_score import GRID, hidden, saving
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit
-from pypgm.numeric import checked_integer, checked_real
+from pypgm.numeric import check_choice, checked_integer, checked_real
 from pypgm.privacy.l1_selector import on_grid
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -118,11 +118,8 @@ def aim(
     if rounds is not None:
         rounds = checked_integer("rounds", rounds, 1)
     tree_bytes = checked_real("tree_bytes", tree_bytes, infinite=True)
-    if score not in get_args(Score):
-        raise ValueError(f"score must be one of {get_args(Score)}, got {score!r}")
-    if options.get("oracle", "auto") == "auto":
-        options["oracle"] = "exact"
-    run = Run("aim", data, epsilon, delta, **options)
+    check_choice("score", score, get_args(Score))
+    run = Run("aim", data, epsilon, delta, auto="exact", **options)
     del data  # tracebacks from here on do not hold the records
     if len(run.domain) == 0:
         raise ValueError("aim needs at least one attribute")

@@ -10,7 +10,7 @@ from pypgm.data.frames import Frame
 from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
-from pypgm.numeric import checked_integer, checked_real
+from pypgm.numeric import check_choice, checked_integer, checked_real
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.reconstruction.best_records import CostLaw, Optimiser, RecordSearch
@@ -111,8 +111,7 @@ def fem(
     (5, True)
     """
     samples = check_options(estimator, optimiser, samples, options)
-    if law not in get_args(CostLaw):
-        raise ValueError(f"law must be one of {get_args(CostLaw)}, got {law!r}")
+    check_choice("law", law, get_args(CostLaw))
     scale = checked_real("perturbation", perturbation)
     if rounds is not None:
         rounds = checked_integer("rounds", rounds, 1)

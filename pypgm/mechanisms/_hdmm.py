@@ -9,6 +9,7 @@ from pypgm.data.frames import Frame
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.strategies import contrast_strategy, marginal_strategy
 from pypgm.mechanisms.tables import of_tables
+from pypgm.numeric import check_choice
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
@@ -89,8 +90,7 @@ def hdmm(
     >>> [m.clique for m in release.measurements]
     [('a', 'b')]
     """
-    if strategy not in get_args(Kind):
-        raise ValueError(f"strategy must be one of {get_args(Kind)}, got {strategy!r}")
+    check_choice("strategy", strategy, get_args(Kind))
     run = Run("hdmm", data, epsilon, delta, **options)
     del data  # tracebacks from here on do not hold the records
     cliques, queries, shares = _measured(run.asked(workload), strategy, run.table.privacy)

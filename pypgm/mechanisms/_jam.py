@@ -118,9 +118,7 @@ def jam(
     check_kind("public", public, Dataset, "pypgm.Dataset(columns, domain) makes one")
     rounds = checked_integer("rounds", rounds, 1)
     tree_bytes = checked_real("tree_bytes", tree_bytes, infinite=True)
-    if options.get("oracle", "auto") == "auto":
-        options["oracle"] = "exact"
-    run = Run("jam", data, epsilon, delta, **options)
+    run = Run("jam", data, epsilon, delta, auto="exact", **options)
     del data  # tracebacks from here on do not hold the records
     public = run.mapped.records(public)
     if public.domain != run.domain:

@@ -13,7 +13,7 @@ from pypgm.domain import Clique
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit
-from pypgm.numeric import checked_integer, checked_real
+from pypgm.numeric import check_choice, checked_integer, checked_real
 from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -123,16 +123,13 @@ def mwem(
     ((), 2)
     """
     for name, value, kinds in (("asks", asks, get_args(Asks)), ("estimator", estimator, get_args(Estimator))):
-        if value not in kinds:
-            raise ValueError(f"{name} must be one of {kinds}, got {value!r}")
+        check_choice(name, value, kinds)
     if rounds is not None:
         rounds = checked_integer("rounds", rounds, 1)
     tree_bytes = checked_real("tree_bytes", tree_bytes, infinite=True)
     if estimator == "weights" and (options.get("measurements") or options.get("oracle", "auto") != "auto"):
         raise ValueError("multiplicative weights rest on the run's own measurements: pass no measurements or oracle")
-    if options.get("oracle", "auto") == "auto":
-        options["oracle"] = "exact"
-    run = Run("mwem", data, epsilon, delta, pure=True, **options)
+    run = Run("mwem", data, epsilon, delta, pure=True, auto="exact", **options)
     del data  # tracebacks from here on do not hold the records
     if estimator == "weights":
         run.refuse_constraints("multiplicative weights take no constraints")

@@ -20,6 +20,7 @@ from pypgm.factor import Factor
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import estimate_that_fits
+from pypgm.numeric import check_choice
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.release import Release
@@ -103,8 +104,7 @@ def privbayes(
     how = PrivateStructure() if structure is None else structure
     if not isinstance(how, PrivateStructure):
         raise TypeError(f"structure needs a PrivateStructure, got {type(how).__name__}")
-    if estimator not in get_args(Estimator):
-        raise ValueError(f"estimator must be one of {get_args(Estimator)}, got {estimator!r}")
+    check_choice("estimator", estimator, get_args(Estimator))
     if estimator == "tables" and options.get("measurements"):
         raise ValueError("conditional tables are read from the measurements of the run alone: estimator='model'")
     run = Run("privbayes", data, epsilon, delta, pure=True, **options)

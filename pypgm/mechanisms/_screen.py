@@ -116,9 +116,7 @@ def screen(
            [500.,   0.,   0.]])
     """
     tree_cells = checked_real("tree_bytes", tree_bytes, infinite=True) / 8
-    if options.get("oracle", "auto") == "auto":
-        options["oracle"] = "exact"
-    run = Run("screen", data, epsilon, delta, **options)
+    run = Run("screen", data, epsilon, delta, auto="exact", **options)
     del data  # tracebacks from here on do not hold the records
     if len(run.domain) == 0:
         raise ValueError("screen needs at least one attribute")

@@ -24,7 +24,7 @@ from pypgm.mechanisms.rounds_likelihood import RoundsLikelihood
 from pypgm.mechanisms.run import Options, Run
 from pypgm.memory import check_fits, short
 from pypgm.models import GraphicalModel, RegionGraphModel
-from pypgm.numeric import checked_integer
+from pypgm.numeric import check_choice, checked_integer
 from pypgm.privacy.cell_selector import Drawn
 from pypgm.reconstruction.best_records import Optimiser
 from pypgm.reconstruction.weighted_records import WeightedRecords
@@ -154,8 +154,7 @@ def _answered(records: Dataset, clique: Clique, total: float, are_independent: b
 def check_options(estimator: Estimator, optimiser: Optimiser, samples: int, options: Options) -> int:
     """Raise where an option of both mechanisms is out of range; return the samples; give an estimate its iterations."""
     for name, value, kinds in (("estimator", estimator, Estimator), ("optimiser", optimiser, Optimiser)):
-        if value not in get_args(kinds):
-            raise ValueError(f"{name} must be one of {get_args(kinds)}, got {value!r}")
+        check_choice(name, value, get_args(kinds))
     zeros = [c for c in as_constraints(options.get("constraints")) if getattr(c, "kind", "") != "mapping"]
     of_models = options.get("measurements"), zeros, options.get("oracle", "auto") != "auto"
     if estimator == "records" and any(of_models):

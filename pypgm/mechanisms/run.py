@@ -23,6 +23,7 @@ from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.mechanisms.mapped import Mapped, Released
 from pypgm.memory import short
 from pypgm.models._estimate import checked_measurements, estimated
+from pypgm.numeric import check_choice
 from pypgm.privacy.arguments import as_budget, gaussian_budget
 from pypgm.privacy.entry import LEARNER_DEFAULTS, LearnerOptions, PrivateOptions, entered
 from pypgm.privacy.ledger import Ledger
@@ -132,6 +133,8 @@ class Run:
         The guarantee.
     pure : bool
         Whether the mechanism takes a budget without delta too.
+    auto : str
+        What the oracle ``"auto"`` is to the mechanism.
     **options
         See `Options`; an estimate takes the limits of the run.
 
@@ -177,12 +180,13 @@ class Run:
         measurements: Sequence[LinearMeasurement] = (),
         constraints: Sequence[Constraint] | None = None,
         oracle: Oracle = "auto",
+        auto: Oracle = "auto",
         **options: Unpack[LearnerOptions],
     ) -> None:
         if schema is not None:
             raise TypeError("an open table has its schema already")
-        if oracle not in get_args(Oracle):
-            raise ValueError(f"oracle must be one of {get_args(Oracle)}, got {oracle!r}")
+        check_choice("oracle", oracle, get_args(Oracle))
+        oracle = auto if oracle == "auto" else oracle
         names = Options.__annotations__
         private, limits = split_options("a mechanism", options, PrivateOptions, LimitOptions, names=names)
         self.name, self.oracle, self.limits = name, oracle, Limits(**limits)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations, pairwise
@@ -13,7 +14,7 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Domain
 
-__all__ = ["Field", "Records", "centred_field", "distinct_records"]
+__all__ = ["Field", "Records", "centred_field", "distinct_records", "field_of_pairs", "field_of_signs"]
 
 _MOST_KEYS = 2**62
 
@@ -131,3 +132,23 @@ def centred_field(domain: Domain, weights: NDArray[np.float64], fields: NDArray[
     centred -= member @ (mean.T @ centred)
     folded -= member @ (mean.T @ folded)
     return Field(domain, (centred + centred.T) / 2, folded)
+
+
+def field_of_signs(domain: Domain, weights: NDArray[np.float64]) -> Field:
+    """Return the field of binary attributes whose regressions, on signs, have weights of shape (n, n + 1)."""
+    # P(z_i = 1) = sigma(2 (sum of A_ij z_j + theta_i)); A z_i z_j is the table A s(a) s(b) with s = (-1, 1).
+    halves = weights / 2
+    couplings = np.asarray(np.kron(halves[:, :-1], [[1.0, -1.0], [-1.0, 1.0]]))
+    return centred_field(domain, couplings, np.asarray(np.kron(halves[:, -1], [-1.0, 1.0])))
+
+
+def field_of_pairs(domain: Domain, found: Iterable[tuple[int, tuple[int, int], NDArray[np.float64]]]) -> Field:
+    """Return the field of regressions between two codes u, v of an attribute, on indicators of all codes."""
+    offsets = np.cumsum([0, *domain.shape])
+    weights, fields = np.zeros((offsets[-1],) * 2), np.zeros(offsets[-1])
+    for attribute, (u, v), row in found:
+        # U^{uv} = -U^{vu}, and W(u, .) is the mean of U^{uv} over all v, u itself with 0.
+        for code, sign in ((u, 1), (v, -1)):
+            weights[offsets[attribute] + code] += sign * row[:-1] / domain.shape[attribute]
+            fields[offsets[attribute] + code] += sign * row[-1] / domain.shape[attribute]
+    return centred_field(domain, weights, fields)

@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.mrf.encoding import Field, Records, centred_field
+from pypgm.mrf.encoding import Field, Records, field_of_pairs, field_of_signs
 
 __all__ = ["NodeTask", "field_of_nodes"]
 
@@ -46,29 +46,13 @@ def field_of_nodes(records: Records, learn: Callable[[NodeTask], NDArray[np.floa
     Otherwise there is one for each two codes u < v of an attribute on the records that have one of them, of which the
     weights estimate W(u, .) - W(v, .).
     """
-    domain = records.domain
-    if all(size == 2 for size in domain.shape):
-        return _field_of_signs(records, learn)
-    weights, fields = np.zeros((records.offsets[-1],) * 2), np.zeros(records.offsets[-1])
-    for node, (u, v), task in _pair_tasks(records):
-        if task.counts.sum() > 0:
-            found = learn(task)[:, 0]
-            own = records.offsets[node]
-            # U^{uv} = -U^{vu}, and W(u, .) is the mean of U^{uv} over all v, u itself with 0.
-            for code, sign in ((u, 1), (v, -1)):
-                weights[own + code] += sign * found[:-1] / domain.shape[node]
-                fields[own + code] += sign * found[-1] / domain.shape[node]
-    return centred_field(domain, weights, fields)
-
-
-def _field_of_signs(records: Records, learn: Callable[[NodeTask], NDArray[np.float64]]) -> Field:
-    signs, groups = records.signs, np.arange(len(records.domain) + 1)
-    allowed = groups[:, None] != groups[:-1]
-    halves = learn(NodeTask(signs, signs[:, :-1], records.counts, allowed, groups)).T / 2
-    # W(a, b) = A s(a) s(b) with the spins s = (-1, 1).
-    couplings = np.asarray(np.kron(halves[:, :-1], [[1.0, -1.0], [-1.0, 1.0]]), dtype=np.float64)
-    fields = np.asarray(np.kron(halves[:, -1], [-1.0, 1.0]), dtype=np.float64)
-    return centred_field(records.domain, couplings, fields)
+    if all(size == 2 for size in records.domain.shape):
+        signs, groups = records.signs, np.arange(len(records.domain) + 1)
+        allowed = groups[:, None] != groups[:-1]
+        weights = learn(NodeTask(signs, signs[:, :-1], records.counts, allowed, groups))
+        return field_of_signs(records.domain, weights.T)
+    tasks = ((node, pair, task) for node, pair, task in _pair_tasks(records) if task.counts.sum() > 0)
+    return field_of_pairs(records.domain, ((node, pair, learn(task)[:, 0]) for node, pair, task in tasks))
 
 
 def _pair_tasks(records: Records) -> Iterator[tuple[int, tuple[int, int], NodeTask]]:

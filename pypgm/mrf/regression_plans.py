@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain
-from pypgm.mrf.encoding import centred_field
+from pypgm.mrf.encoding import Field, field_of_pairs, field_of_signs
 from pypgm.mrf.frank_wolfe import Feature, Node
 
 __all__ = ["Plan", "ising_plan", "pairwise_plan", "t_wise_plan"]
@@ -51,10 +51,7 @@ def ising_plan(domain: Domain, width: float) -> Plan:
     nodes = [Node(i, [(1, 0)], [j for j in range(n + 1) if j != i]) for i in range(n)]
 
     def read(weights: Weights) -> CliqueVector:
-        # P(z_i = 1) = sigma(2 (sum of A_ij z_j + theta_i)); A z_i z_j is the table A s(a) s(b) with s = (-1, 1).
-        halves = np.concatenate(weights) / 2
-        couplings = np.asarray(np.kron(halves[:, :-1], [[1.0, -1.0], [-1.0, 1.0]]))
-        return _sparse(domain, couplings, np.asarray(np.kron(halves[:, -1], [-1.0, 1.0])))
+        return _sparse(field_of_signs(domain, np.concatenate(weights)))
 
     return Plan([*(Feature((i,)) for i in range(n)), Feature(())], nodes, 2 * width, read)
 
@@ -74,16 +71,9 @@ def pairwise_plan(domain: Domain, width: float) -> Plan:
     ]
 
     def read(weights: Weights) -> CliqueVector:
-        offsets = np.cumsum([0, *domain.shape])
-        found, fields = np.zeros((offsets[-1],) * 2), np.zeros(offsets[-1])
-        for node, rows in zip(nodes, weights, strict=True):
-            size = domain.shape[node.attribute]
-            # U^{uv} = -U^{vu}, and W(u, .) is the mean of U^{uv} over all v, u itself with 0.
-            for (u, v), row in zip(node.pairs, rows, strict=True):
-                for code, sign in ((u, 1), (v, -1)):
-                    found[offsets[node.attribute] + code] += sign * row[:-1] / size
-                    fields[offsets[node.attribute] + code] += sign * row[-1] / size
-        return _sparse(domain, found, fields)
+        rows = zip(nodes, weights, strict=True)
+        found = ((node.attribute, *own) for node, of in rows for own in zip(node.pairs, of, strict=True))
+        return _sparse(field_of_pairs(domain, found))
 
     return Plan(features, nodes, 2 * max(domain.shape, default=2) * width, read)
 
@@ -122,9 +112,9 @@ def _check_binary(domain: Domain, what: str) -> None:
         raise ValueError(f"{what} needs attributes of two values, at least one, got {domain!r}")
 
 
-def _sparse(domain: Domain, weights: NDArray[np.float64], fields: NDArray[np.float64]) -> CliqueVector:
+def _sparse(field: Field) -> CliqueVector:
     """Return the log-potentials of the centred field, without pairs whose weights are all 0."""
-    potentials = centred_field(domain, weights, fields).to_potentials()
+    potentials = field.to_potentials()
     kept = [i for i, scope in enumerate(potentials.scopes) if len(scope) == 1 or np.any(potentials.table(i))]
     values = np.concatenate([potentials.table(i).ravel() for i in kept])
-    return CliqueVector(domain, [potentials.cliques[i] for i in kept], values)
+    return CliqueVector(field.domain, [potentials.cliques[i] for i in kept], values)

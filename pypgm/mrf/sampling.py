@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,13 +19,12 @@ from pypgm.graphs.junction_tree import JunctionTree, check_logarithms
 from pypgm.html import Shown
 from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
 from pypgm.mrf.spins import Spins, as_spins
-from pypgm.numeric import as_generator, checked_integer, checked_threads
+from pypgm.numeric import as_generator, check_choice, checked_integer, checked_threads
 
 __all__ = ["Sample", "sample"]
 
 Method = Literal["auto", "exact", "coupling", "gibbs"]
 
-_METHODS = ("auto", "exact", "coupling", "gibbs")
 _EXACT_CELLS = 2**22  # of all tree tables, up to which "auto" draws exactly: they are made in well under a second
 _AUTO_SWEEPS = 2**10  # after which "auto" gives coupling up: a record then takes as long as thousands by Gibbs
 _MOST_SWEEPS = 2**24
@@ -146,8 +145,7 @@ def sample(
     >>> bool(abs((drawn.data.columns["a"] == drawn.data.columns["b"]).mean() - 1 / (1 + np.exp(-1))) < 0.01)
     True
     """
-    if method not in _METHODS:
-        raise ValueError(f"method must be one of {_METHODS}, got {method!r}")
+    check_choice("method", method, get_args(Method))
     check_logarithms(potentials)
     _check_sizes(potentials.domain)
     rows = checked_integer("rows", rows, 1)

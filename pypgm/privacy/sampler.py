@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.numeric import checked_threads, shown
+from pypgm.numeric import check_choice, checked_threads, shown
 from pypgm.privacy import noise, opendp_noise
 from pypgm.privacy.budget import check_new
 from pypgm.privacy.observer import the_observer
@@ -57,8 +57,7 @@ class Sampler:
     __slots__ = ("__words", "_backend", "_mark", "_n_threads")
 
     def __init__(self, unsafe_seed: int | None = None, *, n_threads: int = 1, backend: NoiseBackend = "pypgm") -> None:
-        if backend not in get_args(NoiseBackend):
-            raise ValueError(f"backend must be one of {get_args(NoiseBackend)}, got {backend!r}")
+        check_choice("backend", backend, get_args(NoiseBackend))
         check_new(self, "_n_threads")
         words = _unsafe_words(unsafe_seed)
         if backend == "opendp" and words is not None:
