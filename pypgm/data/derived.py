@@ -14,13 +14,13 @@ from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.made import Cells, Made
-from pypgm.data.mapped import Images, Mapped, mapped
-from pypgm.data.numbers import Integer, Numeric, Real
+from pypgm.data.mapped import Mapped, MappedBins
+from pypgm.data.numbers import Integer, Numeric, one_bin
 from pypgm.data.rules import Entry
 from pypgm.data.spans import Unit, span_between, units_of
 from pypgm.domain import Label
 
-__all__ = ["Derived", "one_bin"]
+__all__ = ["Derived"]
 
 _WAYS = ("sum", "difference", "product")
 
@@ -127,7 +127,10 @@ class Derived(Made):
     def _function(self, columns: Sequence[Column]) -> Mapped | _Computed:
         if not self.source:
             return _Computed(self, columns)
-        return mapped(Images(self.source, self.pairs, self.other, self.nulls(columns)), columns)
+        is_one = isinstance(self.source, str)
+        pairs = [((entry,), image) for entry, image in self.pairs] if is_one else self.pairs
+        kind = MappedBins if is_one and isinstance(columns[0], Binned) else Mapped
+        return kind(self.sources, columns, pairs, self.other, self.nulls(columns))
 
     def nulls(self, columns: Sequence[Column]) -> tuple[str, ...]:
         """Return the text of missing values; none where there are none."""
@@ -179,13 +182,6 @@ class Derived(Made):
             yield f"unit is of a difference of dates, one of {', '.join(get_args(Unit))}"
         if self.decimals is not None and not (type(self.decimals) is int and 0 <= self.decimals <= 9):
             yield "decimals needs a whole number from 0 to 9"
-
-
-def one_bin(low: float, high: float, decimals: int | None = 0, **own: Any) -> Integer | Real:  # noqa: ANN401
-    """Return a column of all numbers between two bounds, of so many decimals."""
-    if decimals == 0:
-        return Integer(int(low), int(high), width=max(1, int(high - low)), **own)
-    return Real(float(low), float(high) if high > low else float(low) + 1, bins=1, decimals=decimals, **own)
 
 
 class _Computed:

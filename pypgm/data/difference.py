@@ -14,7 +14,7 @@ from pypgm.data.bins import Binned, Outside, Within
 from pypgm.data.columns import Column, Encoder, Misfit, as_tuple
 from pypgm.data.dates import Date, Resolution
 from pypgm.data.made import Cells
-from pypgm.data.numbers import Integer, Numeric, Real
+from pypgm.data.numbers import Integer, Numeric, Real, one_bin
 from pypgm.data.spans import Unit, last_after, span_between, units_of
 from pypgm.data.values import Values
 from pypgm.domain import Label
@@ -151,9 +151,7 @@ class Difference(Column):
             own |= {"decimal": first.decimal, "thousands": first.thousands}
         unit = max(first.per_unit, self.span.per_unit)
         low, high = least / first.per_unit + self.low, most / first.per_unit + self.high
-        if unit == 1:
-            return Integer(int(low), int(high), max(1, int(high - low)), **own)
-        return Real(low, high, 1, decimals=len(str(unit)) - 1, **own)
+        return one_bin(low, high, len(str(unit)) - 1, **own)
 
     def coded(
         self, first: Steps, of_first: NDArray[Any], second: Steps, of_second: NDArray[Any]

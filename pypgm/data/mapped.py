@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,51 +17,39 @@ from pypgm.data.made import Cells
 from pypgm.data.rules import codes_named
 from pypgm.domain import Label, listed
 
-__all__ = ["Images", "Mapped", "mapped"]
+__all__ = ["Mapped", "MappedBins"]
 
 _MOST_CELLS = 1 << 24  # of a mapping of several columns
 
 
-@dataclass(frozen=True, slots=True)
-class Images:
-    """What a derived column says of its mapping.
+class Mapped:
+    """A mapping of columns of listed values.
 
-    Attributes
+    Parameters
     ----------
-    source : str or sequence of str
-        The column that it follows from, or several.
-    pairs : tuple of (value, image)
+    names : sequence of str
+        The columns that it is of.
+    sources : sequence of Column
+        What they hold.
+    pairs : sequence of (entries, image)
+        An entry for each of them.
     other : label, optional
         Image of all values besides.
     nulls : tuple of str
         The text of missing values.
     """
 
-    source: str | Sequence[str]
-    pairs: tuple[tuple[Any, Any], ...]
-    other: Label | None
-    nulls: tuple[str, ...]
-
-    @property
-    def sources(self) -> tuple[str, ...]:
-        """The columns that it follows from."""
-        return (self.source,) if isinstance(self.source, str) else tuple(self.source)
-
-
-def mapped(images: Images, sources: Sequence[Column]) -> Mapped:
-    """Return the mapping of a derived column, given the columns that it follows from."""
-    if isinstance(images.source, str) and isinstance(sources[0], Binned):
-        return _OfBins(images, sources)
-    return Mapped(images, sources)
-
-
-class Mapped:
-    """A mapping of columns of listed values."""
-
-    def __init__(self, images: Images, sources: Sequence[Column]) -> None:
-        self._given, self._sources = images, sources
-        all_images = [image for _, image in images.pairs] + [images.other] * (images.other is not None)
-        self._nulls = images.nulls or (("",) if None in all_images else ())
+    def __init__(
+        self,
+        names: Sequence[str],
+        sources: Sequence[Column],
+        pairs: Sequence[tuple[Sequence[Any], Any]],
+        other: Label | None,
+        nulls: tuple[str, ...],
+    ) -> None:
+        self._names, self._sources, self._pairs, self._other = names, sources, pairs, other
+        all_images = [image for _, image in pairs] + [other] * (other is not None)
+        self._nulls = nulls or (("",) if None in all_images else ())
         values = [v for v in dict.fromkeys(map(_typed, all_images)) if not self._is_null(v[1])]
         self._codes = {value: code for code, value in enumerate(values)}
         self.column = Categorical([value for _, value in values], null=self._nulls)
@@ -81,12 +68,11 @@ class Mapped:
 
     @property
     def _of_other(self) -> int:
-        return -1 if self._given.other is None else self._code(self._given.other)
+        return -1 if self._other is None else self._code(self._other)
 
     def check(self) -> None:
         """Raise ``ValueError`` where values of the sources have no image, or an entry is none of them."""
-        names = self._given.sources
-        for name, source in zip(names, self._sources, strict=True):
+        for name, source in zip(self._names, self._sources, strict=True):
             if isinstance(source, Binned):
                 raise ValueError(f"a mapping of several columns needs listed values, and {name!r} has bins")  # noqa: TRY004
             is_open = isinstance(source, Categorical) and not source.values
@@ -111,15 +97,14 @@ class Mapped:
         for axis, source in enumerate(self._sources):
             if source.null_code is not None:
                 np.moveaxis(found, axis, 0)[source.null_code] = self.column.size - 1
-        for entry, image in reversed(self._given.pairs):
-            own = (entry,) if isinstance(self._given.source, str) else entry
-            parts = zip(self._given.sources, self._sources, own, strict=True)
+        for entries, image in reversed(self._pairs):
+            parts = zip(self._names, self._sources, entries, strict=True)
             for codes in itertools.product(*(_codes_of(*part) for part in parts)):
                 found[codes] = self._code(image)
         return found
 
 
-class _OfBins(Mapped):
+class MappedBins(Mapped):
     """A mapping of a column of numbers or dates."""
 
     @property
@@ -137,8 +122,7 @@ class _OfBins(Mapped):
         if self._of_other >= 0:
             self._spans()
         elif source.other_code is not None:
-            name = self._given.sources[0]
-            raise ValueError(f"needs other, what it has for the values of {name!r} that are not listed")
+            raise ValueError(f"needs other, what it has for the values of {self._names[0]!r} that are not listed")
         else:
             self._check_covered(source)
 
@@ -166,7 +150,7 @@ class _OfBins(Mapped):
         """Return the first and the last steps of each entry of a mapping of numbers or dates, and its code."""
         first, last = self._source.ends()
         found = []
-        for entry, image in self._given.pairs:
+        for (entry,), image in self._pairs:
             code = self._code(image)
             if isinstance(entry, Mapping):
                 if not entry or set(entry) - {"from", "to"}:
@@ -182,7 +166,7 @@ class _OfBins(Mapped):
         try:
             place = self._source.place_of(value)
         except UnreadableError:
-            raise ValueError(f"the mapping of {self._given.source!r} needs {self._source.allowed}") from None
+            raise ValueError(f"the mapping of {self._names[0]!r} needs {self._source.allowed}") from None
         unit = self._source.per_unit
         return place if unit == 0 else round(place * unit)
 

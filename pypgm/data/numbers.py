@@ -23,7 +23,7 @@ from pypgm.data.round_numbers import even_starts
 from pypgm.data.values import EXACT, read_number
 from pypgm.domain import Label
 
-__all__ = ["Integer", "Numeric", "Real"]
+__all__ = ["Integer", "Numeric", "Real", "one_bin"]
 
 _LARGEST = sys.float_info.max
 _MOST_DECIMALS = 9
@@ -334,6 +334,13 @@ class Real(Numeric):
             yield "the bounds with so many decimals have more digits than a double"
         elif (self._grid[0] > self._grid[1]).any():
             yield "a bin holds no number of so many decimals"
+
+
+def one_bin(low: float, high: float, decimals: int | None = 0, **own: Any) -> Integer | Real:  # noqa: ANN401
+    """Return a column of all numbers between two bounds, of so many decimals."""
+    if decimals == 0:
+        return Integer(int(low), int(high), width=max(1, int(high - low)), **own)
+    return Real(float(low), float(high) if high > low else float(low) + 1, bins=1, decimals=decimals, **own)
 
 
 def as_number(value: object) -> float:
