@@ -9,14 +9,13 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.bayes.checks import ordered
+from pypgm.bayes.checks import children_of, ordered
 from pypgm.bayes.learning import rows_of
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.domain import Clique, Domain
 
 __all__ = [
     "ErrorModel",
-    "children_of",
     "co_varied",
     "error_coefficient",
     "mean_derivatives",
@@ -29,15 +28,6 @@ ErrorModel = Literal["delta", "paper"]
 
 _SHARE_BITS = 32  # shares are multiples of 2^-32: that near to the optimum, and scales the sampler takes exactly
 _LEAST_SHARE = 1e-3  # of an equal share: no table is left without any budget
-
-
-def children_of(domain: Domain, parents: Mapping[str, Clique]) -> dict[str, list[str]]:
-    """Return the children of each attribute, both in the order of the domain."""
-    found: dict[str, list[str]] = {a: [] for a in domain}
-    for child in domain:
-        for parent in parents[child]:
-            found[parent].append(child)
-    return found
 
 
 def structural_weights(

@@ -215,9 +215,7 @@ def _at_rows(model: _Model, factor: Factor, codes: NDArray[np.intp]) -> Factor:
     table = factor.transpose((*known, *free)).datavector()
     if not known:
         return Factor(factor.domain.project(free), table)
-    cells = np.zeros(len(codes), dtype=np.intp)
-    for a in known:
-        cells = cells * model.domain.size(a) + codes[:, column[a]]
+    cells = np.ravel_multi_index(tuple(codes[:, column[a]] for a in known), model.domain.sizes(known))
     domain = Domain([model.row, *free], [len(codes), *model.domain.sizes(free)])
     return Factor(domain, table.reshape(-1, model.domain.size(free))[cells].reshape(-1))
 

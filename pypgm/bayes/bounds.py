@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.bayes.allocation import children_of
+from pypgm.bayes.checks import children_of
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree

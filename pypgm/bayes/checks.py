@@ -15,7 +15,7 @@ from pypgm.factor import Factor
 from pypgm.numeric import float_array
 from pypgm.terminal import escaped
 
-__all__ = ["EXACT", "NetworkError", "check_family", "checked_table", "ordered", "row_error"]
+__all__ = ["EXACT", "NetworkError", "check_family", "checked_table", "children_of", "ordered", "row_error"]
 
 EXACT = 1e-12
 """Rows that sum to 1 within this do so but for rounding."""
@@ -38,6 +38,15 @@ def check_family(domain: Domain, child: str, parents: Clique) -> None:
         raise NetworkError(child, str(error)) from None
 
 
+def children_of(domain: Domain, parents: Mapping[str, Clique]) -> dict[str, list[str]]:
+    """Return the children of each attribute, both in the order of the domain."""
+    found: dict[str, list[str]] = {a: [] for a in domain}
+    for child in domain:
+        for parent in parents[child]:
+            found[parent].append(child)
+    return found
+
+
 def ordered(domain: Domain, parents: Mapping[str, Clique]) -> Clique:
     """Return the attributes, parents before children and otherwise in the domain's order.
 
@@ -47,10 +56,7 @@ def ordered(domain: Domain, parents: Mapping[str, Clique]) -> Clique:
         If the arcs run in a circle; the message names one.
     """
     waiting = {a: len(parents[a]) for a in domain}
-    children: dict[str, list[str]] = {a: [] for a in domain}
-    for child in domain:
-        for parent in parents[child]:
-            children[parent].append(child)
+    children = children_of(domain, parents)
     order = [a for a in domain if not waiting[a]]
     for attribute in order:
         for child in children[attribute]:

@@ -19,7 +19,7 @@ from pypgm.bayes.structure import Structure, parents_of
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.memory import check_fits, short
-from pypgm.numeric import as_generator, check_choice, checked_integer, float_array
+from pypgm.numeric import as_generator, check_choice, checked_integer, checked_real, float_array
 
 __all__ = ["checked_families", "fit_score", "learn", "rows_of"]
 
@@ -114,10 +114,7 @@ def learn(
     """
     if not (isinstance(prior, Mapping) or prior in {None, "k2", "bdeu"}):
         raise ValueError(f"prior must be 'k2', 'bdeu', a mapping or None, got {prior!r}")
-    if not 0 < strength < math.inf:
-        raise ValueError(f"strength must be finite and more than 0, got {strength!r}")
-    if not 0 <= tolerance < math.inf:
-        raise ValueError(f"tolerance must be finite and at least 0, got {tolerance!r}")
+    strength, tolerance = checked_real("strength", strength), checked_real("tolerance", tolerance, zero=True)
     iterations = checked_integer("iterations", iterations)
     if isinstance(structure, str | os.PathLike):
         structure = ConditionalTables.read_bif(structure)

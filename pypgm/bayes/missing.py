@@ -120,9 +120,7 @@ class PartlyKnown:
         shape = self._domain.sizes(family)
         own = codes[:, self._domain.indices(family)]
         known = (own != MISSING).all(axis=1)
-        cells = np.zeros(int(known.sum()), dtype=np.intp)
-        for column, size in zip(own[known].T, shape, strict=True):
-            cells = cells * size + column
+        cells = np.ravel_multi_index(tuple(own[known].T), shape)
         counts = np.bincount(cells, weights[known], self._domain.size(family))
         return counts.astype(np.float64).reshape(shape)  # of no rows they are integers
 

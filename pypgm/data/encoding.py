@@ -20,7 +20,16 @@ from pypgm.data.open_columns import OpenColumn
 from pypgm.data.values import Values
 from pypgm.domain import Domain, Label, check_domain, listed
 
-__all__ = ["as_column", "check_writable", "columns_of", "encoded", "encoded_pieces", "name_problems", "problems_error"]
+__all__ = [
+    "as_column",
+    "check_writable",
+    "columns_of",
+    "encoded",
+    "encoded_pieces",
+    "name_problems",
+    "problems_error",
+    "refuse",
+]
 
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
@@ -76,8 +85,7 @@ def _encoded(
     """Return the codes of columns, of which one value is in a row of its own; raise all that is wrong, and was."""
     found = {name: encode(given[name]) for name, encode in encoders.items()}
     problems += [problem.of(name, first) for name, (_, problem) in found.items() if problem is not None]
-    if problems:
-        raise problems_error(what, problems)
+    refuse(what, problems)
     return {name: codes for name, (codes, _) in found.items()}
 
 
@@ -116,6 +124,12 @@ def problems_error(name: str, problems: Sequence[str]) -> ValueError:
         return ValueError(f"{name} has {len(problems)} problems:\n  " + ";\n  ".join(problems))
     verb = problems[0].split(" ", 1)[0] in {"is", "lacks", "has", "needs"}
     return ValueError(f"{name}{' ' if verb else ': '}{problems[0]}")
+
+
+def refuse(name: str, problems: Sequence[str]) -> None:
+    """Raise ``ValueError`` that tells all that is wrong with a file or a table, if anything is."""
+    if problems:
+        raise problems_error(name, problems)
 
 
 def columns_of(domain: Domain, *, with_nulls: bool = False) -> dict[str, Column]:

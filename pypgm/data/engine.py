@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.difference import Difference
-from pypgm.data.encoding import name_problems, problems_error
+from pypgm.data.encoding import name_problems, refuse
 from pypgm.data.engine_codes import code_of
 from pypgm.data.engine_differences import difference_of
 from pypgm.data.engine_numbers import Expression
@@ -75,8 +75,7 @@ class EngineTable(Source):
         self._backend = guarded("asking for the engine", table.get_backend)
         names = guarded("asking the engine for its columns", lambda: list(table.columns))
         problems = name_problems(self.schema.columns, names, drop=self.schema.unread, ignore_extra=ignore_extra)
-        if problems:
-            raise problems_error("the table", problems)
+        refuse("the table", problems)
         codes: dict[str, Expression] = {}
         for name, column in self.schema.columns.items():
             if isinstance(column, Difference):
@@ -86,8 +85,7 @@ class EngineTable(Source):
                 code, problem = code_of(table, name, column)
             codes[f"c{len(codes)}"] = code
             problems += [] if problem is None else [f"column {name!r}: {problem}"]
-        if problems:
-            raise problems_error("the table", problems)
+        refuse("the table", problems)
         query = guarded("writing a query of codes", lambda: self._backend.compile(table.select(**codes)))
         self._coded = f"({query})"
         self._n_records = self._checked()
@@ -120,8 +118,7 @@ class EngineTable(Source):
             for a, name in zip(self.domain, outside, strict=True)
             if found[name][0]
         ]
-        if problems:
-            raise problems_error("the table", problems)
+        refuse("the table", problems)
         return int(found["total"][0])
 
     def _groups_by_sets(self) -> bool:

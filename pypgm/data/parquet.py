@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, TypeVar
 
 from pypgm.data.columns import Column
-from pypgm.data.encoding import name_problems, problems_error
+from pypgm.data.encoding import name_problems, refuse
 from pypgm.data.file_kind import START, file_kind
 from pypgm.data.files import as_path
 from pypgm.data.frames import imported
@@ -52,8 +52,7 @@ def check_names(
     """Return the names of a Parquet file's columns; ``ValueError`` if they do not fit those that are declared."""
     with _opened(path) as file:
         problems = name_problems(columns, file.names, drop=drop, ignore_extra=ignore_extra)
-        if problems:
-            raise problems_error(os.fspath(path), problems)
+        refuse(os.fspath(path), problems)
         return file.names
 
 

@@ -13,7 +13,7 @@ from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.derived import Derived
 from pypgm.data.difference import Difference, Steps
-from pypgm.data.encoding import problems_error
+from pypgm.data.encoding import refuse
 from pypgm.data.made import Cells, Fake, Made, made_in_order
 from pypgm.data.within import values_within
 from pypgm.domain import nearest
@@ -90,8 +90,7 @@ class Relations:
                 found[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
                 if problem is not None:
                     problems.append(problem.of(name, first_row, begin))
-        if problems:
-            raise problems_error(table, problems)
+        refuse(table, problems)
         return found
 
     def scattered(self, rng: np.random.Generator) -> Relations:

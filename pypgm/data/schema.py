@@ -18,7 +18,7 @@ from pypgm.data.dataset import Dataset
 from pypgm.data.declaration import Declaration
 from pypgm.data.dialect import Dialect
 from pypgm.data.draft import draft_schema
-from pypgm.data.encoding import columns_of, encoded, problems_error
+from pypgm.data.encoding import columns_of, encoded, problems_error, refuse
 from pypgm.data.frames import Frame
 from pypgm.data.made import Cells
 from pypgm.data.mapping_file import with_mappings
@@ -232,8 +232,7 @@ class Schema(Declaration):
     def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
         """Raise ``ValueError`` where records, wherever they are, have a combination that a rule forbids."""
         problems = broken_rules(self.rules, self.columns, table, first_row) if self.rules else []
-        if problems:
-            raise problems_error(name, problems)
+        refuse(name, problems)
 
     @classmethod
     def from_dict(
@@ -261,8 +260,7 @@ class Schema(Declaration):
         Schema(age: integer 10, sex: categorical 2)
         """
         columns, rest, problems = declarations(fields if folder is None else with_mappings(fields, folder))
-        if problems:
-            raise problems_error(name, problems)
+        refuse(name, problems)
         try:
             is_open = any(isinstance(column, OpenColumn) for column in columns.values())
             return (OpenSchema if is_open else cls)(columns, **rest)

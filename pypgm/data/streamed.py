@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pypgm.data import tabulate
 from pypgm.data.dialect import COMMAS, Dialect
-from pypgm.data.encoding import encoded_pieces, name_problems, problems_error
+from pypgm.data.encoding import encoded_pieces, name_problems, refuse
 from pypgm.data.files import as_path
 from pypgm.data.foreign import guarded, guarded_pieces
 from pypgm.data.frames import Frame, imported
@@ -71,8 +71,7 @@ class StreamedTable(Source):
         super().__init__(as_schema(schema))
         self._pieces = pieces
         problems = name_problems(self.schema.columns, names, drop=self.schema.unread, ignore_extra=ignore_extra)
-        if problems:
-            raise problems_error("the table", problems)
+        refuse("the table", problems)
         checked = self._codes(self.domain.attributes, _ROWS, "the table")
         self._n_records = sum(len(codes[self.domain.attributes[0]]) for codes in checked)
         self.schema.check_rules(self)

@@ -19,7 +19,7 @@ from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.dialect import COMMAS, Dialect
-from pypgm.data.encoding import name_problems, problems_error
+from pypgm.data.encoding import name_problems, problems_error, refuse
 from pypgm.data.file_kind import START, TABLE, TABLES, check_suffix, it_looks_like
 from pypgm.data.files import (
     NO_TEXT,
@@ -221,8 +221,7 @@ def csv_names(path: str | os.PathLike[str], schema: Schema, how: Dialect, ignore
     how.check()
     with _opened(path, [*schema.columns, *schema.unread], how) as (header, _):
         problems = _header_problems(header, schema.columns, schema.unread, ignore_extra)
-    if problems:
-        raise problems_error(os.fspath(path), problems)
+    refuse(os.fspath(path), problems)
     return header
 
 
@@ -264,8 +263,7 @@ def _read(
             if codes is not None:
                 return whole(codes)
         codes, wrong = _read_columns(rows, header, columns, texts)
-    if problems or wrong:
-        raise problems_error(name, problems + wrong)
+    refuse(name, problems + wrong)
     return whole(codes)
 
 

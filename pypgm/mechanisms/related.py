@@ -193,15 +193,11 @@ def _checked_options(mechanism: str, options: Mapping[str, Any]) -> dict[str, An
     stated = sorted(_OF_THE_PAIR & options.keys())
     if stated:
         raise TypeError(f"{stated[0]} is not an option of the runs of related tables")
-    known = inspect.signature(mechanism_named(mechanism)).parameters.keys() | _option_names()
+    known = inspect.signature(mechanism_named(mechanism)).parameters.keys() | Options.__annotations__.keys()
     unknown = sorted(options.keys() - known | options.keys() & {"data", "options"})
     if unknown:
         raise TypeError(f"{mechanism} got an unexpected keyword argument {unknown[0]!r}")
     return dict(options)
-
-
-def _option_names() -> frozenset[str]:
-    return Options.__required_keys__ | Options.__optional_keys__
 
 
 def _checked_context(domain: Domain, context: Sequence[str]) -> Clique:
