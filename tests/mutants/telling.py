@@ -301,7 +301,7 @@ MUTANTS = [
         "a seed is dropped where OpenDP draws",
         "pypgm.privacy.sampler",
         "Sampler.__init__",
-        never(1),
+        never(),
         check_refusals,
         "not refused",
     ),
