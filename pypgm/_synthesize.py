@@ -18,8 +18,6 @@ from pypgm.queries import Neighbours
 from pypgm.release import ModelRelease
 from pypgm.signatures import with_options
 
-__all__ = ["synthesize"]
-
 
 @with_options(Options, DEFAULTS, more=True)
 def synthesize(

@@ -19,8 +19,6 @@ from pypgm.terminal import escaped
 
 _INT64 = (1 << 63) - 1
 
-__all__ = ["CliqueVector", "read_only"]
-
 
 class CliqueVector(Shown):
     """One table for each clique, packed into a flat buffer.

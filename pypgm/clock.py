@@ -10,8 +10,6 @@ from pypgm.errors import TimeLimitWarning
 from pypgm.numeric import checked_real, checked_threads
 from pypgm.progress import Bar, checked_progress
 
-__all__ = ["Clock", "now"]
-
 
 def now() -> float:
     """Return ``time.perf_counter()``, looked up at each call."""

@@ -20,8 +20,6 @@ from pypgm.plot import bars
 from pypgm.release import Release
 from pypgm.report import compare
 
-__all__ = ["CLIQUES", "DOMAIN", "PICTURE", "draw", "errors", "table_lines", "titanic", "titles"]
-
 DOMAIN = Domain(
     {
         "class": ["1st", "2nd", "3rd", "crew"],

@@ -12,19 +12,6 @@ from pypgm.html import Shown
 from pypgm.numeric import shown
 from pypgm.terminal import escaped
 
-__all__ = [
-    "Clique",
-    "Domain",
-    "LaterLabels",
-    "as_clique",
-    "check_domain",
-    "check_kind",
-    "first_repeat",
-    "listed",
-    "nearest",
-    "other_labels",
-]
-
 Clique = tuple[str, ...]
 Label = str | int | float | bool
 _H = TypeVar("_H", bound=Hashable)

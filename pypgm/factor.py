@@ -18,8 +18,6 @@ from pypgm.memory import check_fits, short
 from pypgm.numeric import float_array
 from pypgm.terminal import escaped, label_text
 
-__all__ = ["Factor", "cells_frame", "transpose_cells"]
-
 _T = TypeVar("_T", bound=np.generic)
 
 Frame: TypeAlias = Any

@@ -8,8 +8,6 @@ from collections.abc import Mapping
 
 import numpy as np
 
-__all__ = ["ANY_NUMBER", "Record", "check_fields"]
-
 ANY_NUMBER = "any number"
 """The kind of a number that may be infinite or NaN."""
 

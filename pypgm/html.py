@@ -9,8 +9,6 @@ from collections.abc import Iterable, Sequence
 
 from pypgm.terminal import escaped
 
-__all__ = ["Markup", "Shown", "bar", "element", "folded", "heading", "shaded", "table", "text"]
-
 _BLUE = "37,99,168"
 _DARKEST = 0.45  # opacity of a shade: text is read on it on white and on black
 _CELL = "padding:2px 8px;vertical-align:top;"

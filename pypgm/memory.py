@@ -15,8 +15,6 @@ from pypgm.domain import Clique, Domain, listed
 from pypgm.errors import ModelTooLargeError
 from pypgm.numeric import checked_real
 
-__all__ = ["check_fits", "check_sizes", "check_tables_fit", "hopeless_refused", "memory_limit", "short"]
-
 _GIB = 2.0**30
 _VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes")  # files of a control group
 _VERSION_2 = ("memory.max", "memory.current")

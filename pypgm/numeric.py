@@ -16,23 +16,6 @@ from typing import Any, SupportsFloat, SupportsIndex, TypeGuard, cast
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "Number",
-    "as_fraction",
-    "as_generator",
-    "check_choice",
-    "checked_flag",
-    "checked_integer",
-    "checked_real",
-    "checked_threads",
-    "float_array",
-    "fraction_of",
-    "is_masked",
-    "real_array",
-    "shown",
-    "whole_of",
-]
-
 Number = int | float | Fraction | Decimal | str
 
 _MOST_TEXT = 10_000  # characters of a number: two integers of 4,300 digits, the most that Python writes, have fewer

@@ -12,8 +12,6 @@ from typing import Any
 from pypgm.numeric import checked_flag
 from pypgm.terminal import escaped
 
-__all__ = ["Bar", "checked_progress"]
-
 _BETWEEN = 0.1  # seconds between two changes of a bar
 _LOGGED = 10.0  # seconds between two lines of a log
 _PLAIN = "{desc}"

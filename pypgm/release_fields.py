@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.released import Released
 
-__all__ = ["check_release", "release_arguments", "release_fields"]
-
 
 def release_fields(release: Released) -> dict[str, Any]:
     """Return the fields of a release."""

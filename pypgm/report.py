@@ -27,21 +27,6 @@ if TYPE_CHECKING:
     from pypgm.released import Released
 
 _CHARGES = 40  # lines of a ledger that a summary shows
-__all__ = [
-    "cells",
-    "compare",
-    "domain_lines",
-    "error_lines",
-    "measurement_lines",
-    "model_lines",
-    "noise_of",
-    "noise_warnings",
-    "summary_lines",
-    "together",
-    "unpaired_lines",
-    "warned_lines",
-    "weakness_lines",
-]
 
 _CHUNK = 65536
 _ATTRIBUTES = 300  # at most, evenly spaced among all, that such pairs are of

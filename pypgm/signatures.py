@@ -8,8 +8,6 @@ from typing import Any, TypeVar
 
 from pypgm.domain import nearest
 
-__all__ = ["split_options", "with_options"]
-
 F = TypeVar("F", bound=Callable[..., Any])
 
 # What a user may mean by a name that is none of the options.

@@ -7,8 +7,6 @@ from functools import cache
 
 import numpy as np
 
-__all__ = ["upper_end"]
-
 _WITHIN = 0.9  # of the distribution
 _NORMAL = 1.6448536269514722  # of the normal distribution: as much is between this and its negative
 

@@ -8,18 +8,6 @@ import textwrap
 import unicodedata
 from collections.abc import Iterable, Sequence
 
-__all__ = [
-    "MISSING",
-    "NO_BREAK",
-    "aligned",
-    "cells_wide",
-    "escaped",
-    "escaped_json",
-    "label_text",
-    "laid_out",
-    "terminal_width",
-]
-
 NO_BREAK = "\xa0"
 """A space at which no line ends."""
 

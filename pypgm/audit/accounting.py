@@ -17,8 +17,6 @@ from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 
-__all__ = ["check_accounting_library", "check_conversions", "check_exact_loss", "check_line_costs"]
-
 Delta = Callable[[Fraction, Fraction], float]
 Found = Iterator[tuple[str, str]]
 

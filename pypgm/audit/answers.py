@@ -19,8 +19,6 @@ from pypgm.privacy.ledger import Charge
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import LinearQuery
 
-__all__ = ["check_answers"]
-
 Found = Iterator[tuple[str, str]]
 Drawn = dict[tuple[float, ...], list[tuple[Draw, Charge | None]]]
 

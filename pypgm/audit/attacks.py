@@ -22,16 +22,6 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
 
-__all__ = [
-    "audit_pairs",
-    "check_gaussian_audit",
-    "check_other_sampler",
-    "check_precision_of_draws",
-    "check_precision_of_releases",
-    "largest_mu",
-    "lower_bound",
-]
-
 Measure = Callable[[NDArray[np.int64]], Any]
 Redraw = Callable[[Draw, NDArray[np.int64], int], NDArray[np.int64]]
 

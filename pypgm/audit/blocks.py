@@ -24,8 +24,6 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["check_stability"]
-
 _EPSILON, _DELTA = Fraction(3, 2), Fraction(1, 10**5)
 _BLOCKS = 5
 

@@ -13,8 +13,6 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 
-__all__ = ["allowed", "check_budgets", "rho_of"]
-
 _EXACT = 1e-9  # floats minimise to about 1e-12
 
 

@@ -20,8 +20,6 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 
-__all__ = ["Case", "Outcome", "case_of", "run_case"]
-
 Records = NDArray[np.int64]
 
 _Shapes = tuple[tuple[int, ...], ...]

@@ -27,8 +27,6 @@ from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.unknown_keys import sparse_histogram
 
-__all__ = ["check_samples", "check_unknown_keys", "lone_key_passes", "scripted"]
-
 Found = Iterator[tuple[str, str]]
 Drawn = tuple[str, NDArray[np.int64], Fraction]
 

@@ -28,8 +28,6 @@ from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["check_command", "own_folder", "run_command"]
-
 _BUDGET = Budget(epsilon=Fraction(9, 2), delta=Fraction(1, 10**6))
 _MODEL, _OUT = "people.pgm", "synthetic.csv"
 

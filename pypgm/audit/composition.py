@@ -24,8 +24,6 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.pld import realised_pld_epsilon
 from pypgm.privacy.zcdp import zcdp_epsilon
 
-__all__ = ["check_composed_loss", "check_exported_events", "check_guarantees"]
-
 Found = Iterator[tuple[str, str]]
 _DELTAS = (Fraction(1, 10**2), Fraction(1, 10**4), Fraction(1, 10**7))
 

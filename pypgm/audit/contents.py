@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["contents", "differences", "reaches"]
-
 _CLOCK = {"seconds"}  # fields that hold wall time
 _CLOSED = (type, types.ModuleType, types.BuiltinFunctionType)
 _ATOMS = {str, bytes, int, float, complex, bool, type(None)}  # these have no parts; what is derived from them may

@@ -13,8 +13,6 @@ import numpy as np
 from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.data import Boolean, Categorical, Codes, Column, Date, EngineTable, Integer, Real, Schema
 
-__all__ = ["ENGINES", "check_engine"]
-
 ENGINES: dict[str, Callable[[Any], Any]] = {
     "duckdb": lambda ibis: ibis.duckdb.connect(),
     "sqlite": lambda ibis: ibis.sqlite.connect(),

@@ -12,8 +12,6 @@ from pypgm.audit.pairs import far_pairs, neighbour_pairs
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["check_failures"]
-
 
 def _raising(_: object) -> object:
     raise RuntimeError("a defect of the caller's")

@@ -12,8 +12,6 @@ from pypgm.audit.mechanisms import Runs
 from pypgm.audit.trace import Trace
 from pypgm.domain import Domain
 
-__all__ = ["check_regressions"]
-
 _BINS = 8192
 _ONE = 2**15 - 1
 

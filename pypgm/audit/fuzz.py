@@ -14,8 +14,6 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.settings import SETTINGS, Choose
 from pypgm.audit.stated import Effort
 
-__all__ = ["Fuzzed", "check_fuzz", "fuzz"]
-
 _EFFORT = Effort(candidates=4, climbs=4, moves=16)
 
 

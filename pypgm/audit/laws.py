@@ -13,23 +13,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "DIGITS",
-    "Law",
-    "Losses",
-    "exceeding",
-    "exponential_law",
-    "gaussian_tail",
-    "laplace_loss",
-    "laplace_tail",
-    "permute_and_flip_law",
-    "pmf",
-    "renyi",
-    "response_loss",
-    "shift_loss",
-    "top_law",
-]
-
 Law = Literal["laplace", "gaussian"]
 Probabilities = NDArray[np.float64]
 Losses = tuple[Probabilities, NDArray[np.float64]]

@@ -28,18 +28,6 @@ from pypgm.mrf import MarkovRandomField
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.ledger import Charge
 
-__all__ = [
-    "Runs",
-    "change_of",
-    "check_calibration",
-    "check_charges",
-    "check_noninterference",
-    "compared_draws",
-    "lines_of",
-    "run_pairs",
-    "same_run",
-]
-
 Found = Iterator[tuple[str, str]]
 
 

@@ -16,8 +16,6 @@ from pypgm.audit.written_out import SMALL, WIDE, Spec, built, written_out
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import LinearQuery
 
-__all__ = ["check_operators", "check_sensitivities", "check_wide_sensitivities"]
-
 Found = Iterator[tuple[str, str]]
 Integers = NDArray[np.int64]
 

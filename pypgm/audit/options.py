@@ -7,8 +7,6 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.settings import SETTINGS, Choose
 from pypgm.audit.stated import Effort
 
-__all__ = ["check_options"]
-
 _EFFORT = Effort(candidates=4, climbs=6, moves=16)
 _NEAR = 0.75  # of what is stated of a score, at least, that a record is to be seen to change it by
 

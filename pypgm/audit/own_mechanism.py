@@ -16,8 +16,6 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["check"]
-
 
 def check(
     mechanism: Callable[[PrivateTable], Any],

@@ -12,8 +12,6 @@ from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["DOMAIN", "PRIVACIES", "Pair", "binary_pairs", "far_pairs", "neighbour_pairs", "table"]
-
 DOMAIN = Domain({"a": 3, "b": 2, "c": 2})
 PRIVACIES = (Privacy(), Privacy(records_per_person=3), Privacy("replace"), Privacy("replace", records_per_person=2))
 

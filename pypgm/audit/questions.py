@@ -18,8 +18,6 @@ from pypgm.privacy.quantiles import private_quantiles
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import AllRange, Contrasts, Identity, LinearQuery, Matrix, Partition, Prefix
 
-__all__ = ["questions"]
-
 Ask = Callable[["_Asker"], Any]
 
 

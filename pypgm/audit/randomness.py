@@ -23,8 +23,6 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
 
-__all__ = ["check_seeds", "check_streams", "noise_words"]
-
 Words = Callable[[int], NDArray[np.uint64]]
 Found = Iterator[tuple[str, str]]
 

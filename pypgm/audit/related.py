@@ -20,8 +20,6 @@ from pypgm.mechanisms.related import joined
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["check_related"]
-
 _PARENTS, _CHILDREN = Domain({"a": 2}), Domain({"b": 3})
 _RUNS = (
     ("mst", Budget(epsilon=1, delta="1/1000000000"), (1, 3, 7)),

@@ -6,8 +6,6 @@ from collections.abc import Callable, Sequence
 
 from pypgm.audit.finding import Check, Finding, timed
 
-__all__ = ["failures", "row", "run"]
-
 
 def run(checks: Sequence[Check], tell: Callable[[Finding], object] = lambda found: None) -> list[Finding]:  # noqa: ARG005 (says nothing)
     """Make checks one after the other and return their findings; each is handed to `tell` as it comes.

@@ -13,8 +13,6 @@ from pypgm.audit.laws import DIGITS, gaussian_tail, laplace_tail
 from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 
-__all__ = ["check_amplification", "check_tails"]
-
 Found = Iterator[tuple[str, str]]
 
 _CLOSE = Fraction(1, 1 << 20)

@@ -18,17 +18,6 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import Law, pmf
 from pypgm.privacy import sampler as shipped
 
-__all__ = [
-    "ALPHA",
-    "SCALES",
-    "check_branches",
-    "check_chi_square",
-    "check_coins",
-    "check_exponential_coins",
-    "draw",
-    "p_value",
-]
-
 Sampler = Callable[[Law, Fraction, int], NDArray[np.int64]]
 Found = Iterator[tuple[str, str]]
 

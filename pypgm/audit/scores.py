@@ -25,8 +25,6 @@ from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, Neighbours, Partition
 
-__all__ = ["Stated", "check_scores", "scores"]
-
 Table = tuple[int, ...]
 
 _SMALL = 5  # records of the tables that are all looked at

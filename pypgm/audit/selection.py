@@ -21,8 +21,6 @@ from pypgm.audit.surroundings import core_with
 from pypgm.audit.trace import Draw, Trace
 from pypgm.privacy.sampler import Sampler
 
-__all__ = ["check_parameters", "check_selection_laws", "check_selection_loss"]
-
 Found = Iterator[tuple[str, str]]
 
 _CASES: tuple[tuple[tuple[int, ...], Fraction], ...] = (

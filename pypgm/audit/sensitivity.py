@@ -17,8 +17,6 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 
-__all__ = ["check_conservation"]
-
 
 def check_conservation(subject: str, mechanism: Mechanism, configurations: int = 250) -> Finding:
     """Run random configurations of a mechanism: what all ledgers charge sums to at most the budget, in rationals."""

@@ -19,8 +19,6 @@ from pypgm.bayes.private_structure import PrivateStructure
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["SETTINGS", "Choose", "Setting", "Subject"]
-
 T = TypeVar("T")
 
 

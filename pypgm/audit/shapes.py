@@ -18,8 +18,6 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.observer import Observer, observed_by
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["CHOOSING", "SHAPES", "Shape", "check_batches", "check_shapes"]
-
 
 @dataclass(frozen=True, slots=True)
 class Shape:

@@ -24,8 +24,6 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.settling import settle
 from pypgm.queries import Contrasts, Partition, Prefix
 
-__all__ = ["PURE_STEPS", "STEPS", "many_answers", "sampled"]
-
 
 def _step(step: Callable[[PrivateTable, Fraction], Any]) -> Mechanism:
     """Return a mechanism that takes one step, or one step again and again, with its whole budget."""

@@ -14,8 +14,6 @@ from pypgm.audit.whole import followed
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["check_spelling"]
-
 _EPSILON, _DELTA = Fraction(9, 2), Fraction(1, 10**6)
 
 

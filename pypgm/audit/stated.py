@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from pypgm.domain import Clique, as_clique
 from pypgm.privacy.selector import StatedSelector
 
-__all__ = ["Effort", "Moved", "WatchedScores", "largest_move"]
-
 Counts = NDArray[np.int64]
 Score = Callable[[Counts], int]
 

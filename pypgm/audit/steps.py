@@ -30,8 +30,6 @@ from pypgm.privacy.real_queries import measure_real
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, Kronecker, LinearQuery, Matrix, Partition, Prefix, RangeList, Subset, Union
 
-__all__ = ["ASKED", "COLUMNS", "asked_checks", "check_asked"]
-
 Ask = Callable[[PrivateTable, Fraction], Any]
 
 _PAIRS = (("a", "b"), ("b", "c"), ("a", "c"))

@@ -22,20 +22,6 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 
-__all__ = [
-    "FEWER",
-    "FIELD_RADIUS",
-    "LEARNERS",
-    "MECHANISMS",
-    "SPELLED",
-    "SPELLINGS",
-    "SPINS",
-    "SPIN_RADIUS",
-    "chosen_network",
-    "sampled_network",
-]
-
-
 _LOG = logging.getLogger(__name__)
 
 

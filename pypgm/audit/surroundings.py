@@ -18,8 +18,6 @@ from numpy.typing import NDArray
 
 from pypgm.privacy.observer import Observer, observed_by, the_observer
 
-__all__ = ["all_output", "as_told", "core_with", "fixed_surroundings", "opendp_stand_in"]
-
 Noise = Callable[[str, NDArray[np.int64], Fraction], Any]
 """Called as noise(law, counts, parameter), with the variance of a Gaussian or the scale of a Laplace law."""
 

@@ -32,19 +32,6 @@ from pypgm.privacy.rational import round_up
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.selector import StatedSelector
 
-__all__ = [
-    "LAWS",
-    "Asked",
-    "Draw",
-    "Mechanism",
-    "RecordsGoneError",
-    "Trace",
-    "WatchedRecords",
-    "draws_of",
-    "observe",
-    "watched_charges",
-]
-
 Mechanism = Callable[..., Any]
 """Called as mechanism(data, budget, privacy); returns a release (anything, where there is no model)."""
 

@@ -14,8 +14,6 @@ from pypgm.audit.trace import Trace
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["check_claims", "followed"]
-
 
 def followed(check: str, subject: str, runs: Sequence[Runs]) -> Finding:
     """Make every check of runs, and return one finding that has the defects of all."""

@@ -13,8 +13,6 @@ from scipy.sparse import csr_array, kron, vstack
 from pypgm import queries
 from pypgm.queries.folded import folded
 
-__all__ = ["SMALL", "WIDE", "Spec", "built", "written_out"]
-
 Spec = tuple[Any, ...]
 """A class of queries and what one is made of: ("prefix", 4); products and unions are made of further specs."""
 

@@ -14,16 +14,6 @@ from pypgm.bayes.learning import rows_of
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.domain import Clique, Domain
 
-__all__ = [
-    "ErrorModel",
-    "co_varied",
-    "error_coefficient",
-    "mean_derivatives",
-    "shares",
-    "shares_by_size",
-    "structural_weights",
-]
-
 ErrorModel = Literal["delta", "paper"]
 
 _SHARE_BITS = 32  # shares are multiples of 2^-32: that near to the optimum, and scales the sampler takes exactly

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pypgm.bayes.network import BayesianNetwork
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["AnswerComparison", "Query", "compare_answers", "map_agreement"]
-
 Query: TypeAlias = "str | Sequence[str] | tuple[str | Sequence[str], Sequence[str] | Evidence]"
 
 _MIXED = 1e-12  # of the uniform distribution, in both sides of a smoothed divergence

@@ -19,8 +19,6 @@ from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 from pypgm.inference._variable_elimination import log_elimination
 
-__all__ = ["Posteriors", "posteriors"]
-
 _CHUNK = 1024  # rows of one table, if memory allows
 _FEW_PATTERNS = 8
 _CELLS_OF_A_TABLE = 30_000  # of junction trees (1.7 ns) that take as long as a table of one more pattern (50 us)

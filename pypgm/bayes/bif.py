@@ -22,8 +22,6 @@ from pypgm.memory import check_fits, short
 from pypgm.numeric import whole_of
 from pypgm.terminal import escaped
 
-__all__ = ["Description", "format_bif", "parse_bif"]
-
 # Each is linear in the text: no two repetitions that meet can take the same character.
 _PROPERTY = re.compile(r"\s*property\b")
 _ROW = re.compile(r'\s*\(([^")]*(?:"[^"]*"[^")]*)*)\)([^;]*);')

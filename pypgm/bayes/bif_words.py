@@ -6,8 +6,6 @@ import bisect
 import re
 from typing import NoReturn
 
-__all__ = ["Words", "items", "shown", "written"]
-
 _SPECIAL = r'\s,;{}()\[\]|"'
 # Each is linear in the text: no two repetitions that meet can take the same character.
 _TOKEN = re.compile(rf'\s*(?:"([^"]*)"|([^{_SPECIAL}]+)|(\S)|$)')

@@ -13,8 +13,6 @@ from pypgm.bayes.network import BayesianNetwork
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 
-__all__ = ["ErrorBounds", "error_bounds"]
-
 
 @dataclass(frozen=True, slots=True)
 class ErrorBounds:

@@ -15,8 +15,6 @@ from pypgm.factor import Factor
 from pypgm.numeric import float_array
 from pypgm.terminal import escaped
 
-__all__ = ["EXACT", "NetworkError", "check_family", "checked_table", "children_of", "ordered", "row_error"]
-
 EXACT = 1e-12
 """Rows that sum to 1 within this do so but for rounding."""
 _CLOSE = 1e-4  # printed digits may leave rows this far from 1

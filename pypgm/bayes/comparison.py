@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pypgm.bayes.network import BayesianNetwork
 
-__all__ = ["NetworkComparison", "TableComparison", "check_domains", "compare_networks", "compare_tables", "divergence"]
-
 
 @dataclass(frozen=True, slots=True)
 class TableComparison(Shown):

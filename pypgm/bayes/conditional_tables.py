@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
 
-__all__ = ["ConditionalTables"]
-
 _T = TypeVar("_T", bound="ConditionalTables")
 
 

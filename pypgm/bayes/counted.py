@@ -20,8 +20,6 @@ from pypgm.models._load import stored_fit
 from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.numeric import checked_real
 
-__all__ = ["CountedNetwork"]
-
 _KIND = "bayesian network"
 _T = TypeVar("_T", bound="CountedNetwork")
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from pypgm.queries import Neighbours
 
-__all__ = ["Score", "chance", "dependence", "largest_change"]
-
 Score = Literal["R", "F", "MI"]
 
 _FINE = 256  # units a record, of R and MI; F is a multiple of 1/2

@@ -13,8 +13,6 @@ from pypgm.bayes.structure import Structure
 from pypgm.domain import Domain, Label, as_clique, listed
 from pypgm.graphs.evidence import code_of
 
-__all__ = ["EditedTables"]
-
 _T = TypeVar("_T", bound="EditedTables")
 
 

@@ -15,8 +15,6 @@ from pypgm.data.values import as_list, bare
 from pypgm.domain import Domain, Label, listed
 from pypgm.graphs.evidence import code_of
 
-__all__ = ["MISSING", "Frame", "Table", "as_codes", "as_values", "column_names", "domain_of", "like_frame"]
-
 MISSING = -1
 """The code of a value that is not known."""
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain, Label
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["imputed"]
-
 _Columns = dict[str, "NDArray[np.intp]"]
 
 

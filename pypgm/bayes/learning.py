@@ -21,8 +21,6 @@ from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.memory import check_fits, short
 from pypgm.numeric import as_generator, check_choice, checked_integer, checked_real, float_array
 
-__all__ = ["checked_families", "fit_score", "learn", "rows_of"]
-
 Prior = Literal["k2", "bdeu"] | Mapping[str, ArrayLike]
 Criterion = Literal["log_likelihood", "aic", "bic", "bdeu", "k2"]
 

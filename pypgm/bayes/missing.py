@@ -15,8 +15,6 @@ from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 from pypgm.inference._variable_elimination import log_elimination
 
-__all__ = ["PartlyKnown", "beside_rows", "rows_of_a_chunk"]
-
 _CELLS = 1 << 22  # of a junction tree over a chunk of records: 32 MiB, beyond which larger chunks are no faster
 _ROWS = 1024  # of a chunk, at most
 

@@ -20,8 +20,6 @@ from pypgm.domain import Domain, Label, as_clique
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 
-__all__ = ["BayesianNetwork"]
-
 
 class BayesianNetwork(RowAnswers):
     r"""The distribution :math:`p(x) \propto \prod_i \theta_i(x_i \mid x_{\mathrm{pa}(i)})`; it does not change.

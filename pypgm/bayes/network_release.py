@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pypgm.estimation.measurement import LinearMeasurement
 
-__all__ = ["NAME", "NetworkRelease", "pooled"]
-
 NAME = "bayes.learn_private"
 
 

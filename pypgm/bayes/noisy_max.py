@@ -8,8 +8,6 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["noisy_max"]
-
 
 def noisy_max(rows: Mapping[int, Sequence[float]], shape: Sequence[int]) -> NDArray[np.float64]:
     r"""Fill a conditional table from the rows in which at most one parent is away from its first value.

@@ -17,8 +17,6 @@ from pypgm.graphs import JunctionTree
 from pypgm.graphs.evidence import Evidence
 from pypgm.inference._variable_elimination import Elimination, Given
 
-__all__ = ["Part", "PlannedTables"]
-
 _PLANS_KEPT = 64
 
 _K = TypeVar("_K")

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain
     from pypgm.factor import Factor
 
-__all__ = ["arcs_of", "draw_graph", "draw_table"]
-
 _MOST_BARS = 48
 
 

@@ -59,8 +59,6 @@ if TYPE_CHECKING:
     from pypgm.data.frames import Frame
     from pypgm.data.schema import SchemaLike
 
-__all__ = ["Law", "learn_private", "measure_family"]
-
 Allocation = Literal["sizes", "data-dependent", "uniform"]
 Consistency = Literal["variance", "epsilon"]
 Sensitivity = Literal["covary", "paper"]

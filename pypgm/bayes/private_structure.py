@@ -20,8 +20,6 @@ from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity
 
-__all__ = ["MOST_EPSILON", "PrivateStructure", "select_parents"]
-
 MOST_EPSILON = Fraction(300)
 """Of one table: noise of a smaller scale is none in floating point."""
 _COUNTING = Fraction(1, 20)  # of the structure's part, where the number of records is private: its order is enough

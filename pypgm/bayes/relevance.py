@@ -6,8 +6,6 @@ from collections.abc import Iterable, Mapping
 
 from pypgm.domain import Clique
 
-__all__ = ["relevant"]
-
 
 def relevant(attributes: Iterable[str], parents: Mapping[str, Clique]) -> frozenset[str]:
     """Return some attributes and all their ancestors.

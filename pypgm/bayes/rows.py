@@ -15,8 +15,6 @@ from pypgm.data.frames import Library, as_frame
 from pypgm.domain import Domain, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 
-__all__ = ["Probabilities", "RowAnswers"]
-
 
 class Probabilities(dict[str, "NDArray[np.float64]"]):
     """Probabilities of the values of each target in each row: an array of shape (n_rows, size) for each.

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from pypgm.factor import Factor
 from pypgm.numeric import as_generator, checked_integer
 
-__all__ = ["draw_ancestral", "draw_rows"]
-
 
 def draw_ancestral(
     tables: Mapping[str, Factor], order: Sequence[str], n_records: int, rng: np.random.Generator | int | None = None

@@ -14,8 +14,6 @@ from pypgm.domain import Clique, Domain, as_clique
 if TYPE_CHECKING:
     import networkx
 
-__all__ = ["Structure", "parents_of"]
-
 
 class Network(Protocol):
     """A Bayesian network."""

@@ -13,8 +13,6 @@ from pypgm.factor import Factor
 from pypgm.graphs.evidence import code_of
 from pypgm.numeric import float_array
 
-__all__ = ["aligned"]
-
 
 def aligned(domain: Domain, scope: Clique, table: Any) -> Any:  # noqa: ANN401 - an array of any kind
     """Return a table that names its values as a `Factor`, cells where the names say; another one as it is.

@@ -14,8 +14,6 @@ from pypgm.data.file_kind import it_looks_like
 from pypgm.data.files import is_weight
 from pypgm.factor import Factor
 
-__all__ = ["format_xmlbif", "parse_xmlbif"]
-
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<BIF VERSION="0.3">\n<NETWORK>\n'
 
 

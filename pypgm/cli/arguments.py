@@ -31,31 +31,6 @@ if TYPE_CHECKING:
 
     from pypgm.models.stored_model import ReleasedModel
 
-__all__ = [
-    "RUNNABLE",
-    "Parser",
-    "add_budget",
-    "add_dialect",
-    "add_given",
-    "add_mechanism",
-    "add_reading",
-    "add_table",
-    "add_verb",
-    "as_number",
-    "as_rows",
-    "as_seconds",
-    "as_seed",
-    "check_json_alone",
-    "check_places",
-    "check_rows",
-    "clique_named",
-    "dialect",
-    "evidence_given",
-    "model_in",
-    "reading",
-    "schema_in",
-]
-
 Verbs: TypeAlias = "argparse._SubParsersAction[Any]"
 """What the verbs of a parser are added to."""
 

@@ -16,8 +16,6 @@ except ImportError:  # not on Windows, where the name alone tells that it is tak
 else:
     _HAS_LOCKS = True
 
-__all__ = ["Claim", "TakenError"]
-
 
 class TakenError(ValueError):
     """A file is there already, or another run writes it."""

@@ -19,8 +19,6 @@ from pypgm.cli.streams import open_streams
 from pypgm.cli.synth import PaidError
 from pypgm.errors import DraftWarning, EstimateInterruptedWarning, ImpossibleEvidenceError
 
-__all__ = ["main", "parser_of_all"]
-
 _ABOUT = """\
 Private synthetic records, and answers from the model behind them.
 

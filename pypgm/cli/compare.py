@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from pypgm.models.stored_model import ReleasedModel
     from pypgm.reporting.compared import ColumnPair, ComparedTables
 
-__all__ = ["add_to"]
-
 _ATTRIBUTES = 300  # whose pairs are compared at most, evenly spaced among all
 _CELLS = 10**7  # of a pair that is compared
 _WORST = 5  # pairs that are named

@@ -7,8 +7,6 @@ import sys
 
 from pypgm.cli.arguments import Verbs, add_verb
 
-__all__ = ["add_to"]
-
 _ABOUT = """\
 Print a script with which a shell completes verbs, options, their values and files. It is made once and runs without
 Python, so Tab answers at once; make it anew with another version of pypgm. It needs shtab, which is the extra

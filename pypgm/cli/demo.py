@@ -13,8 +13,6 @@ from pypgm.privacy import Budget
 from pypgm.reporting.facts import Facts
 from pypgm.terminal import laid_out, terminal_width
 
-__all__ = ["add_to"]
-
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""

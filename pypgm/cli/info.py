@@ -19,8 +19,6 @@ from pypgm.reporting.quality import Quality
 from pypgm.reporting.words import labels_of, records_text
 from pypgm.terminal import aligned, laid_out, terminal_width
 
-__all__ = ["add_to"]
-
 _DIGITS = 16  # of a digest, for the eye: by chance two files in 10^19 have the same
 _ABOUT = """\
 Print what a release guarantees to whom, how far its answers may be from the table it was made of, and what it holds.

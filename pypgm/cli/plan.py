@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pypgm.cli.arguments import Verbs
     from pypgm.planning import Plan
 
-__all__ = ["add_to"]
-
 _VALUES = 20
 _NAMED = 4  # columns that are named, the worst
 _ABOUT = """\

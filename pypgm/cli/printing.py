@@ -14,8 +14,6 @@ from pypgm.terminal import escaped, escaped_json
 if TYPE_CHECKING:
     import argparse
 
-__all__ = ["json_text", "present", "show", "tell"]
-
 
 def show(lines: Iterable[str]) -> None:
     """Write lines to the standard output."""

@@ -33,8 +33,6 @@ from pypgm.release import Release
 from pypgm.report import cells
 from pypgm.terminal import aligned, escaped, label_text, terminal_width
 
-__all__ = ["add_to"]
-
 _ABOUT = """\
 Print marginals of a model: for each cell its expected number of records, and the error to expect of it, which is how
 far it may be from the records for the noise and for all that was not measured. Nothing is known of an attribute that

@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pypgm.release import Release
 
-__all__ = ["Place", "default_place"]
-
 _LEAST = 1 << 20  # bytes that are set aside for any release: ledger, measurements and options of a small table
 _MOST = 1 << 26  # bytes that are set aside at most: a file of all pairs of 100 attributes is below it
 

@@ -18,8 +18,6 @@ from pypgm.reporting.compared import NOT_PRIVATE
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import TITLE
 
-__all__ = ["add_to"]
-
 _ABOUT = """\
 Write one page of HTML: what a release promises in plain words, what the budget was spent on, how far each column and
 each pair of columns may be from the real table, what was lost, what not to use it for, and the ledger. The page loads

@@ -27,8 +27,6 @@ from pypgm.models.stored_model import ReleasedModel
 from pypgm.numeric import as_generator
 from pypgm.release import Release, load
 
-__all__ = ["add_to"]
-
 _ABOUT = """\
 Draw synthetic records from a release, as often as wanted: what was released costs no privacy again.
 

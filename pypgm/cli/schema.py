@@ -12,8 +12,6 @@ from pypgm.data.draft import draft_schema
 from pypgm.data.files import write_text
 from pypgm.data.typed_draft import draft_text
 
-__all__ = ["add_to"]
-
 _ABOUT = """\
 Draft the schema of a table, to be edited. The draft comes from the records and is NOT private: at everything that was
 read from them it has a warning. Replace it by what is publicly known, delete the warning, and give the file to

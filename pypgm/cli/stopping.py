@@ -8,8 +8,6 @@ import threading
 from collections.abc import Iterator
 from types import FrameType
 
-__all__ = ["STOPPING", "Stopping"]
-
 _WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
 _BEFORE = (signal.SIG_DFL, signal.default_int_handler)  # an ignored signal stays ignored, and others' handlers stay
 

@@ -8,8 +8,6 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO, cast
 
-__all__ = ["open_streams"]
-
 _FLAGS = (os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)  # what is written to a closed output is missed, to a closed error not
 
 

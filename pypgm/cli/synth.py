@@ -39,8 +39,6 @@ from pypgm.reporting.facts import Facts, quality_dict
 from pypgm.reporting.words import records_text
 from pypgm.terminal import laid_out, terminal_width
 
-__all__ = ["PaidError", "add_to", "stop_if_interrupted"]
-
 _ABOUT = """\
 Read a table, spend a privacy budget on it once, and write synthetic records.
 

@@ -18,17 +18,6 @@ if TYPE_CHECKING:
     from pypgm.reporting.facts import Facts
     from pypgm.reporting.quality import Quality
 
-__all__ = [
-    "Rows",
-    "budget_row",
-    "ledger_text",
-    "model_text",
-    "pair_text",
-    "promise_rows",
-    "quality_rows",
-    "warning_lines",
-]
-
 Rows = list[tuple[str, str]]
 
 _NAMED = 4  # columns that are named, the worst

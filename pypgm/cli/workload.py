@@ -8,8 +8,6 @@ from pypgm.domain import Domain
 from pypgm.numeric import whole_of
 from pypgm.workloads import Workload
 
-__all__ = ["HELP", "workload_named"]
-
 HELP = (
     "what is to be answered well: a number K for all marginals of K attributes, up-to-K for those of at most K, or a "
     '.json file with a list of marginals such as [["age", "sex"], ["income"]] (default: all pairs)'

@@ -21,8 +21,6 @@ from pypgm.data.columns import Column, Encoder, Misfit
 from pypgm.data.files import open_text
 from pypgm.data.numbers import Numeric
 
-__all__ = ["arrow_codes"]
-
 _LEAST = 1 << 20  # bytes of a file that take as long to read as Arrow takes to import
 _BLOCK = 1 << 24  # bytes that are read at a time
 _MOST_BLOCKS = 4  # that a row may be as long as

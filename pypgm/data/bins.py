@@ -17,8 +17,6 @@ from pypgm.data.scattered import Scattered
 from pypgm.data.values import Values, as_keys, as_list, bare
 from pypgm.numeric import as_generator, is_masked
 
-__all__ = ["MOST_BINS", "Binned", "OtherMarksError", "Outside", "UnreadableError", "Within", "drawn", "parts_of_bins"]
-
 Outside = Literal["refuse", "clip", "null", "other"]
 Within = Literal["uniform", "tapered", "middle", "lower"]
 

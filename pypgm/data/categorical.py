@@ -15,8 +15,6 @@ from pypgm.data.columns import taken, unless_flag
 from pypgm.data.values import Exact, is_missing, is_number, plain, read_number, spelled_number
 from pypgm.domain import Label, listed
 
-__all__ = ["Categorical"]
-
 _FLAGS = {"true": True, "false": False}
 
 

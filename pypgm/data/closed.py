@@ -26,8 +26,6 @@ from pypgm.data.values import (
 )
 from pypgm.domain import Label
 
-__all__ = ["Boolean", "Closed", "Codes"]
-
 _TWO_TEXTS = "values needs two texts, those of false and of true"
 
 

@@ -12,8 +12,6 @@ from pypgm.data.files import NO_TEXT, read_text
 from pypgm.domain import Domain, Label, first_repeat
 from pypgm.numeric import whole_of
 
-__all__ = ["distinct", "label_texts", "read_domain", "read_json", "writable"]
-
 
 def read_domain(path: str | os.PathLike[str]) -> Domain:
     """Read a domain from a JSON file: an object with a size or a list of labels for each attribute.

@@ -17,8 +17,6 @@ from numpy.typing import NDArray
 from pypgm.data.values import Values, read_number
 from pypgm.domain import Label
 
-__all__ = ["Column", "Encoder", "Misfit", "as_tuple", "fields_of", "guarded_encoder", "taken", "unless_flag"]
-
 _RAISES = "needs a value, and has an object that raises an error where it is compared or read"
 
 

@@ -18,8 +18,6 @@ from pypgm.factor import Factor
 from pypgm.html import Shown
 from pypgm.numeric import float_array, is_masked
 
-__all__ = ["Dataset"]
-
 
 class Encoder(Protocol):
     """What turns tables into records over a domain, as a `pypgm.Schema` does."""

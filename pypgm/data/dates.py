@@ -16,8 +16,6 @@ from pypgm.data.bins import MOST_BINS, Binned, UnreadableError, drawn
 from pypgm.data.values import is_number, plain
 from pypgm.domain import Label
 
-__all__ = ["Date", "Resolution", "iso_date"]
-
 Resolution = Literal["year", "quarter", "month", "week", "day", "hour"]
 
 _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")

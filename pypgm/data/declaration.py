@@ -21,8 +21,6 @@ from pypgm.html import Shown
 from pypgm.numeric import fraction_of
 from pypgm.terminal import escaped
 
-__all__ = ["Declaration"]
-
 
 class Declaration(Shown):
     """A declaration of each column, as in a file; `Schema` and `OpenSchema` tell its parameters."""

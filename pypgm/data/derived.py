@@ -20,8 +20,6 @@ from pypgm.data.rules import Entry
 from pypgm.data.spans import Unit, span_between, units_of
 from pypgm.domain import Label
 
-__all__ = ["Derived"]
-
 _WAYS = ("sum", "difference", "product")
 
 

@@ -15,8 +15,6 @@ from pypgm.data.made import Cells, Made, made_in_order
 from pypgm.data.schema import Schema
 from pypgm.domain import Clique, as_clique, listed
 
-__all__ = ["codes_giving", "image_of", "read_names"]
-
 
 def read_names(schema: Schema | None, clique: str | Iterable[str]) -> Clique:
     """Return the columns that are read which some follow from, in the place of those.

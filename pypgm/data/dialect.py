@@ -6,8 +6,6 @@ from typing import NamedTuple
 
 from pypgm.data.number_text import DecimalMark, mark_problems
 
-__all__ = ["COMMAS", "Dialect"]
-
 
 class Dialect(NamedTuple):
     """The mark between fields, the encoding, and the marks of numbers of a CSV file.

@@ -19,8 +19,6 @@ from pypgm.data.spans import Unit, last_after, span_between, units_of
 from pypgm.data.values import Values
 from pypgm.domain import Label
 
-__all__ = ["Difference", "Steps"]
-
 
 @dataclass(frozen=True)
 class Difference(Column):

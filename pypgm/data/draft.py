@@ -17,8 +17,6 @@ from pypgm.data.number_text import DecimalMark
 from pypgm.data.raw_table import RawTable, raw_table, value_texts
 from pypgm.domain import listed
 
-__all__ = ["draft_schema"]
-
 _FOUND = 6  # columns of which each may have the share of the budget that finds values or bins
 _COMMENT = (
     "Drafted from a table. A schema is public: what has a warning was read from the records, and nothing protects it, "

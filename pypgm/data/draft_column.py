@@ -14,8 +14,6 @@ from pypgm.data.number_text import PLAIN, WRITTEN, DecimalMark
 from pypgm.data.round_numbers import nice
 from pypgm.domain import listed
 
-__all__ = ["LISTED", "NULLS", "SHARE", "Seen", "resolution_of"]
-
 NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN", "nan", "-")
 """Texts that are taken for no value."""
 

@@ -8,8 +8,6 @@ from itertools import compress, permutations
 
 from pypgm.data.draft_column import NULLS
 
-__all__ = ["Blanks", "Dependences"]
-
 _MOST = 10_000  # values of a column that others may depend on
 _FIRST = 200  # records, by which most pairs are told apart
 _LEAST = 10  # records that would be otherwise if there were no dependence

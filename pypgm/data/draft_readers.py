@@ -9,8 +9,6 @@ import re
 from pypgm.data.dates import iso_date
 from pypgm.data.number_text import PLAIN, DecimalMark, plain_number
 
-__all__ = ["DIGITS", "FORMATS", "DateReader", "NumberReader", "is_number"]
-
 DIGITS = "%Y%m%d"
 """A date as a whole number, of a year with this century's digits or the last's."""
 

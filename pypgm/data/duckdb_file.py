@@ -13,8 +13,6 @@ from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
 from pypgm.domain import listed
 
-__all__ = ["check_table", "duckdb_table", "is_database", "opened_table"]
-
 
 def is_database(path: str | os.PathLike[str]) -> bool:
     """Return whether a file is one of DuckDB, by its name."""

@@ -20,17 +20,6 @@ from pypgm.data.open_columns import OpenColumn
 from pypgm.data.values import Values
 from pypgm.domain import Domain, Label, check_domain, listed
 
-__all__ = [
-    "as_column",
-    "check_writable",
-    "columns_of",
-    "encoded",
-    "encoded_pieces",
-    "name_problems",
-    "problems_error",
-    "refuse",
-]
-
 _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 

@@ -20,8 +20,6 @@ from pypgm.data.schema import SchemaLike, as_schema
 from pypgm.data.source import Source
 from pypgm.domain import Clique, Domain
 
-__all__ = ["EngineTable"]
-
 _MOST_SELECTS = 100  # in one query of an engine without GROUPING SETS; SQLite takes 500
 
 Groups: TypeAlias = "tuple[dict[str, NDArray[np.int64]], NDArray[np.int64]]"

@@ -20,8 +20,6 @@ from pypgm.data.frames import imported
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.values import EXACT
 
-__all__ = ["beyond", "bin_of", "code_of", "in_microseconds", "quotient", "steps_of"]
-
 Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "second"]
 AtLeast: TypeAlias = Callable[[float], Expression]
 

@@ -15,8 +15,6 @@ from pypgm.data.frames import imported
 from pypgm.data.numbers import Integer
 from pypgm.data.spans import MONTH, MONTHS, SECONDS, places_of, units_per
 
-__all__ = ["difference_of"]
-
 
 def difference_of(
     table: Expression, names: tuple[str, str], column: Difference, first: Binned, second: Binned

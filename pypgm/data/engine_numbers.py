@@ -14,8 +14,6 @@ from pypgm.data.frames import imported
 from pypgm.data.numbers import as_number
 from pypgm.data.values import EXACT, read_number
 
-__all__ = ["Expression", "NumberColumn", "call"]
-
 Expression: TypeAlias = Any  # of Ibis, an extra
 Number: TypeAlias = "int | float | Decimal"
 

@@ -16,8 +16,6 @@ from pypgm.data.schema import Schema
 from pypgm.domain import Domain, listed, nearest
 from pypgm.numeric import whole_of
 
-__all__ = ["codes_of_text", "read_evidence", "split_text"]
-
 _TO = ".."  # between the ends of a range
 
 

@@ -7,20 +7,6 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-__all__ = [
-    "ARCHIVE",
-    "DATABASE",
-    "RELEASE",
-    "START",
-    "TABLE",
-    "TABLES",
-    "binary_kind",
-    "check_suffix",
-    "file_kind",
-    "it_looks_like",
-    "text_kind",
-]
-
 START = 1024
 """Bytes of a file that tell what it is."""
 

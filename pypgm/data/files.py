@@ -17,24 +17,6 @@ from typing import Any, BinaryIO, Literal, TextIO, cast
 
 from pypgm.data.file_kind import START, binary_kind
 
-__all__ = [
-    "ZIP_MAGIC",
-    "as_path",
-    "check_encoding",
-    "csv_chunks",
-    "csv_rows",
-    "is_weight",
-    "open_stream",
-    "open_text",
-    "read_text",
-    "replacing",
-    "replacing_text",
-    "separator_hint",
-    "write_header",
-    "write_rows",
-    "write_text",
-]
-
 MOST_TEXT = 1 << 24
 """Characters of a file that is read whole, at most: a file of a few kilobytes may unpack to as many gigabytes."""
 

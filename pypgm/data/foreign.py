@@ -9,8 +9,6 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any, TypeVar
 
-__all__ = ["guarded", "guarded_pieces"]
-
 T = TypeVar("T")
 
 

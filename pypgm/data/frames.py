@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 from pypgm.data.foreign import guarded
 from pypgm.data.values import EXACT, Values
 
-__all__ = ["Library", "as_columns", "as_frame", "as_values", "check_frame", "check_library", "collected", "imported"]
-
 Library = Literal["pandas", "polars", "pyarrow"]
 Frame: TypeAlias = Any
 

@@ -27,8 +27,6 @@ from pypgm.data.made import Cells
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.numbers import Numeric, Real
 
-__all__ = ["Layout", "family_of", "layout_of"]
-
 Family = Literal["bool", "int", "float", "decimal", "date", "time", "text", "category", "any"]
 
 _FAMILIES: tuple[tuple[str, Family], ...] = (  # how the names of types begin, in all three libraries

@@ -16,8 +16,6 @@ from pypgm.data.columns import Column, fields_of
 from pypgm.data.frames import imported
 from pypgm.data.numbers import Integer
 
-__all__ = ["Cells", "Fake", "Id", "Made", "constant", "made_in_order"]
-
 _FORMAT = re.compile(r"[^{}]*\{(:0?[0-9]{0,2}d?)?\}[^{}]*")
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]*")
 _LOCALE = re.compile(r"[a-z]{2,3}(_[A-Z]{2})?")

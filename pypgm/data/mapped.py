@@ -17,8 +17,6 @@ from pypgm.data.made import Cells
 from pypgm.data.rules import codes_named
 from pypgm.domain import Label, listed
 
-__all__ = ["Mapped", "MappedBins"]
-
 _MOST_CELLS = 1 << 24  # of a mapping of several columns
 
 

@@ -9,8 +9,6 @@ from typing import Any
 
 from pypgm.data.files import csv_rows, open_text
 
-__all__ = ["columns_in", "with_mappings"]
-
 
 def columns_in(told: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Return the columns of a parsed schema file: what is under "columns", else all of it.

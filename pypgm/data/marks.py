@@ -11,8 +11,6 @@ from pypgm.data.difference import Steps
 from pypgm.data.number_text import DecimalMark, marked_number
 from pypgm.data.numbers import Numeric
 
-__all__ = ["marked", "respelling"]
-
 
 def marked(columns: Mapping[str, Column], decimal: DecimalMark, thousands: str) -> dict[str, Column]:
     """Return columns of which those of numbers have the marks of a file, where they state none of their own.

@@ -6,17 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Literal, get_args
 
-__all__ = [
-    "PLAIN",
-    "WRITTEN",
-    "DecimalMark",
-    "mark_problems",
-    "marked_number",
-    "marks_hint",
-    "plain_number",
-    "written_as",
-]
-
 DecimalMark = Literal[".", ","]
 
 PLAIN: tuple[DecimalMark, str] = (".", "")

@@ -23,8 +23,6 @@ from pypgm.data.round_numbers import even_starts
 from pypgm.data.values import EXACT, read_number
 from pypgm.domain import Label
 
-__all__ = ["Integer", "Numeric", "Real", "one_bin"]
-
 _LARGEST = sys.float_info.max
 _MOST_DECIMALS = 9
 

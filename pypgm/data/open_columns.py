@@ -15,8 +15,6 @@ from pypgm.data.numbers import Integer, Real
 from pypgm.data.round_numbers import round_points
 from pypgm.numeric import fraction_of
 
-__all__ = ["OpenColumn", "OpenSet", "QuantileBins"]
-
 Share = int | float | str | Fraction
 _MOST_QUANTILES = 1000
 

@@ -24,8 +24,6 @@ from pypgm.data.streamed import StreamedTable, scan
 from pypgm.data.table import csv_names, read_open_table
 from pypgm.data.values import Values
 
-__all__ = ["Opened", "Records", "opened"]
-
 Records: TypeAlias = Dataset | StreamedTable | EngineTable
 """What a mechanism counts."""
 

@@ -14,15 +14,6 @@ from pypgm.data.files import as_path
 from pypgm.data.frames import imported
 from pypgm.data.layout import Layout
 
-__all__ = [
-    "batches",
-    "check_names",
-    "check_parquet",
-    "is_parquet",
-    "layout_in",
-    "raw_columns",
-]
-
 ROWS = 1 << 16  # of a piece
 _MAGIC = b"PAR1"  # that a file begins with
 

@@ -16,8 +16,6 @@ from pypgm.data.parquet import ROWS, batches, check_names, check_parquet
 from pypgm.data.schema import Schema
 from pypgm.domain import Domain
 
-__all__ = ["read_parquet", "write_parquet"]
-
 
 def read_parquet(
     path: str | os.PathLike[str],

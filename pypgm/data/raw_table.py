@@ -21,8 +21,6 @@ from pypgm.data.parquet import batches, is_parquet, layout_in
 from pypgm.data.values import EXACT, Values, as_list, bare
 from pypgm.domain import first_repeat
 
-__all__ = ["RawTable", "raw_table", "value_texts"]
-
 _ROWS = 8192  # of a piece
 
 

@@ -18,8 +18,6 @@ from pypgm.data.made import Cells, Fake, Made, made_in_order
 from pypgm.data.within import values_within
 from pypgm.domain import nearest
 
-__all__ = ["Relations"]
-
 
 class Relations:
     """The columns of a schema, those that are read and those that are made.

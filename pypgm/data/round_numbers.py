@@ -9,8 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["even_starts", "nice", "round_points"]
-
 _DIGITS = 15  # that a double tells apart
 _MOST_DIGITS = 22  # powers of ten beyond are rounded
 _EVEN = 500  # points that are evenly spaced, at most

@@ -16,8 +16,6 @@ from pypgm.data.dates import Date
 from pypgm.data.numbers import Real
 from pypgm.memory import check_fits
 
-__all__ = ["MOST_CELLS", "Comparison", "check_together"]
-
 MOST_CELLS = 1 << 28
 """Combinations of values that a rule may speak of: each has a byte."""
 

@@ -21,8 +21,6 @@ from pypgm.terminal import escaped
 
 Entry = Label | Sequence[Label] | Mapping[str, Label]
 
-__all__ = ["AnyRule", "Blank", "Counted", "Rule", "broken_rules", "codes_named", "drawn_by_rules"]
-
 _MOST_DRAWS = 1000  # records for each one that keeps the rules, before a model is said to give none
 _SHOWN = 5  # rows that break a rule and are named
 

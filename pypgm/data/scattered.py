@@ -5,8 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Scattered"]
-
 _HALVINGS = 5  # of a bin
 _MOST = 1 << 22  # halves of all bins
 _OPEN = 0.7  # standard deviation of the log of how far values reach in a bin that tapers

@@ -33,8 +33,6 @@ from pypgm.domain import Domain, Label, LaterLabels, listed
 from pypgm.errors import DraftWarning
 from pypgm.numeric import as_generator
 
-__all__ = ["OpenSchema", "Schema", "SchemaLike", "as_any_schema", "as_schema", "read_schema"]
-
 SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
 """What `as_schema` takes for a schema, and everything that has the argument `schema`."""
 

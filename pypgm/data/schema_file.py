@@ -28,8 +28,6 @@ from pypgm.data.rules import AnyRule, Blank, Rule
 from pypgm.data.yaml_text import MOST_YAML, parse_yaml
 from pypgm.domain import listed
 
-__all__ = ["JSON_SCHEMA", "declarations", "read_object"]
-
 KINDS: dict[str, type[Column | OpenSet | Made]] = {
     **{kind.kind: kind for kind in (Categorical, Boolean, Codes, Integer, Real, Date, Difference)},
     "open": OpenSet,

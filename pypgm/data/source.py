@@ -13,8 +13,6 @@ from pypgm.data import tabulate
 from pypgm.data.schema import Schema
 from pypgm.domain import Clique, Domain, as_clique
 
-__all__ = ["Source"]
-
 _KEPT_CELLS = 1 << 24  # of tables that are kept, 128 MiB
 
 Table = NDArray[np.int64]

@@ -7,19 +7,6 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "MONTH",
-    "MONTHS",
-    "SECONDS",
-    "Unit",
-    "days_of",
-    "last_after",
-    "places_of",
-    "span_between",
-    "units_of",
-    "units_per",
-]
-
 Unit = Literal["day", "week", "month", "year", "hour"]
 
 SECONDS = 86_400

@@ -23,8 +23,6 @@ from pypgm.data.source import Source
 from pypgm.data.table import csv_names, csv_pieces
 from pypgm.domain import Clique
 
-__all__ = ["StreamedTable", "scan"]
-
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
 _DROPPED = " changed while it was counted"
 

@@ -17,8 +17,6 @@ from pypgm.errors import ModelTooLargeError
 from pypgm.memory import check_fits, short
 from pypgm.numeric import checked_threads
 
-__all__ = ["add_weights", "check_codes", "count"]
-
 _CELL_BYTES = 16  # of a count, and of the number that is made of it
 _GRAIN = 1 << 18  # codes a thread must have to read before a second one pays for itself
 _BIT_CELLS = 32  # of a pair without the first values, up to which it is counted by its values' bits ...

@@ -19,8 +19,6 @@ from pypgm.data.raw_table import raw_table
 from pypgm.domain import listed
 from pypgm.terminal import escaped_json
 
-__all__ = ["draft_text", "typed_draft"]
-
 _BINS = 50  # of a column of numbers, about
 _SHARE = 0.3  # of the budget, for all columns whose values have to be found
 _MOST_SHARE = 0.05  # and for one of them

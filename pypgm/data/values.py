@@ -17,22 +17,6 @@ from numpy.typing import NDArray
 
 from pypgm.numeric import is_masked
 
-__all__ = [
-    "BY_VALUE",
-    "EXACT",
-    "Exact",
-    "Values",
-    "as_keys",
-    "as_list",
-    "bare",
-    "is_missing",
-    "is_number",
-    "is_plain",
-    "plain",
-    "read_number",
-    "spelled_number",
-]
-
 Values: TypeAlias = Sequence[Any] | NDArray[Any]
 """Raw values of one column: texts of a file, or an array of any type."""
 

@@ -12,8 +12,6 @@ from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.rule_comparison import Comparison
 
-__all__ = ["can_hold", "values_within"]
-
 _DRAWS = 20  # of all values that a rule compares, before they are drawn one after the other
 
 Codes = Mapping[str, "NDArray[Any]"]

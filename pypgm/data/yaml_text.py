@@ -9,8 +9,6 @@ from typing import Any
 from pypgm.data.codebook import distinct
 from pypgm.numeric import whole_of
 
-__all__ = ["MOST_YAML", "parse_yaml"]
-
 MOST_YAML = 1 << 19
 """Characters of a file of YAML, at most: it takes ten times as long to read as JSON, which holds the same."""
 

@@ -14,8 +14,6 @@ from pypgm.estimation.steps import Pace, Validated
 from pypgm.estimation.stop_rule import Validation
 from pypgm.estimation.thinning import noise_left
 
-__all__ = ["accelerated"]
-
 _STAGE_TOLERANCE = 1e-2  # of the smooth stages before the last
 _LEAST_TO_VALIDATE = 4  # oracle calls: a start and a step of each path
 _LAG = 2  # times the iterations that were best, which a path whose steps are shorter may take

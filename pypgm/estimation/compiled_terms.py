@@ -11,8 +11,6 @@ from pypgm import _core
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.queries import LinearQuery
 
-__all__ = ["Term", "is_compiled", "lowered"]
-
 _FEW = 1 << 16  # entries that are read in the time of a call from Python
 _DENSER = 8  # times as many entries as a query's own products take additions
 

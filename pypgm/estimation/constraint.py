@@ -18,8 +18,6 @@ from pypgm.inference.folding import Folding
 from pypgm.queries.folded import folded
 from pypgm.terminal import escaped
 
-__all__ = ["Constraint", "Masks", "as_constraints", "fold", "folded_measurement", "with_zeros"]
-
 Masks = Sequence[tuple[Clique, "NDArray[np.bool_]"]]
 """Cliques in the domain's order, and whether each of their cells may hold records."""
 

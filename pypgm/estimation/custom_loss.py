@@ -16,8 +16,6 @@ from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.graphs import JunctionTree
 from pypgm.numeric import as_generator, checked_real
 
-__all__ = ["Custom", "check_gradient"]
-
 
 class Custom(Loss):
     """A user's loss: for example the negative log-likelihood of a mechanism's output.

@@ -11,8 +11,6 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.errors import EstimateInterruptedWarning, StepSizeWarning
 from pypgm.html import Shown
 
-__all__ = ["Fit", "FitState", "Status", "swings", "warn_of_the_end"]
-
 _SWING = 0.01  # of 1 + loss: more than the ripples of a path that converges
 
 Status = Literal["validated", "converged", "iterations", "time", "callback", "interrupted"]

@@ -9,8 +9,6 @@ from pypgm import _core
 from pypgm.estimation.loss import Evaluate
 from pypgm.estimation.oracle import Evaluated, LossOracle, dot
 
-__all__ = ["GeneralAcceleration", "GeneralDescent"]
-
 
 class GeneralDescent:
     """Mirror descent for any loss; see the compiled ``Descent``."""

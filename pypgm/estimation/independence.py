@@ -15,8 +15,6 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.factor import Factor
 
-__all__ = ["independent_potentials", "nearest"]
-
 _Variances = NDArray[np.float64] | float  # of each value, or of all
 
 _DRAWS = 8  # of what answers to a general query allow: variances within a half suffice

@@ -14,8 +14,6 @@ from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import Solver, Watch, solved
 from pypgm.estimation.tree_problem import TreeProblem
 
-__all__ = ["lbfgs"]
-
 _MEMORY = 20
 
 

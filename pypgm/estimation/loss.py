@@ -14,8 +14,6 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.graphs import JunctionTree
 
-__all__ = ["Evaluate", "Loss", "Sum"]
-
 _T = TypeVar("_T")
 Evaluate = Callable[["NDArray[np.float64]"], tuple[float, "NDArray[np.float64]"]]
 """A loss on a flat vector of marginals: its value and its gradient there."""

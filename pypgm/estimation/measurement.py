@@ -20,8 +20,6 @@ from pypgm.queries import Identity, LinearQuery, Products, UserOperator
 from pypgm.queries.folded import folded
 from pypgm.terminal import escaped
 
-__all__ = ["LinearMeasurement", "Noise", "cells_of", "joined_marks"]
-
 Noise = Literal["gaussian", "laplace"]
 _LAWS = get_args(Noise)
 

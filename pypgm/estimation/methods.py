@@ -19,8 +19,6 @@ from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.memory import check_fits
 from pypgm.numeric import check_choice
 
-__all__ = ["METHODS", "Method", "MethodName", "check_estimate_fits", "chosen_method", "estimate_bytes"]
-
 MethodName = Literal[
     "auto", "accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "lbfgs", "universal"
 ]

@@ -16,8 +16,6 @@ from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.subgradient import subgradient_descent
 from pypgm.estimation.tree_problem import MAX_GROWTH, TreeProblem, permitted_step
 
-__all__ = ["mirror_descent"]
-
 _MAX_HALVINGS = 30
 _MAX_IDLE = 20  # steps without descent after which rounding must be what hides it
 _GROWTH = 1.5

@@ -8,8 +8,6 @@ import numpy as np
 
 from pypgm.estimation.measurement import LinearMeasurement
 
-__all__ = ["check_range"]
-
 _FURTHEST = 1e100  # of counts, and of standard deviations either way
 _MOST = 1e120  # standard deviations: squares of such distances, times their number, are doubles
 

@@ -13,8 +13,6 @@ from pypgm import _core
 from pypgm.estimation.loss import Evaluate
 from pypgm.graphs import JunctionTree
 
-__all__ = ["Evaluated", "LossOracle", "Oracle", "dot"]
-
 _SWEEPS = 10  # of fitting at most: the marginals then miss the average by less than 1e-5 a clique
 _TRIALS = ((np.inf, 1), (100.0, 1), (25.0, 1), (10.0, 1), (None, 2), (None, 4))
 """How far, in natural logs, the potentials reach that fitting begins with (None: the best so far); times the sweeps."""

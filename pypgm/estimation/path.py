@@ -15,8 +15,6 @@ from pypgm.estimation.solver import StepwiseSolver
 from pypgm.estimation.steps import Steps
 from pypgm.estimation.stop_rule import StopRule
 
-__all__ = ["Path"]
-
 _RISE_EVERY = 10  # iterations between checks of whether the loss has risen
 _RISE = 1e-2  # of the loss above its least: more than the ripples of an accelerated path
 

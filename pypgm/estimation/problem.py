@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     _Numbers = NDArray[np.float64]
     _Arrays = tuple[int, _core.LinearMap | None, _Numbers, _Numbers, _Numbers, float]
 
-__all__ = ["Engine", "Point", "Problem", "Solution", "StartFor", "Step"]
-
 StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
 """The potentials that measurements suggest to start from."""
 _P = TypeVar("_P", bound="Problem")

@@ -21,8 +21,6 @@ from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference._convex_gbp import Propagation, checked_share
 from pypgm.numeric import checked_integer
 
-__all__ = ["SweepOptions", "Sweeps", "region_descent"]
-
 _AGREED = 1e-8  # feasibility at which messages have converged
 _MOST_SWEEPS = 1000  # of one step
 _GROWTH = 1.5  # of a permitted step

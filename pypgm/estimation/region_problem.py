@@ -20,8 +20,6 @@ from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.steps import MeasuredSteps
 from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["RegionEngine", "RegionProblem", "no_record"]
-
 _START_FEASIBILITY = 1e-8
 _START_SWEEPS = 100
 _MAX_GROWTH = 100.0  # of a step over the safe one

@@ -19,8 +19,6 @@ from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.graphs import JunctionTree
 from pypgm.numeric import checked_real
 
-__all__ = ["L1", "L2", "LOSSES", "Huber"]
-
 _T = TypeVar("_T")
 _STAGES = (1.0, 0.25, 0.05)  # widths of the smoothed absolute value that an estimate passes through
 

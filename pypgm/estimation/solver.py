@@ -18,8 +18,6 @@ from pypgm.estimation.fit import Fit, FitState, Status
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.problem import Point, Problem, Solution
 
-__all__ = ["Solver", "StepwiseSolver", "Watch", "solved", "watched"]
-
 
 class Watch:
     """Shows a running estimate on standard error, calls its callback and checks the clock.

@@ -13,8 +13,6 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.queries import LinearQuery
 
-__all__ = ["StackedMeasurements"]
-
 _SPARSE = 8  # a query whose product costs no fewer than its entries over this goes into the sparse matrix
 _ENTRIES = 1 << 20  # of one query in the sparse matrix at most: beyond it a call is not what takes the time
 

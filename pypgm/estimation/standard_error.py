@@ -14,8 +14,6 @@ from pypgm.estimation.measurement import LinearMeasurement, cells_of
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.estimation.total import estimate_total
 
-__all__ = ["LeastSquares", "least_squares"]
-
 _MOST_PARAMETERS = 1500  # of a dense linear system: a second of work
 _MOST_ENTRIES = 1 << 24  # of the matrix from parameters to cells
 _SINGULAR = 1e-10  # of the largest eigenvalue: below, answers leave a direction open

@@ -10,8 +10,6 @@ from typing import NamedTuple
 from pypgm.estimation.stop_rule import Stop
 from pypgm.estimation.thinning import unthinned_count
 
-__all__ = ["FixedSteps", "MeasuredSteps", "Pace", "Steps", "Validated", "averaged_step"]
-
 # For each end of an estimate: a step over the one before at most, and how many last moves have to permit it. Slow where
 # each iteration is validated, so that none skips the best of the path: on adult's 32 pairs at epsilon .1 the fast pace
 # has 5 % more error there; the slow one takes longer to the optimum (`bench_accuracy.py`).

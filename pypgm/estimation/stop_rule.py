@@ -12,8 +12,6 @@ from typing import Literal
 
 from pypgm.estimation.fit import Status
 
-__all__ = ["Stop", "StopRule", "Validation"]
-
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10  # iterations
 _FAR = 1.5  # times the held-out loss that noise alone leaves

@@ -13,8 +13,6 @@ from pypgm.estimation.problem import Point, Solution
 from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.tree_problem import TreeProblem
 
-__all__ = ["subgradient_descent"]
-
 
 def subgradient_descent(problem: TreeProblem, options: SolverOptions) -> Solution:
     r"""Minimise a convex loss that is not smooth: step along subgradients, answer with an average.

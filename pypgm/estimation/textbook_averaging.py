@@ -13,8 +13,6 @@ from pypgm.estimation.solver import solved
 from pypgm.estimation.steps import FixedSteps
 from pypgm.estimation.tree_problem import TreeProblem
 
-__all__ = ["dual_averaging", "interior_gradient"]
-
 
 def dual_averaging(problem: TreeProblem, options: SolverOptions) -> Solution:
     r"""Minimise a smooth convex loss by accelerated regularised dual averaging (RDA).

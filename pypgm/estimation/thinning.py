@@ -9,8 +9,6 @@ import numpy as np
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.numeric import as_generator
 
-__all__ = ["BEYOND", "left_to_validate", "noise_left", "thinned", "unthinned_count"]
-
 _THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 BEYOND = _THINNING**-2  # what is added to an answer before it is fitted is subtracted so many times from its validation
 _SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins

@@ -14,8 +14,6 @@ from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.number_range import check_range
 from pypgm.queries import Union
 
-__all__ = ["estimate_total", "total_of_answers"]
-
 # Standard errors below zero to which noise goes less than once in 1e9 times. The tail of a Laplace draw beyond x
 # standard deviations is exp(-sqrt(2) x) / 2; its Chernoff bound holds for all sums of such draws.
 _INCREDIBLE = {"gaussian": 7.0, "laplace": 17.5}

@@ -16,8 +16,6 @@ from pypgm.estimation.problem import Point, Problem, Step
 from pypgm.estimation.steps import MeasuredSteps
 from pypgm.graphs import JunctionTree
 
-__all__ = ["MAX_GROWTH", "TreeEngine", "TreeProblem", "permitted_step"]
-
 MAX_GROWTH = 1000.0  # of a step over the safe one
 _UNKNOWN = 1e6  # how far the steps of a loss of unknown smoothness may go below and above the first
 _MAX_TRIALS = 39  # of a first step

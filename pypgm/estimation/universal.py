@@ -13,8 +13,6 @@ from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.estimation.steps import averaged_step
 from pypgm.estimation.tree_problem import TreeProblem
 
-__all__ = ["universal"]
-
 _MAX_HALVINGS = 50
 _GROWTH = 1.2
 _SLACK = 0.01  # of the loss that the tolerance leaves: the bound, of first order, needs more than the loss does

@@ -23,8 +23,6 @@ from pypgm.files.members import HEADER, Members, line_of, number_of, plain_array
 from pypgm.files.upgrades import UPGRADES
 from pypgm.memory import memory_limit
 
-__all__ = ["archive_bytes", "digest_of", "parse_archive"]
-
 _UNSEALED = 2  # the version of files that have no digest
 _ARRAY = "array in this file"  # the key of what stands in the text for an array, whose name is the value
 _DIGEST = "digest"

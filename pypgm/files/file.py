@@ -12,8 +12,6 @@ from pypgm.files.format import FILES
 from pypgm.files.sharing import shared, spread
 from pypgm.files.upgrades import upgraded
 
-__all__ = ["digest_of", "file_bytes", "parse_file", "read_file", "write_file"]
-
 _LINKED = 3  # the version from which releases say which line charged each measurement
 Fields = dict[str, Any]
 

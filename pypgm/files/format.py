@@ -16,8 +16,6 @@ from pypgm.estimation.methods import METHODS
 from pypgm.fields import ANY_NUMBER, Record
 from pypgm.graphs.counting_numbers import CountingNumbers
 
-__all__ = ["BUDGET", "FILES", "FORMAT", "LEDGER", "MATRIX", "MEASUREMENT", "QUERY", "VERSION"]
-
 FORMAT = "pypgm model"
 VERSION = 3
 """Of the format: raised by each change of it, with a step in `pypgm.files.upgrades`."""

@@ -16,8 +16,6 @@ from pypgm.memory import check_fits
 
 Array = NDArray[np.generic]
 
-__all__ = ["HEADER", "Members", "line_of", "number_of", "plain_array", "sha256"]
-
 HEADER = "header"
 _NAME = re.compile(r"(header|array (?:0|[1-9][0-9]*))\.npy")
 _DESCRIBED = re.compile(

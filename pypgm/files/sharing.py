@@ -14,8 +14,6 @@ from pypgm.files.format import MEASUREMENT
 from pypgm.files.members import line_of, plain_array
 from pypgm.memory import check_fits
 
-__all__ = ["POOL", "shared", "spread"]
-
 POOL = "measurements"
 Fields = dict[str, Any]
 

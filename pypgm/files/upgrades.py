@@ -8,8 +8,6 @@ from typing import Any
 from pypgm.files.format import VERSION
 from pypgm.files.sharing import shared
 
-__all__ = ["UPGRADES", "upgraded"]
-
 Fields = dict[str, Any]
 
 

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 
 from pypgm.domain import Clique
 
-__all__ = ["CountingNumbers", "counting_numbers"]
-
 CountingNumbers = Literal["ones", "bethe", "tree_reweighted"]
 
 _FORESTS = 16

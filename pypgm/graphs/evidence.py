@@ -15,8 +15,6 @@ from pypgm.data.evidence import read_evidence
 from pypgm.domain import Domain
 from pypgm.numeric import float_array
 
-__all__ = ["Evidence", "LastEvidence", "Likelihood", "LogLikelihood", "code_of", "log_likelihoods"]
-
 Evidence = Mapping[str, Any]
 T = TypeVar("T")
 

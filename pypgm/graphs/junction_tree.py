@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 
     _Likelihoods = list[tuple[int, NDArray[np.float64]]]
 
-__all__ = ["JunctionTree", "TreeCost", "TreeNode"]
-
 
 @dataclass(frozen=True, slots=True)
 class TreeCost:

@@ -11,8 +11,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Drawing", "laid_out"]
-
 Arc = tuple[int, int]
 Point = tuple[float, float]
 

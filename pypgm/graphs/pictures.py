@@ -17,8 +17,6 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
 
-__all__ = ["draw_graph", "names_and_cells"]
-
 _SIZE = 9.0  # of letters, in points, where a picture is as large as it wants to be
 _LETTER, _LINE, _EDGE = 0.084, 0.16, 0.16  # inches of a letter, of a line and of the space around a text
 _WIDEST, _TALLEST = 16.0, 12.0  # inches of a figure

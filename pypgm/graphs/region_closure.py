@@ -10,8 +10,6 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Edge", "Indices", "minimal_edges", "saturate"]
-
 Indices = tuple[int, ...]
 Edge = tuple[int, int]
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-__all__ = ["RegionGraph"]
-
 Cliques = Sequence[str | Iterable[str]]
 _MAX_REGIONS = 1_000_000
 _TABLES = 7  # numbers held for each region cell while an estimate runs

@@ -17,8 +17,6 @@ from pypgm.graphs.junction_tree import check_logarithms, checked_total
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.numeric import checked_integer, checked_real, checked_threads
 
-__all__ = ["ConvexGbp", "Propagation", "checked_share", "convex_gbp", "counting_numbers_of", "over_regions"]
-
 _FLOOR = 1e-250  # of a belief whose logarithm is taken
 _FLOODING_DAMPING = 0.5  # without it messages that are all sent at once may swing forever
 

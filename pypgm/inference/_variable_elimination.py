@@ -19,8 +19,6 @@ from pypgm.graphs.junction_tree import check_logarithms, check_possible, checked
 from pypgm.inference.contraction import answer_bytes, check_contraction, exact_tick
 from pypgm.memory import hopeless_refused
 
-__all__ = ["log_elimination", "max_elimination", "variable_elimination"]
-
 _ONE = np.zeros(1)  # the log of a product of nothing
 _ALL = slice(None)
 _LARGE = 1e300

@@ -20,15 +20,6 @@ from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import Cliques, RegionIndex, maximal
 
-__all__ = [
-    "BoundedTree",
-    "fit_proportionally",
-    "joined_within",
-    "mutual_information",
-    "plan_bounded_tree",
-    "within",
-]
-
 _PATIENCE = 4  # refusals in a row, in multiples of the attributes, after which no more pairs are tried
 _LEAST_PATIENCE = 100
 _MET = 1e-8  # mean L1 distance of the constraints, for a total of 1, at which fitting ends

@@ -19,8 +19,6 @@ from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.contraction import answer_bytes, check_answers, check_contraction, run_contraction
 from pypgm.memory import memory_limit
 
-__all__ = ["Ask", "Calibrated"]
-
 Ask = tuple[tuple[int, ...], tuple[int, ...]]
 """Attribute indices, and for each the position of its block, -1 for its values themselves."""
 

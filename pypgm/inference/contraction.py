@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pypgm.clock import Clock
     from pypgm.domain import Domain
 
-__all__ = ["answer_bytes", "check_answers", "check_contraction", "exact_tick", "run_contraction"]
-
 _LARGEST = 709.0  # natural log of a double; twice as much takes any count to inf
 
 

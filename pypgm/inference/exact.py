@@ -7,8 +7,6 @@ from pypgm.domain import check_kind
 from pypgm.graphs.evidence import Evidence
 from pypgm.graphs.junction_tree import JunctionTree
 
-__all__ = ["marginals"]
-
 
 def marginals(
     potentials: CliqueVector, total: float = 1.0, *, evidence: Evidence | None = None, n_threads: int = 0

@@ -17,8 +17,6 @@ from pypgm.memory import check_fits, short
 from pypgm.queries import Kronecker, KroneckerQuery, LinearQuery
 from pypgm.queries.folded import folded
 
-__all__ = ["Folding"]
-
 
 class Folding:
     """Coarse attributes of a domain, each a function of a fine one; of most domains there are none.

@@ -7,8 +7,6 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.graphs.region_graph import RegionGraph
 
-__all__ = ["kikuchi_potentials"]
-
 
 def kikuchi_potentials(graph: RegionGraph, marginals: CliqueVector, total: float) -> CliqueVector:
     r"""Return the natural logs of :math:`\prod_r \tau_r^{c_r}`, :math:`c_r` the Bethe counting numbers.

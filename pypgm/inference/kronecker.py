@@ -19,8 +19,6 @@ from pypgm.inference.folding import Folding
 from pypgm.queries import KroneckerQuery, LinearQuery
 from pypgm.terminal import escaped
 
-__all__ = ["answer_queries"]
-
 _DENSE_ENTRIES = 1 << 22  # a block with more is applied to the answer, not to the tables
 _CHUNK_CELLS = 1 << 22  # of an answer between two looks at the clock
 _TABLES = 2  # beside an answer, while blocks are applied to it

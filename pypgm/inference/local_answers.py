@@ -13,8 +13,6 @@ from pypgm.clock import Clock
 from pypgm.domain import Clique
 from pypgm.inference.region_index import RegionIndex
 
-__all__ = ["LocalAnswer", "local_answers"]
-
 _CHUNK_CELLS = 2**24  # of the tables solved for at a time
 
 

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import networkx
     from numpy.typing import NDArray
 
-__all__ = ["combined_answers", "expanded_answers", "submodel_answers", "violation_of", "with_region"]
-
 _VIOLATED = 1e-6  # mean L1 distance, for a total of 1, at which zeros of a prior are doubted
 _FLOOR = 1e-12
 _SUBMODEL_CELLS = 1e5

@@ -12,8 +12,6 @@ from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique
 
-__all__ = ["Cliques", "RegionIndex", "maximal"]
-
 
 class RegionIndex:
     """The pseudo-marginals of a region graph, found by clique.

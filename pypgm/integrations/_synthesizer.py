@@ -12,8 +12,6 @@ from pypgm.data.frames import Frame
 from pypgm.data.schema import SchemaLike
 from pypgm.data.typed_draft import draft_text, typed_draft
 
-__all__ = ["TableSynthesizer"]
-
 _SHARE, _MOST_SHARE = 0.3, 0.05  # of the budget, for all columns whose values have to be found, and for one of them
 
 

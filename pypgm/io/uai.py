@@ -19,8 +19,6 @@ from pypgm.factor import Factor
 from pypgm.graphs.evidence import code_of
 from pypgm.html import Shown
 
-__all__ = ["UaiModel", "read_uai", "read_uai_evidence", "read_uai_model", "write_uai", "write_uai_evidence"]
-
 Kind = Literal["MARKOV", "BAYES"]
 
 _MOST_TEXT = 1 << 25  # characters of a file

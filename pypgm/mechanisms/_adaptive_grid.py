@@ -31,8 +31,6 @@ if TYPE_CHECKING:
 
     from pypgm.models import GraphicalModel, RegionGraphModel
 
-__all__ = ["adaptive_grid"]
-
 _CHOOSING = Fraction(1, 10)  # of the third step, for the choice of its tree: what a round of AIM gives to its choice
 
 

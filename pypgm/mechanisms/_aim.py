@@ -32,8 +32,6 @@ if TYPE_CHECKING:
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.workloads import Workload, WorkloadLike
 
-__all__ = ["Score", "aim"]
-
 Score = Literal["noise", "risk"]
 
 _MEASURING = Fraction(9, 10)  # of what a round costs

@@ -26,8 +26,6 @@ if TYPE_CHECKING:
     from pypgm.privacy.cell_selector import Drawn
     from pypgm.workloads import WorkloadLike
 
-__all__ = ["dualquery"]
-
 _SEED = 0x6475616C  # of the first round, which no record has a part in, and of the optimiser's starts
 _MOST_ROUNDS = 1000  # a likelihood of as many rounds takes all queries as often
 

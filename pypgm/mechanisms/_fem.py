@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.workloads import WorkloadLike
 
-__all__ = ["fem"]
-
 _SEED = 0x66656D  # of perturbations, which protect nobody, and of the optimiser's starts
 _SHARPNESS, _ROUNDS = 200, (50, 500)  # the published rounds for triples of adult at epsilon 1 have 195
 _BITS = 30  # of an epsilon after the point

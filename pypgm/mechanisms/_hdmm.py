@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
 
-__all__ = ["Kind", "hdmm"]
-
 Kind = Literal["marginals", "contrasts"]
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.workloads import WorkloadLike
 
-__all__ = ["jam"]
-
 _TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
 _SELECTING = Fraction(1, 5)  # of what a round costs
 _FINEST = math.sqrt(drawable_variance(Fraction(1, 1 << 99)))  # noise that is drawn where a budget would allow less

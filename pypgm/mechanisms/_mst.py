@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
-__all__ = ["low_values_merged", "mst", "nearest_counts", "select_tree"]
-
 _COUNT_BYTES = 8  # of a cell of a pair, while it is counted
 
 

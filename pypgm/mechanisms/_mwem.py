@@ -34,8 +34,6 @@ if TYPE_CHECKING:
     from pypgm.privacy.selector import StatedSelector
     from pypgm.workloads import Workload, WorkloadLike
 
-__all__ = ["Asks", "Estimator", "mwem"]
-
 Asks = Literal["marginals", "cells"]
 Estimator = Literal["model", "weights"]
 

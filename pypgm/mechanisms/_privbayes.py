@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.estimation.measurement import LinearMeasurement
 
-__all__ = ["Estimator", "privbayes"]
-
 Estimator = Literal["model", "tables"]
 
 

@@ -31,8 +31,6 @@ from pypgm.workloads import WorkloadLike
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["screen"]
-
 # Chosen on adult, titanic and fire, all pairs, epsilon .1 to 10; see bench/README.md.
 _SINGLES = Fraction(1, 10)  # of rho, for single attributes
 _SCREEN = Fraction(1, 20)  # of rho, for the errors of all pairs

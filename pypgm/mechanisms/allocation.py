@@ -7,8 +7,6 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["allocate", "cheapest", "hidden"]
-
 Array = NDArray[np.float64]
 
 _MEAN = math.sqrt(2 / math.pi)  # of a standard deviation of normal noise: its mean absolute value

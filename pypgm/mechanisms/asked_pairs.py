@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from pypgm.mechanisms.run import Run
     from pypgm.workloads import WorkloadLike
 
-__all__ = ["asked_pairs"]
-
 
 def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
     """Return the pairs of attributes that a workload's marginals hold, with how much each counts.

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Asked", "Asking"]
-
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
 _MAX_CELLS = 10**6  # of a pair that may be asked for all its cells

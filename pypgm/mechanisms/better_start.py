@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     Estimated = GraphicalModel | RegionGraphModel
 
-__all__ = ["MAX_PAIRS", "estimate_from_better_start", "estimate_from_exact", "is_small", "mark_interrupted"]
-
 _PARTS = 0.4, 0.25, 0.4, 0.5  # of the seconds left, that each estimate but the last gets at most
 _ENDED = {"validated", "converged"}
 _TREE_CELLS = 1e6  # of the junction tree of those pairs, where their spanning forest needs no more; see bench/README.md

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.privacy.relation import Privacy
 
-__all__ = ["CHOOSING", "Choices", "rho_of_choices"]
-
 # Chosen on adult, titanic and fire, all pairs, epsilon .03 to 10; see bench/README.md.
 CHOOSING = 0.05  # of rho, that choices get at most
 _SHARP = 0.01  # of the records: noise in a risk that is low enough

@@ -31,8 +31,6 @@ from pypgm.reconstruction.weighted_records import WeightedRecords
 from pypgm.release import Release
 from pypgm.workloads import WorkloadLike
 
-__all__ = ["DrawnQueries", "Estimator", "check_options", "release_of"]
-
 Array = NDArray[np.float64]
 Estimator = Literal["model", "records"]
 Learn = Callable[["DrawnQueries", float], None]

@@ -13,8 +13,6 @@ from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 
-__all__ = ["check_call"]
-
 
 class _Nobody(Source):
     """A table of no records that cannot be read, and knows whether somebody tried."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 from pypgm.domain import Clique
 from pypgm.queries import LinearQuery, Partition
 
-__all__ = ["Groups", "energies", "is_every_cell", "query_of_groups", "run_counts", "runs"]
-
 Groups = dict[str, Partition]
 
 _AT_ONCE = 256  # groups whose answers are computed together

@@ -13,8 +13,6 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.data.frames import as_values
 from pypgm.data.values import Exact, as_list, is_number, plain
 
-__all__ = ["parent_rows"]
-
 
 class _Key(NamedTuple):
     """A key that is no number and no text: those stand for themselves."""

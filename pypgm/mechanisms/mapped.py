@@ -19,8 +19,6 @@ from pypgm.queries.folded import folded
 from pypgm.reconstruction.weighted_records import WeightedRecords
 from pypgm.workloads import Workload
 
-__all__ = ["Mapped", "Released"]
-
 Released = TypeVar("Released", bound="ReleasedModel")
 
 

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
     from pypgm.mechanisms.run import Run
     from pypgm.mechanisms.screening import Dependence
 
-__all__ = ["PRODUCTS", "RankProducts", "rho_of_products"]
-
 # Chosen on made-up tables of wages and of normal variables, titanic and 8,000 records of adult; see bench/README.md.
 PRODUCTS = 0.05  # of rho, that rank products cost at most
 _SHARP = 0.01  # of the records: noise in a product that is low enough

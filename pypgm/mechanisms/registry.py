@@ -10,8 +10,6 @@ from pypgm.release import Release
 
 _WITH_MORE = {"jam"}  # said here, so that nobody who asks has to import all mechanisms
 
-__all__ = ["BEST", "mechanism_named", "mechanism_names", "needs_more", "takes"]
-
 BEST = "wide"
 """What is taken where nobody names one: the least error on every table tried."""
 

@@ -30,8 +30,6 @@ from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import PAGE_PAIRS, TITLE, Part, write_page
 
-__all__ = ["RelatedRelease", "RelatedTables"]
-
 _FILES = ("parents.pgm", "children.pgm")
 _SHARED = {"budget": BUDGET, "max_children": int, "context": [str], "count": str, "measured": str}
 _KEY = "related"  # of the option that holds what both releases share

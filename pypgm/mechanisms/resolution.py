@@ -18,8 +18,6 @@ if TYPE_CHECKING:
     from pypgm.privacy.relation import Privacy
     from pypgm.queries import LinearQuery
 
-__all__ = ["GRID", "RISK_SENSITIVITY", "Resolution", "Values", "contrasts_cost", "resolutions", "risk"]
-
 GRID = 1 << 10  # of risks: they are integers in units of 2^-10 records
 RISK_SENSITIVITY = 2  # of a risk, in records: one record more raises or lowers it by that at most
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from pypgm.privacy.l1_selector import GRID_BITS, l1_distance
 
-__all__ = ["GRID", "hidden", "saving"]
-
 GRID = 1 << GRID_BITS
 """Units of a record in which savings are counted."""
 

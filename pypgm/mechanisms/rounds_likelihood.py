@@ -8,8 +8,6 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["RoundsLikelihood"]
-
 Array = NDArray[np.float64]
 
 _LARGE = 20.0  # a score whose exp may drown the others: 5e8

@@ -48,8 +48,6 @@ if TYPE_CHECKING:
 
     _Model: TypeAlias = GraphicalModel | RegionGraphModel
 
-__all__ = ["DEFAULTS", "Options", "Oracle", "Run", "check_noise"]
-
 Oracle = Literal["auto", "exact", "region_graph"]
 
 _MOST_NOISE = 2**22  # records: standard deviation of a count that has the whole budget

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Dependence", "dependence", "screened"]
-
 _DISTANCES = np.concatenate([[0.0], np.geomspace(0.002, 1.0, 40)])  # total variation that a pair may be wrong by
 _USUAL, _APART = 0.07, 0.05  # mean distance of the pairs of a table nobody has looked at; how far others' means are
 _ROUNDS = 60  # of the search for how often each comes; more of them find but the noise

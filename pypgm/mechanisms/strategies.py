@@ -27,8 +27,6 @@ from pypgm.workloads import Workload
 if TYPE_CHECKING:
     from scipy import sparse
 
-__all__ = ["Strategy", "contrast_cost", "contrast_strategy", "marginal_strategy"]
-
 Detail = tuple[tuple[str, int], ...]
 """A table: its attributes, each with the number of runs of codes, or of single codes, that it has there."""
 

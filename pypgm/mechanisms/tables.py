@@ -32,8 +32,6 @@ from pypgm.release import Release
 from pypgm.signatures import with_options
 from pypgm.workloads import Workload, as_workload
 
-__all__ = ["budget_for", "of_tables", "prepared"]
-
 M = TypeVar("M", bound=Callable[..., Release])
 
 _RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
     from pypgm.mechanisms.run import Run
     from pypgm.models import GraphicalModel, RegionGraphModel
 
-__all__ = ["TREE_BYTES", "check_any_fits", "check_compared", "estimate_that_fits", "may_fit", "that_fit"]
-
 TREE_BYTES = 2.0**23
 """Of the tables of the trees that mechanisms grow round by round."""
 _CELL_BYTES = 8

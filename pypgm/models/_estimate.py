@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
     from pypgm.estimation.steps import Pace
 
-__all__ = ["EstimateOptions", "checked_measurements", "estimate", "estimated"]
-
 _TOLERANCE = 1e-2
 
 LossFunction = Callable[[CliqueVector], tuple[float, CliqueVector]]

@@ -16,8 +16,6 @@ from pypgm.models.recipe import Recipe
 from pypgm.models.region_model import RegionGraphModel
 from pypgm.models.stored_model import domain_of
 
-__all__ = ["graphical_model", "region_model", "stored_fit"]
-
 
 def _parts(fields: dict[str, Any]) -> dict[str, Any]:
     """Return what models of both kinds were made of besides their tables."""

@@ -15,8 +15,6 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 
-__all__ = ["answered", "check_read", "conditioned"]
-
 
 def check_read(schema: Schema | None, names: Iterable[str], what: str) -> None:
     """Raise ``ValueError`` where a column is derived, of which something is not known."""

@@ -18,8 +18,6 @@ from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe
 from pypgm.numeric import checked_integer
 
-__all__ = ["standard_errors"]
-
 _CELL_BYTES = 40  # of an answer: its mean, its spread, and what one more draw takes
 _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
 

@@ -29,8 +29,6 @@ from pypgm.models.recipe import Recipe
 from pypgm.models.request import Prior, Request
 from pypgm.numeric import checked_integer
 
-__all__ = ["Reestimated", "Simulation", "estimated_again", "recipe_of", "requested_again"]
-
 _FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
 
 

@@ -12,8 +12,6 @@ from pypgm.inference.folding import Folding
 from pypgm.models.recipe import Recipe
 from pypgm.models.stored_model import ReleasedModel
 
-__all__ = ["EstimatedModel"]
-
 
 class EstimatedModel(ReleasedModel, Protocol):
     """A model that may have been estimated from measurements."""

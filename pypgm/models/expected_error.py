@@ -25,17 +25,6 @@ from pypgm.numeric import as_generator, checked_integer
 from pypgm.queries import Contrasts
 from pypgm.student import upper_end
 
-__all__ = [
-    "Basis",
-    "Expectation",
-    "SquaredErrors",
-    "bases",
-    "basis",
-    "expectation",
-    "expected_errors",
-    "expected_total_variation",
-]
-
 Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 
 _CELL_BYTES = 80  # answers, true counts and squared errors, and what they are made of

@@ -30,8 +30,6 @@ from pypgm.models.request import Request
 from pypgm.models.tree_estimate import tree_problem
 from pypgm.queries import KroneckerQuery
 
-__all__ = ["GraphicalModel", "solved_on_tree"]
-
 _ALL_AT_ONCE = 1 << 17
 """Cells of trees, in which one attribute given evidence takes longer to plan than all attributes take to compute."""
 

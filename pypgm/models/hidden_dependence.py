@@ -12,8 +12,6 @@ from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.queries import Contrasts
 
-__all__ = ["hidden_dependence", "hiding_noise", "room"]
-
 _SHARE = 0.4  # of a count, or of the noise where that is less; see bench/README.md
 
 

@@ -13,8 +13,6 @@ from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.memory import check_fits
 
-__all__ = ["independent_records"]
-
 _RECORD_BYTES = 48  # of a record while a clique is drawn: its group, its number, where it was found
 _CELL_BYTES = 24  # of a cell of a table: its weight, and its edge twice
 

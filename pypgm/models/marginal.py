@@ -10,8 +10,6 @@ from pypgm.factor import Factor, Frame, cells_frame
 from pypgm.html import Shown
 from pypgm.models.expected_error import Basis
 
-__all__ = ["Marginal"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginal(Shown):

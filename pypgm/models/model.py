@@ -52,8 +52,6 @@ if TYPE_CHECKING:
     from pypgm.models.region_answer import Method
     from pypgm.models.request import Request
 
-__all__ = ["Model", "Table"]
-
 Table = TypeVar("Table", bound=Factor)
 
 

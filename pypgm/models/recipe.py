@@ -13,8 +13,6 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.models.stored_measurements import packed_measurements, unpacked_measurements
 
-__all__ = ["PriorRecipe", "Recipe"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Recipe:

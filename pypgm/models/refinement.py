@@ -18,8 +18,6 @@ from pypgm.domain import Clique, Domain
 from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.memory import check_fits, short
 
-__all__ = ["refined_records", "stages"]
-
 _SWEEPS = 20
 _NOISE = 0.2  # of the L1 distance that noise leaves in a marginal: what refinement may leave ...
 _MOST = 1e-2  # ... of the records at most

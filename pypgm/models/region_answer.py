@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 from pypgm.domain import Domain
 from pypgm.factor import Factor
 
-__all__ = ["Method", "RegionAnswer"]
-
 Method = Literal["exact", "combined", "local", "submodel", "expanded", "oversaturated"]
 """How a marginal is found: "exact" on a junction tree, the others on a region graph."""
 

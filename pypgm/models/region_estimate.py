@@ -20,8 +20,6 @@ from pypgm.memory import check_fits, short
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.request import Request
 
-__all__ = ["REGION_TOLERANCE", "RegionOracle", "region_problem"]
-
 RegionOracle = Literal["region_graph", "factor_graph"] | RegionGraph
 
 REGION_TOLERANCE = 1e-6  # of the loss, over 50 iterations

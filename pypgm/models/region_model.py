@@ -44,8 +44,6 @@ from pypgm.models.request import Request
 from pypgm.numeric import checked_real
 from pypgm.queries import KroneckerQuery
 
-__all__ = ["RegionGraphModel", "solved_on_regions"]
-
 _METHODS = get_args(Method)[1:]
 _LEAST_LOG = -1e3  # below that of any positive double
 _HOLDERS = 16  # regions whose tables are compared with an answer from one of them

@@ -20,8 +20,6 @@ from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.inference.bounded_tree import BoundedTree, fit_proportionally, plan_bounded_tree
 from pypgm.inference.region_index import RegionIndex
 
-__all__ = ["bounded_tree"]
-
 _NEAR_ENOUGH = 2e-3  # mean L1 distance of the constraints, for a total of 1, that fitting may leave: noise leaves more
 _NOISE = 0.1  # of the noise that counts as many as a constraint's were measured with, which fitting may leave ...
 _MOST_NOISE = 1e-2  # ... at most

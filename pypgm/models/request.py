@@ -16,8 +16,6 @@ from pypgm.estimation.region_descent import Sweeps
 from pypgm.inference.folding import Folding
 from pypgm.models.estimated_model import EstimatedModel
 
-__all__ = ["Prior", "Request"]
-
 Prior = EstimatedModel | CliqueVector | None
 """A model to start from and stay near; where an estimate is done again, the logs that it started from."""
 

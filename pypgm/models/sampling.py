@@ -16,8 +16,6 @@ from pypgm.graphs.junction_tree import JunctionTree, TreeNode
 from pypgm.memory import check_fits, short
 from pypgm.numeric import as_generator, checked_integer
 
-__all__ = ["draw_records", "drawing_bytes"]
-
 _MOST_RECORDS = 2**31 - 1  # that the core counts
 _CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type
 _RECORD_BYTES = 8  # of a record besides: its place in the order in which values are dealt

@@ -16,8 +16,6 @@ from pypgm.queries import BUILT_IN, Kronecker, LinearQuery, Matrix, Union
 from pypgm.queries.entries import Rows
 from pypgm.queries.folded import Folded
 
-__all__ = ["QueryTooLargeError", "packed_measurements", "unpacked_measurements"]
-
 _KEPT = (*BUILT_IN, Folded, Kronecker, Union)
 _CLASSES: dict[str, Callable[..., LinearQuery]] = {kind.__name__: kind for kind in _KEPT}
 """Queries that files hold as the arguments that make them, by name; others are kept as matrices."""

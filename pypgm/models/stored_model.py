@@ -20,18 +20,6 @@ from pypgm.factor import Factor
 from pypgm.files.file import digest_of, file_bytes, parse_file, write_file
 from pypgm.graphs.evidence import Evidence
 
-__all__ = [
-    "READERS",
-    "Reader",
-    "ReleasedModel",
-    "Stored",
-    "domain_of",
-    "fields_of",
-    "in_module",
-    "message_of",
-    "model_of_archive",
-]
-
 
 class ReleasedModel(Protocol):
     """What a release asks of its model.

@@ -22,8 +22,6 @@ from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.models.request import Request
 
-__all__ = ["start_from", "tree_problem"]
-
 _DEEPEST = 20.0  # below the largest logarithm of a table: an optimum rules cells out by e^-10000
 _INDEPENDENT = 0.01  # how much of its independent model is mixed in: what it rules out by chance can come back
 

@@ -15,8 +15,6 @@ from pypgm.mrf.node_regressions import NodeTask, field_of_nodes
 from pypgm.mrf.regression import Regressions, solve
 from pypgm.numeric import as_generator, checked_real
 
-__all__ = ["fit_logistic", "fit_pseudo_likelihood", "fit_sparsitron"]
-
 _CANDIDATES = 64  # iterates of the Sparsitron that are compared: a pass over the held-out records each
 _ITERATIONS = 20_000
 _MOST_LABELS = 2**20  # in one solution: rows times regressions, of which it keeps some arrays

@@ -9,8 +9,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.numeric import real_array
 
-__all__ = ["effective_sample_size", "split_r_hat"]
-
 
 def split_r_hat(draws: ArrayLike) -> float:
     r"""Return the potential scale reduction of chains split in halves: near 1 where they agree.

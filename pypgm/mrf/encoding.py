@@ -14,8 +14,6 @@ from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Domain
 
-__all__ = ["Field", "Records", "centred_field", "distinct_records", "field_of_pairs", "field_of_signs"]
-
 _MOST_KEYS = 2**62
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     from pypgm.graphs.evidence import Evidence
 
-__all__ = ["MarkovRandomField"]
-
 _KIND = "markov random field"
 
 

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
     from pypgm.data import Dataset
 
-__all__ = ["FieldRelease"]
-
 
 class FieldRelease(Release[MarkovRandomField]):
     """A private release of a Markov random field.

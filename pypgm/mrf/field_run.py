@@ -22,8 +22,6 @@ from pypgm.privacy.rational import Number
 from pypgm.progress import Bar
 from pypgm.signatures import split_options
 
-__all__ = ["FieldOptions", "FieldRun", "default_steps"]
-
 _TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
 _FEWEST_STEPS, _MOST_STEPS = 10, 2000
 

@@ -20,8 +20,6 @@ from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down
 from pypgm.privacy.selection import drawable_rate
 
-__all__ = ["Feature", "FrankWolfe", "Node", "Regressions"]
-
 MOST_CODES = 256
 MOST_STEPS = 1 << 15  # margins are integers of 32 bits
 _EPSILON_BITS = 32

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from pypgm.mrf.encoding import Field, Records, field_of_pairs, field_of_signs
 
-__all__ = ["NodeTask", "field_of_nodes"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class NodeTask:

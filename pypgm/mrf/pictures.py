@@ -13,8 +13,6 @@ from pypgm.terminal import escaped
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_edges"]
-
 _INK, _LINE = "#2b2f36", "#2563a8"
 _WIDEST = 6.0
 

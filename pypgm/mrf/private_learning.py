@@ -17,8 +17,6 @@ if TYPE_CHECKING:
     from pypgm.privacy.private_table import Counts, PrivateTable
     from pypgm.privacy.rational import Number
 
-__all__ = ["learn_ising", "learn_pairwise", "learn_t_wise"]
-
 
 @with_options(FieldOptions, LEARNER_DEFAULTS)
 def learn_ising(

@@ -7,8 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Regressions", "project", "solve"]
-
 _CHECKED_EVERY = 10  # iterations between two gaps: a gap takes a gradient of its own
 
 

@@ -16,8 +16,6 @@ from pypgm.domain import Domain
 from pypgm.mrf.encoding import Field, field_of_pairs, field_of_signs
 from pypgm.mrf.frank_wolfe import Feature, Node
 
-__all__ = ["Plan", "ising_plan", "pairwise_plan", "t_wise_plan"]
-
 _MOST_FEATURES = 1 << 16
 
 Weights = Sequence[NDArray[np.float64]]

@@ -14,17 +14,6 @@ from pypgm.mrf.sampling import sample
 from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.privacy.budget import Budget
 
-__all__ = [
-    "BlockSize",
-    "SampleSize",
-    "excess_risk",
-    "frank_wolfe_steps",
-    "parameter_sample_size",
-    "simulated_block_size",
-    "stability_threshold",
-    "structure_sample_size",
-]
-
 _FIRST_BLOCK = 32  # records of the first blocks that are tried
 _MOST_RECORDS = 2**22
 _BLOCKS_A_THRESHOLD = 3  # blocks of a stability release, in thresholds: most blocks may err, and noise be large

@@ -21,8 +21,6 @@ from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
 from pypgm.mrf.spins import Spins, as_spins
 from pypgm.numeric import as_generator, check_choice, checked_integer, checked_threads
 
-__all__ = ["Sample", "sample"]
-
 Method = Literal["auto", "exact", "coupling", "gibbs"]
 
 _EXACT_CELLS = 2**22  # of all tree tables, up to which "auto" draws exactly: they are made in well under a second

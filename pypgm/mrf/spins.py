@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 
     from pypgm.clique_vector import CliqueVector
 
-__all__ = ["Spins", "as_spins"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Spins:

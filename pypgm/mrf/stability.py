@@ -22,8 +22,6 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
 from pypgm.queries import Identity
 
-__all__ = ["Agreement", "Edges", "Stability", "blocks_of"]
-
 Edges = tuple[tuple[int, int], ...]
 """A graph: pairs of positions, ascending, each once and in order."""
 

@@ -33,8 +33,6 @@ if TYPE_CHECKING:
     from pypgm.privacy.ledger_report import LedgerReport
     from pypgm.privacy.private_table import Counts, PrivateTable
 
-__all__ = ["Structure", "learn_structure"]
-
 _BLOCKS_A_THRESHOLD = 3
 _BITS = 40
 _TOLERANCE = 1e-4  # of a block's regressions, in nats a record: edges differ by far more

@@ -23,18 +23,6 @@ if TYPE_CHECKING:
     from pypgm.models.model import Model
     from pypgm.mrf import MarkovRandomField, Sample
 
-__all__ = [
-    "answercomparison",
-    "bayesiannetwork",
-    "junctiontree",
-    "markovrandomfield",
-    "model",
-    "regiongraph",
-    "sample",
-    "tablecomparison",
-    "uaimodel",
-]
-
 _NODES, _ROWS, _TABLES = 60, 40, 8
 
 

@@ -28,8 +28,6 @@ if TYPE_CHECKING:
     from pypgm.privacy.private_table import PrivateTable
     from pypgm.release import Release
 
-__all__ = ["fit", "ledgerreport", "plan", "privatetable", "relatedrelease", "release", "structure"]
-
 _ATTRIBUTES, _MEASURED, _LINES = 30, 40, 200
 _WARNING = "color:#b3261e;font-weight:bold"
 

@@ -31,23 +31,6 @@ if TYPE_CHECKING:
     from pypgm.reporting.compared import ComparedTables
     from pypgm.workloads import Workload
 
-__all__ = [
-    "cliquevector",
-    "comparedtables",
-    "dataset",
-    "declaration",
-    "domain",
-    "evaluation",
-    "factor",
-    "few_labels",
-    "linearmeasurement",
-    "marginal",
-    "named",
-    "names_of",
-    "spark",
-    "workload",
-]
-
 _ROWS, _COLUMNS, _RECORDS, _LABELS, _LONGEST = 30, 12, 8, 6, 40
 _BARS = 40  # of a small picture of a marginal
 

@@ -14,8 +14,6 @@ from pypgm.report import compare
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["bars"]
-
 _REAL, _SYNTHETIC, _INK, _PALE = "#b8bcc4", "#2563a8", "#2b2f36", "#e6e8ec"
 
 

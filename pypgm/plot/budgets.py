@@ -18,8 +18,6 @@ if TYPE_CHECKING:
 
     from pypgm.release import Release
 
-__all__ = ["budget", "privacy"]
-
 _SHADES = ("#2563a8", "#e0a030", "#3f9b72", "#b5485d", "#7d62b5", "#4ba3b7", "#8a6d4b", "#9aa3ad")
 _MOST = len(_SHADES)
 _DELTAS = (1e-12, 1e-2)

@@ -25,8 +25,6 @@ if TYPE_CHECKING:
 
     from pypgm.release import Release
 
-__all__ = ["marginal", "pairs", "table"]
-
 _MOST_BARS, _MOST_PAIRS = 60, 40
 _CELLS = 10**6  # of a pair whose error is looked at
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
 
     from pypgm.release import Release
 
-__all__ = ["network", "regions", "tree"]
-
 
 def tree(shown: JunctionTree | Model[Any] | Release, ax: Axes | None = None) -> Axes:
     """Draw a junction tree: its cliques with the cells of their tables, and in grey what two of them share.

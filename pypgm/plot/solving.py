@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from pypgm.models.model import Model
     from pypgm.release import Release
 
-__all__ = ["convergence"]
-
 _ENDS = {
     "validated": "ended where noise begins to be fitted",
     "converged": "reached the tolerance",

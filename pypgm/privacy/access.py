@@ -20,8 +20,6 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Adder, Sampler
 from pypgm.queries import LinearQuery
 
-__all__ = ["Access", "ChargedNoise", "ColumnAccess", "TableAccess"]
-
 _COST_BITS = 32  # significant ones of a cost that noise cannot be drawn for exactly
 
 

@@ -11,8 +11,6 @@ from pypgm.privacy.ledger_report import LedgerReport
 if TYPE_CHECKING:
     from dp_accounting import DpEvent
 
-__all__ = ["dp_events"]
-
 
 def dp_events(ledger: LedgerReport) -> DpEvent:
     """Return what was charged as one composed event of dp-accounting, to be accounted there once more.

@@ -8,8 +8,6 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 
-__all__ = ["as_budget", "gaussian_budget", "one_relation", "relation_of"]
-
 
 def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
     """Return the budget named one way or the other; ``TypeError`` unless it is exactly one."""

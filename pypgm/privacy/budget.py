@@ -12,8 +12,6 @@ from pypgm.numeric import shown
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_rho
 
-__all__ = ["Budget", "Unit", "check_new", "own_budget"]
-
 Unit = Literal["rho", "epsilon"]
 
 

@@ -18,8 +18,6 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.privacy.trusted_query import own_clique
 
-__all__ = ["CellSelector", "Drawn"]
-
 _COUNT_LIMIT = 1 << 40  # counts beyond stay there, which makes none of them change by more
 _WEIGHT_LIMIT = 1 << 18  # with it, gaps between scores stay below 2^62
 _OFFSET_LIMIT = float(1 << 58)

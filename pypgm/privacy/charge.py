@@ -12,8 +12,6 @@ from pypgm.privacy.budget import Unit, check_new
 from pypgm.privacy.laws import Law, law_of, own_law
 from pypgm.privacy.rational import as_fraction
 
-__all__ = ["Charge", "charges"]
-
 
 @dataclass(frozen=True, slots=True, init=False)
 class Charge:

@@ -12,8 +12,6 @@ from pypgm.data import Dataset, Schema
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.observer import the_observer
 
-__all__ = ["Counts", "batches", "check_counts", "part_of", "schema_of"]
-
 
 class Counts(Protocol):
     """What a table must offer: its domain, whether it is weighted, and exact counts."""

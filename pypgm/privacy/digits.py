@@ -9,8 +9,6 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
-__all__ = ["MARGIN", "as_decimal", "with_own_digits"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 

@@ -16,8 +16,6 @@ from pypgm.privacy.shown_charges import shown_ledger
 from pypgm.progress import Bar
 from pypgm.queries import Neighbours
 
-__all__ = ["LEARNER_DEFAULTS", "LearnerOptions", "PrivateOptions", "entered"]
-
 
 class PrivateOptions(TypedDict, total=False):
     """What is protected and how, as keywords of whatever spends a budget on records.

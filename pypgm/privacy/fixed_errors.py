@@ -10,8 +10,6 @@ from typing import TypeVar
 
 from pypgm.errors import ReleaseError
 
-__all__ = ["fixed_errors", "unheard", "unwarned"]
-
 T = TypeVar("T")
 
 _TEXT = (

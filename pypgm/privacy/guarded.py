@@ -10,8 +10,6 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
 
-__all__ = ["Guarded"]
-
 
 class Guarded:
     """Records behind a ledger, which is bound to their relation; not counted, iterated, copied or pickled."""

@@ -20,8 +20,6 @@ from pypgm.terminal import escaped
 
 _Entry = tuple[str, str, str, Fraction]
 
-__all__ = ["LedgerReport", "short", "upward"]
-
 
 class LedgerReport(Shown):
     """The budget, the relation and the charges of a ledger; it cannot be charged.

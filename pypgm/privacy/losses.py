@@ -11,8 +11,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["MAX_SIGMA", "Dominating", "Losses", "gaussian_losses", "range_losses", "response_losses"]
-
 MAX_SIGMA = 1 << 20  # wider Gaussians are taken by their rho: summing their pmf would take too long
 _REACH = 12  # standard deviations of a Gaussian beyond which its mass, below 2 exp(-72), counts as infinite loss
 

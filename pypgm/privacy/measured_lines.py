@@ -14,8 +14,6 @@ from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.relation import Privacy
 
-__all__ = ["MeasuredLines", "check_links", "links_of", "measured_lines"]
-
 _MEASURE = "measure"  # what a line says that charged one; those of quantiles, screens and histograms say other things
 _LAWS = {"gaussian": "discrete Gaussian", "laplace": "discrete Laplace"}
 _ROUNDED = 1e-12  # relative: an exponential may differ in its last digit between machines

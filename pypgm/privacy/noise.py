@@ -9,8 +9,6 @@ from pypgm import _core
 from pypgm.numeric import shown
 from pypgm.privacy.rational import round_up
 
-__all__ = ["drawable_scale", "drawable_variance", "laplace_stddev"]
-
 _RATE_LIMIT = 10_000  # exp(-5000) is 0 as a float
 
 

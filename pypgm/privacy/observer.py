@@ -14,8 +14,6 @@ from typing import Any, ParamSpec, TypeVar
 
 from pypgm import _core
 
-__all__ = ["Observer", "observed", "observed_by", "the_observer"]
-
 P = ParamSpec("P")
 R = TypeVar("R")
 T = TypeVar("T")

@@ -13,8 +13,6 @@ from numpy.typing import NDArray
 
 from pypgm.privacy.observer import the_observer
 
-__all__ = ["drawable_scale", "drawable_variance", "gaussian", "laplace"]
-
 
 def drawable_scale(scale: Fraction) -> Fraction:
     """Return the least float that is not below a Laplace scale, exactly: what OpenDP takes."""

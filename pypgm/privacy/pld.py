@@ -26,8 +26,6 @@ from pypgm.privacy.losses import Losses
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_epsilon
 
-__all__ = ["realised_pld_epsilon"]
-
 _ULP = 2.0**-52
 _MAX_GRID = 1 << 22
 _MAX_ORDER = 40  # in standard deviations of the sum: beyond, masses near its mean drown in the error bound

@@ -19,8 +19,6 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import NoiseBackend, Sampler
 
-__all__ = ["PrivateColumn", "TableColumn"]
-
 _LARGEST = int(np.finfo(np.float64).max)
 
 

@@ -17,8 +17,6 @@ from pypgm.privacy.score_weights import SCORE_LIMIT
 from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.queries import Identity
 
-__all__ = ["private_bounds", "private_quantiles", "rank_scores"]
-
 _DENOMINATOR_LIMIT = 1 << 18
 
 

@@ -13,8 +13,6 @@ from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.queries import on_lattice
 
-__all__ = ["RealAnswers", "measure_real"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RealAnswers:

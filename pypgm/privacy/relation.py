@@ -10,8 +10,6 @@ from pypgm.privacy.budget import check_new
 from pypgm.queries import LinearQuery, Neighbours
 from pypgm.queries.neighbours import check_neighbours
 
-__all__ = ["Privacy"]
-
 _LARGEST = 1 << 53  # below which every count is a double
 
 

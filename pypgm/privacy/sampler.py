@@ -21,8 +21,6 @@ from pypgm.privacy.budget import check_new
 from pypgm.privacy.observer import the_observer
 from pypgm.privacy.selection import drawable_rate
 
-__all__ = ["Adder", "NoiseBackend", "Sampler"]
-
 NoiseBackend = Literal["pypgm", "opendp"]
 Adder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """Takes int64 counts and returns new ones with noise."""

@@ -11,8 +11,6 @@ from numpy.typing import NDArray
 
 from pypgm.privacy.rational import Number, as_fraction
 
-__all__ = ["GRID_BITS", "SCORE_LIMIT", "SCREEN_BITS", "Weights", "fitted"]
-
 GRID_BITS = 16  # public estimates are rounded to multiples of 2^-16, so a score is an integer multiple of it
 SCREEN_BITS = 12  # of screened scores: variances of thousands of them stay within what can be drawn
 SCORE_LIMIT = 1 << 62  # scores beyond stay there, which never makes two of them differ by more than they do

@@ -7,8 +7,6 @@ from fractions import Fraction
 from pypgm import _core
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
 
-__all__ = ["drawable_rate", "selection_epsilon"]
-
 _EPSILON_BITS = 32
 
 

@@ -25,8 +25,6 @@ from pypgm.privacy.screen import Screen
 from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.privacy.trusted_query import own_clique
 
-__all__ = ["Comparison", "Selector", "StatedSelector"]
-
 By = TypeVar("By")
 
 

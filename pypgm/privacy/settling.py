@@ -21,8 +21,6 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.queries import Neighbours
 
-__all__ = ["settle"]
-
 
 def settle(
     schema: OpenSchema, columns: Mapping[str, Any], privacy: Privacy | Neighbours | None, ledger: Ledger

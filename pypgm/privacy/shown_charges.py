@@ -8,8 +8,6 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.observer import Observer, the_observer
 from pypgm.progress import Bar
 
-__all__ = ["shown_ledger"]
-
 
 def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:
     """Return a ledger whose charges move a bar, if there is one.

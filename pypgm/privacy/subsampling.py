@@ -8,8 +8,6 @@ from fractions import Fraction
 from pypgm.privacy.digits import as_decimal, with_own_digits
 from pypgm.privacy.rational import round_up
 
-__all__ = ["amplified_epsilon"]
-
 _RATE_BITS = 48
 _EPSILON_BITS = 62
 

@@ -8,8 +8,6 @@ from fractions import Fraction
 
 from pypgm.privacy.digits import MARGIN, as_decimal, with_own_digits
 
-__all__ = ["gaussian_threshold", "laplace_threshold"]
-
 
 @with_own_digits
 def laplace_threshold(scale: Fraction, probability: Fraction) -> int:

@@ -12,8 +12,6 @@ from pypgm.domain import Clique, Domain, as_clique
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import BUILT_IN, Identity, Kronecker, LinearQuery, Matrix, Products, Union
 
-__all__ = ["Trusted", "named", "own_clique", "trusted_many", "trusted_on", "trusted_query"]
-
 Trusted = tuple[Clique, LinearQuery | None, LinearQuery]
 """A clique, the query on it as a measurement has it, and the one to apply."""
 

@@ -10,8 +10,6 @@ from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import Identity
 
-__all__ = ["sparse_histogram"]
-
 
 def sparse_histogram(
     column: PrivateColumn,

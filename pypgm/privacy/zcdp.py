@@ -19,8 +19,6 @@ from fractions import Fraction
 from pypgm.privacy.digits import MARGIN, as_decimal, with_own_digits
 from pypgm.privacy.rational import Number, as_fraction, significant_down
 
-__all__ = ["zcdp_delta", "zcdp_epsilon", "zcdp_rho"]
-
 _RHO_BITS = 44  # few enough that the variances made from it are exact in the sampler, 62 bits
 
 

@@ -19,8 +19,6 @@ from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.partition import Partition
 from pypgm.queries.query import Form, LinearQuery
 
-__all__ = ["Contrasts"]
-
 
 class Contrasts(LinearQuery):
     r"""The pure interaction of a clique, in integers: Q M vanishes on all that smaller marginals determine.

@@ -7,16 +7,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = [
-    "ENTRY_LIMIT",
-    "Rows",
-    "SparseArray",
-    "as_vector",
-    "check_norm",
-    "checked_integers",
-    "checked_matrix",
-]
-
 SparseArray = Any  # scipy's sparse classes share no base that is typed
 ENTRY_LIMIT = 1 << 18  # times any number of records below 2^44 an answer stays in int64
 _NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums of integers are exact

@@ -11,8 +11,6 @@ from pypgm.queries.entries import SparseArray
 from pypgm.queries.partition import Partition
 from pypgm.queries.query import Form, LinearQuery
 
-__all__ = ["Folded", "folded"]
-
 
 class Folded(LinearQuery):
     """A query on the cells of a table, asked of finer cells that each lie in one of them.

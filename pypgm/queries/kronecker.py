@@ -14,8 +14,6 @@ from pypgm.queries.entries import ENTRY_LIMIT, SparseArray
 from pypgm.queries.neighbours import DENSE_ENTRIES, EXACT_LIMIT, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 from pypgm.queries.query import LinearQuery, checked_queries
 
-__all__ = ["Kronecker"]
-
 Map = Callable[[NDArray[Any]], NDArray[Any]]
 
 

@@ -19,8 +19,6 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique, Domain
 
-__all__ = ["KroneckerQuery"]
-
 
 class KroneckerQuery(Value):
     r"""One query for each of some attributes; all others are summed over.

@@ -12,8 +12,6 @@ from pypgm.queries.entries import ENTRY_LIMIT, Rows, SparseArray, checked_matrix
 from pypgm.queries.neighbours import MAX_COLUMNS, largest_distance
 from pypgm.queries.query import LinearQuery
 
-__all__ = ["Matrix", "mean", "moments", "on_lattice"]
-
 _WEIGHTED_ENTRIES = 1 << 20  # of columns compared for a step size
 
 

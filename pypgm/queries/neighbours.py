@@ -7,16 +7,6 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = [
-    "DENSE_ENTRIES",
-    "EXACT_LIMIT",
-    "MAX_COLUMNS",
-    "Neighbours",
-    "check_neighbours",
-    "few_columns",
-    "largest_distance",
-]
-
 Neighbours = Literal["add-remove", "replace"]
 EXACT_LIMIT = 1 << 53  # float64 sums of integers are exact below
 MAX_COLUMNS = 4096  # up to so many distinct columns all pairs are compared

@@ -12,8 +12,6 @@ from pypgm.queries.entries import SparseArray, checked_integers
 from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.query import ZeroOneQuery
 
-__all__ = ["Identity", "Partition", "total"]
-
 
 class Partition(ZeroOneQuery):
     """Sums over disjoint groups of cells that together cover the table.

@@ -11,8 +11,6 @@ from pypgm.numeric import checked_integer
 from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.query import Form, ZeroOneQuery
 
-__all__ = ["Prefix"]
-
 
 class Prefix(ZeroOneQuery):
     """The sums of the first 1, 2, ..., n cells.

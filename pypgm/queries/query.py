@@ -21,8 +21,6 @@ from pypgm.queries.neighbours import (
 )
 from pypgm.queries.value import Value
 
-__all__ = ["Form", "LinearQuery", "ZeroOneQuery", "checked_queries"]
-
 _TOTAL_MISS = 1e-6
 _EVEN = 1e-12  # of a cell's part in the total, by which rounding may tell cells apart
 

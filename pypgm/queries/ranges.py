@@ -13,8 +13,6 @@ from pypgm.queries.entries import checked_integers
 from pypgm.queries.neighbours import DENSE_ENTRIES, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 from pypgm.queries.query import ZeroOneQuery
 
-__all__ = ["AllRange", "RangeList"]
-
 
 class RangeList(ZeroOneQuery):
     """The sums of cells first..last, both included, for a list of ranges.

@@ -12,8 +12,6 @@ from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_integers
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.neighbours import Neighbours
 
-__all__ = ["Subset", "permutation", "subset_sum", "weighted"]
-
 
 class Subset(Matrix):
     """Chosen cells of a table, in any order, each times an integer.

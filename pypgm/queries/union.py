@@ -13,8 +13,6 @@ from pypgm.queries.entries import SparseArray, as_vector
 from pypgm.queries.neighbours import DENSE_ENTRIES, Neighbours
 from pypgm.queries.query import LinearQuery, checked_queries
 
-__all__ = ["Union"]
-
 _MOST_SOLVED = 1 << 22  # cells times parts whose best combination is found by least squares: a second or so
 
 

@@ -13,8 +13,6 @@ from pypgm.queries.entries import as_vector, check_norm
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.query import LinearQuery
 
-__all__ = ["Products", "UserOperator"]
-
 
 @runtime_checkable
 class Products(Protocol):

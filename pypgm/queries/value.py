@@ -7,8 +7,6 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["Value"]
-
 
 class Value:
     """An immutable object.

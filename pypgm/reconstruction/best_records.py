@@ -17,8 +17,6 @@ from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.graphs import JunctionTree
 
-__all__ = ["CostLaw", "Optimiser", "RecordSearch", "best_records"]
-
 Optimiser = Literal["ascent", "exact"]
 CostLaw = Literal["exponential", "laplace"]
 

@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from pypgm.domain import Clique, Domain
 
-__all__ = ["consistent"]
-
 Set = frozenset[str]
 
 

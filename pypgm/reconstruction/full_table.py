@@ -15,8 +15,6 @@ from pypgm.memory import check_fits, short
 from pypgm.numeric import as_generator, checked_integer
 from pypgm.reconstruction.marginals import at_least_one
 
-__all__ = ["FullTable", "least_squares", "shortest"]
-
 _VECTORS = 8  # of the size of the table, that the solver holds
 _TOLERANCE = 1e-12  # relative, of the solver
 

@@ -17,8 +17,6 @@ from pypgm.queries import Union
 from pypgm.reconstruction.full_table import shortest
 from pypgm.reconstruction.marginals import Reconstructed, at_least_one
 
-__all__ = ["LocalTables", "local_least_squares"]
-
 
 class LocalTables(Reconstructed):
     """A table for each measured clique, none of which knows of the others.

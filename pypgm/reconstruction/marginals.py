@@ -16,8 +16,6 @@ from pypgm.factor import Factor
 from pypgm.models import RegionGraphModel
 from pypgm.models._estimate import checked_measurements, estimate
 
-__all__ = ["Reconstructed", "at_least_one", "mean_total", "on_simplex", "pooled", "without_negatives"]
-
 
 class Reconstructed(ABC):
     """Tables that were reconstructed one by one: they answer marginals, and belong to no joint distribution.

@@ -18,8 +18,6 @@ from pypgm.factor import Factor
 from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 
-__all__ = ["ProductMixture", "relaxed_projection"]
-
 _SPREAD = 0.25  # of the first logits
 _FIRST, _SECOND, _FLOOR = 0.9, 0.999, 1e-8  # what the moments of the gradient keep of the past, and their floor
 

@@ -18,8 +18,6 @@ from pypgm.numeric import checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 from pypgm.reconstruction.weighted_records import WeightedRecords
 
-__all__ = ["reweight"]
-
 
 def reweight(
     public: Dataset,

@@ -15,8 +15,6 @@ from pypgm.factor import Factor
 from pypgm.queries import Contrasts
 from pypgm.reconstruction.marginals import Reconstructed, at_least_one, on_simplex
 
-__all__ = ["Residuals", "residual_least_squares"]
-
 
 class Residuals(Reconstructed):
     r"""The pure interactions of cliques, which add up to marginals.

@@ -14,8 +14,6 @@ from pypgm.numeric import checked_integer
 from pypgm.reconstruction.consistency import consistent
 from pypgm.reconstruction.marginals import Reconstructed, pooled, without_negatives
 
-__all__ = ["Views", "priview"]
-
 _NEGATIVE = 1e-6  # of the number of records: counts that are below 0 by less are taken for 0
 _SWEEPS = 1000  # of proportional fitting
 _FITTED = 1e-9  # of the number of records: how far the sums of a fitted table may be off

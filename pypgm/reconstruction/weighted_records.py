@@ -18,8 +18,6 @@ from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.models.stored_model import Stored, domain_of, fields_of
 from pypgm.numeric import as_generator, checked_integer
 
-__all__ = ["WeightedRecords"]
-
 _KIND = "weighted records"
 
 

@@ -18,8 +18,6 @@ from pypgm.models import GraphicalModel
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 
-__all__ = ["joined", "multiplicative_weights"]
-
 _TABLES = 4  # of the size of a component, that an update holds
 
 

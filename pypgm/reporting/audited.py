@@ -21,8 +21,6 @@ from pypgm.data.files import write_text
 from pypgm.fields import Record, check_fields
 from pypgm.reporting.template import rendered
 
-__all__ = ["AuditReport", "Finding", "audit_text", "read_audit", "told", "write_audit"]
-
 Result = Literal["failed", "not exercised", "skipped", "ok"]
 
 RESULTS: tuple[Result, ...] = get_args(Result)

@@ -29,8 +29,6 @@ from pypgm.html import Shown
 from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
 
-__all__ = ["NOT_PRIVATE", "SCORE", "ColumnPair", "ComparedTables", "compare_texts", "shown_number", "shown_quantile"]
-
 NOT_PRIVATE = "these numbers come from the records themselves; they must not be published"
 SCORE = (
     "100 less the percentage of records that would have to change for the synthetic table to agree with the real one, "

@@ -22,8 +22,6 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
 
-__all__ = ["Arc", "Bar", "Bars", "Graph", "Grid", "bars", "graph", "grid"]
-
 REACH = 1.645
 """Errors to each side that hold nine in ten counts."""
 

@@ -15,8 +15,6 @@ from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares, law_text
 from pypgm.reporting.words import odds, promise
 
-__all__ = ["Facts", "quality_dict"]
-
 
 @dataclass(frozen=True)
 class Facts:

@@ -13,8 +13,6 @@ from pypgm.data.numbers import Integer
 from pypgm.models.stored_model import ReleasedModel
 from pypgm.reporting.words import many
 
-__all__ = ["Losses", "losses_of"]
-
 
 class Losses(NamedTuple):
     """What a table lost, by its schema and what was released.

@@ -27,8 +27,6 @@ from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
 from pypgm.reporting.words import chances, labels_of, many, odds_text
 
-__all__ = ["PAGE_PAIRS", "TITLE", "Part", "page_of", "write_page"]
-
 PAGE_PAIRS = 1000
 """Pairs that a page looks at: all of 45 columns."""
 TITLE = "Private synthetic data"

@@ -22,8 +22,6 @@ from pypgm.models.stored_model import ReleasedModel
 from pypgm.report import noise_warnings
 from pypgm.student import upper_end
 
-__all__ = ["Far", "Quality", "quality_of", "rounded"]
-
 _TABLES = 4  # made-up tables from which errors are computed
 _FEW = 2  # of them where an estimate is slow
 _QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is done again but twice, above the second never

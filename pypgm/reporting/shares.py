@@ -12,8 +12,6 @@ from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger_report import LedgerReport, short
 from pypgm.privacy.measured_lines import measured_lines
 
-__all__ = ["NOT_SPENT", "Share", "budget_shares", "law_text", "ledger_lines", "share_text"]
-
 _SETTLE, _QUANTILES = "settle / ", " / quantiles"
 _PURPOSES = {
     "select": "choosing what to count",

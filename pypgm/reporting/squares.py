@@ -9,8 +9,6 @@ from pypgm.domain import Clique
 from pypgm.reporting.quality import rounded
 from pypgm.terminal import escaped
 
-__all__ = ["squares_of"]
-
 _SQUARES = 45  # columns of the map
 
 

@@ -8,8 +8,6 @@ from pypgm.reporting.quality import rounded
 from pypgm.reporting.shares import share_text
 from pypgm.terminal import escaped
 
-__all__ = ["rendered"]
-
 
 def rendered(template: str, **given: object) -> str:
     """Return a page as text.

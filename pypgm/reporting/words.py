@@ -11,8 +11,6 @@ from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.released import budget_text
 from pypgm.terminal import MISSING, label_text
 
-__all__ = ["chances", "labels_of", "many", "odds", "odds_text", "promise", "records_text"]
-
 _MOST_TOLD = 1e6  # factor of odds that is written out
 _MOST_CERTAIN = 49  # factor of odds that leaves a chance within 2 and 98 %
 
