@@ -11,6 +11,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import Sampler
 from pypgm.queries import Neighbours
 
 
@@ -54,7 +55,7 @@ def check_call(
     nobody = _Nobody(schema.provisional)
     ledger = Ledger(Budget(rho=left) if budget.unit == "rho" else Budget(epsilon=left))
     try:
-        with PrivateTable(nobody, neighbours, ledger) as table:
+        with PrivateTable(nobody, neighbours, ledger, sampler=Sampler()) as table:
             mechanism(table, **options)
     except Exception:
         if not nobody.was_asked:

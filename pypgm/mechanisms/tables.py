@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import Any, TypeVar, cast
@@ -16,7 +15,6 @@ from pypgm.data.opened import opened
 from pypgm.data.schema import OpenSchema, Schema, SchemaLike, as_any_schema
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.domain import Domain, as_cliques, listed
-from pypgm.errors import DraftWarning
 from pypgm.mechanisms.dry_run import check_call
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
 from pypgm.mechanisms.run import DEFAULTS, Options
@@ -26,6 +24,7 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.settling import settle
 from pypgm.queries import Neighbours
 from pypgm.release import Release
@@ -92,8 +91,6 @@ def prepared(
 ) -> Callable[[], Release[Any]]:
     """Check all, read the table, and return what spends the budget: the arguments are those of `pypgm.synthesize`."""
     declared = _declared(source, schema, reading)
-    if declared.draft_warning:
-        warnings.warn(declared.draft_warning, DraftWarning, stacklevel=3)
     known = declared.provisional
     known.check_there()
     run, asked = mechanism_named(mechanism), budget_for(declared, epsilon, delta, budget)
@@ -110,7 +107,7 @@ def prepared(
     def settled(schema: OpenSchema) -> Release[Any]:
         ledger = Ledger(asked)
         found = settle(schema, held.values, neighbours, ledger)
-        with PrivateTable(held.records(found), neighbours, ledger) as table:
+        with PrivateTable(held.records(found), neighbours, ledger, sampler=Sampler(n_threads=0)) as table:
             release = run(table, **_options(mechanism, found.domain, found, options))
         return replace(release, layout=held.layout)
 

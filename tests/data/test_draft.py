@@ -7,15 +7,18 @@ import datetime
 import json
 import random
 import re
+import warnings
 
 import numpy as np
 import pytest
 
 import pypgm
 from pypgm import Schema, cli, read_table
+from pypgm.data import OpenSet
 from pypgm.data.draft import draft_schema
 from pypgm.data.typed_draft import draft_text
 from pypgm.errors import DraftWarning
+from pypgm.privacy import settle
 
 
 @pytest.fixture
@@ -446,6 +449,50 @@ def test_a_draft_warns_in_python_as_on_the_command_line(write, tmp_path, monkeyp
     assert str(one.message) in json.loads(capsys.readouterr().out)["warnings"]
     closed = {"age": {"kind": "integer", "low": 0, "high": 99, "width": 5}, "sex": ["F", "M"]}
     assert "draft" not in pypgm.synthesize(path, closed, **budget).report()
+
+
+def open_table(data, **budget):
+    return pypgm.PrivateTable(data, None, pypgm.Ledger(pypgm.Budget(**budget)))
+
+
+DOORS = {
+    "mechanism": pypgm.mechanisms.mst,
+    "synthesize": pypgm.synthesize,
+    "network": lambda data, **budget: pypgm.bayes.learn_private(data, [("sex", "age")], **budget),
+    "field": lambda data, **budget: pypgm.mrf.learn_pairwise(data, **budget, radius=1.0, steps=1),
+    "table": open_table,
+    "open table": lambda data, **budget: pypgm.mechanisms.mst(open_table(data, **budget)),
+    "parts": lambda data, **budget: open_table(data, **budget).over(data.domain.project(["age"])),
+    "resumed": lambda data, **budget: pypgm.mechanisms.mst(pypgm.Dataset(data.columns, data.domain), **budget).resume(
+        data, pypgm.Budget(**budget)
+    ),
+}
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+def test_records_of_a_draft_warn_once_by_whatever_door_they_come(door):
+    frame = {"age": [i % 60 for i in range(N)], "sex": ["F", "M"] * (N // 2)}
+    schema = Schema.draft(frame)
+    data = schema.encode(frame)  # which spends nothing, and warns of nothing
+    with pytest.warns(DraftWarning) as heard:
+        door(data, epsilon=1, delta=1e-9)
+    (one,) = heard
+    assert (str(one.message), one.filename) == (schema.draft_warning, __file__)
+
+
+def test_a_draft_warns_before_what_it_leaves_open_is_paid_for():
+    schema = pypgm.OpenSchema({"job": OpenSet("1/4"), "sex": ["F", "M"]}, warned=["sex"])
+    frame = {"job": ["cook"] * N, "sex": ["F", "M"] * (N // 2)}
+    ledger = pypgm.Ledger(pypgm.Budget(rho=1, reserved_delta=1e-9))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DraftWarning)
+        with pytest.raises(DraftWarning):
+            settle(schema, frame, None, ledger)
+    assert not ledger.lines
+    with pytest.warns(DraftWarning) as heard:
+        pypgm.synthesize(frame, schema, epsilon=1, delta=1e-9)
+    (one,) = heard
+    assert one.filename == __file__
 
 
 def test_python_hears_what_the_command_says_of_a_whole_draft(tmp_path):
