@@ -59,7 +59,9 @@ def bare(value: object) -> object:
 
 
 def plain(value: object) -> object:
-    """Return what a value is: None, a text without spaces around it, a boolean, a number, a date or time, or itself.
+    """Return what a value is: None, a text without spaces around it, a boolean, a number, a date, time or span of time.
+
+    All else is itself.
 
     Examples
     --------
@@ -73,8 +75,8 @@ def plain(value: object) -> object:
         return bool(value)
     if isinstance(value, datetime.date | np.datetime64):
         return _clock(value)
-    if isinstance(value, np.timedelta64):
-        return value
+    if isinstance(value, datetime.timedelta | np.timedelta64):
+        return _span(value)
     return _number(value)
 
 
@@ -160,6 +162,16 @@ def _clock(value: datetime.date | np.datetime64) -> object:
         hours = (value.hour, value.minute, value.second, value.microsecond)
         return datetime.datetime(value.year, value.month, value.day, *hours)
     return datetime.date(value.year, value.month, value.day)
+
+
+def _span(value: datetime.timedelta | np.timedelta64) -> object:
+    """Return a span of time to the microsecond, of whichever library it is."""
+    if isinstance(value, np.timedelta64):
+        if np.datetime_data(value.dtype)[0] in {"Y", "M", "generic"}:
+            return value  # of no fixed length
+        found = value.astype("timedelta64[us]").item()
+        return found if isinstance(found, datetime.timedelta) else value  # longer than Python has
+    return datetime.timedelta(value.days, value.seconds, value.microseconds)
 
 
 def _number(value: object) -> object:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
 from pypgm.data.numbers import Numeric
 from pypgm.data.open_columns import OpenColumn, OpenSet
-from pypgm.data.values import Values, bare, plain
+from pypgm.data.values import Values, bare, is_number, plain
 from pypgm.privacy.arguments import relation_of, warn_of_draft
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
@@ -20,6 +21,8 @@ from pypgm.privacy.rational import as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.queries import Neighbours
+
+_DIGITS = 400  # before or after the point of a number that may be a label: more than a double has
 
 
 def settle(
@@ -101,7 +104,10 @@ def _settled(
 
 
 class _Values:
-    """Values of a column as they are asked for: nulls are None, booleans are texts, no text has spaces around it."""
+    """Values of a column as they are asked for: nulls are None, booleans are texts, no text has spaces around it.
+
+    Those of an open set are texts and whole numbers: of another value it is the text by which it is encoded.
+    """
 
     def __init__(self, values: Values, column: OpenColumn) -> None:
         self._values, self._column = values, column.provisional
@@ -110,10 +116,36 @@ class _Values:
         return len(self._values)
 
     def __iter__(self) -> Iterator[object]:
-        texts, numbers = self._column.null_texts, self._column.null_numbers
-        read = self._column.plain_text if isinstance(self._column, Numeric) else str
-        for value in self._values:
+        return map(self._asked, self._values)
+
+    def _asked(self, value: object) -> object:
+        column = self._column
+        try:
             found = bare(value)
             found = str(found) if isinstance(found, bool | np.bool_) else found
-            is_null = found in texts if isinstance(found, str) else bool(numbers) and plain(found) in numbers
-            yield None if is_null else read(found) if isinstance(found, str) else found
+            if isinstance(found, str):
+                read = column.plain_text if isinstance(column, Numeric) else str
+                return None if found in column.null_texts else read(found)
+            is_null = bool(column.null_numbers) and plain(found) in column.null_numbers
+            return None if is_null else found if isinstance(column, Numeric) else _key(found)
+        except Exception:  # whatever a value does, no error may tell of it
+            return None
+
+
+def _key(value: object) -> str | int | None:
+    """Return the number or the text whose label a value that is no text is encoded to; None where there is none.
+
+    Examples
+    --------
+    >>> import datetime
+    >>> [_key(v) for v in (7.0, 2.5, Decimal("2.50"), 1e20, datetime.time(9, 30), datetime.timedelta(hours=2))]
+    [7, '2.5', '2.5', '1e+20', '09:30:00', '2:00:00']
+    """
+    found = plain(value)
+    if not is_number(found):
+        return None if found is None else str(found)
+    if isinstance(found, Decimal) and not (found.is_finite() and abs(found.adjusted()) <= _DIGITS):
+        return None
+    if found == int(found):
+        return int(found)
+    return None if isinstance(found, Fraction) else format(found, "f").rstrip("0")

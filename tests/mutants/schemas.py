@@ -57,8 +57,8 @@ _OPEN = [
     ),
     (
         "nulls of long columns are values",
-        "_Values.__iter__",
-        instead("found in texts", "found in texts and len(self._values) < 5000"),
+        "_Values._asked",
+        instead("found in column.null_texts", "found in column.null_texts and len(self._values) < 5000"),
         "answer of another table",
     ),
 ]

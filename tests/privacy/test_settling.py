@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 import re
+import uuid
+from decimal import Decimal
 from fractions import Fraction
 
 import numpy as np
@@ -15,6 +18,7 @@ from hypothesis import strategies as st
 import pypgm
 from pypgm import Budget, BudgetError, Ledger, OpenSchema, Privacy, PrivateTable, Schema, cli, mechanisms
 from pypgm.data import Categorical, Integer, OpenSet, QuantileBins, Real
+from pypgm.data.frames import as_columns, as_frame
 from pypgm.data.schema import as_schema
 from pypgm.data.table import read_open_table
 from pypgm.privacy import settle, settling
@@ -321,3 +325,58 @@ def test_a_heap_comes_back_as_one(form):
     found = release.schema.decode(release.synthetic_data(rng=0), rng=0)["fee"]
     assert abs((found == 40).mean() - 0.6) < 0.02
     assert abs(np.log(np.median(found[found != 40])) - 6) < 0.2
+
+
+def two_of_each_kind():
+    """Yield two values of every kind that an open column may hold, and their labels."""
+    day = datetime.date(2020, 1, 31)
+    yield [7, 7.0], {"7"}
+    yield [1.5, Decimal("2.50")], {"1.5", "2.5"}
+    yield [1e20, Decimal("3.00")], {"1e+20", "3"}
+    yield [True, False], {"True", "False"}
+    yield [day, np.datetime64("2020-02-01")], {"2020-01-31", "2020-02-01"}
+    yield [datetime.datetime(2020, 1, 31, 5), day], {"2020-01-31 05:00:00", "2020-01-31"}
+    yield [datetime.time(9), datetime.time(17, 30)], {"09:00:00", "17:30:00"}
+    yield [datetime.timedelta(hours=26), np.timedelta64(90, "m")], {"1 day, 2:00:00", "1:30:00"}
+    yield [np.timedelta64(3, "M"), np.timedelta64(1500, "ns")], {"3 months", "0:00:00.000001"}
+    yield [b"tea", uuid.UUID(int=1)], {"tea", str(uuid.UUID(int=1))}
+
+
+@pytest.mark.parametrize(("values", "labels"), list(two_of_each_kind()))
+def test_what_is_found_of_an_open_column_is_what_its_values_are_encoded_to(values, labels):
+    """No kind of value is found nowhere and counted as others, in silence."""
+    raw = {"a": values * 500}
+    ledger = Ledger(Budget(rho=100, reserved_delta=1e-9))
+    found = settle(OpenSchema({"a": OpenSet("1/2"), "b": 2}), raw, None, ledger)
+    assert {str(label) for label in found.columns["a"].value_labels} == labels
+    codes, problem = found.columns["a"].encode(raw["a"])
+    assert problem is None
+    assert found.columns["a"].other_code not in codes
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
+def test_spans_and_times_of_frames_are_those_of_python(library):
+    pytest.importorskip("narwhals")
+    pytest.importorskip(library)
+    raw = {"s": [datetime.timedelta(days=1, microseconds=5)] * 500, "t": [datetime.time(9, 30)] * 500}
+    frame = as_frame({name: np.array([*values, None], object)[:-1] for name, values in raw.items()}, library)
+    schema = OpenSchema({"s": OpenSet("1/4"), "t": OpenSet("1/4"), "b": 2})
+    columns = as_columns(frame)
+    for values in (raw, columns, raw | {"s": np.array(raw["s"], "timedelta64[us]"), "t": columns["t"]}):
+        found = settle(schema, values, None, Ledger(Budget(rho=100, reserved_delta=1e-9)))
+        assert found.columns["s"].labels == ("1 day, 0:00:00.000005", "other")
+        assert found.columns["t"].labels == ("09:30:00", "other")
+        assert found.columns["s"].encode(columns["s"])[0].tolist() == [0] * 500
+
+
+class Loud:
+    def __str__(self):
+        raise ValueError("a secret")
+
+
+def test_a_value_that_raises_is_found_nowhere_and_tells_nothing():
+    raw = {"a": ["tea"] * 500 + [Loud(), [Loud()]]}
+    found = settle(
+        OpenSchema({"a": OpenSet("1/2", null="-9"), "b": 2}), raw, None, Ledger(Budget(rho=9, reserved_delta=1e-9))
+    )
+    assert found.columns["a"].value_labels == ("tea",)
