@@ -36,7 +36,7 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.sampler import NoiseBackend
 from pypgm.release_fields import check_release, release_arguments, release_fields
 from pypgm.released import Model_co, Released
-from pypgm.report import error_lines, model_lines, summary_lines, warned_lines
+from pypgm.report import error_lines, missing_lines, model_lines, summary_lines, warned_lines
 from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import PAGE_PAIRS, TITLE, Part, write_page
@@ -580,7 +580,7 @@ class Release(Released[Model_co]):
         'guarantee: epsilon 1.0, delta 1e-09'
         """
         owner = [f"guarantee: {self.guarantee}", f"protects: {self.privacy.sentence}"]
-        owner += [*warned_lines(self), *error_lines(self.model)]
+        owner += [*warned_lines(self), *error_lines(self.model), *missing_lines(self)]
         return "\n".join([*owner, self.summary(), *model_lines(self.model)])
 
     def report_html(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +20,7 @@ from pypgm.privacy.measured_lines import measured_lines
 from pypgm.terminal import escaped, label_text
 
 if TYPE_CHECKING:
+    from pypgm.data import Schema
     from pypgm.estimation import LinearMeasurement
     from pypgm.factor import Factor
     from pypgm.models.stored_model import ReleasedModel
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
     from pypgm.released import Released
 
 _CHARGES = 40  # lines of a ledger that a summary shows
+
 
 _CHUNK = 65536
 _ATTRIBUTES = 300  # at most, evenly spaced among all, that such pairs are of
@@ -68,6 +70,36 @@ def unpaired_lines(release: Released) -> list[str]:
     beside = f"not charged in this ledger: {given:,} of {_many(many, 'measurement')}, given or of a sample"
     hidden = f"not in the release: what {_many(apart, 'line')} of the ledger measured"
     return [beside] * bool(given) + [hidden] * bool(apart)
+
+
+def missing_lines(release: Released) -> list[str]:
+    """Return in which columns values may be missing, and of how many records they are, by the release."""
+    shares = {} if release.schema is None else missing_shares(release.model, release.schema)
+    return [missing_text(shares)] if shares else []
+
+
+def missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
+    """Return of each column that may have missing values the share of the records in which it has, 0 .. 1."""
+    codes = {name: column.null_code for name, column in schema.columns.items() if column.null_code is not None}
+    total = max(model.total, 1e-300)
+    return {name: float(model.project(name).values[code]) / total for name, code in codes.items()}
+
+
+def missing_text(shares: Mapping[str, float]) -> str:
+    """Return shares of missing values in words.
+
+    Examples
+    --------
+    >>> missing_text({"job": 0.0213, "sex": 0.0})
+    'missing, as the schema lets them and some by noise: job 2.1 %, sex 0.0 % of records'
+    """
+    told = ", ".join(f"{escaped(name)} {percent(share)}" for name, share in shares.items())
+    return f"missing, as the schema lets them and some by noise: {told} of records"
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, in two digits or so."""
+    return f"{100 * share:.{0 if share >= 0.0995 else 1}f} %"
 
 
 def model_lines(model: ReleasedModel) -> list[str]:

@@ -12,7 +12,6 @@ from pypgm.data.encoding import name_problems, refuse
 from pypgm.data.file_kind import START, file_kind
 from pypgm.data.files import as_path
 from pypgm.data.frames import imported
-from pypgm.data.layout import Layout
 
 ROWS = 1 << 16  # of a piece
 _MAGIC = b"PAR1"  # that a file begins with
@@ -59,10 +58,10 @@ def raw_columns(path: str | os.PathLike[str], names: Sequence[str]) -> tuple[Any
         return file.columns(names), file.types
 
 
-def layout_in(path: str | os.PathLike[str]) -> Layout:
-    """Return the layout of a Parquet file; no record is read."""
+def types_in(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - of a package that may be missing
+    """Return the Arrow schema of a Parquet file; no record is read."""
     with _opened(path) as file:
-        return Layout.of_arrow(file.types)
+        return file.types
 
 
 @contextlib.contextmanager

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -17,11 +19,13 @@ from pypgm.data.files import csv_chunks, csv_rows, open_text, separator_hint
 from pypgm.data.foreign import guarded_pieces
 from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout, layout_of
-from pypgm.data.parquet import batches, is_parquet, layout_in
-from pypgm.data.values import EXACT, Values, as_list, bare
+from pypgm.data.parquet import batches, is_parquet, types_in
+from pypgm.data.values import EXACT, Values, as_list, bare, plain
 from pypgm.domain import first_repeat
+from pypgm.numeric import is_masked
 
 _ROWS = 8192  # of a piece
+_PLAIN = re.compile(r"u?int\d+|bool")  # types of NumPy, and of pandas, that have no missing value
 
 
 @dataclass(frozen=True)
@@ -36,6 +40,8 @@ class RawTable:
         Its names and types; a CSV file has none of these.
     categories : mapping of str to sequence
         Those that types declare.
+    complete : frozenset of str
+        Columns whose type lets no value be missing.
     has_header : bool
         Whether the names are a line of a file.
     pieces : callable
@@ -46,6 +52,7 @@ class RawTable:
     layout: Layout
     pieces: Callable[[], Iterator[Mapping[str, Values]]]
     categories: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    complete: frozenset[str] = frozenset()
     has_header: bool = False
 
 
@@ -72,9 +79,11 @@ def raw_table(source: Frame, how: Dialect = COMMAS, *, table: str | None = None)
         return _of_frame(source)
     name = os.fspath(source)
     if is_parquet(source):
-        layout = layout_in(source)
+        types = types_in(source)
+        layout = Layout.of_arrow(types)
         _check_names(name, list(layout.types))
-        return RawTable(name, layout, lambda: map(as_columns, batches(source, list(layout.types), _ROWS)))
+        pieces_of = partial(batches, source, list(layout.types), _ROWS)
+        return RawTable(name, layout, lambda: map(as_columns, pieces_of()), complete=_complete_in(types))
     if is_database(source):
         return _of_database(source, name, table)
     with open_text(source, how.encoding) as file:
@@ -117,7 +126,7 @@ def _text(value: object) -> str | None:
     if isinstance(found, Decimal) and found.is_finite():
         whole, _, rest = format(found, "f").partition(".")
         return f"{whole}.{rest.rstrip('0')}".rstrip(".")
-    return found if isinstance(found, str) else str(found)
+    return found if isinstance(found, str) else str(plain(found))
 
 
 def _of_frame(source: Frame, name: str = "the table") -> RawTable:
@@ -136,7 +145,22 @@ def _of_frame(source: Frame, name: str = "the table") -> RawTable:
             for start in range(0, n_rows, _ROWS):
                 yield {name: values[start : start + _ROWS] for name, values in columns.items()}
 
-    return RawTable(name, layout, pieces, categories)
+    return RawTable(name, layout, pieces, categories, _complete_of(source, layout))
+
+
+def _complete_of(source: Frame, layout: Layout) -> frozenset[str]:
+    """Return the columns of a frame, or of an engine's table, whose type lets no value be missing."""
+    package = type(source).__module__.partition(".")[0]
+    if package in {"ibis", "pyarrow"}:
+        return _complete_in(source.schema().to_pyarrow() if package == "ibis" else source.schema)
+    masked = [name for name, values in source.items() if is_masked(values)] if isinstance(source, Mapping) else ()
+    found = layout.types if layout.library == "pandas" else {}
+    return frozenset(name for name, kind in found.items() if _PLAIN.fullmatch(kind)) - {*masked}
+
+
+def _complete_in(types: Any) -> frozenset[str]:  # noqa: ANN401 - of a package that may be missing
+    """Return the columns of an Arrow schema that it says no value is missing of."""
+    return frozenset(entry.name for entry in types if not entry.nullable)
 
 
 def _of_database(path: str | os.PathLike[str], name: str, table: str | None) -> RawTable:

@@ -267,7 +267,12 @@ class Schema(Declaration):
 
     @classmethod
     def from_types(
-        cls, source: Frame, bounds: Mapping[str, Sequence[Any]] | None = None, *, table: str | None = None
+        cls,
+        source: Frame,
+        bounds: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        null: bool | Sequence[str] = True,
+        table: str | None = None,
     ) -> Schema | OpenSchema:
         """Return a schema from what a table says of itself, its names and types, without reading a record.
 
@@ -281,6 +286,10 @@ class Schema(Declaration):
             What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts, if
             it is known, a list of all. Where there is no type, or that of texts, it is that of the bounds: whole
             numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
+        null : bool or sequence of str
+            Which columns may have missing values, as is publicly known; all others are refused where they have some.
+            True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that
+            have none in the table.
         table : str, optional
             Which table of a DuckDB file.
 
@@ -298,8 +307,12 @@ class Schema(Declaration):
         >>> frame = pandas.DataFrame({"age": [31, 7], "smokes": [True, False]})  # doctest: +SKIP
         >>> Schema.from_types(frame, bounds={"age": (0, 120)})  # doctest: +SKIP
         Schema(age: integer 41, smokes: boolean 2)
+        >>> people = {"age": [31, 7], "job": ["cook", "clerk"]}
+        >>> jobs = ["cook", "clerk", "nurse"]
+        >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"]).columns["job"].labels
+        ('cook', 'clerk', 'nurse')
         """
-        draft, missing = typed_draft(source, bounds or {}, table)
+        draft, missing = typed_draft(source, bounds or {}, table, null=null)
         if missing:
             needed = f"bounds of {listed([repr(name) for name in missing])}, which types do not tell"
             raise ValueError(f"a schema from types needs {needed}. Their draft, to be completed:\n{draft_text(draft)}")

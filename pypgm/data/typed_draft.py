@@ -15,7 +15,7 @@ from pypgm.data.dialect import Dialect
 from pypgm.data.draft_column import resolution_of
 from pypgm.data.frames import Frame
 from pypgm.data.layout import Family, family_of
-from pypgm.data.raw_table import raw_table
+from pypgm.data.raw_table import RawTable, raw_table
 from pypgm.domain import listed
 from pypgm.terminal import escaped_json
 
@@ -25,13 +25,14 @@ _MOST_SHARE = 0.05  # and for one of them
 _UNKNOWN: Any = "? what is publicly known"
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MAY_BE_TEXTS = {"object", "null", "unknown"}  # types of any values or of none
-_NEVER_NULL = re.compile(r"u?int\d+|bool")  # types of pandas
 
 
 def typed_draft(
     source: Frame,
     bounds: Mapping[str, Sequence[Any]],
     table: str | None = None,
+    *,
+    null: bool | Sequence[str] = True,
     **marks: Any,  # noqa: ANN401
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the draft of a schema file, and the columns of which it has still to be said what is publicly known.
@@ -40,6 +41,7 @@ def typed_draft(
     ----------
     source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
     bounds : mapping of str to sequence
+    null : bool or sequence of str
         As for `Schema.from_types`.
     table, **marks
         As for `raw_table`.
@@ -47,18 +49,25 @@ def typed_draft(
     raw = raw_table(source, Dialect(**marks), table=table)
     types, categories = raw.layout.types, raw.categories
     bounds = {name: _as_list(name, known) for name, known in bounds.items()}
-    unknown = [repr(name) for name in bounds if name not in types]
-    if unknown:
-        raise ValueError(f"bounds name {listed(unknown)}, and the table has no such column")
+    nullable = _nullable(raw, null)
+    for told, names in (("bounds name", bounds), ("null names", nullable)):
+        if unknown := [repr(name) for name in names if name not in types]:
+            raise ValueError(f"{told} {listed(unknown)}, and the table has no such column")
     texts = [n for n, t in types.items() if t and family_of(t) in {"text", "any"} and n not in {*bounds, *categories}]
     share = round(min(_MOST_SHARE, _SHARE / max(1, len(texts))), 4)
     columns, missing = {}, []
     for name, kind in types.items():
-        nullable = not (raw.layout.library == "pandas" and _NEVER_NULL.fullmatch(kind))
         column, is_known = _column(name, kind, categories, bounds, share)
-        columns[name] = column | ({"null": True} if nullable else {})
+        columns[name] = column | ({"null": True} if name in nullable else {})
         missing += [] if is_known else [name]
     return {"columns": columns, "records_per_person": 1}, missing
+
+
+def _nullable(raw: RawTable, null: bool | Sequence[str]) -> Sequence[str]:
+    """Return the columns that may have missing values: those that are named, else all whose types let them, or none."""
+    if not isinstance(null, bool):
+        return as_tuple(null, f"null needs true, false or a list of columns, got {null!r}")
+    return [name for name in raw.layout.types if name not in raw.complete] if null else ()
 
 
 def _column(

@@ -37,6 +37,9 @@ _RESERVED = 10  # part of delta that finding values which nobody lists may take:
 _COMPLETED = """\
 Complete it with what is publicly known, never from the records: {}. Pass it as schema=, as it is or from a file; or
 pypgm.Schema.from_types(table, bounds={{"age": (0, 120)}}) does it in one call."""
+_NULLS = """\
+Take out "null" where no value is missing, as is publicly known: else noise may make a few missing.
+"""
 _WAYS = """\
 pypgm.Schema.draft(table), and pypgm schema init, draft more of it from the records, and mark what they read there."""
 
@@ -129,6 +132,7 @@ def _declared(source: Frame, schema: SchemaLike | None, reading: Mapping[str, An
         draft, missing = typed_draft(source, {}, **known)
         told = "a schema is needed, what is publicly known of each column; a draft of its names and types"
         ways = f"{_COMPLETED.format(', '.join(missing))}\n" if missing else ""
+        ways += _NULLS if any("null" in column for column in draft["columns"].values()) else ""
         raise TypeError(f"{told}:\n{draft_text(draft)}{ways}{_WAYS}")
     return as_any_schema(schema)
 

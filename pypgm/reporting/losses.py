@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 from typing import NamedTuple
 
 from pypgm.data import Schema
@@ -11,6 +12,7 @@ from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.numbers import Integer
 from pypgm.models.stored_model import ReleasedModel
+from pypgm.report import missing_shares, missing_text, percent
 from pypgm.reporting.words import many
 
 
@@ -31,6 +33,9 @@ class Losses(NamedTuple):
         Columns that were not read, and what their values are made of.
     dropped : tuple of str
         Columns that were left out.
+    missing : mapping of str to float
+        Columns that the schema lets have missing values, and the share of records that have none, 0 .. 1, by the
+        release: the table's own, and noise.
     """
 
     coarsened: Mapping[str, str]
@@ -39,6 +44,7 @@ class Losses(NamedTuple):
     kept: Mapping[str, int]
     made: Mapping[str, str]
     dropped: tuple[str, ...]
+    missing: Mapping[str, float] = MappingProxyType({})
 
     def sentences(self) -> list[str]:
         """Return what was lost in words; what is not said was kept as it is.
@@ -54,8 +60,10 @@ class Losses(NamedTuple):
         if self.cut:
             found.append(f"beyond their bounds: {_listed(self.cut)}")
         if self.other:
-            told = {n: f"{_percent(s)} of records; {many(self.kept[n], 'value')} kept" for n, s in self.other.items()}
+            told = {n: f"{percent(s)} of records; {many(self.kept[n], 'value')} kept" for n, s in self.other.items()}
             found.append(f'"other": {_listed(told)}')
+        if self.missing:
+            found.append(missing_text(self.missing))
         if self.made:
             found.append(f"made anew: {_listed(self.made)}")
         if self.dropped:
@@ -81,8 +89,9 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
     other = {
         n: float(model.project(n).values[c.other_code]) / total for n, c in columns.items() if c.other_code is not None
     }
+    missing = missing_shares(model, schema)
     made = {n: f"from {', '.join(c.sources)}" if c.sources else "no real values" for n, c in schema.made.items()}
-    return Losses(coarse, cut, other, {n: columns[n].n_values for n in other}, made, tuple(schema.drop))
+    return Losses(coarse, cut, other, {n: columns[n].n_values for n in other}, made, tuple(schema.drop), missing)
 
 
 def _bins(column: Column) -> str:
@@ -101,7 +110,3 @@ def _moved(column: Binned) -> str:
 
 def _listed(told: Mapping[str, str]) -> str:
     return ", ".join(f"{name} ({what})" for name, what in told.items())
-
-
-def _percent(share: float) -> str:
-    return f"{100 * share:.{0 if share >= 0.0995 else 1}f} %"

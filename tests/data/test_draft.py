@@ -16,6 +16,7 @@ import pypgm
 from pypgm import Schema, cli, read_table
 from pypgm.data import OpenSet
 from pypgm.data.draft import draft_schema
+from pypgm.data.frames import as_frame
 from pypgm.data.typed_draft import draft_text
 from pypgm.errors import DraftWarning
 from pypgm.privacy import settle
@@ -493,6 +494,22 @@ def test_a_draft_warns_before_what_it_leaves_open_is_paid_for():
         pypgm.synthesize(frame, schema, epsilon=1, delta=1e-9)
     (one,) = heard
     assert one.filename == __file__
+
+
+@pytest.mark.parametrize("library", ["list", "pandas", "polars", "pyarrow"])
+def test_a_draft_lists_spans_and_times_of_day_as_they_are_encoded(library):
+    columns = {
+        "span": [datetime.timedelta(days=i % 2, hours=i % 3) for i in range(60)],
+        "time": [datetime.time(9 + i % 2) for i in range(60)],
+    }
+    frame = columns
+    if library != "list":
+        pytest.importorskip("narwhals")
+        pytest.importorskip(library)
+        frame = as_frame({name: np.array([*v, None], object)[:-1] for name, v in columns.items()}, library)
+    draft = Schema.draft(frame)
+    assert draft.columns["span"].labels[0] == "0:00:00"
+    assert draft.encode(frame).n_records == draft.encode(columns).n_records == 60
 
 
 def test_python_hears_what_the_command_says_of_a_whole_draft(tmp_path):

@@ -49,6 +49,61 @@ def test_bounds_that_are_none_name_their_column(bounds, error, told):
         Schema.from_types(frame, bounds)
 
 
+def nullable(schema):
+    return [name for name, column in schema.declared.items() if column.null]
+
+
+@pytest.mark.parametrize("source", ["arrow", "parquet", "ibis"])
+def test_a_field_that_lets_no_value_be_missing_is_declared_so(source, tmp_path):
+    arrow = pytest.importorskip("pyarrow")
+    parquet = pytest.importorskip("pyarrow.parquet")
+    fields = [arrow.field("a", arrow.string(), nullable=False), arrow.field("b", arrow.string())]
+    fields += [arrow.field("c", arrow.int64(), nullable=False), arrow.field("d", arrow.int64())]
+    table = arrow.table({"a": ["x"], "b": ["x"], "c": [1], "d": [1]}, schema=arrow.schema(fields))
+    if source == "parquet":
+        parquet.write_table(table, tmp_path / "t.parquet")
+        table = tmp_path / "t.parquet"
+    elif source == "ibis":
+        ibis = pytest.importorskip("ibis")
+        table = ibis.table({"a": "!string", "b": "string", "c": "!int64", "d": "int64"}, name="t")
+    assert nullable(Schema.from_types(table, {"c": (0, 9), "d": (0, 9)})) == ["b", "d"]
+
+
+def test_arrays_of_numbers_miss_none_but_masked_ones():
+    masked = np.ma.masked_array([1, 2], [False, True])
+    frame = {"a": np.array([1, 2]), "b": masked, "c": np.array([True, False]), "d": np.array([1.0, 2.0])}
+    schema = Schema.from_types(frame, {"a": (0, 9), "b": (0, 9), "d": (0.0, 9.0)})
+    assert nullable(schema) == ["b", "d"]
+    assert schema.encode(frame)["b"].tolist()[1] == schema.columns["b"].null_code
+
+
+@pytest.mark.parametrize(
+    ("null", "declared"), [(True, ["job", "x"]), (False, []), (["x"], ["x"]), (("i", "job"), ["i", "job"])]
+)
+def test_who_knows_which_values_may_be_missing_says_so(null, declared):
+    frame = frame_of("pandas", {"i": range(50), "job": ["cook", "clerk"] * 25, "x": [0.5] * 50})
+    schema = Schema.from_types(frame, {"i": (0, 49), "job": ["cook", "clerk"], "x": (0.0, 1.0)}, null=null)
+    assert nullable(schema) == declared
+    release = pypgm.synthesize(frame, schema, epsilon=0.05, delta=1e-9)
+    synthetic = release.to_frame()
+    assert [name for name in frame if synthetic[name].isna().any() and name not in declared] == []
+    (told,) = [line for line in release.report().splitlines() if line.startswith("missing, ")] or [""]
+    assert [name for name in frame if f" {name} " in told] == declared
+    frame.loc[7, "job"] = None
+    if "job" not in declared:
+        with pytest.raises(ValueError, match="column 'job', row 7"):
+            pypgm.synthesize(frame, schema, epsilon=1, delta=1e-9)
+
+
+def test_null_names_columns_of_the_table():
+    frame = {"a": ["x", "y"]}
+    with pytest.raises(ValueError, match="null names 'b', and the table has no such column"):
+        Schema.from_types(frame, null=["b"])
+    for wrong in ("a", 1, None):
+        with pytest.raises(TypeError, match="null needs true, false or a list of columns"):
+            Schema.from_types(frame, null=wrong)
+
+
 def odd_columns():
     """Yield columns of types that no kind of column reads."""
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
