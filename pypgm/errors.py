@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+
 __all__ = [
     "BudgetError",
     "ConditionWarning",
@@ -12,6 +15,7 @@ __all__ = [
     "OlderFileWarning",
     "ReleaseError",
     "TimeLimitWarning",
+    "warn_caller",
 ]
 
 
@@ -55,4 +59,12 @@ class StepSizeWarning(RuntimeWarning):
 
 
 class TimeLimitWarning(RuntimeWarning):
-    """A time limit ended an answer, which is the best so far."""
+    """A time limit ended an answer, which is the best so far, or is shorter than the first step towards one."""
+
+
+def warn_caller(text: str, category: type[Warning]) -> None:
+    """Warn at the line that called the package, however deep inside it this is."""
+    level, frame = 1, sys._getframe(0)
+    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "pypgm":
+        level, frame = level + 1, frame.f_back
+    warnings.warn(text, category, stacklevel=level)

@@ -53,7 +53,8 @@ class Limits:
         less over 50 iterations; 1e-2 by default, 1e-6 on a region graph. 0 runs all iterations.
     time_limit : float, optional
         Seconds after which the best point so far is returned. Of a mechanism, seconds for the whole run: choosing what
-        to measure and measuring it takes the time it takes, and so does the start of an estimate.
+        to measure and measuring it takes the time it takes, and so does the start of an estimate. It is looked at
+        between steps: where the first, on a junction tree, takes longer, a `TimeLimitWarning` says so before it begins.
     max_bytes : float, optional
         Memory the estimate may take, with all copies of the tables its method keeps; half of what is available by
         default.

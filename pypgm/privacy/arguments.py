@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
-
 from pypgm.data import OpenSchema, Schema
-from pypgm.errors import DraftWarning
+from pypgm.errors import DraftWarning, warn_caller
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
@@ -83,9 +80,5 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
 
 def warn_of_draft(schema: Schema | OpenSchema | None) -> None:
     """Warn whoever called the package where records come behind a ledger by a draft that nobody has reviewed."""
-    if schema is None or not schema.draft_warning:
-        return
-    level, frame = 1, sys._getframe(0)
-    while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "pypgm":
-        level, frame = level + 1, frame.f_back
-    warnings.warn(schema.draft_warning, DraftWarning, stacklevel=level)
+    if schema is not None and schema.draft_warning:
+        warn_caller(schema.draft_warning, DraftWarning)
