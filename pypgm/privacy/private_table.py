@@ -40,7 +40,9 @@ class PrivateTable(Shown, Guarded):
     """Records behind a ledger: each answer is charged before a record is read, and carries exact noise.
 
     It has no length, is not iterated, copied or pickled, and its text is the same for all. What goes wrong is said in
-    terms of the domain, the query and the budget alone.
+    terms of the domain, the query and the budget alone. Threads may share it: each charge is entered whole, as they
+    come, and never more than the budget is spent; mechanisms that run beside each other take it from one another, may
+    end with a `BudgetError` midway, and do not come out the same again from a seed.
 
     Parameters
     ----------

@@ -13,7 +13,7 @@ import pytest
 
 from pypgm import Dataset, Domain
 from pypgm.errors import BudgetError
-from pypgm.mechanisms import mst
+from pypgm.mechanisms import mst, wide
 from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, PrivateColumn, PrivateTable
 from pypgm.privacy.laws import DiscreteGaussian, Stated
 
@@ -264,3 +264,33 @@ def test_a_column_of_a_table_is_charged_where_the_table_is():
     assert column.privacy == Privacy("replace")
     with pytest.raises(ValueError, match="unknown attribute"):
         table.column("z")
+
+
+@pytest.mark.parametrize("seed", [None, 3])
+def test_mechanisms_that_share_a_table_spend_no_more_than_its_budget_together(seed):
+    """Each released measurement was charged, and every line is in the sum; who comes late gets a refusal."""
+    draw = np.random.default_rng(0)
+    domain = Domain({f"x{i}": 3 for i in range(4)})
+    data = Dataset({name: draw.integers(0, 3, 500) for name in domain}, domain)
+    ledger, ends = Ledger(Budget(rho=1)), []
+    table = PrivateTable(data, None, ledger, unsafe_seed=seed)
+    together = threading.Barrier(4)
+
+    def run():
+        together.wait()
+        try:
+            ends.append(wide(table))
+        except (BudgetError, ValueError) as refusal:  # a rest too small for any noise is the second
+            ends.append(refusal)
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(ends) == 4
+    assert sum(line.cost for line in ledger.lines) == ledger.spent() <= 1
+    released = [end for end in ends if not isinstance(end, Exception)]
+    assert sum(len(release.measurements) for release in released) <= len(ledger.lines)
+    for release in released:
+        assert all("not charged" not in line for line in release.report().splitlines())
