@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.bins import MOST_BINS, Binned, UnreadableError, drawn
-from pypgm.data.values import is_number, plain
+from pypgm.data.values import beyond_unit, is_number, plain
 from pypgm.domain import Label
 
 Resolution = Literal["year", "quarter", "month", "week", "day", "hour"]
@@ -130,7 +130,11 @@ class Date(Binned):
         if values.dtype.kind != "M" or (self.resolution == "hour" and np.datetime_data(values.dtype)[0] in "YMWD"):
             return None
         ticks = values.astype(f"datetime64[{self._tick}]")
-        return np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64).astype(np.float64))
+        found = np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64).astype(np.float64))
+        far = beyond_unit(values, self._tick)
+        return (
+            np.where(far, np.where(values > np.zeros(1, values.dtype), np.inf, -np.inf), found) if far.any() else found
+        )
 
     def _bare(self, value: object) -> object:
         found = plain(value)

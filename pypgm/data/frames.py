@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Set
 from functools import partial
 from typing import Any, Literal, TypeAlias, get_args
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.foreign import guarded
-from pypgm.data.values import EXACT, Values
+from pypgm.data.values import EXACT, Values, beyond_unit
 
 Library = Literal["pandas", "polars", "pyarrow"]
 Frame: TypeAlias = Any
@@ -43,6 +43,7 @@ def as_columns(frame: object) -> dict[str, Values]:
     {'age': [31, 7]}
     """
     if isinstance(frame, Mapping):
+        check_columns(frame)
         return {name: _guarded(name, partial(as_values, values)) for name, values in frame.items()}
     frame = collected(frame)
     check_frame(frame)
@@ -54,11 +55,21 @@ def as_columns(frame: object) -> dict[str, Values]:
     return {name: _guarded(name, partial(_values, known[name])) for name in known.columns}
 
 
+def check_columns(columns: Mapping[str, object]) -> None:
+    """Raise ``TypeError`` where a column has no value for each record in an order, as a set or a text has not."""
+    for name, values in columns.items():
+        if isinstance(values, str | bytes | Mapping | Set):
+            kind = type(values).__name__
+            raise TypeError(f"column {name!r} needs a list or an array, a value for each record, got {kind}")
+
+
 def check_frame(frame: object) -> None:
     """Raise an error, as `as_columns` does, unless something is a frame whose columns have different names."""
     narwhals = imported("narwhals", "a data frame", "frames")
-    if not hasattr(frame, "collect_schema"):  # pandas has none, and alone lets names come twice
-        _check_names(getattr(frame, "columns", ()))
+    if not hasattr(frame, "collect_schema"):  # which those have not that let names come twice
+        columns = getattr(frame, "columns", ())
+        is_index = type(columns).__name__.endswith("Index")
+        _check_names(columns if is_index else getattr(frame, "column_names", ()))
     is_series = narwhals.from_native(frame, series_only=True, pass_through=True) is not frame
     is_frame = not is_series and narwhals.from_native(frame, pass_through=True) is not frame
     if is_series or not (is_frame or hasattr(frame, "__arrow_c_stream__")):
@@ -87,9 +98,9 @@ def _guarded(name: object, step: Callable[[], Values]) -> Values:
 
 
 def _check_names(names: Iterable[object]) -> None:
-    """Raise ``ValueError`` unless the names of a pandas frame, which may be anything, are different texts."""
+    """Raise ``ValueError`` unless the names of a frame, which those of pandas let be anything, are different texts."""
     seen: set[object] = set()
-    for name in names if type(names).__name__.endswith("Index") else ():
+    for name in names:
         if not isinstance(name, str):
             raise TypeError(f"names of columns are text, got {name!r}: rename the columns of the frame")
         if name in seen:
@@ -194,7 +205,7 @@ def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
         return found.astype("datetime64[D]")
     if _has_times(series):
         found = series.dt.replace_time_zone(None).to_numpy()
-        return found.astype("datetime64[us]")
+        return found if beyond_unit(found, "us").any() else found.astype("datetime64[us]")
     values = np.empty(len(series), dtype=object)
     values[:] = series.to_list()
     if series.null_count():

@@ -22,7 +22,7 @@ from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.dialect import Dialect
 from pypgm.data.files import check_encoding
-from pypgm.data.frames import Frame, Library, as_frame, check_frame, check_library, imported
+from pypgm.data.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
 from pypgm.data.made import Cells
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.numbers import Numeric, Real
@@ -205,6 +205,7 @@ def layout_of(source: Frame) -> tuple[Layout, dict[str, list[Any]]]:
     No record is read.
     """
     if isinstance(source, Mapping):
+        check_columns(source)
         kinds = {name: str(getattr(values, "dtype", "")) for name, values in source.items()}
         return Layout(types={name: kind if family_of(kind) != "any" else "" for name, kind in kinds.items()}), {}
     package = type(source).__module__.partition(".")[0]

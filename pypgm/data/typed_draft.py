@@ -16,7 +16,8 @@ from pypgm.data.draft_column import resolution_of
 from pypgm.data.frames import Frame
 from pypgm.data.layout import Family, family_of
 from pypgm.data.raw_table import RawTable, raw_table
-from pypgm.domain import listed
+from pypgm.data.values import plain
+from pypgm.domain import Label, listed
 from pypgm.terminal import escaped_json
 
 _BINS = 50  # of a column of numbers, about
@@ -79,7 +80,8 @@ def _column(
     if family == "bool":
         return {"kind": "boolean"}, True
     if name in categories or (family in {"text", "any", "category"} and known is not None):
-        labels = list(categories[name] if known is None else known)
+        given = categories[name] if known is None else known
+        labels = [value if isinstance(value, Label) else str(plain(value)) for value in given]
         return {"kind": "categorical", "values": labels}, True
     if not family:
         return {"kind": _UNKNOWN}, False

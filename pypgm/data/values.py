@@ -32,6 +32,7 @@ BY_VALUE = frozenset(
 )
 """Types whose equal values are one value: not times, of which those of several zones are equal."""
 
+_UNITS = ("Y", "M", "W", "D", "h", "m", "s", "ms", "us", "ns", "ps", "fs", "as")  # of times, from coarse to fine
 _NUMBER = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?")
 _SPELLED = re.compile(r"(?!-0$)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
 
@@ -150,9 +151,26 @@ def as_list(values: Values) -> Sequence[Any]:
     return times
 
 
+def beyond_unit(times: NDArray[Any], unit: str) -> NDArray[np.bool_]:
+    """Return which times or spans of time lie so far off that a finer unit has no number for them: NumPy wraps these.
+
+    Examples
+    --------
+    >>> beyond_unit(np.array([2**62, 7], "datetime64[s]"), "us").tolist()
+    [True, False]
+    """
+    own = np.datetime_data(times.dtype)[0]
+    if own == "generic" or _UNITS.index(own) >= _UNITS.index(unit):
+        return np.zeros(times.shape, dtype=bool)
+    again = times.astype(f"{times.dtype.kind}8[{unit}]").astype(times.dtype)
+    return np.asarray((again != times) & ~np.isnat(times))
+
+
 def _clock(value: datetime.date | np.datetime64) -> object:
     """Return a date or a time without its zone, as its clock shows it, to the microsecond."""
     if isinstance(value, np.datetime64):
+        if beyond_unit(np.asarray(value), "us"):
+            return value
         is_date = np.datetime_data(value.dtype)[0] in "YMWD"
         found = value.item() if is_date else value.astype("datetime64[us]").item()
         return found if isinstance(found, datetime.date) else value  # beyond the years that Python has
@@ -167,8 +185,8 @@ def _clock(value: datetime.date | np.datetime64) -> object:
 def _span(value: datetime.timedelta | np.timedelta64) -> object:
     """Return a span of time to the microsecond, of whichever library it is."""
     if isinstance(value, np.timedelta64):
-        if np.datetime_data(value.dtype)[0] in {"Y", "M", "generic"}:
-            return value  # of no fixed length
+        if np.datetime_data(value.dtype)[0] in {"Y", "M", "generic"} or beyond_unit(np.asarray(value), "us"):
+            return value  # of no fixed length, or too long
         found = value.astype("timedelta64[us]").item()
         return found if isinstance(found, datetime.timedelta) else value  # longer than Python has
     return datetime.timedelta(value.days, value.seconds, value.microseconds)

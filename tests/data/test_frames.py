@@ -279,3 +279,22 @@ def test_many_records_have_the_values_and_types_of_few(library, labels):
             str(v) if mixed else v for v in told
         ]
     assert len(kinds) == 1 + (labels == ["other", 1, 2])  # the texts of "other" and numbers are another kind
+
+
+@pytest.mark.parametrize("resolution", ["month", "hour"])
+@pytest.mark.parametrize("unit", ["s", "ms", "h"])
+def test_times_beyond_what_a_finer_unit_holds_are_where_they_are(resolution, unit):
+    """NumPy wraps them: a time of a far year came out as one within the bounds."""
+    schema = pypgm.Schema({"a": Date("2020-01-01", "2020-03-31", resolution=resolution, outside="clip")})
+    ends = [schema.columns["a"].size - 1, 0]
+    times = np.array([2**62, -(2**62)], f"datetime64[{unit}]")
+    tables = {"array": {"a": times}, "list": {"a": list(times)}}
+    if unit != "h":
+        tables["pandas"] = pytest.importorskip("pandas").DataFrame({"a": times})
+        arrow = pytest.importorskip("pyarrow")
+        tables["pyarrow"] = arrow.table({"a": arrow.array([2**62, -(2**62)]).cast(arrow.timestamp(unit))})
+    if unit == "ms":
+        polars = pytest.importorskip("polars")
+        tables["polars"] = polars.DataFrame({"a": polars.Series([2**62, -(2**62)]).cast(polars.Datetime("ms"))})
+    for name, table in tables.items():
+        assert schema.encode(table)["a"].tolist() == ends, name

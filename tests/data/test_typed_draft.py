@@ -104,6 +104,24 @@ def test_null_names_columns_of_the_table():
             Schema.from_types(frame, null=wrong)
 
 
+@pytest.mark.parametrize(
+    ("values", "labels"),
+    [
+        ([dt.datetime(2020, 1, 1), dt.datetime(2020, 2, 1, 5)], ("2020-01-01 00:00:00", "2020-02-01 05:00:00")),
+        ([dt.date(2020, 1, 1), dt.date(2020, 2, 1)], ("2020-01-01", "2020-02-01")),
+        ([dt.timedelta(hours=1), dt.timedelta(hours=26)], ("1:00:00", "1 day, 2:00:00")),
+        ([1.0, 2.5], (1.0, 2.5)),
+    ],
+)
+def test_categories_of_any_type_are_labels_as_their_values_are_encoded(values, labels):
+    pandas = pytest.importorskip("pandas")
+    pytest.importorskip("narwhals")
+    frame = pandas.DataFrame({"a": pandas.Categorical([values[1], values[0]], categories=values)})
+    schema = Schema.from_types(frame, null=False)
+    assert schema.columns["a"].labels == labels
+    assert schema.encode(frame)["a"].tolist() == [1, 0]
+
+
 def odd_columns():
     """Yield columns of types that no kind of column reads."""
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
@@ -127,6 +145,11 @@ def strange_tables():
     pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
     twice = pandas.DataFrame(np.zeros((5, 2)), columns=["a", "a"])
     yield twice, ValueError, "the frame has more than one column 'a'"
+    arrow = pytest.importorskip("pyarrow")
+    yield arrow.table([[1], [2]], names=["a", "a"]), ValueError, "the frame has more than one column 'a'"
+    for unordered in ({0, 1}, frozenset("01"), {0: 1, 1: 0}, "01", b"01"):
+        kind = type(unordered).__name__
+        yield {"a": unordered}, TypeError, f"column 'a' needs a list or an array, a value for each record, got {kind}"
     for series in (pandas.Series([1, 2], name="a"), polars.Series("a", [1, 2])):
         yield series, TypeError, "got Series; a series is one column"
     yield np.zeros((3, 2)), TypeError, "got ndarray; an array has no names of columns"
