@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import multiprocessing
-import os
 import subprocess
 import sys
 from pathlib import Path
@@ -35,15 +34,6 @@ with multiprocessing.get_context("fork").Pool(2) as pool:
 assert own.threaded() == wanted
 """
 
-FEW = """
-import os, resource, sys
-from core import test_forks as own
-wanted = own.threaded(1)
-os.setgroups([]), os.setgid(65534), os.setuid(65534)  # somebody who has no other process, and is not root
-resource.setrlimit(resource.RLIMIT_NPROC, (int(sys.argv[1]),) * 2)
-sys.exit(own.threaded(4) != wanted)
-"""
-
 
 def threaded(n_threads=2):
     """Return the bytes of an answer that two threads work on, one way and, on a thread of its own, the other."""
@@ -69,15 +59,3 @@ def test_a_forked_child_answers_as_its_parent(code):
     here = Path(__file__).parents[1]
     done = subprocess.run(command, check=False, cwd=here, capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stderr
-
-
-@pytest.mark.skipif(sys.platform != "linux" or os.geteuid() != 0, reason="only root of Linux becomes another user")
-@pytest.mark.parametrize("threads", [1, 2, 3, 4, 6])
-def test_a_loop_goes_on_with_as_many_threads_as_the_system_has_left(threads):
-    """OpenMP ends the process where one thread of a team cannot begin."""
-    environment = {"OPENBLAS_NUM_THREADS": "1", "OMP_PROC_BIND": "false"}
-    call = [sys.executable, "-c", FEW, str(threads)]
-    done = subprocess.run(
-        call, check=False, cwd=Path(__file__).parents[1], env=os.environ | environment, capture_output=True, timeout=120
-    )
-    assert (done.returncode, done.stderr) == (0, b"")

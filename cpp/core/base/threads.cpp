@@ -1,4 +1,4 @@
-// Parallel loops with work stealing, on as many threads as OpenMP says.
+// Parallel loops over OpenMP threads with work stealing.
 #include "core/base/threads.hpp"
 
 #include <algorithm>
@@ -7,8 +7,6 @@
 #include <chrono>
 #include <cstdint>
 #include <exception>
-#include <limits>
-#include <mutex>
 #include <system_error>
 #include <thread>
 #include <utility>
@@ -47,19 +45,8 @@ int openmp_version() { return _OPENMP; }
 
 namespace {
 
-#if _OPENMP >= 201307
-/// Whether OpenMP binds threads to processors, as OMP_PROC_BIND and OMP_PLACES ask it to.
-bool are_bound() { return omp_get_proc_bind() != omp_proc_bind_false; }
-int thread_limit() { return omp_get_thread_limit(); }
-#else
-bool are_bound() { return false; }
-int thread_limit() { return std::numeric_limits<int>::max(); }
-#endif
-
-/// Of a loop, whatever is asked for: one a processor, and enough to test on small machines.
-int most_threads() {
-  return std::min(std::max(static_cast<int>(kMaxChunks), omp_get_num_procs()), thread_limit());
-}
+/// Of a team, whatever is asked for: one a processor, and enough to test teams on small machines.
+int most_threads() { return std::max(static_cast<int>(kMaxChunks), omp_get_num_procs()); }
 
 /// How long a thread waits awake: longer than loops of one pass lie apart, and no longer than waking it
 /// takes.
@@ -104,7 +91,6 @@ struct Loop {
   void (*call)(const void* body, std::size_t i);
   const void* body;
   const Watch* watch = thread_watch;
-  std::mutex failing{};  ///< of what follows
   std::exception_ptr failure{};
 
   Loop(std::size_t n, std::size_t n_threads, void (*call_)(const void*, std::size_t), const void* body_)
@@ -122,7 +108,7 @@ struct Loop {
         try {
           call(body, i);
         } catch (...) {
-          const std::scoped_lock held(failing);
+#pragma omp critical(pypgm_parallel_for)
           if (!failure) failure = std::current_exception();
         }
       }
@@ -131,9 +117,9 @@ struct Loop {
   }
 };
 
-/// Threads that help whoever has a loop, one loop at a time, for the life of the process. A team of OpenMP a
-/// loop costs less only while its threads wait awake, milliseconds each time, which others lack; and who
-/// makes it waits for a thread that comes late, here for none but those that have begun.
+/// Threads that help whoever has a loop, one loop at a time: one OpenMP team for the life of the process. A
+/// team a loop costs less only while its threads wait awake, milliseconds each time, which others lack; and
+/// who makes it waits for a thread that comes late, here for none but those that have begun.
 class Helpers {
  public:
   /// Runs the loop with helpers, of which there may be none; false, if they help another.
@@ -155,22 +141,18 @@ class Helpers {
  private:
   static constexpr int kClosed = -(1 << 30);
 
-  /// Threads that end with the process, as many as the system has left. Where OpenMP binds threads to
-  /// processors, it alone can: they are a team then, whose first thread has the caller's processor and only
-  /// keeps the others, and OpenMP ends the process where one of them cannot begin.
+  /// Threads that end with the process. The first of a team only keeps it: where OpenMP binds threads to
+  /// processors, it has that of the caller.
   void grow(int wanted) {
+    if (wanted <= size_) return;
     try {
-      while (size_ < wanted) {
-        const int more = are_bound() ? wanted - size_ : 1;
-        std::thread([this, more, team = are_bound()] {
-          if (!team) serve();
+      std::thread([this, more = wanted - size_] {
 #pragma omp parallel num_threads(more + 1)
-          if (omp_get_thread_num() > 0) serve();
-        }).detach();
-        size_ += more;
-      }
+        if (omp_get_thread_num() > 0) serve();
+      }).detach();
+      size_ = wanted;
     } catch (const std::system_error&) {
-      // The system has no thread left: the loop is that of its caller and of those that there are.
+      // The system has no thread left: the loop is its caller's alone.
     }
   }
 
