@@ -58,7 +58,8 @@ class Interval(Shown):
     in_bins : bool
         Whether it depends on that.
     views : mapping of str to values as the answer
-        Half of the length by each view of the error: "worlds", "truths" and, of a population, "sampling".
+        Half of the length by each view of the error: "worlds", "truths" and, where the answer depends on how values lie
+        within bins, "bins", of a population "sampling".
     worlds, truths : int
         Tables that they were seen on.
     """
@@ -171,7 +172,7 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
     ValueError
         If the statistic fails on a table, or gives numbers of another shape.
     """
-    of_truths: list[Array] = []
+    of_truths: list[tuple[Array, Array]] = []
     of_worlds: list[tuple[Array, Array]] = []
     try:
         _ask(known, request, clock, of_truths, of_worlds)
@@ -184,9 +185,14 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
         told = "two drawn tables and two estimates of made-up ones"
         raise TimeoutError(f"{told} take longer than time_limit={clock.time_limit:g}")
     with np.errstate(invalid="ignore"):  # of infinite ones
-        of_both = [made - true for made, true in of_worlds], [truth - answer for truth in of_truths]
-    views = {name: _half(errors, request.level) for name, errors in zip(("worlds", "truths"), of_both, strict=True)}
-    half = np.maximum(*views.values()) if request.combine == "larger" else np.hypot(*views.values())
+        errors = {"worlds": [made - t for made, t in of_worlds], "truths": [t - answer for t, _ in of_truths]}
+        if request.in_bins:
+            errors["bins"] = [moved - t for t, moved in of_truths]
+    views = {name: _half(own, request.level) for name, own in errors.items()}
+    combined = np.maximum if request.combine == "larger" else np.hypot
+    half = combined(views["worlds"], views["truths"])
+    if request.in_bins:  # of which no answer tells: it comes on top of what noise and model do
+        half = np.hypot(half, views["bins"])
     if request.target == "population":
         views["sampling"] = _sampling([true for _, true in of_worlds], request.level)
         half = np.hypot(half, views["sampling"])
@@ -216,17 +222,22 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
 
 
 def _ask(
-    known: Known, request: Request, clock: Clock, of_truths: list[Array], of_worlds: list[tuple[Array, Array]]
+    known: Known,
+    request: Request,
+    clock: Clock,
+    of_truths: list[tuple[Array, Array]],
+    of_worlds: list[tuple[Array, Array]],
 ) -> None:
-    """Ask drawn truths, then made-up tables and their releases, as long as there is time."""
-    rng, drawn = as_generator(request.rng), known.truths(request.attributes, clock)
+    """Ask drawn truths, also with values moved within bins, then made-up tables and their releases, in time."""
+    rng, drawn = as_generator(request.rng), known.truths(request.attributes, request.truths, clock)
     scattered = np.random.default_rng(copy.deepcopy(rng).integers(2**63))  # tables are the same with bins and without
     while len(of_truths) < request.truths:
         if clock.tick(partial("{}/{} drawn tables".format, len(of_truths), request.truths)):
             return
         rows = drawn.records(rng)
         records = type(known.pool)({a: c[rows] for a, c in known.pool.columns.items()}, known.pool.domain)
-        of_truths.append(request.asked(records, "a drawn table", scattered))
+        moved = request.asked(records, "a drawn table", scattered)
+        of_truths.append((request.asked(records, "a drawn table") if request.in_bins else moved, moved))
     for released, true in known.worlds(request.worlds, clock):
         both = request.asked(released, "a made-up release"), request.asked(true, "a made-up table")
         of_worlds += [both]  # one by one: Ctrl-C leaves those that there are

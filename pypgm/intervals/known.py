@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Collection, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Known", "World"]
 
+_NORMAL = NormalDist()
 _POOL = 3  # times as many records of the model as it has are weighted
 _MOST = 3 * 10**6  # of them at most
 _LEFT_OUT = (
@@ -73,7 +76,6 @@ class Known:
         self.rows = max(1, round(model.total))
         self._pool: Dataset | None = None
         self._left_out: LeftOut | None = None
-        self._total_stddev: float | None = None
         self._worlds: list[World] = []
 
     @property
@@ -87,17 +89,29 @@ class Known:
     @property
     def total_stddev(self) -> float:
         """That of the number of records, by the released answers: a model may follow denoised ones."""
-        if self._total_stddev is None:
-            known = recipe_of(self.model).total_is_known
-            self._total_stddev = 0.0 if known else estimate_total(self.model.domain, self._answers)[1] ** 0.5
-        return self._total_stddev
+        return float(np.sqrt(self._variances_of_total[0]))
 
-    def truths(self, attributes: Collection[str], clock: Clock) -> Truths:
-        """Return what draws true tables of some attributes and of what they follow from."""
+    @cached_property
+    def _variances_of_total(self) -> tuple[float, float]:
+        """Those of the number of records, by the released answers and by those that the model follows."""
+        recipe = recipe_of(self.model)
+        if recipe.total_is_known:
+            return 0.0, 0.0
+        by_released, by_followed = (
+            estimate_total(self.model.domain, m)[1] for m in (self._answers, recipe.measurements)
+        )
+        return by_released, by_followed
+
+    def truths(self, attributes: Collection[str], n: int, clock: Clock) -> Truths:
+        """Return what draws so many true tables of some attributes and of what they follow from."""
         if self._left_out is None:
             self._left_out = LeftOut(self.model, self._ordinal, clock, self._answers)
         inner = self.model.folding.inner.canonical(self.model.folding.clique(tuple(attributes)))
-        return Truths(self._left_out, inner, self.pool, (self.rows, self.total_stddev), self._unmeasured)
+        # A few independent draws may all happen to be near the middle, for each question alike: they are spread evenly.
+        scores = np.array([_NORMAL.inv_cdf((i + 0.5) / n) for i in np.random.default_rng([0, 3]).permutation(n)])
+        scores /= max(float(np.sqrt(np.mean(np.square(scores)))), 1e-300)
+        rows = np.maximum(1.0, self.rows + self.total_stddev * scores)
+        return Truths(self._left_out, inner, self.pool, rows, self._unmeasured)
 
     def worlds(self, n: int, clock: Clock) -> Iterator[World]:
         """Yield made-up tables and their releases, fewer where the time is over; those that were made are kept."""
@@ -119,7 +133,14 @@ class Known:
         true = Dataset({a: np.asarray(c)[chosen] for a, c in self.pool.columns.items()}, model.domain)
         scale = max(float(model.total), 0.0) / self.rows
         counts = true.count([m.clique for m in measurements], clock.n_threads)
-        exact = (m.linear_map.matvec(c * scale) for m, c in zip(measurements, counts, strict=True))
+        by_released, by_followed = self._variances_of_total
+        # Counts that were denoised before a model followed them share an error of the total beside their noise.
+        shared = math.sqrt(max(by_released - by_followed, 0.0))
+        of_sums = scale * max(1 + rng.normal(0.0, shared) / self.rows, 0.0) if shared else scale
+        exact = (
+            m.linear_map.matvec(c * (scale if m.linear_map.is_interaction else of_sums))
+            for m, c in zip(measurements, counts, strict=True)
+        )
         released = again(Simulation(model, [], None, 1, rng, clock).measured(exact))
         if released.fit is not None and released.fit.status == "time":
             return None

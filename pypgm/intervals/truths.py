@@ -58,16 +58,15 @@ class Truths:
         Of the domain that inference runs on, in its order.
     pool : Dataset
         Records of the model, which are weighted.
-    rows : tuple of int and float
-        Records of a truth, and the standard deviation of that number.
+    rows : ndarray of float
+        How many records each of the truths has that are drawn one after the other.
     left_out : float
         Effects in pairs that were not measured, in those of pairs that were.
     """
 
-    def __init__(
-        self, known: LeftOut, attributes: Sequence[str], pool: Dataset, rows: tuple[int, float], left_out: float
-    ) -> None:
-        self._known, self._attributes, self._rows, self._left_out = known, tuple(attributes), rows, left_out
+    def __init__(self, known: LeftOut, attributes: Sequence[str], pool: Dataset, rows: Array, left_out: float) -> None:
+        self._known, self._attributes, self._left_out = known, tuple(attributes), left_out
+        self._rows = itertools.cycle(rows)
         columns = [np.asarray(pool.columns[a]) for a in self._attributes]
         self._order = np.lexsort(columns[::-1]) if columns else np.arange(len(pool))
         new = np.zeros(len(pool), dtype=bool)
@@ -88,9 +87,7 @@ class Truths:
     def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return how many records of a drawn truth are in each of the cells that the pool has."""
         weights = self._drawn_weights(rng)
-        rows, stddev = self._rows
-        total = max(1.0, rng.normal(rows, stddev)) if stddev else rows
-        due = np.cumsum(weights) * (total / max(weights.sum(), 1e-300))
+        due = np.cumsum(weights) * (next(self._rows) / max(weights.sum(), 1e-300))
         return np.asarray(np.diff(np.floor(due + rng.random()).astype(np.int64), prepend=0))
 
     def records(self, rng: np.random.Generator) -> NDArray[np.intp]:

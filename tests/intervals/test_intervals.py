@@ -18,6 +18,7 @@ from pypgm.intervals import scales
 from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, pair_answers
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, needs_more
 from pypgm.privacy import Ledger, PrivateTable
+from pypgm.student import upper_end
 
 DOMAIN = Domain({"a": 4, "b": 5, "c": 3, "d": 2})
 FEW = {"worlds": 3, "truths": 4}
@@ -252,8 +253,17 @@ def test_the_total_has_the_noise_of_the_answers(mechanism):
     own = released(mechanism)
     stddev = estimate_total(DOMAIN, own.measurements)[1] ** 0.5
     found = own.interval(lambda records: len(records["a"]), attributes="a")
-    assert found.high - found.answer > 1.2 * stddev
-    assert found.high - found.answer < 3 * stddev
+    assert found.views["truths"] == pytest.approx(upper_end(20) * stddev, rel=0.05)
+    assert 0.7 < found.views["worlds"] / (upper_end(20) * stddev) < 1.5
+
+
+@pytest.mark.slow
+def test_the_number_of_records_is_held():
+    held = []
+    for seed in range(40):
+        found = mechanisms.wide(people(), epsilon=1, delta=1e-9, unsafe_seed=seed).interval(len, worlds=4)
+        held.append(found.low <= 2000 <= found.high)
+    assert np.mean(held) >= 0.85
 
 
 def test_infinite_errors_count(release):
@@ -352,9 +362,28 @@ def test_intervals_are_as_wide_as_bins_make_them(bins):
     assert "within bins" in found.promise
     above = own.interval(lambda t: (t["sex"] == "F").mean(), **FEW)
     assert (above.in_bins, above.basis) == (False, "measured")
-    if bins != "equal":
-        mean_wage = own.interval(lambda t: t["wage"].mean(), worlds=4)
-        assert mean_wage.low < frame["wage"].mean() < mean_wage.high
+    mean_wage = own.interval(lambda t: t["wage"].mean(), worlds=4)
+    assert mean_wage.low < frame["wage"].mean() < mean_wage.high
+    assert mean_wage.high - mean_wage.answer == pytest.approx(
+        np.hypot(max(mean_wage.views["worlds"], mean_wage.views["truths"]), mean_wage.views["bins"])
+    )
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("tail", ["lognormal", "exponential"])
+def test_means_of_long_tails_in_equal_bins_are_held(tail):
+    """Most bins are empty: their noise adds to the answer, on top of how values lie within the bins that are not."""
+    pandas = pytest.importorskip("pandas")
+    held = []
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        wages = rng.lognormal(7, 1, 12_000) if tail == "lognormal" else rng.exponential(2000, 12_000)
+        frame = pandas.DataFrame({"wage": wages.clip(0, 100_000), "sex": rng.choice(["F", "M"], 12_000)})
+        schema = Schema({"wage": WAGES["equal"], "sex": ["F", "M"]})
+        own = pypgm.synthesize(frame, schema, epsilon=1, delta=1e-9, unsafe_seed=seed)
+        found = own.interval(lambda t: t["wage"].mean())
+        held.append(found.low <= frame["wage"].mean() <= found.high)
+    assert np.mean(held) >= 0.85
 
 
 def test_bins_of_one_value_each_make_nothing_wider():
@@ -424,7 +453,7 @@ def test_values_that_were_measured_together_may_share_unevenly():
     measured += [privately.measure(("c", "b"), pair, rho="1/4")]
     own = pypgm.Release(pypgm.estimate(DOMAIN, measured), tuple(measured), privately.ledger, "own")
     assert "measured in groups" in own.interval(lambda records: np.mean(records["b"]), **FEW).promise
-    truths, rng = own._known.truths(("b",), Clock()), np.random.default_rng(0)
+    truths, rng = own._known.truths(("b",), 20, Clock()), np.random.default_rng(0)
     drawn = np.array([truths.drawn(rng) for _ in range(20)])
     assert (drawn[:, 1:] / drawn[:, 1:].sum(axis=1, keepdims=True)).std(axis=0).min() > 0.001
     (answer,) = [answer for clique, answer in pair_answers(DOMAIN, measured[2]) if clique == ("b", "c")]
@@ -443,7 +472,7 @@ def test_a_single_pair_tells_little_of_how_far_others_depend():
     privately = PrivateTable(even, "add-remove", Ledger(pypgm.Budget(rho=1000)), unsafe_seed=0)
     measured = [privately.measure(c, rho=100) for c in ["a", "b", "c", "d", ("a", "b")]]
     own = pypgm.Release(pypgm.estimate(DOMAIN, measured), tuple(measured), privately.ledger, "own")
-    own._known.truths(("a",), Clock())
+    own._known.truths(("a",), 20, Clock())
     rng = np.random.default_rng(0)
     drawn = TAUS[[own._known._left_out.size(None, rng) for _ in range(500)]]
     assert np.mean(drawn >= 0.5) > 0.3
