@@ -224,9 +224,10 @@ class Release(Released[Model_co]):
         measured with the same queries and noise, estimated from and drawn from again; they see the noise and what the
         model smooths away. *Truths*: tables drawn from what the answers leave open, each measured pair about what a
         model predicts without that pair's answers; they see the dependence that the estimate shrank and, by
-        extrapolation, what merged cells and unmeasured pairs may hide, and how values may lie within bins: in each bin
-        of a truth by a distribution drawn at random. Both follow from what was released alone: no
-        record is read, nothing is charged, and a file gives the same intervals as the release that was saved.
+        extrapolation, what merged cells and unmeasured pairs may hide. How values lie within bins no answer tells:
+        where the statistic depends on it, what a distribution drawn at random for each bin changes is added, in
+        squares. All of it follows from what was released alone: no record is read, nothing is charged, and a file gives
+        the same intervals as the release that was saved.
 
         Parameters
         ----------

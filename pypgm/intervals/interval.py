@@ -91,8 +91,7 @@ class Interval(Shown):
         if len(self.attributes) < 2 and self.in_bins:
             return (
                 "nobody counted where values lie within bins, so the interval is as wide as these make it: quantiles "
-                "were held as often as the level says, and means where bins hold about as many values each; means "
-                "with many bins of next to none far above the others were held less"
+                "were held more often than the level says, means about as often, sums a little less"
             )
         if len(self.attributes) < 2:
             return (

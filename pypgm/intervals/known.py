@@ -134,13 +134,10 @@ class Known:
         scale = max(float(model.total), 0.0) / self.rows
         counts = true.count([m.clique for m in measurements], clock.n_threads)
         by_released, by_followed = self._variances_of_total
-        # Counts that were denoised before a model followed them share an error of the total beside their noise.
-        shared = math.sqrt(max(by_released - by_followed, 0.0))
-        of_sums = scale * max(1 + rng.normal(0.0, shared) / self.rows, 0.0) if shared else scale
-        exact = (
-            m.linear_map.matvec(c * (scale if m.linear_map.is_interaction else of_sums))
-            for m, c in zip(measurements, counts, strict=True)
-        )
+        # Counts that were denoised before a model followed them share an error of the total beside their noise: each
+        # value of an attribute has the same part of it.
+        shared = rng.normal(0.0, math.sqrt(max(by_released - by_followed, 0.0)))
+        exact = (m.linear_map.matvec(c * scale + shared / c.size) for m, c in zip(measurements, counts, strict=True))
         released = again(Simulation(model, [], None, 1, rng, clock).measured(exact))
         if released.fit is not None and released.fit.status == "time":
             return None

@@ -74,7 +74,7 @@ class LeftOut:
             order = np.arange(counts.size) if a in ordinal else np.argsort(-counts, kind="stable")
             self.sides[a] = Side(counts, noise[a][0], np.argsort(order), noise[a][1])
         self._told = [*(m for m in released if len(m.clique) == 1), *(m for m in measurements if len(m.clique) > 1)]
-        self._sharing: dict[str, Sharing | None] = {}
+        self._sharing: dict[tuple[str, int], Sharing | None] = {}
         self.pairs = self._tables(measurements, clock)
         likelihoods = self._likelihoods()
         self._prior = np.full(TAUS.size, 1 / TAUS.size)
@@ -91,12 +91,20 @@ class LeftOut:
         weights = self._prior if pair is None else self._weights[pair]
         return max(_LEAST, int(rng.choice(TAUS.size, p=weights)))
 
-    def sharing(self, attribute: str) -> Sharing | None:
-        """Return the distribution of the counts of an attribute's values, where answers tell of each."""
-        if attribute not in self._sharing:
+    def sharing(self, attribute: str, more: float = 0.0) -> Sharing | None:
+        """Return the distribution of the counts of an attribute's values, where answers tell of each.
+
+        What contrasts or an answer of each say of a rare value depends on how many records there are, `more` than the
+        model has: of as many more as move a value by half of its noise there is another.
+        """
+        side = self.sides[attribute]
+        step = side.counts.size * float(np.sqrt(np.median(side.variances))) / 2
+        key = attribute, round(more / step) if step else 0
+        if key not in self._sharing:
             told = [m for m in self._told if attribute in m.clique]
-            self._sharing[attribute] = _sharing(self._domain, attribute, self.sides[attribute], told)
-        return self._sharing[attribute]
+            total = max(1.0, float(side.counts.sum()) + key[1] * step)
+            self._sharing[key] = _sharing(self._domain, attribute, side.ranks, told, total)
+        return self._sharing[key]
 
     def _tables(self, measurements: list[LinearMeasurement], clock: Clock) -> dict[Clique, PairTable]:
         """Predict each pair by a model of the answers that do not hold it, a fold of the pairs at a time."""
@@ -139,9 +147,11 @@ class LeftOut:
         return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf)))
 
 
-def _sharing(domain: Domain, attribute: str, side: Side, tellers: Sequence[LinearMeasurement]) -> Sharing | None:
+def _sharing(
+    domain: Domain, attribute: str, ranks: NDArray[np.intp], tellers: Sequence[LinearMeasurement], total: float
+) -> Sharing | None:
     """Return how records are shared among an attribute's values by all answers that tell of each, if any do."""
-    size, total = side.counts.size, float(side.counts.sum())
+    size = ranks.size
     precisions, sums = np.zeros(size), np.zeros(size)
     for m in tellers:
         query, axis = m.linear_map, m.clique.index(attribute)
@@ -157,7 +167,7 @@ def _sharing(domain: Domain, attribute: str, side: Side, tellers: Sequence[Linea
         precisions, sums = precisions + 1 / variances, sums + found / variances
     if size < 2 or not precisions.all():
         return None
-    return Sharing(sums / precisions, 1 / precisions, side.ranks, total)
+    return Sharing(sums / precisions, 1 / precisions, ranks, total)
 
 
 def _cells(answers: list[PairAnswer]) -> int:

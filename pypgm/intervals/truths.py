@@ -86,8 +86,9 @@ class Truths:
 
     def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
         """Return how many records of a drawn truth are in each of the cells that the pool has."""
-        weights = self._drawn_weights(rng)
-        due = np.cumsum(weights) * (next(self._rows) / max(weights.sum(), 1e-300))
+        total = next(self._rows)
+        weights = self._drawn_weights(total, rng)
+        due = np.cumsum(weights) * (total / max(weights.sum(), 1e-300))
         return np.asarray(np.diff(np.floor(due + rng.random()).astype(np.int64), prepend=0))
 
     def records(self, rng: np.random.Generator) -> NDArray[np.intp]:
@@ -99,14 +100,14 @@ class Truths:
         each = within * np.repeat(self._mass, counts) // np.maximum(np.repeat(counts, counts), 1)
         return np.asarray(self._order[np.repeat(starts, counts) + each])
 
-    def _drawn_weights(self, rng: np.random.Generator) -> Array:
+    def _drawn_weights(self, total: float, rng: np.random.Generator) -> Array:
         """Return the weights of the cells: drawn effects, raked to drawn tables of what was measured."""
         known, targets = self._known, []
         for a in self._attributes:
-            if sharing := known.sharing(a):
+            side = known.sides[a]
+            if sharing := known.sharing(a, total - float(side.counts.sum())):
                 targets.append((self._codes[a], sharing.drawn(rng)))
                 continue
-            side = known.sides[a]
             sums = (np.bincount(side.groups, own) for own in (side.counts, side.variances))
             counts, noise = (np.asarray(own, dtype=np.float64) for own in sums)
             variances = noise / (1 + noise / counts**2)

@@ -257,6 +257,18 @@ def test_the_total_has_the_noise_of_the_answers(mechanism):
     assert 0.7 < found.views["worlds"] / (upper_end(20) * stddev) < 1.5
 
 
+def test_a_rare_value_has_its_part_of_the_error_of_the_total():
+    """Where contrasts tell what two values differ by, one record more is half a record more of either."""
+    data = Dataset({"flag": (np.arange(2000) % 5 == 0).astype(int)}, Domain({"flag": 2}))
+    privately = PrivateTable(data, "add-remove", Ledger(pypgm.Budget(rho=1)), unsafe_seed=0)
+    measured = [privately.measure("flag", rho="1/5000"), privately.measure("flag", queries.Contrasts([2]), rho="1/10")]
+    own = pypgm.Release(pypgm.estimate(data.domain, measured), tuple(measured), privately.ledger, "own")
+    truths, rng = own._known.truths(("flag",), 20, Clock()), np.random.default_rng(0)
+    drawn = np.array([truths.drawn(rng) for _ in range(20)])
+    assert np.std(drawn.sum(axis=1)) > 40
+    assert np.polyfit(drawn.sum(axis=1), drawn[:, 1], 1)[0] == pytest.approx(0.5, abs=0.1)
+
+
 @pytest.mark.slow
 def test_the_number_of_records_is_held():
     held = []
