@@ -1,13 +1,13 @@
 """How much associations in a release are shrunk: odds ratios, correlations, Cramer's V and slopes, by mechanism.
 
-Run: PYPGM_DATA=... python bench/bench_associations.py [--tables adult,fire] [--mechanisms wide,mst,aim] [--seeds 2]
+Run: PYPGM_DATA=... python bench/bench_associations.py [--tables adult,fire] [--mechanisms wide,mst,aim] [--seeds 3]
 
 Epsilon 1, delta 1e-9, tables of the model. An attribute's codes are its numbers. Of at most 300 pairs: the log odds
 ratio of both being above their medians (cells of at least 30 records in the table), the correlation and the slope of
 the second on the first in standard deviations (attributes of five values and more), Cramer's V. For each: what is kept,
 the mean of the release's over the mean of the table's, both times the sign of the table's; then the mean absolute
 error. Pairs count whose true one is away from 0: .2 for log odds ratios, .05 for others. 1 is no bias; .7 means that
-three tenths are lost. Then total variation over the same pairs.
+three tenths are lost. Then total variation over the same pairs. Means of the seeds, with their standard errors.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 import argparse
 import itertools
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -82,7 +82,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", default=TABLES)
     parser.add_argument("--mechanisms", default="wide,mst,aim")
-    parser.add_argument("--seeds", type=int, default=2)
+    parser.add_argument("--seeds", type=int, default=3)
     given = parser.parse_args()
     print(f"| table | mechanism | {' | '.join(_AWAY)} | total variation |\n|{'---|' * 7}")
     for name, mechanism in itertools.product(given.tables.split(","), given.mechanisms.split(",")):
@@ -90,26 +90,35 @@ def main() -> None:
         pairs = [c for c in itertools.combinations(data.domain.attributes, 2) if min(data.domain.sizes(c)) > 1]
         pairs = [pairs[i] for i in np.random.default_rng(0).permutation(len(pairs))[:_PAIRS]]
         true = [data.project(c).values / len(data) for c in pairs]
-        rows: dict[str, list[tuple[float, float]]] = {kind: [] for kind in _AWAY}
-        distances = []
+        rows: dict[str, list[list[tuple[float, float]]]] = {kind: [] for kind in _AWAY}
+        distances: list[list[float]] = []
         for seed in range(given.seeds):
+            for own in (*rows.values(), distances):
+                own.append([])
             release = mechanism_named(mechanism)(data, epsilon=1, delta=1e-9, unsafe_seed=seed)
             for answer, table in zip(release.model.project_many(pairs), true, strict=True):
                 found = answer.values / answer.values.sum()
-                distances.append(0.5 * np.abs(found - table).sum())
+                distances[-1].append(0.5 * float(np.abs(found - table).sum()))
                 for kind, a, b in associations(found, table, len(data)):
                     if abs(b) >= _AWAY[kind]:
-                        rows[kind].append((a * np.sign(b), abs(b)))
+                        rows[kind][-1].append((a * np.sign(b), abs(b)))
         told = " | ".join(_kept(row) for row in rows.values())
-        print(f"| {name} | `{mechanism}` | {told} | {np.mean(distances):.4f} |", flush=True)
+        apart = _told([float(np.mean(own)) for own in distances], 4)
+        print(f"| {name} | `{mechanism}` | {told} | {apart} |", flush=True)
 
 
-def _kept(rows: list[tuple[float, float]]) -> str:
+def _kept(seeds: list[list[tuple[float, float]]]) -> str:
     """Return what is kept and the mean absolute error."""
-    if not rows:
+    if not seeds[0]:
         return "–"
-    found, true = np.array(rows).T
-    return f"{found.mean() / true.mean():.2f} ({np.abs(found - true).mean():.3f})"
+    found, true = np.moveaxis(np.array(seeds), 2, 0)  # seeds x pairs
+    return f"{_told(found.mean(axis=1) / true.mean(axis=1), 2)} ({np.abs(found - true).mean():.3f})"
+
+
+def _told(seeds: Sequence[float] | Array, digits: int) -> str:
+    """Return the mean of the seeds and, of two and more, its standard error."""
+    error = f" ± {np.std(seeds, ddof=1) / len(seeds) ** 0.5:.{digits}f}" if len(seeds) > 1 else ""
+    return f"{np.mean(seeds):.{digits}f}{error}"
 
 
 if __name__ == "__main__":

