@@ -93,7 +93,8 @@ def main() -> None:
         rows: dict[str, list[list[tuple[float, float]]]] = {kind: [] for kind in _AWAY}
         distances: list[list[float]] = []
         for seed in range(given.seeds):
-            for own in (*rows.values(), distances):
+            distances.append([])
+            for own in rows.values():
                 own.append([])
             release = mechanism_named(mechanism)(data, epsilon=1, delta=1e-9, unsafe_seed=seed)
             for answer, table in zip(release.model.project_many(pairs), true, strict=True):
