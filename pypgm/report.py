@@ -42,7 +42,24 @@ _OFTEN = 1e-2  # delta: of a hundred people one may be shown as he is
 def warned_lines(release: Released) -> list[str]:
     """Return what a reader is to be warned of, whatever the answers are: of a draft for a schema, of a weak budget."""
     drafted = "" if release.schema is None else release.schema.draft_warning
-    return [*([f"warning: {drafted}"] if drafted else []), *weakness_lines(release.ledger.budget)]
+    about = [*weakness_lines(release.ledger.budget), *stopped_lines(release.model), *uncounted_lines(release.model)]
+    return [*([f"warning: {drafted}"] if drafted else []), *about]
+
+
+def stopped_lines(model: ReleasedModel) -> list[str]:
+    """Return a warning where there was no time to estimate a model to the end."""
+    if model.fit is None or model.fit.status != "time":
+        return []
+    done = _many(model.fit.iterations, "iteration")
+    return [f"warning: the estimate was ended by its time limit after {done}: errors may be larger than is said"]
+
+
+def uncounted_lines(model: ReleasedModel) -> list[str]:
+    """Return a warning of attributes that nothing was measured of: what a model says of them is nothing."""
+    if not isinstance(model, Model) or model.recipe is None:
+        return []
+    names = [a for a in model.domain if model.basis((a,)) == "unknown"]
+    return [f"warning: never counted: {escaped(', '.join(names))}: even shares, nothing is known"] if names else []
 
 
 def weakness_lines(budget: Budget) -> list[str]:
@@ -141,7 +158,11 @@ def error_lines(model: ReleasedModel) -> list[str]:
     some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
     small = [p for p in itertools.combinations(some, 2) if model.domain.size(p) <= _CELLS]
     slow = model.fit is not None and model.fit.seconds > _SECONDS
-    if not isinstance(model, Model) or model.recipe is None or not small or slow:
+    if not isinstance(model, Model) or model.recipe is None or slow:
+        return []
+    counted = {a for a in some if model.basis((a,)) != "unknown"}
+    small = [p for p in small if counted.issuperset(p)]
+    if not small:
         return []
     asked = small[:: -(-len(small) // _PAIRS)]
     with Clock() as clock:

@@ -61,7 +61,7 @@ def _rows(facts: Facts) -> Rows:
     made = " ".join(part for part in (release.mechanism, "of pypgm", release.version) if part)
     real = records_text(release.model.total, is_public=release.privacy.total_is_public)
     rows = [*promise_rows(facts), ("made by", made), ("records", real), *quality_rows(facts.quality)]
-    if facts.quality:
+    if facts.quality and facts.quality.largest_error:
         column, records = facts.quality.largest_error
         rows.append(("largest error", f"± {records:,.3g} records, in a count of {column[0]}"))
     rows += [("lost", "; ".join(facts.losses.sentences()))] if facts.losses.sentences() else []
@@ -81,7 +81,7 @@ def _columns(model: ReleasedModel, schema: Schema | None, quality: Quality | Non
     """Return a table of the columns: how many values, how far off, the first values."""
     rows: list[Sequence[str]] = [("column", "values", *(("points off",) if quality else ()), "")]
     for name, size in _sizes(model).items():
-        off = (str(quality.far((name,))),) if quality else ()
+        off = (quality.shown((name,)),) if quality else ()
         labelled = name in model.domain.labels
         labels = labels_of(model.domain, name, schema)[:_LABELS] if labelled else []
         rows.append((name, f"{size:,}", *off, ", ".join([*labels, *(["…"] if labelled and size > _LABELS else [])])))

@@ -33,16 +33,20 @@ def quality_rows(quality: Quality | None) -> Rows:
     """Return how good the result is, for columns and for pairs of them."""
     if quality is None:
         return [("columns", "how far they may be from the table is not known of this kind of release")]
-    columns, pairs = quality.of("columns"), quality.of("pairs")
+    columns, pairs, mean = quality.of("columns"), quality.of("pairs"), quality.mean("columns")
+    unknown = [("", text) for text in quality.unknown_texts()]
+    if mean is None:
+        return [("columns", "how far they may be from the table is not known of any"), *unknown]
     named = [f"{name}{NO_BREAK}{rounded(points)}" for (name,), points in columns.items()]
     shown = named if len(named) <= _NAMED + 1 else [*named[:_NAMED], f"… {named[-1]}"]
-    rows = [("columns", f"{quality.mean('columns')} points off on average: {', '.join(shown)}")]
+    of = f" of {len(columns):,} of {len(columns) + len(quality.unknown('columns')):,}" if unknown else ""
+    rows = [("columns", f"{mean} points off on average{of}: {', '.join(shown)}"), *unknown]
     if pairs:
         text = f"{quality.mean('pairs')} points off on average"
         if len(pairs) > 1:
             worst, *_, best = pairs
             text += f", from {pair_text(best, pairs)} to {pair_text(worst, pairs)}"
-        rows += [("pairs", "; ".join([text, *_guessed(quality, len(pairs))]))]
+        rows += [("pairs", "; ".join([text, *_guessed(quality)]))]
     return [*rows, ("", _POINTS)]
 
 
@@ -51,10 +55,13 @@ def pair_text(pair: Clique, points: Mapping[Any, float]) -> str:
     return f"{f'{NO_BREAK}×{NO_BREAK}'.join(pair)}{NO_BREAK}{rounded(points[pair])}"
 
 
-def _guessed(quality: Quality, n_pairs: int) -> Iterator[str]:
+def _guessed(quality: Quality) -> Iterator[str]:
+    n_pairs, unknown = len(quality.looked_at("pairs")), len(quality.unknown("pairs"))
     if n_pairs < quality.n_pairs:
         yield f"{n_pairs:,} of {quality.n_pairs:,} looked at"
-    if guessed := len(quality.pairs_on("unmeasured", "unknown")):
+    if unknown:
+        yield f"{unknown:,} of {n_pairs:,} are of a column of which nothing is known, and left out"
+    if guessed := len(quality.pairs_on("unmeasured")):
         yield f"{guessed:,} of {n_pairs:,} were not counted together: how they depend is a guess"
 
 

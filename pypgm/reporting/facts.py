@@ -46,7 +46,8 @@ class Facts:
     @cached_property
     def quality(self) -> Quality | None:
         """How far its answers may be from the records, where it is known."""
-        return quality_of(self.release.model, self.most_pairs, progress=self.progress, records=self.records)
+        model, emptied = self.release.model, self.losses.emptied
+        return quality_of(model, self.most_pairs, progress=self.progress, records=self.records, emptied=emptied)
 
     @cached_property
     def losses(self) -> Losses:
@@ -95,24 +96,25 @@ def quality_dict(quality: Quality | None) -> dict[str, Any] | None:
         return None
 
     def told(kind: Kind) -> dict[str, Any]:
-        each = quality.of(kind)
-        mean = quality.mean(kind) if each else None
+        mean = quality.mean(kind)
         return {
             "points": mean and mean.points,
             "bar": mean and mean.bar,
-            "each": [_far_dict(quality, clique, points) for clique, points in each.items()],
+            "each": [_far_dict(quality, clique) for clique in [*quality.of(kind), *quality.unknown(kind)]],
         }
 
-    column, records = quality.largest_error
+    largest = quality.largest_error
     return {
         "columns": told("columns"),
         "pairs": {**told("pairs"), "all": quality.n_pairs},
-        "largest_error": {"column": column[0], "records": records},
+        "largest_error": largest and {"column": largest[0][0], "records": largest[1]},
     }
 
 
-def _far_dict(quality: Quality, clique: Clique, points: float) -> dict[str, Any]:
-    return {"columns": list(clique), "points": points, "bar": quality.far(clique).bar, "basis": quality.basis[clique]}
+def _far_dict(quality: Quality, clique: Clique) -> dict[str, Any]:
+    far = quality.far(clique)
+    points, bar = (None, None) if far is None else (far.points, far.bar)
+    return {"columns": list(clique), "points": points, "bar": bar, "basis": quality.basis[clique]}
 
 
 def _share_dict(share: Share, *, laws: bool) -> dict[str, Any]:

@@ -46,6 +46,11 @@ class Losses(NamedTuple):
     dropped: tuple[str, ...]
     missing: Mapping[str, float] = MappingProxyType({})
 
+    @property
+    def emptied(self) -> tuple[str, ...]:
+        """The columns of which no value was kept."""
+        return tuple(name for name, values in self.kept.items() if not values)
+
     def sentences(self) -> list[str]:
         """Return what was lost in words; what is not said was kept as it is.
 

@@ -35,6 +35,8 @@ TITLE = "Private synthetic data"
 _PICTURES = 120  # columns that are drawn
 _DRAWN = 3  # best pairs, and as many worst ones
 _LISTED = 100  # pairs that are listed
+_SIZED = 100  # pairs from which the size of groups is told
+_QUICK = 0.5  # seconds of an estimate that is done twenty times for whiskers
 _GOOD = 0.9  # of counts that are twice their error
 _MOST_GOOD = 0.5
 _LAWS = 3000  # draws of a ledger that are listed
@@ -154,8 +156,9 @@ def _part(part: Part) -> dict[str, Any]:
     domain = release.model.domain
     names = list(domain.attributes)
     pairs = [] if quality is None else list(quality.of("pairs"))
+    unknown = [] if quality is None else quality.unknown("pairs")
     counted = [] if quality is None else quality.pairs_on("measured", "merged")
-    worst = pairs[:_DRAWN]
+    worst, errors = pairs[:_DRAWN], _errors(facts)
     best = [p for p in pairs[::-1] if p in counted and p not in worst][:_DRAWN]
     return {
         "name": part.name,
@@ -165,37 +168,58 @@ def _part(part: Part) -> dict[str, Any]:
         "is_public": release.privacy.total_is_public,
         "warnings": [line.removeprefix("warning: ") for line in facts.warnings],
         "quality": quality,
-        "columns": [_column(part, name) for name in names[:_PICTURES]],
+        "columns": [_column(part, name, errors) for name in names[:_PICTURES]],
         "n_columns": len(names),
-        "pairs": [(p, quality.far(p), quality.basis[p]) for p in pairs[:_LISTED]] if quality else [],
-        "n_pairs": len(pairs),
+        "pairs": [(p, quality.shown(p), quality.basis[p]) for p in [*pairs, *unknown][:_LISTED]] if quality else [],
+        "n_pairs": len(pairs) + len(unknown),
+        "n_unknown": len(unknown),
+        "unknown": [] if quality is None else quality.unknown_texts(),
         "squares": _squares(facts, names),
         "worst": [_pair(part, quality, p) for p in worst] if quality else [],
         "best": [_pair(part, quality, p) for p in best] if quality else [],
         "losses": facts.losses.sentences(),
-        "least": _least(facts),
+        "least": _least(quality, errors),
         "network": _network(release),
     }
 
 
-def _least(facts: Facts) -> list[float]:
-    """Return from which count on nine in ten are twice their error: of one column, and of two together."""
-    if facts.quality is None or not math.isfinite(facts.quality.largest_error[1]):
+def _errors(facts: Facts) -> Mapping[Clique, Factor]:
+    """Return the error to expect of each count, as `Release.expected_error` has it: of columns, and of some pairs."""
+    quality, model = facts.quality, facts.release.model
+    if quality is None:
+        return {}
+    pairs = list(quality.of("pairs"))
+    asked = [*quality.looked_at("columns")[:_PICTURES], *pairs[:: -(-len(pairs) // _SIZED) or 1]]
+    quick = model.fit is None or model.fit.seconds <= _QUICK
+    errors: list[Factor] = facts.release.expected_error_many(asked, draws=20 if quick else len(quality.tables))  # type: ignore[attr-defined]
+    return dict(zip(asked, errors, strict=True))
+
+
+def _least(quality: Quality | None, errors: Mapping[Clique, Factor]) -> list[int | None]:
+    """Return from which count on nine in ten are twice their error, of one column and of two; None where none is."""
+    if quality is None:
         return []
     found = []
     for size in (1, 2):
-        own = [c for c in facts.quality.errors if len(c) == size]
+        own = [c for c in errors if len(c) == size and not quality.reason(c)]
         if own:
-            tables = (facts.quality.answers, facts.quality.errors)
-            counts, errors = (np.concatenate([of[c].datavector() for c in own]) for of in tables)
-            order = np.argsort(counts)[::-1]
-            is_good = (counts >= 2 * errors)[order]
-            enough = is_good.cumsum() >= _GOOD * np.arange(1, order.size + 1)
-            last = float(counts[order][np.flatnonzero(enough)[-1] if enough.any() else 0])
-            noise = 2 * float(np.quantile(errors, _GOOD))
-            # Where most are good a few small ones among them say nothing of where noise begins.
-            found.append(noise if is_good.mean() >= _MOST_GOOD else min(last, noise))
+            tables = (quality.answers, errors)
+            found.append(_noise_below(*(np.concatenate([of[c].datavector() for c in own]) for of in tables)))
     return found
+
+
+def _noise_below(counts: NDArray[np.float64], errors: NDArray[np.float64]) -> int | None:
+    """Return the least number from which on nine in ten counts are twice their error, if there are such counts."""
+    is_good = counts >= 2 * errors
+    # Where most are good a few small ones among them say nothing of where noise begins.
+    floor = 2 * float(np.quantile(errors, _GOOD)) if is_good.mean() >= _MOST_GOOD else 0.0
+    order = np.argsort(counts)
+    above = np.append(is_good[order][::-1].cumsum()[::-1], 0)
+    limits = np.unique(np.ceil(np.append(counts[counts >= floor], floor)))
+    first = np.searchsorted(counts[order], limits)
+    many = counts.size - first
+    enough = np.flatnonzero((above[first] >= _GOOD * many) & (many > 0))
+    return int(limits[enough[0]]) if enough.size else None
 
 
 def _counts(release: Released, facts: Facts, clique: Clique) -> Factor:
@@ -205,13 +229,13 @@ def _counts(release: Released, facts: Facts, clique: Clique) -> Factor:
     return release.model.project(clique)
 
 
-def _column(part: Part, name: str) -> dict[str, Any]:
+def _column(part: Part, name: str, expected: Mapping[Clique, Factor]) -> dict[str, Any]:
     """Return a column: its picture, how far it is off, what it lost."""
     facts = part.facts
     release, quality = facts.release, facts.quality
     schema, domain = release.schema, release.model.domain
     counts = _counts(release, facts, (name,)).datavector()
-    errors = None if quality is None else quality.errors[name,].datavector()
+    errors = None if quality is None else expected[name,].datavector()
     real = None if part.unsafe_data is None else part.unsafe_data.project(name).datavector()
     is_ordinal = _is_ordinal(schema, domain, name)
     picture: Bars = bars(name, labels_of(domain, name, schema), counts, errors, real, is_ordinal=is_ordinal)
@@ -219,10 +243,12 @@ def _column(part: Part, name: str) -> dict[str, Any]:
     notes = [*([f"coarsened: {lost.coarsened[name]}"] if name in lost.coarsened else [])]
     if name in lost.other:
         notes.append(f"{100 * lost.other[name]:.0f} % became “other”; {many(lost.kept[name], 'value')} kept")
+    if quality is not None and quality.basis[name,] == "unknown":
+        notes.append("even shares, nothing is known")
     if name in lost.cut:
         notes.append(f"values beyond its bounds: {lost.cut[name]}")
-    far = None if quality is None else quality.far((name,))
-    return {"name": name, "picture": picture, "far": far, "notes": notes, "size": domain.size((name,))}
+    off = "" if quality is None else quality.reason((name,)) or f"{quality.far((name,))} points off"
+    return {"name": name, "picture": picture, "off": off, "notes": notes, "size": domain.size((name,))}
 
 
 def _is_ordinal(schema: Any, domain: Domain, name: str) -> bool:  # noqa: ANN401 - a schema or None
@@ -261,7 +287,8 @@ def _squares(facts: Facts, names: Sequence[str]) -> dict[str, Any] | None:
     quality = facts.quality
     if quality is None or len(names) < 2:
         return None
-    return squares_of(names, quality.of("pairs"), quality.pairs_on("unmeasured", "unknown"))
+    guessed = [p for p in quality.pairs_on("unmeasured") if not quality.reason(p)]
+    return squares_of(names, quality.of("pairs"), guessed, {p: quality.reason(p) for p in quality.unknown("pairs")})
 
 
 def _network(release: Released) -> dict[str, Any] | None:

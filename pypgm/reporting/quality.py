@@ -71,6 +71,8 @@ class Quality:
         How many pairs there are, of which some may have been looked at.
     warnings : tuple of str
         Where noise is about all there is.
+    emptied : tuple of str
+        Columns whose values all became "other": that nothing of them is off says nothing.
     """
 
     cliques: tuple[Clique, ...]
@@ -80,23 +82,47 @@ class Quality:
     basis: Mapping[Clique, Basis]
     n_pairs: int
     warnings: tuple[str, ...]
+    emptied: tuple[str, ...] = ()
 
     def of(self, kind: Kind) -> dict[Clique, float]:
-        """Return the percentage points of each column, or of each pair that was looked at, the worst first."""
-        size = 1 if kind == "columns" else 2
-        means = 100 * self.tables.mean(axis=0)
-        found = {c: float(m) for c, m in zip(self.cliques, means, strict=True) if len(c) == size}
+        """Return the percentage points of each column or pair of which they are known, the worst first."""
+        means = dict(zip(self.cliques, (100 * self.tables.mean(axis=0)).tolist(), strict=True))
+        found = {c: means[c] for c in self.looked_at(kind) if not self.reason(c)}
         return dict(sorted(found.items(), key=lambda entry: -entry[1]))
 
-    def far(self, clique: Clique) -> Far:
-        """Return how far one column or pair is off."""
-        return _far(100 * self.tables[:, self.cliques.index(clique)])
+    def looked_at(self, kind: Kind) -> list[Clique]:
+        """Return the columns, or the pairs that were looked at."""
+        return [c for c in self.cliques if len(c) == (1 if kind == "columns" else 2)]
 
-    def mean(self, kind: Kind) -> Far:
-        """Return the mean over columns, or over the pairs that were looked at."""
-        size = 1 if kind == "columns" else 2
-        own = 100 * self.tables[:, [len(c) == size for c in self.cliques]].mean(axis=1)
-        return _far(own)
+    def unknown(self, kind: Kind) -> list[Clique]:
+        """Return those of which no error is known."""
+        return [c for c in self.looked_at(kind) if self.reason(c)]
+
+    def reason(self, clique: Clique) -> str:
+        """Return why no error of a clique is known; nothing where it is."""
+        if self.basis[clique] == "unknown":
+            return "never counted"
+        return "nothing kept" if any(a in self.emptied for a in clique) else ""
+
+    def far(self, clique: Clique) -> Far | None:
+        """Return how far one column or pair is off, where that is known."""
+        return None if self.reason(clique) else _far(100 * self.tables[:, self.cliques.index(clique)])
+
+    def shown(self, clique: Clique) -> str:
+        """Return how many points it is off, or why that is not known."""
+        return self.reason(clique) or str(self.far(clique))
+
+    def mean(self, kind: Kind) -> Far | None:
+        """Return the mean over the columns, or the pairs that were looked at, of which it is known."""
+        known = set(self.of(kind))
+        own = 100 * self.tables[:, [c in known for c in self.cliques]]
+        return _far(own.mean(axis=1)) if known else None
+
+    def unknown_texts(self) -> list[str]:
+        """Return the columns of which no error is known, and why, in words."""
+        uncounted = [c[0] for c in self.unknown("columns") if self.basis[c] == "unknown"]
+        told = [f"never counted: {', '.join(uncounted)}: even shares, nothing is known"] if uncounted else []
+        return told + [f'{name}: all values "other", nothing kept' for name in self.emptied]
 
     def of_records(self, records: Dataset) -> Quality:
         """Return how far synthetic records may be: they are drawn from the answers, and a little off them."""
@@ -110,15 +136,20 @@ class Quality:
         return [c for c in self.cliques if len(c) == 2 and self.basis[c] in bases]
 
     @property
-    def largest_error(self) -> tuple[Clique, float]:
-        """The column of which some count may be farthest from the truth, and that error in records."""
-        found = {c: float(f.values.max()) for c, f in self.errors.items() if len(c) == 1}
-        worst = max(found, key=lambda c: found[c])
-        return worst, found[worst]
+    def largest_error(self) -> tuple[Clique, float] | None:
+        """The column of which some count may be farthest from the truth, and that error in records, where known."""
+        found = {c: float(self.errors[c].values.max()) for c in self.of("columns")}
+        worst = max(found, key=lambda c: found[c], default=None)
+        return None if worst is None else (worst, found[worst])
 
 
 def quality_of(
-    model: ReleasedModel, most_pairs: int = 100, *, progress: bool = False, records: Dataset | None = None
+    model: ReleasedModel,
+    most_pairs: int = 100,
+    *,
+    progress: bool = False,
+    records: Dataset | None = None,
+    emptied: tuple[str, ...] = (),
 ) -> Quality | None:
     """Return how far a model's answers may be from the records; None where it does not know, or it would take long.
 
@@ -134,6 +165,8 @@ def quality_of(
         Whether to show on standard error how far it is.
     records : Dataset, optional
         Synthetic records that tables are made up of; if there are fewer than the model's total, others are drawn.
+    emptied : tuple of str
+        Columns whose values all became "other".
 
     Examples
     --------
@@ -141,7 +174,7 @@ def quality_of(
     >>> data = pypgm.Dataset({"a": [0, 1, 1] * 100, "b": [0, 1, 0] * 100}, pypgm.Domain({"a": 2, "b": 2}))
     >>> found = quality_of(pypgm.mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=0).model)
     >>> assert found is not None
-    >>> list(found.of("pairs")), 0 < found.mean("columns").points < 5
+    >>> list(found.of("pairs")), 0 < found.of("columns")["a",] < 5
     ([('a', 'b')], True)
     """
     seconds = 0.0 if model.fit is None else model.fit.seconds
@@ -153,7 +186,8 @@ def quality_of(
         drawn = None if records is None or len(records) < round(model.total) else records
         asked = Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock, drawn)
         found = expectation(asked)
-    mean = dict(zip(looked_at, found.distances.mean(axis=0).tolist(), strict=True))
+    mean = found.distances.mean(axis=0).tolist()
+    told = zip(looked_at, found.rest_on, found.answers, mean, strict=True)
     return Quality(
         looked_at,
         found.distances,
@@ -161,7 +195,8 @@ def quality_of(
         dict(zip(looked_at, found.errors, strict=True)),
         dict(zip(looked_at, found.rest_on, strict=True)),
         n_pairs,
-        tuple(noise_warnings([(found.answers[i], mean[c]) for i, c in enumerate(looked_at) if len(c) == 2])),
+        tuple(noise_warnings([(table, m) for c, on, table, m in told if len(c) == 2 and on != "unknown"])),
+        emptied,
     )
 
 

@@ -1,0 +1,126 @@
+"""What nothing is known of has no figure: columns that were never counted, and such as kept no value."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import pypgm
+from pypgm import Domain, cli, mechanisms
+from pypgm.cli.told import quality_rows
+from pypgm.reporting.facts import Facts, quality_dict
+from pypgm.reporting.page import Part, page_of
+
+N = 2000
+
+
+@pytest.fixture(scope="module")
+def partly():
+    """Return a release of four columns, two of which were never counted: they are far from even in the records."""
+    rng = np.random.default_rng(0)
+    sizes = {"sex": 2, "smoker": 3, "ward": 12, "unit": 5}
+    columns = {a: np.minimum(rng.geometric(0.6, N) - 1, n - 1) for a, n in sizes.items()}
+    data = pypgm.Dataset(columns, Domain(sizes))
+    return mechanisms.aim(data, epsilon=1, delta=1e-9, workload=[["sex", "smoker"]], unsafe_seed=0)
+
+
+@pytest.fixture(scope="module")
+def emptied():
+    """Return a release of an open column whose values are all rare."""
+    rng = np.random.default_rng(0)
+    table = {
+        "id": [f"v{i}" for i in range(N)],
+        "sex": list(rng.choice(["f", "m"], N)),
+        "city": list(rng.choice(["A", "B", "C"], N)),
+    }
+    schema = {"id": {"kind": "open", "share": 0.1}, "sex": ["f", "m"], "city": ["A", "B", "C"]}
+    return pypgm.synthesize(table, schema, epsilon=1, delta=1e-9)
+
+
+def page_text(facts):
+    pytest.importorskip("jinja2")
+    release = facts.release
+    return page_of([Part("", facts)], release.ledger, release.privacy.sentence, release.not_private)
+
+
+def test_a_column_that_was_never_counted_has_no_figure(partly):
+    quality = Facts(partly).quality
+    assert quality.unknown("columns") == [("ward",), ("unit",)]
+    assert list(quality.of("pairs")) == [("sex", "smoker")]
+    assert len(quality.unknown("pairs")) == 5
+    assert quality.far(("ward",)) is None
+    assert quality.shown(("ward", "sex") if ("ward", "sex") in quality.cliques else ("sex", "ward")) == "never counted"
+    own = [quality.cliques.index((a,)) for a in ("sex", "smoker")]
+    assert quality.mean("columns").points == pytest.approx(100 * quality.tables[:, own].mean())
+    assert math.isfinite(quality.largest_error[1])
+
+
+def test_what_was_never_counted_is_said_wherever_errors_are(partly, tmp_path, capsys):
+    told = " ".join(text for _, text in quality_rows(Facts(partly).quality))
+    assert "of 2 of 4" in told
+    assert "never counted: ward, unit: even shares, nothing is known" in told
+    assert "5 of 6 are of a column of which nothing is known" in told
+    assert "warning: never counted: ward, unit" in partly.report()
+    assert any("never counted: ward, unit" in text for text in Facts(partly).warnings)
+    of = {tuple(e["columns"]): e for e in quality_dict(Facts(partly).quality)["columns"]["each"]}
+    assert of["ward",] == {"columns": ["ward"], "points": None, "bar": None, "basis": "unknown"}
+    partly.save(tmp_path / "r.pgm")
+    cli.main(["info", str(tmp_path / "r.pgm")])
+    rows = [line for line in capsys.readouterr().out.splitlines() if line.split()[:1] in (["ward"], ["unit"])]
+    assert len(rows) == 2
+    assert all("never counted" in line for line in rows)
+    cli.main(["info", str(tmp_path / "r.pgm"), "--json"])
+    json.loads(capsys.readouterr().out)
+
+
+def test_a_page_marks_what_was_never_counted(partly):
+    text = page_text(Facts(partly))
+    assert text.count("never counted; even shares, nothing is known") == 2  # the pictures of ward and unit
+    assert "Left out of these figures: never counted: ward, unit" in text
+    assert text.count('<td class="number">never counted</td>') == 5
+    assert "Small groups: a count below" in text
+
+
+def test_a_column_that_kept_no_value_is_not_the_best(emptied):
+    facts = Facts(emptied)
+    assert facts.losses.kept == {"id": 0}
+    quality = facts.quality
+    assert ("id",) not in quality.of("columns")
+    assert all("id" not in pair for pair in quality.of("pairs"))
+    told = " ".join(text for _, text in quality_rows(quality))
+    assert 'id: all values "other", nothing kept' in told
+    assert "of 2 of 3" in told
+    assert "0.00 ± 0.00" not in told
+    assert "nothing kept" in page_text(facts)
+    assert "0.00 ± 0.00" not in page_text(facts)
+
+
+@pytest.mark.parametrize("mechanism", [mechanisms.wide, mechanisms.aim])
+def test_from_the_size_of_a_group_on_counts_are_twice_the_error_that_the_release_states(mechanism):
+    rng = np.random.default_rng(0)
+    columns = {a: rng.geometric(0.3, 3000).clip(1, 12) - 1 for a in "abcd"}
+    data = pypgm.Dataset(columns, Domain(dict.fromkeys("abcd", 12)))
+    release = mechanism(data, epsilon=1, delta=1e-9, unsafe_seed=0)
+    told = re.search(r"a count below about ([\d,]+) records of one .*?, or ([\d,]+) of two", page_text(Facts(release)))
+    for size, text in zip((1, 2), told.groups(), strict=True):
+        cliques = [c for c in Facts(release).quality.cliques if len(c) == size]
+        counts = np.concatenate([release.model.project(c).datavector() for c in cliques])
+        errors = np.concatenate([e.datavector() for e in release.expected_error_many(cliques)])
+        is_good, least = counts >= 2 * errors, int(text.replace(",", ""))
+        assert is_good[counts >= least].mean() >= 0.9
+
+
+def test_an_estimate_that_its_time_limit_ended_is_told(partly):
+    fit = replace(partly.model.fit, status="time", iterations=2)
+    cut = copy.copy(partly.model)
+    cut.fit = fit
+    ended = replace(partly, model=cut)
+    assert "warning: the estimate was ended by its time limit after 2 iterations" in ended.report()
+    assert any("time limit after 2 iterations" in text for text in Facts(ended).warnings)
+    assert "time limit" not in partly.report()
