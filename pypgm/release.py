@@ -22,7 +22,7 @@ from pypgm.intervals.counts import errors_of_counts
 from pypgm.intervals.frames import Frames
 from pypgm.intervals.interval import Combine, Interval, Request, Target, interval_of
 from pypgm.intervals.known import Known
-from pypgm.intervals.reading import Statistic, names_read
+from pypgm.intervals.reading import Statistic, check_named, is_extreme, names_read
 from pypgm.models.derived_answers import answered, check_read, conditioned
 from pypgm.models.estimated_again import Simulation
 from pypgm.models.marginal import Marginal
@@ -232,15 +232,16 @@ class Release(Released[Model_co]):
         Parameters
         ----------
         statistic : callable
-            Gives a number of a data frame such as `to_frame` makes, an array of numbers, or a series or frame of pandas
-            (groups that a table lacks may be missing in it). Without the frames' library it gets a `Dataset`.
+            Gives a number of a data frame such as `to_frame` makes, an array or a dict of numbers, or a series or frame
+            of pandas (labels that a table lacks may be missing); the same for the same records; NaN where a table has
+            no answer. Without the frames' library it gets a `Dataset`.
         level : float
             How often the interval is to hold the answer, between 0 and 1.
         target : {"records", "population"}
             Whose answer: of the original records, or of the population that they were drawn from, which is less sure.
         attributes : str or sequence of str, optional
-            The columns that the statistic reads; by default those that it cannot do without, which is tried. The more
-            there are, the wider and slower.
+            The columns that the statistic reads and no others; by default those that it cannot do without, which is
+            tried. The more there are, the wider and slower.
         worlds, truths : int
             Tables of each kind, at least 2; worlds are kept with the release for what is asked next.
         combine : {"larger", "both"}
@@ -257,8 +258,9 @@ class Release(Released[Model_co]):
         Returns
         -------
         Interval
-            With the answer and the ends, labelled as a series or frame that the statistic gives, what was read, what
-            that rests on, and how far it is to be trusted: ``found.promise``.
+            With the answer and the ends, labelled as what the statistic gives, what was read, what that rests on, and
+            how far it is to be trusted: ``found.promise``. Ends are not clipped to what is possible: of a rate they may
+            be below 0 or above 1.
 
         Warns
         -----
@@ -270,8 +272,9 @@ class Release(Released[Model_co]):
         TimeoutError
             If there is no time for two tables of each kind.
         ValueError
-            If the statistic fails, or gives no numbers or another shape on another table; an option is out of range;
-            or the model does not hold its measurements.
+            If the statistic fails, gives no numbers, another shape on another table or another answer of the same
+            records, or reads columns other than those named; an option is out of range; or the model does not hold its
+            measurements.
         TypeError
             If it is of a kind that does not know its errors, or the statistic is no function.
 
@@ -301,12 +304,20 @@ class Release(Released[Model_co]):
             records = self.synthetic_data(rng=draws)
             some = frames.some(records, draws)  # as `to_frame` draws them
             answer = checked(some(frames.names))
+            if not np.array_equal(answer, checked(some(frames.names)), equal_nan=True):
+                raise ValueError("the statistic gives another answer of the same records: what it draws needs a seed")
             in_bins = frames.has_bins and not np.array_equal(
                 answer, checked(frames.whole(records, as_generator(0), as_generator(0))), equal_nan=True
             )
-            read = names_read(checked, some, frames.names) if attributes is None else as_clique(attributes)
-            names = frames.attributes(read)
-            asked = Request(checked, frames.whole, names, in_bins, level, target, worlds, truths, combine, rng)
+            if attributes is None:
+                read = names_read(checked, some, frames.names)
+                names = frames.attributes(read)
+            else:
+                names = frames.attributes(as_clique(attributes))
+                read = frames.made_of(names)
+                check_named(checked, answer, some, frames.names, read)
+            extreme = is_extreme(checked, answer, map(some.values, read), some.kept)
+            asked = Request(checked, frames.whole, names, in_bins, extreme, level, target, worlds, truths, combine, rng)
             return interval_of(self._known, answer, asked, clock)
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,13 +11,51 @@ from pypgm.data import Dataset
 from pypgm.data.derived_images import read_names
 from pypgm.data.frames import imported
 from pypgm.data.layout import Layout
+from pypgm.data.made import Cells
 from pypgm.data.schema import as_schema
 
 if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
     from pypgm.data import Schema
     from pypgm.domain import Domain
 
 __all__ = ["Frames"]
+
+
+class Some:
+    """Gives frames of some of the columns of records that were drawn once, the same each time.
+
+    Parameters
+    ----------
+    columns : mapping of str to Cells or ndarray
+        What they hold.
+    frame : callable
+        Makes a frame of columns.
+    """
+
+    def __init__(self, columns: Mapping[str, Any], frame: Callable[[dict[str, Any]], Any]) -> None:
+        self._columns, self._frame = columns, frame
+
+    def __call__(self, names: Iterable[str]) -> Any:  # noqa: ANN401 - of any library
+        """Return a frame of some of the columns."""
+        return self._frame({name: self._columns[name] for name in names})
+
+    def kept(self, rows: NDArray[np.bool_]) -> Any:  # noqa: ANN401
+        """Return a frame of some of the records."""
+        return self._frame({name: _rows(own, rows) for name, own in self._columns.items()})
+
+    def values(self, name: str) -> NDArray[Any]:
+        """Return what a column holds."""
+        own = self._columns[name]
+        return np.asarray(own.decoded() if isinstance(own, Cells) else own)
+
+
+def _rows(column: Any, rows: NDArray[np.bool_]) -> Any:  # noqa: ANN401
+    if not isinstance(column, Cells):
+        return np.asarray(column)[rows]
+    values = None if column.values is None else column.values[rows]
+    return column._replace(codes=column.codes[rows], values=values)
 
 
 class Frames:
@@ -50,21 +88,24 @@ class Frames:
         rng = np.random.default_rng(0)
         return not self._is_plain and any(c.scattered(rng) is not c for c in self._schema.columns.values())
 
-    def some(
-        self, records: Dataset, rng: np.random.Generator, scattered: np.random.Generator | None = None
-    ) -> Callable[[Sequence[str]], Any]:
+    def some(self, records: Dataset, rng: np.random.Generator, scattered: np.random.Generator | None = None) -> Some:
         """Return what gives a frame of the records with some of the columns.
 
         Within bins values lie as declared, or by drawn distributions.
         """
         if self._is_plain:
-            return lambda names: Dataset({a: records.columns[a] for a in names}, records.domain.project(names))
-        cells = self._schema.cells(records.columns, rng, scattered=scattered)
-        return lambda names: self._layout.frame({name: cells[name] for name in names})
+            own = {a: records.columns[a] for a in self.names}
+            return Some(own, lambda columns: Dataset(columns, records.domain.project(tuple(columns))))
+        return Some(self._schema.cells(records.columns, rng, scattered=scattered), self._layout.frame)
 
     def whole(self, records: Dataset, rng: np.random.Generator, scattered: np.random.Generator | None = None) -> Any:  # noqa: ANN401 - of any library
         """Return a frame of the records with all columns."""
         return self.some(records, rng, scattered)(self.names)
+
+    def made_of(self, attributes: Iterable[str]) -> tuple[str, ...]:
+        """Return the columns that are made of no other attributes."""
+        own = set(attributes)
+        return tuple(name for name in self.names if own.issuperset(self.attributes((name,))))
 
     def attributes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the attributes that columns are made of, in the order of the domain; ``ValueError`` names others."""

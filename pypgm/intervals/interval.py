@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal
@@ -13,6 +13,7 @@ import numpy as np
 
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.html import Shown
+from pypgm.intervals.reading import numbers_of
 from pypgm.models.expected_error import Basis, basis
 from pypgm.numeric import as_generator, checked_integer, checked_real
 
@@ -34,6 +35,7 @@ Combine = Literal["larger", "both"]
 
 _BASES: tuple[Basis, ...] = ("unknown", "unmeasured", "merged", "measured")  # the weakest first
 _LEAST = 2  # tables of each kind, to see an error on
+_SHOWN = 6  # answers that a text shows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,21 +44,24 @@ class Interval(Shown):
 
     Attributes
     ----------
-    answer : ndarray, float, or a series or frame of pandas
+    answer : ndarray, float, dict, or a series or frame of pandas
         Of the records that ``release.to_frame(rng=0)`` gives.
     low, high : as the answer
         Ends of the interval: infinite where an attribute was never measured, NaN where the answer is no finite number.
+        They are not clipped: an end may be below 0 of a count, or above 1 of a rate.
     level : float
         How often it is to hold the true answer.
     target : {"records", "population"}
         Whose answer that is.
     attributes : tuple of str
-        What the statistic reads, in the order of the domain.
+        What the statistic reads, or was said to, in the order of the domain.
     basis : {"measured", "merged", "unmeasured", "unknown"}
         What the weakest pair of them rests on, see `GraphicalModel.basis`: merged where the answer depends on how
         values lie within bins, unknown where it is no finite number.
     in_bins : bool
         Whether it depends on that.
+    is_extreme : bool
+        Whether it is the least or largest value of a column, which few of the synthetic records hold.
     views : mapping of str to values as the answer
         Half of the length by each view of the error: "worlds", "truths" and, where the answer depends on how values lie
         within bins, "bins", of a population "sampling".
@@ -72,6 +77,7 @@ class Interval(Shown):
     attributes: tuple[str, ...]
     basis: Basis
     in_bins: bool
+    is_extreme: bool
     views: dict[str, Any]
     worlds: int
     truths: int
@@ -82,12 +88,22 @@ class Interval(Shown):
 
         See the table of ``bench/bench_intervals.py`` in ``bench/README.md``.
         """
-        if self.basis == "unknown" and not np.isfinite(self.answer).any():
+        if not self.is_extreme:
+            return self._promise
+        extremes = "extremes are not held: a few records decide them, and those are noise"
+        return f"{extremes}; of other answers, {self._promise}" if np.size(numbers_of(self.answer)) > 1 else extremes
+
+    @property
+    def _promise(self) -> str:
+        if self.basis == "unknown" and not np.isfinite(numbers_of(self.answer)).any():
             return "the answer is no finite number on the synthetic records, so there is no interval"
         if self.basis == "unknown":
             return "nothing is known of an attribute that was never measured"
         if len(self.attributes) < 2 and self.basis == "measured":
-            return "counts, means and quantiles of one attribute were held about as often as the level says"
+            return (
+                "counts, means and quantiles of one attribute were held about as often as the level says; nothing is "
+                "promised of what a few records decide, as they do extremes"
+            )
         if len(self.attributes) < 2 and self.in_bins:
             return (
                 "nobody counted where values lie within bins, so the interval is as wide as these make it: quantiles "
@@ -110,11 +126,24 @@ class Interval(Shown):
     def __repr__(self) -> str:
         read = ", ".join(self.attributes) or "no attribute"
         what = f"{self.level:g} of the {self.target}, reads {read}, {self.basis}"
-        if np.ndim(self.answer):
-            widths = np.asarray(self.high - self.low)
-            middle = float(np.nanmedian(widths)) if np.isfinite(widths).any() else np.inf
-            return f"Interval({np.size(self.answer)} answers, {middle:.4g} wide in the median; {what}: {self.promise})"
-        return f"Interval({self.answer:.6g}, {self.low:.6g} to {self.high:.6g}; {what}: {self.promise})"
+        labels = _labels(self.answer)
+        ends = (numbers_of(own).ravel() for own in (self.answer, self.low, self.high))
+        each = [f"{answer:.6g}, {low:.6g} to {high:.6g}" for answer, low, high in zip(*ends, strict=True)]
+        told = [f"{label}: {own}" if label else own for label, own in zip(labels, each, strict=True)]
+        more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
+        return f"Interval({'; '.join(told[:_SHOWN])}{more}; {what}: {self.promise})"
+
+
+def _labels(answer: Any) -> list[str]:  # noqa: ANN401 - as a statistic gave it
+    """Return what each number of an answer is called, by places where it has no labels."""
+    if isinstance(answer, Mapping):
+        return [str(label) for label in answer]
+    if hasattr(answer, "columns"):
+        return [f"{row}, {column}" for row in answer.index for column in answer.columns]
+    if hasattr(answer, "index") and np.ndim(answer):
+        return [str(label) for label in answer.index]
+    places = np.ndindex(np.shape(answer))
+    return [", ".join(map(str, place)) for place in places]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -131,6 +160,8 @@ class Request:
         What it reads.
     in_bins : bool
         Whether its answer depends on how values lie within bins.
+    is_extreme : bool
+        Whether it is an extreme value of a column.
     level, target, worlds, truths, combine, rng
         As `Release.interval` takes them.
     """
@@ -139,6 +170,7 @@ class Request:
     frame: Callable[[Dataset, np.random.Generator, np.random.Generator | None], Any]
     attributes: tuple[str, ...]
     in_bins: bool
+    is_extreme: bool
     level: float
     target: Target
     worlds: int
@@ -214,6 +246,7 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
         attributes=request.attributes,
         basis=weakest,
         in_bins=request.in_bins,
+        is_extreme=request.is_extreme,
         views={name: labelled(own) for name, own in views.items()},
         worlds=len(of_worlds),
         truths=len(of_truths),

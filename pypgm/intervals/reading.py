@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,7 +11,9 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Statistic", "names_read"]
+__all__ = ["Statistic", "check_named", "is_extreme", "names_read", "numbers_of"]
+
+_RARE = 0.01  # of the records that hold an extreme value, at most: else quantiles are the same
 
 
 class Statistic:
@@ -20,7 +22,8 @@ class Statistic:
     Parameters
     ----------
     function : callable
-        Gives a number, an array of them, or a series or frame of pandas, which is put in the order of the first one.
+        Gives a number, an array or a mapping of them, or a series or frame of pandas; what has labels is put in the
+        order of the first one.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -35,33 +38,48 @@ class Statistic:
         try:
             found = self._function(frame)
         except Exception as error:
-            raise ValueError(f"the statistic failed on {what}: {type(error).__name__}: {error}") from error
+            hint = "" if self._shape is None else "; where it has no answer, as of a group that is empty, return NaN"
+            raise ValueError(f"the statistic failed on {what}: {type(error).__name__}: {error}{hint}") from error
         if self._first is None:
             self._first = found
         elif type(found) is type(self._first) and hasattr(found, "reindex"):  # groups may be missing
             axes = {"columns": self._first.columns} if hasattr(found, "columns") else {}
             found = found.reindex(index=self._first.index, **axes)
+        elif isinstance(found, Mapping) and isinstance(self._first, Mapping):
+            found = {label: found.get(label, np.nan) for label in self._first}
         numbers = _numbers(found, what)
         if self._shape is None:
             self._shape = numbers.shape
         if numbers.shape != self._shape:
-            needed = f"needs to give numbers of one shape, gave {self._shape} and on {what} {numbers.shape}"
+            needed = (
+                f"needs answers of one shape: it was {self._shape} on the synthetic records, {numbers.shape} on {what}"
+            )
             raise ValueError(f"the statistic {needed}")
         return numbers
 
     def labelled(self, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
-        """Return numbers as the statistic gave them first: a float, an array, or a series or frame with its labels."""
+        """Return numbers as the statistic gave them first: a float, an array, or with labels as it had them."""
         first = self._first
+        if isinstance(first, Mapping):
+            return dict(zip(first, numbers.tolist(), strict=True))
         if not hasattr(first, "reindex"):
             return numbers[()]
         axes = {"columns": first.columns} if hasattr(first, "columns") else {"name": first.name}
         return type(first)(numbers, index=first.index, **axes)
 
 
+def numbers_of(found: Any) -> NDArray[Any]:  # noqa: ANN401 - whatever a statistic gives
+    """Return what a statistic gives without its labels."""
+    return np.asarray(list(found.values()) if isinstance(found, Mapping) else found)
+
+
 def _numbers(found: object, what: str) -> NDArray[np.float64]:
-    given = f"the statistic needs to give a number, or an array of them, gave {type(found).__name__} on {what}"
+    kinds = "a number, an array or a mapping of them, or a series or frame of pandas"
+    given = f"the statistic needs to give {kinds}, gave {type(found).__name__} on {what}"
     try:
-        plain = np.asarray(found)
+        plain = numbers_of(found)
+        if plain.dtype.kind in "mM" or hasattr(found, "isoformat") or hasattr(found, "total_seconds"):
+            given += ": turn it into a number, such as of seconds or days"
         numbers = plain.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(given) from None
@@ -75,8 +93,7 @@ def names_read(
 ) -> tuple[str, ...]:
     """Return which columns of a table a statistic reads: those without which it fails, or gives something else.
 
-    Halves of the columns are left out, and halves of these, so that few of many are found fast. One that gives another
-    answer each time reads all.
+    Halves of the columns are left out, and halves of these, so that few of many are found fast.
 
     Parameters
     ----------
@@ -112,3 +129,58 @@ def _given(function: Callable[[Any], Any], frame: Any) -> NDArray[np.float64] | 
 
 def _same(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
     return one is not None and other is not None and np.array_equal(one, other, equal_nan=True)
+
+
+def check_named(
+    function: Callable[[Any], Any],
+    answer: NDArray[np.float64],
+    frame_of: Callable[[Sequence[str]], Any],
+    names: Sequence[str],
+    named: Collection[str],
+) -> None:
+    """Raise ``ValueError`` where a statistic reads other columns than those named."""
+    kept = [name for name in names if name in named]
+    if kept and _same(_given(function, frame_of(kept)), answer):
+        return
+    if others := [name for name in names_read(function, frame_of, names) if name not in named]:
+        raise ValueError(f"the statistic reads {', '.join(others)} too, which attributes does not name")
+
+
+def is_extreme(
+    function: Callable[[Any], Any],
+    answer: NDArray[np.float64],
+    columns: Iterable[NDArray[Any]],
+    frame_of: Callable[[NDArray[np.bool_]], Any],
+) -> bool:
+    """Return whether a statistic gives the least or largest value of a column, which few records hold.
+
+    It does if it also gives the next one once these records are left out.
+
+    Parameters
+    ----------
+    function, answer
+        The statistic, and what it gives of all records.
+    columns : iterable of ndarray
+        What those that it reads hold of them.
+    frame_of : callable
+        Gives the records that a mask keeps.
+    """
+    for column in columns:
+        values = _as_numbers(column)
+        known = np.isfinite(values)
+        for extreme in (np.min, np.max) if known.any() else ():
+            kept = values != extreme(values[known])
+            is_rare = 0 < np.count_nonzero(~kept) <= max(1, _RARE * values.size) and (kept & known).any()
+            if is_rare and extreme(values[known]) in answer:
+                again = _given(function, frame_of(kept))
+                if again is not None and extreme(values[kept & known]) in again:
+                    return True
+    return False
+
+
+def _as_numbers(column: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the values of a column, NaN where one is no number."""
+    if column.dtype.kind in "biuf":
+        return column.astype(np.float64)
+    is_number = [isinstance(v, int | float) for v in column] if column.dtype.kind == "O" else False
+    return np.where(is_number, column, np.nan).astype(np.float64) if np.any(is_number) else np.full(column.size, np.nan)

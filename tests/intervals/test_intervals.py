@@ -227,7 +227,10 @@ def test_a_table_of_three_tells_of_its_pairs():
         (lambda records: None, "needs to give a number"),
         (lambda records: 10**400, "needs to give a number"),
         (lambda records: records["z"], "failed on the synthetic records: KeyError"),
-        (lambda records: np.unique(np.asarray(records["a"]) * 100 + np.arange(len(records["a"])) % 97), "of one shape"),
+        (
+            lambda records: np.unique(np.asarray(records["a"]) * 100 + np.arange(len(records["a"])) % 97),
+            "answers of one shape: it was ",
+        ),
     ],
 )
 def test_statistics_that_are_none(release, statistic, said):
@@ -279,14 +282,102 @@ def test_the_number_of_records_is_held():
 
 
 def test_infinite_errors_count(release):
-    """Of an answer that is infinite on every other table nothing is known."""
-    calls = itertools.count()
+    """Of an answer that is infinite on about every other table nothing is known."""
+    parity = int(np.sum(release.to_frame(rng=0)["a"])) % 2
 
     def odd(records):
-        return mean(records) if next(calls) % 2 == 0 else np.inf
+        return mean(records) if int(np.sum(records["a"])) % 2 == parity else np.inf
 
     found = release.interval(odd, attributes="a", worlds=6, truths=6)
     assert (found.low, found.high) == (-np.inf, np.inf)
+
+
+def test_what_is_named_is_all_that_is_read(release):
+    with pytest.raises(ValueError, match="reads b too, which attributes does not name"):
+        release.interval(correlation, attributes="a", **FEW)
+    with pytest.raises(ValueError, match="reads a, b too"):
+        release.interval(correlation, attributes=["c"], **FEW)
+    assert release.interval(mean, attributes=["a", "c"], **FEW).attributes == ("a", "c")
+
+
+def test_what_is_drawn_anew_each_time_is_refused(release):
+    rng = np.random.default_rng(0)
+    for attributes in (None, "a"):
+        with pytest.raises(ValueError, match="another answer of the same records"):
+            release.interval(lambda records: rng.random(), attributes=attributes, **FEW)
+    drawn = release.interval(lambda r: np.random.default_rng(0).choice(np.asarray(r["a"]), 50).mean(), **FEW)
+    assert drawn.attributes == ("a",)
+
+
+def test_errors_on_other_tables_say_what_to_return(release):
+    size = len(release.to_frame(rng=0))
+    with pytest.raises(ValueError, match=r"failed on a drawn table: ZeroDivisionError: .*return NaN"):
+        release.interval(lambda records: 1 / int(len(records) == size) * mean(records), **FEW)
+    with pytest.raises(ValueError, match=r"failed on the synthetic records: KeyError: 'z'$"):
+        release.interval(lambda records: records["z"], **FEW)
+
+
+def test_a_dict_of_numbers_keeps_its_labels(release):
+    def shares(records):
+        values, counts = np.unique(np.asarray(records["a"]), return_counts=True)
+        return {f"a={value}": count / len(records) for value, count in zip(values, counts, strict=True)}
+
+    found = release.interval(shares, **FEW)
+    assert found.attributes == ("a",)
+    for own in (found.answer, found.low, found.high, *found.views.values()):
+        assert list(own) == [f"a={value}" for value in range(4)]
+    assert all(found.low[label] < found.answer[label] < found.high[label] for label in found.answer)
+    assert f"a=0: {found.answer['a=0']:.6g}, {found.low['a=0']:.6g} to {found.high['a=0']:.6g}; a=1: " in repr(found)
+    size = len(release.to_frame(rng=0))
+    some = release.interval(lambda r: {"a": mean(r)} | ({"b": 1.0} if len(r) == size else {}), **FEW)
+    assert np.isfinite(some.high["a"])
+
+
+def test_texts_of_several_answers_have_numbers(release):
+    many = release.interval(lambda r: [np.mean(np.asarray(r["a"]) == i % 4) for i in range(9)], attributes="a", **FEW)
+    assert f"Interval(0: {many.answer[0]:.6g}, {many.low[0]:.6g} to {many.high[0]:.6g}; 1: " in repr(many)
+    assert "; and 3 more; " in repr(many)
+    pandas = pytest.importorskip("pandas")
+    table = release.interval(lambda r: pandas.DataFrame({"a": [mean(r)], "n": [len(r)]}, index=["all"]), **FEW)
+    assert f"all, a: {table.answer.loc['all', 'a']:.6g}, " in repr(table)
+
+
+def test_moments_have_to_be_numbers(release):
+    pandas = pytest.importorskip("pandas")
+    for made in (pandas.Timestamp, pandas.Timedelta, lambda days: np.datetime64(days, "D")):
+        with pytest.raises(ValueError, match="turn it into a number"):
+            release.interval(lambda records, made=made: made(int(np.sum(records["a"]))), **FEW)
+
+
+def test_extremes_are_not_promised():
+    """They are known by following the next value where the records that hold them are left out."""
+    own, _ = wages_of(WAGES["equal"], n=1000)
+    for statistic in (
+        lambda t: t["wage"].max(),
+        lambda t: t["wage"].min(),
+        lambda t: t.groupby("sex")["wage"].max(),
+        lambda t: t["wage"].quantile([0.5, 1]),
+    ):
+        found = own.interval(statistic, **FEW)
+        assert found.is_extreme
+        assert found.promise.startswith("extremes are not held")
+    assert "; of other answers, nobody counted where" in found.promise
+    top = own.to_frame(rng=0)["wage"].max()
+    for statistic in (
+        lambda t: t["wage"].quantile(0.98),
+        lambda t: t["wage"].mean(),
+        lambda t: (t["sex"] == "F").max(),
+        lambda t: float(top) + 0 * t["wage"].mean(),  # by chance
+    ):
+        found = own.interval(statistic, **FEW)
+        assert not found.is_extreme
+        assert "extremes are not held" not in found.promise
+
+
+def test_the_largest_of_few_codes_is_no_extreme(release):
+    found = release.interval(lambda records: np.max(np.asarray(records["a"])), **FEW)
+    assert not found.is_extreme
+    assert "nothing is promised of what a few records decide" in found.promise
 
 
 def test_refused(release):
@@ -309,7 +400,7 @@ def test_time_and_ctrl_c_leave_what_there_is():
     calls = itertools.count()
 
     def interrupted(records):
-        if next(calls) == 14:
+        if next(calls) == 16:
             raise KeyboardInterrupt
         return mean(records)
 
