@@ -35,8 +35,6 @@ TITLE = "Private synthetic data"
 _PICTURES = 120  # columns that are drawn
 _DRAWN = 3  # best pairs, and as many worst ones
 _LISTED = 100  # pairs that are listed
-_SIZED = 100  # pairs from which the size of groups is told
-_QUICK = 0.5  # seconds of an estimate that is done twenty times for whiskers
 _GOOD = 0.9  # of counts that are twice their error
 _MOST_GOOD = 0.5
 _LAWS = 3000  # draws of a ledger that are listed
@@ -158,7 +156,7 @@ def _part(part: Part) -> dict[str, Any]:
     pairs = [] if quality is None else list(quality.of("pairs"))
     unknown = [] if quality is None else quality.unknown("pairs")
     counted = [] if quality is None else quality.pairs_on("measured", "merged")
-    worst, errors = pairs[:_DRAWN], _errors(facts)
+    worst = pairs[:_DRAWN]
     best = [p for p in pairs[::-1] if p in counted and p not in worst][:_DRAWN]
     return {
         "name": part.name,
@@ -168,7 +166,7 @@ def _part(part: Part) -> dict[str, Any]:
         "is_public": release.privacy.total_is_public,
         "warnings": [line.removeprefix("warning: ") for line in facts.warnings],
         "quality": quality,
-        "columns": [_column(part, name, errors) for name in names[:_PICTURES]],
+        "columns": [_column(part, name) for name in names[:_PICTURES]],
         "n_columns": len(names),
         "pairs": [(p, quality.shown(p), quality.basis[p]) for p in [*pairs, *unknown][:_LISTED]] if quality else [],
         "n_pairs": len(pairs) + len(unknown),
@@ -178,32 +176,20 @@ def _part(part: Part) -> dict[str, Any]:
         "worst": [_pair(part, quality, p) for p in worst] if quality else [],
         "best": [_pair(part, quality, p) for p in best] if quality else [],
         "losses": facts.losses.sentences(),
-        "least": _least(quality, errors),
+        "least": _least(quality),
         "network": _network(release),
     }
 
 
-def _errors(facts: Facts) -> Mapping[Clique, Factor]:
-    """Return the error to expect of each count, as `Release.expected_error` has it: of columns, and of some pairs."""
-    quality, model = facts.quality, facts.release.model
-    if quality is None:
-        return {}
-    pairs = list(quality.of("pairs"))
-    asked = [*quality.looked_at("columns")[:_PICTURES], *pairs[:: -(-len(pairs) // _SIZED) or 1]]
-    quick = model.fit is None or model.fit.seconds <= _QUICK
-    errors: list[Factor] = facts.release.expected_error_many(asked, draws=20 if quick else len(quality.tables))  # type: ignore[attr-defined]
-    return dict(zip(asked, errors, strict=True))
-
-
-def _least(quality: Quality | None, errors: Mapping[Clique, Factor]) -> list[int | None]:
+def _least(quality: Quality | None) -> list[int | None]:
     """Return from which count on nine in ten are twice their error, of one column and of two; None where none is."""
     if quality is None:
         return []
     found = []
     for size in (1, 2):
-        own = [c for c in errors if len(c) == size and not quality.reason(c)]
+        own = [c for c in quality.cliques if len(c) == size and not quality.reason(c)]
         if own:
-            tables = (quality.answers, errors)
+            tables = (quality.answers, quality.errors)
             found.append(_noise_below(*(np.concatenate([of[c].datavector() for c in own]) for of in tables)))
     return found
 
@@ -229,13 +215,13 @@ def _counts(release: Released, facts: Facts, clique: Clique) -> Factor:
     return release.model.project(clique)
 
 
-def _column(part: Part, name: str, expected: Mapping[Clique, Factor]) -> dict[str, Any]:
+def _column(part: Part, name: str) -> dict[str, Any]:
     """Return a column: its picture, how far it is off, what it lost."""
     facts = part.facts
     release, quality = facts.release, facts.quality
     schema, domain = release.schema, release.model.domain
     counts = _counts(release, facts, (name,)).datavector()
-    errors = None if quality is None else expected[name,].datavector()
+    errors = None if quality is None else quality.errors[name,].datavector()
     real = None if part.unsafe_data is None else part.unsafe_data.project(name).datavector()
     is_ordinal = _is_ordinal(schema, domain, name)
     picture: Bars = bars(name, labels_of(domain, name, schema), counts, errors, real, is_ordinal=is_ordinal)
