@@ -16,7 +16,7 @@ from pypgm.release import Release
 from pypgm.report import unpaired_lines
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.quality import Quality
-from pypgm.reporting.words import labels_of, records_text
+from pypgm.reporting.words import labels_of
 from pypgm.terminal import aligned, laid_out, terminal_width
 
 _DIGITS = 16  # of a digest, for the eye: by chance two files in 10^19 have the same
@@ -59,8 +59,7 @@ def _rows(facts: Facts) -> Rows:
     """Return the guarantee, how good it is, what was lost and what was paid for what."""
     release = facts.release
     made = " ".join(part for part in (release.mechanism, "of pypgm", release.version) if part)
-    real = records_text(release.model.total, is_public=release.privacy.total_is_public)
-    rows = [*promise_rows(facts), ("made by", made), ("records", real), *quality_rows(facts.quality)]
+    rows = [*promise_rows(facts), ("made by", made), ("records", facts.records_text), *quality_rows(facts.quality)]
     if facts.quality and facts.quality.largest_error:
         column, records = facts.quality.largest_error
         rows.append(("largest error", f"± {records:,.3g} records, in a count of {column[0]}"))

@@ -36,7 +36,6 @@ from pypgm.domain import Domain
 from pypgm.mechanisms.tables import prepared
 from pypgm.release import Release
 from pypgm.reporting.facts import Facts, quality_dict
-from pypgm.reporting.words import records_text
 from pypgm.terminal import laid_out, terminal_width
 
 _ABOUT = """\
@@ -157,10 +156,9 @@ def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, ke
         sys.stdout.write(json_text(arguments.verb, told))
         return
     width = terminal_width()
-    real = records_text(facts.release.model.total, is_public=facts.release.privacy.total_is_public)
     rows = [
         *promise_rows(facts),
-        ("records", f"{synthetic.n_records:,} synthetic, of {real}"),
+        ("records", f"{synthetic.n_records:,} synthetic, of {facts.records_text}"),
         *quality_rows(quality),
         ("lost", "; ".join(facts.losses.sentences()) or "nothing that the schema says: each value is as it was"),
         ("files", f"{arguments.out}  the synthetic records"),

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 from pypgm.data import Dataset
 from pypgm.domain import Clique
+from pypgm.estimation.total import estimate_total
+from pypgm.models.model import Model
 from pypgm.released import Released
 from pypgm.report import warned_lines
+from pypgm.reporting.drawings import REACH
 from pypgm.reporting.losses import Losses, losses_of
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares, law_text
-from pypgm.reporting.words import odds, promise
+from pypgm.reporting.words import odds, promise, records_text
 
 
 @dataclass(frozen=True)
@@ -48,6 +52,15 @@ class Facts:
         """How far its answers may be from the records, where it is known."""
         model, emptied = self.release.model, self.losses.emptied
         return quality_of(model, self.most_pairs, progress=self.progress, records=self.records, emptied=emptied)
+
+    @property
+    def records_text(self) -> str:
+        """How many real records there are, with the noise in that number where the measurements tell it."""
+        model, is_public = self.release.model, self.release.privacy.total_is_public
+        reach = math.nan
+        if not is_public and isinstance(model, Model) and model.recipe is not None and not model.recipe.total_is_known:
+            reach = REACH * math.sqrt(estimate_total(model.folding.inner, model.recipe.measurements)[1])
+        return records_text(model.total, is_public=is_public, reach=reach)
 
     @cached_property
     def losses(self) -> Losses:

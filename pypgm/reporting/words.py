@@ -64,9 +64,10 @@ def chances(ledger: LedgerReport) -> tuple[int, int] | None:
     return low, 100 - low
 
 
-def records_text(total: float, *, is_public: bool) -> str:
-    """Return how many records a table has, as far as that is public."""
-    real = f"{total:,.0f} real one{'' if round(total) == 1 else 's'}"
+def records_text(total: float, *, is_public: bool, reach: float = math.nan) -> str:
+    """Return how many records a table has, as far as that is public; `reach` to each side holds nine in ten numbers."""
+    known = f" ± {reach:,.0f}" if math.isfinite(reach) else ""
+    real = f"{total:,.0f}{known} real one{'' if round(total) == 1 and not known else 's'}"
     return real if is_public else f"about {real}, a noisy count"
 
 

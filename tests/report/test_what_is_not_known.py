@@ -125,3 +125,17 @@ def test_an_estimate_that_its_time_limit_ended_is_told(partly):
     assert "warning: the estimate was ended by its time limit after 2 iterations" in ended.report()
     assert any("time limit after 2 iterations" in text for text in Facts(ended).warnings)
     assert "time limit" not in partly.report()
+
+
+def test_a_noisy_number_of_records_has_its_noise():
+    rng = np.random.default_rng(0)
+    data = pypgm.Dataset({"a": rng.integers(0, 3, N), "b": rng.integers(0, 4, N)}, Domain({"a": 3, "b": 4}))
+    release = mechanisms.wide(data, epsilon=0.01, delta=1e-9, unsafe_seed=0)
+    _, variance = pypgm.estimation.estimate_total(data.domain, release.measurements)
+    told = re.fullmatch(r"about ([\d,]+) ± ([\d,]+) real ones, a noisy count", Facts(release).records_text)
+    assert [int(n.replace(",", "")) for n in told.groups()] == [
+        round(release.model.total),
+        round(1.645 * variance**0.5),
+    ]
+    public = mechanisms.wide(data, epsilon=1, delta=1e-9, neighbours="replace", unsafe_seed=0)
+    assert Facts(public).records_text == f"{N:,} real ones"
