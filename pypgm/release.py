@@ -285,7 +285,8 @@ class Release(Released[Model_co]):
         .1, 1 and 10, counts of attributes, pairs and triples are held in 84 to 98 %, means in 86 to 96, quantiles,
         rates and means by group in 86 to 100 %. Where columns decide each other and no answer is about both, rates and
         means by group were held in 31 to 67 %. Odds ratios, coefficients of regressions and correlations are held in 72
-        to 100 % of few, in other trials in 33 to 89 %: they are not promised to be.
+        to 100 % of few, in other trials in 33 to 89 %: they are not promised to be. Nor are extremes, and means of
+        columns in bins whose bounds are far beyond nearly all values.
 
         Examples
         --------

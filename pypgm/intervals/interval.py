@@ -107,7 +107,8 @@ class Interval(Shown):
         if len(self.attributes) < 2 and self.in_bins:
             return (
                 "nobody counted where values lie within bins, so the interval is as wide as these make it: quantiles "
-                "were held more often than the level says, means about as often, sums a little less"
+                "were held more often than the level says, means about as often, sums a little less; means and sums "
+                "were not where bounds are far beyond nearly all values"
             )
         if len(self.attributes) < 2:
             return (

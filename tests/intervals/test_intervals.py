@@ -463,6 +463,7 @@ def test_intervals_are_as_wide_as_bins_make_them(bins):
     assert ((found.low <= true) & (true <= found.high)).mean() >= 0.8
     assert (found.in_bins, found.basis, found.attributes) == (True, "merged", ("wage",))
     assert "within bins" in found.promise
+    assert "were not where bounds are far beyond nearly all values" in found.promise
     above = own.interval(lambda t: (t["sex"] == "F").mean(), **FEW)
     assert (above.in_bins, above.basis) == (False, "measured")
     mean_wage = own.interval(lambda t: t["wage"].mean(), worlds=4)
