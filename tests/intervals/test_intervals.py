@@ -283,7 +283,7 @@ def test_the_number_of_records_is_held():
 
 def test_infinite_errors_count(release):
     """Of an answer that is infinite on about every other table nothing is known."""
-    parity = int(np.sum(release.to_frame(rng=0)["a"])) % 2
+    parity = int(np.sum(release.synthetic_data(rng=0).columns["a"])) % 2
 
     def odd(records):
         return mean(records) if int(np.sum(records["a"])) % 2 == parity else np.inf
@@ -310,10 +310,10 @@ def test_what_is_drawn_anew_each_time_is_refused(release):
 
 
 def test_errors_on_other_tables_say_what_to_return(release):
-    size = len(release.to_frame(rng=0))
+    size = release.synthetic_data(rng=0).n_records
     with pytest.raises(ValueError, match=r"failed on a drawn table: ZeroDivisionError: .*return NaN"):
         release.interval(lambda records: 1 / int(len(records) == size) * mean(records), **FEW)
-    with pytest.raises(ValueError, match=r"failed on the synthetic records: KeyError: 'z'$"):
+    with pytest.raises(ValueError, match=r"failed on the synthetic records: KeyError: .*'z'\W*$"):
         release.interval(lambda records: records["z"], **FEW)
 
 
@@ -328,7 +328,7 @@ def test_a_dict_of_numbers_keeps_its_labels(release):
         assert list(own) == [f"a={value}" for value in range(4)]
     assert all(found.low[label] < found.answer[label] < found.high[label] for label in found.answer)
     assert f"a=0: {found.answer['a=0']:.6g}, {found.low['a=0']:.6g} to {found.high['a=0']:.6g}; a=1: " in repr(found)
-    size = len(release.to_frame(rng=0))
+    size = release.synthetic_data(rng=0).n_records
     some = release.interval(lambda r: {"a": mean(r)} | ({"b": 1.0} if len(r) == size else {}), **FEW)
     assert np.isfinite(some.high["a"])
 
