@@ -57,10 +57,8 @@ def _tables(known: Known, asked: Simulation, clique: Clique) -> Iterator[NDArray
     domain, pool = asked.model.domain, known.pool
     likelihoods = log_likelihoods(domain, asked.evidence)
     read = dict.fromkeys([*clique, *(domain.attributes[i] for i, _ in likelihoods)])
-    truths, rng = (
-        known.truths(read, asked.draws, asked.clock),
-        copy.deepcopy(asked.rng),
-    )  # made-up tables stay as they are
+    truths = known.truths(read, asked.draws, asked.clock)
+    rng = copy.deepcopy(asked.rng)  # made-up tables stay as they are
     codes = [np.asarray(pool.columns[a])[truths.first].astype(np.intp) for a in clique]
     cell = np.zeros(truths.first.size, dtype=np.intp)
     for own, size in zip(codes, domain.sizes(clique), strict=True):
