@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pypgm.intervals.known import Known
     from pypgm.models.estimated_again import Simulation
 
-__all__ = ["errors_of_counts"]
-
 
 def errors_of_counts(known: Known, asked: Simulation) -> list[Factor]:
     """Return a table of expected errors for each clique; see `Release.expected_error`.

@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from pypgm.data import Schema
     from pypgm.domain import Domain
 
-__all__ = ["Frames"]
-
 
 class Some:
     """Gives frames of some of the columns of records that were drawn once, the same each time.

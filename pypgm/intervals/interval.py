@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-__all__ = ["Combine", "Interval", "Request", "Target", "interval_of"]
-
 Target = Literal["records", "population"]
 Combine = Literal["larger", "both"]
 

@@ -23,8 +23,6 @@ if TYPE_CHECKING:
 
     Draw = Callable[[Model[Any], "int | None", np.random.Generator], Dataset]
 
-__all__ = ["Known", "World"]
-
 _NORMAL = NormalDist()
 _POOL = 3  # times as many records of the model as it has are weighted
 _MOST = 3 * 10**6  # of them at most

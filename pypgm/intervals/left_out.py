@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain
     from pypgm.models.model import Model
 
-__all__ = ["LeftOut"]
-
 _FOLDS = 4  # of the measured pairs: each is predicted by a model of the others' answers
 _MOST = 20_000  # cells of a pair at most
 _EVEN = 0.3  # of the prior over sizes of effects: uniform, so that none is ruled out

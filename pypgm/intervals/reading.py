@@ -11,8 +11,6 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-__all__ = ["Statistic", "check_named", "is_extreme", "names_read", "numbers_of"]
-
 _RARE = 0.01  # of the records that hold an extreme value, at most: else quantiles are the same
 
 

@@ -30,8 +30,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Codes = NDArray[np.intp]
 
-__all__ = ["TAUS", "PairAnswer", "PairTable", "Side", "joined", "pair_answers", "positive"]
-
 TAUS = np.array([0.03, 0.12, 0.25, 0.5, 1.0, 2.0])  # standard deviations of relative effects at each scale
 _DENSE = 500  # cells of a pair at most whose effects are looked for at all scales; of more, cell by cell
 _LEAST = 0.05  # records of a predicted cell, and share of it that a draw has at least

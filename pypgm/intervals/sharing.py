@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Codes = NDArray[np.intp]
 
-__all__ = ["Sharing"]
-
 _CONCENTRATIONS = np.array([1 / 8, 1 / 4, 1 / 2, 1, 2])  # of beta distributions, about Jeffreys' 1/2
 _DRAWS = 60  # made once, and taken from
 _POINTS = (np.arange(32) + 0.5) / 32  # of the angle whose squared sine a part is, where the answers leave it

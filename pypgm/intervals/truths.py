@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
     Codes = NDArray[np.intp]
 
-__all__ = ["Truths"]
-
 _HIDDEN = 0.5  # log effect that may be where noise would hide it, whatever was seen
 _TRIPLES = 0.5  # of the effects seen in pairs: those of three attributes at least
 _MOST_JOINED = 5  # attributes at most of which triples are looked at

@@ -37,8 +37,6 @@ if TYPE_CHECKING:
 
     _Model = GraphicalModel | RegionGraphModel
 
-__all__ = ["wide"]
-
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _FIRST = 0.1  # of rho, that single attributes get before it is known how many records there are; also their least
 _MOST = 0.9  # of rho for single attributes by the forecast, from which on they get all of it

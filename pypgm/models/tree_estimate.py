@@ -24,9 +24,7 @@ from pypgm.inference.calibrated import Calibrated
 from pypgm.memory import short
 from pypgm.models.request import Request
 
-_SECONDS = (
-    1e-9  # for each operation of a propagation: a start, a step and fitted potentials took 0.5 to 3 ns on one core
-)
+_SECONDS = 1e-9  # an operation of a propagation: whole estimates of one step took 0.5 to 3 ns on one core
 _SHORT = 1.0  # seconds that nobody minds
 _DEEPEST = 20.0  # below the largest logarithm of a table: an optimum rules cells out by e^-10000
 _INDEPENDENT = 0.01  # how much of its independent model is mixed in: what it rules out by chance can come back

@@ -14,7 +14,6 @@ import pypgm
 ROOT = Path(__file__).parents[2]
 HOME = Path(pypgm.__file__).parent
 MODULES = (*pypgm._MODULES, "evaluation", "release")  # that users go by name
-LISTED_STILL = re.compile(r"pypgm\.(intervals\.|mechanisms\._wide$)")  # whose lists may go as well
 
 
 def name_of(path):
@@ -61,7 +60,7 @@ def test_a_list_of_names_stands_where_users_import_from():
     pages = re.findall(r'^    "(pypgm[\w.]*)":', conf, re.MULTILINE)
     public = {*pages, *(f"pypgm.{name}" for name in MODULES)}
     listed = {name for name, tree in PARSED.items() if "__all__" in assigned(tree)}
-    others = {importlib.import_module(name) for name in listed - public if not LISTED_STILL.match(name)}
+    others = {importlib.import_module(name) for name in listed - public}
     assert len(pages) > 20
     assert not [m for m in others if not hasattr(m, "__path__") and set(m.__all__) <= defined(PARSED[m.__name__])]
 
