@@ -309,8 +309,8 @@ class Schema(Declaration):
         Schema(age: integer 41, smokes: boolean 2)
         >>> people = {"age": [31, 7], "job": ["cook", "clerk"]}
         >>> jobs = ["cook", "clerk", "nurse"]
-        >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"]).columns["job"].labels
-        ('cook', 'clerk', 'nurse')
+        >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"])
+        Schema(age: integer 41, job: category 3)
         """
         draft, missing = typed_draft(source, bounds or {}, table, null=null)
         if missing:
