@@ -70,13 +70,12 @@ class Access:
         variance: Number | None = None,
         scale: Number | None = None,
         delta: Number | None = None,
-        ledger: Ledger | None = None,
         privacy: Privacy | None = None,
     ) -> ChargedNoise:
         """Charge noise on the answers to a query by exactly one of its cost in rho, its variance and its Laplace scale.
 
-        With a `delta`, the noise is for a histogram of unknown keys and comes with its threshold. It is charged to a
-        part of the ledger, and for another relation, where these are given.
+        With a `delta`, the noise is for a histogram of unknown keys and comes with its threshold. It is charged for
+        another relation where one is given.
 
         Raises
         ------
@@ -89,8 +88,8 @@ class Access:
             If what draws the noise is not installed.
         """
         law = self._law(query, on, rho=rho, variance=variance, scale=scale, delta=delta, privacy=privacy)
-        noise, payer = ChargedNoise(law, law.adder(self.sampler)), self.ledger if ledger is None else ledger
-        payer.charge(what, on, law)
+        noise = ChargedNoise(law, law.adder(self.sampler))
+        self.ledger.charge(what, on, law)
         return noise
 
     def charge_gaussians(

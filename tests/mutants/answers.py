@@ -95,8 +95,9 @@ MUTANTS = [
         "pypgm.privacy.access",
         "Access.charge_noise",
         instead(
-            "payer.charge(what, on, law)",
-            "any(((line.on, line.law) == (on, law) for line in payer.lines)) or payer.charge(what, on, law)",
+            "self.ledger.charge(what, on, law)",
+            "any(((line.on, line.law) == (on, law) for line in self.ledger.lines)) or "
+            "self.ledger.charge(what, on, law)",
         ),
         again,
         "uncharged draw",
@@ -106,8 +107,9 @@ MUTANTS = [
         "pypgm.privacy.access",
         "Access.charge_noise",
         instead(
-            "payer.charge(what, on, law)",
-            "sum(((line.on, line.law) == (on, law) for line in payer.lines)) == 2 or payer.charge(what, on, law)",
+            "self.ledger.charge(what, on, law)",
+            "sum(((line.on, line.law) == (on, law) for line in self.ledger.lines)) == 2 or "
+            "self.ledger.charge(what, on, law)",
         ),
         again,
         "uncharged draw",
@@ -237,8 +239,10 @@ MUTANTS = [
     Mutant(
         "only from the 1,000th answer there is no charge",
         "pypgm.privacy.access",
-        "        payer.charge(what, on, law)",
-        "        if len(payer.lines) < 999:\n            payer.charge(what, on, law)",
+        "Access.charge_noise",
+        instead(
+            "self.ledger.charge(what, on, law)", "len(self.ledger.lines) < 999 and self.ledger.charge(what, on, law)"
+        ),
         long_run,
         "uncharged draw",
     ),

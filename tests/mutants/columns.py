@@ -53,8 +53,8 @@ _KEYS = [
         "access",
         "Access.charge_noise",
         instead(
-            "payer.charge(what, on, law)",
-            "payer.charge(what, on, replace(law, threshold=None, records_per_person=None, delta=0))",
+            "self.ledger.charge(what, on, law)",
+            "self.ledger.charge(what, on, replace(law, threshold=None, records_per_person=None, delta=0))",
         ),
         "threshold",
     ),
