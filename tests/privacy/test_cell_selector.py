@@ -106,6 +106,16 @@ def test_huge_counts_change_by_one():
         assert np.abs(again[1] - outside).max() <= 1
 
 
+def test_a_total_that_no_table_has_and_none_at_all_are_taken_and_cliques_are_read_once():
+    clique = ["b", "a"]
+    own = table().cell_selector([("a",), clique])
+    clique[:] = ["b"]
+    assert own.draw(1, ZERO, 0.0, epsilon=10**6)[0][2]  # complements lose nothing
+    ((position, cell, flag),) = own.draw(-1, ZERO, 1e300, epsilon=10**6)
+    assert flag  # minus a weight times such a total
+    assert COUNTS[[0, 2][position] + cell] == max(COUNTS)
+
+
 def test_refusals():
     private = table(budget=Budget(epsilon=1))
     own = private.cell_selector(CLIQUES)
@@ -115,6 +125,8 @@ def test_refusals():
         ((1 << 19, ZERO, 5.0), "weight must be"),
         ((1, ZERO[:1], 5.0), "an offset for each"),
         ((1, [[0, np.nan], np.zeros(6)], 5.0), "finite"),
+        ((1, [[0, 2.0**58], np.zeros(6)], 5.0), "below 2\\^58"),
+        ((1, [[0, -(2.0**58)], np.zeros(6)], 5.0), "below 2\\^58"),
         ((1, ZERO, -1.0), "total"),
         ((1, ZERO, 5.0, 0), "draws"),
     ):
