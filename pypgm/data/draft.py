@@ -154,6 +154,8 @@ def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, 
         if base in columns and other in columns and other not in derived:
             unless = base if not set(NULLS) & set(values) and columns[base].get("null") else None
             named = {base: values[0] if len(values) == 1 else values} if unless is None or len(values) < 2 else base
+            if named is not base and _is_costly(columns[base]):
+                continue  # no rule names a value that has still to be found
             way = json.dumps({"blank": other, "unless": named}, ensure_ascii=False)
             _warn(columns[other], f"it is blank by {base!r}: if it always is, the rule {way} keeps it so")
 

@@ -141,6 +141,11 @@ class Blank:
         other = self.unless if isinstance(self.unless, str) else next(iter(self.unless), self.column)
         return str(other), self.column
 
+    @property
+    def names_values(self) -> bool:
+        """Whether it says what the other column must have, and not only that it is no null."""
+        return not isinstance(self.unless, str)
+
     def mask(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
         """Return whether each combination of codes is forbidden; a column that is open has what is known of it."""
         other, own = (_column(columns, name) for name in self.columns)

@@ -12,7 +12,7 @@ import numpy as np
 from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
 from pypgm.data.numbers import Numeric
 from pypgm.data.open_columns import OpenColumn, OpenSet
-from pypgm.data.values import Values, bare, is_number, plain
+from pypgm.data.values import Values, as_list, bare, is_number, plain
 from pypgm.privacy.arguments import relation_of, warn_of_draft
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
@@ -116,7 +116,7 @@ class _Values:
         return len(self._values)
 
     def __iter__(self) -> Iterator[object]:
-        return map(self._asked, self._values)
+        return map(self._asked, as_list(self._values))  # what is masked is None
 
     def _asked(self, value: object) -> object:
         column = self._column

@@ -15,7 +15,7 @@ import pytest
 
 import pypgm
 from pypgm import OpenSchema, Schema, cli
-from pypgm.data import Blank, Date, Derived, Difference, Fake, Id, Integer, OpenSet, QuantileBins, Real
+from pypgm.data import Blank, Categorical, Date, Derived, Difference, Fake, Id, Integer, OpenSet, QuantileBins, Real
 from pypgm.data.spans import last_after, span_between
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names
 
@@ -486,6 +486,17 @@ def test_blanks_by_any_value_and_with_open_columns():
     table["member"][0], table["plan"][0] = "", "gold"
     with pytest.raises(ValueError, match=r"columns 'member', 'plan', row 0 \(the first is 0\): records have"):
         pypgm.synthesize(table, told, epsilon=3, delta=1e-6)
+
+
+@pytest.mark.parametrize("other", [OpenSet("1/4"), QuantileBins(Integer(0, 99), 5, "1/4")])
+@pytest.mark.parametrize("plan", [OpenSet("1/4", null=""), Categorical(["gold"], null="")])
+def test_no_blank_is_by_a_value_that_is_still_to_be_found(other, plan):
+    """Such a rule forbids more once it is found, and a table would be refused for its records after the charge."""
+    for entry in ("7", ["7", "9"], {"from": 7}):
+        with pytest.raises(ValueError, match=re.escape("a rule names 'other', and must name a declared column whose")):
+            OpenSchema({"other": other, "plan": plan}, rules=[Blank("plan", {"other": entry})])
+    known = {"other": Integer(0, 99), "plan": OpenSet("1/4", null="")}
+    assert OpenSchema(known, rules=[Blank("plan", {"other": {"from": 7}})]).rules
 
 
 def test_ids_are_numbers_of_the_type_of_the_table(tmp_path):

@@ -197,6 +197,11 @@ def test_columns_that_are_blank_by_others_are_pointed_out(write):
     assert 'the rule {"blank": "plan", "unless": {"member": "yes"}} keeps it so' in found["plan"]["warning"]
     assert "blank" not in found["free"]["warning"]
     Schema.from_dict({"columns": found, "rules": [{"blank": "plan", "unless": {"member": "yes"}}]})
+    ages = [7 if draw.random() < 0.5 else draw.randrange(19) * 1000 for _ in range(3000)]
+    cards = [draw.choice(["gold", "plus"]) if age >= 9000 else "" for age in ages]
+    found = draft_schema(write({"age": ages, "card": cards}))["columns"]
+    assert found["age"]["bins"]["quantiles"]
+    assert "blank" not in found["card"]["warning"]  # no rule names a value that has still to be found
 
 
 def test_the_index_of_a_frame_is_dropped(tmp_path):

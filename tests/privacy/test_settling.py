@@ -369,6 +369,16 @@ def test_spans_and_times_of_frames_are_those_of_python(library):
         assert found.columns["s"].encode(columns["s"])[0].tolist() == [0] * 500
 
 
+@pytest.mark.parametrize("values", [[7, 0, 9], ["tea", "", "milk"], [2.5, 0, 7]])
+def test_what_is_masked_is_no_value(values):
+    """Its text, which an array has for it, is no key."""
+    masked = np.ma.masked_array(np.array(values * 500), mask=[False, True, False] * 500)
+    column = OpenSet("1/2", null="")
+    found = settle(OpenSchema({"a": column, "b": 2}), {"a": masked}, None, Ledger(Budget(rho=9, reserved_delta=1e-9)))
+    assert found.columns["a"].value_labels == tuple(sorted(str(value) for value in values if value))
+    assert found.columns["a"].encode(masked)[0].tolist()[1::3] == [found.columns["a"].null_code] * 500
+
+
 class Loud:
     def __str__(self):
         raise ValueError("a secret")
