@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import os
+import re
 import sys
 from collections.abc import Callable, Sequence
 from fractions import Fraction
@@ -182,6 +183,8 @@ def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes:
         raise ValueError(str(error)) from None
     taken = [Path(os.path.realpath(as_path(path))) for path in inputs]
     for path in given:
+        if path == "-":
+            raise ValueError("standard output is /dev/stdout, and a file of the name - is ./-")
         place = Path(os.path.realpath(as_path(path)))
         if place in taken:
             raise ValueError(f"{path} would be written over; give the result another name")
@@ -248,11 +251,7 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
         made = () if schema is None else schema.made
         name = max((a for a in (*domain, *made) if text.startswith(f"{a}=")), key=len, default=None)
         if name is None:
-            near = (
-                ""
-                if text in domain
-                else nearest(text.partition("=")[0], domain) or f"; it has {listed([*map(repr, domain)])}"
-            )
+            near = "" if text in domain else _meant(text, [*domain, *made])
             raise ValueError(f"--given needs NAME=VALUE with an attribute of the model, got {text!r}{near}")
         try:
             if schema is not None and name in made:
@@ -268,6 +267,21 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
             raise ValueError(f"--given: no value of {source!r} agrees with all that is given")
     labels = domain.labels
     return {a: [labels[a][code] if a in labels else code for code in sorted(codes)] for a, codes in found.items()}
+
+
+def _meant(text: str, names: Sequence[str]) -> str:
+    """Return how evidence is written that may have been meant, or which attributes there are, as the end of a sentence.
+
+    Examples
+    --------
+    >>> _meant("age >= 70", ["age"]), _meant("age = 7", ["age"])
+    ('; a range with both its ends is age=70..', '; without blanks it is age=7')
+    """
+    for name in sorted(filter(text.startswith, names), key=len, reverse=True):
+        if found := re.fullmatch(r"\s*([<>=])=?\s*(.+)", text[len(name) :]):
+            told = "without blanks it" if found[1] == "=" else "a range with both its ends"
+            return f"; {told} is {name}={'..' * (found[1] == '<')}{found[2]}{'..' * (found[1] == '>')}"
+    return nearest(text.partition("=")[0], names) or f"; it has {listed([*map(repr, names)])}"
 
 
 def schema_in(path: str) -> Schema | OpenSchema:

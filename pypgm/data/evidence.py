@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from pypgm.data.bins import Binned
+from pypgm.data.categorical import Categorical
 from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Column
 from pypgm.data.numbers import Integer, Real
@@ -114,7 +115,10 @@ def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tu
     bins = (
         f", or one of its bins such as {labels[0]!r}" if isinstance(column, Binned) and type(labels[0]) is str else ""
     )
-    return (None if strays else int(codes[0])), f"{column.allowed}{bins}"
+    needed = column.allowed
+    if isinstance(column, Categorical) and not column.values:  # of an open column
+        needed = f"one of {listed([*map(repr, labels)])}, as no value of it was found"
+    return (None if strays else int(codes[0])), f"{needed}{bins}"
 
 
 def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:

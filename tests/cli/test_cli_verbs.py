@@ -100,6 +100,33 @@ def test_what_a_file_holds_is_not_written_over(folder, capsys, verb):
     assert Path("empty.csv").stat().st_size > 0
 
 
+def test_a_dash_is_no_stream(folder, capsys):
+    pypgm.Schema({"a": ["x", "y"]}).save("s.json")
+    Path("t.csv").write_text("a\nx\n")
+    for verb in (
+        ["sample", "people.pgm", "--out", "-"],
+        ["query", "people.pgm", "age", "--out", "-"],
+        ["schema", "init", "t.csv", "--out", "-"],
+        ["synth", "t.csv", "--schema", "s.json", "--epsilon", "1", "--delta", "1e-9", "--out", "-"],
+        [
+            "synth",
+            "t.csv",
+            "--schema",
+            "s.json",
+            "--epsilon",
+            "1",
+            "--delta",
+            "1e-9",
+            "--out",
+            "o.csv",
+            "--release",
+            "-",
+        ],
+    ):
+        assert cli.main(verb) == 2
+        assert capsys.readouterr().err == "pypgm: standard output is /dev/stdout, and a file of the name - is ./-\n"
+
+
 @needs_stdout
 @pytest.mark.parametrize("name", ["/dev/stdout", "/dev/fd/1", "link.csv"])
 def test_records_to_a_stream(folder, name):
@@ -376,6 +403,11 @@ def test_numbers_and_dates_as_evidence_say_what_they_are(folder, capsys):
     release.save("told.pgm")
     for given, said in {
         "age=3": "from 20 to 69, or one of its bins such as '[20, 30)'; a number in a text is a value, not a code",
+        "age>=30": "got 'age>=30'; a range with both its ends is age=30..",
+        "age < 30": "; a range with both its ends is age=..30",
+        "age = 30": "; without blanks it is age=30",
+        "ages=30": "; the nearest is 'age'",
+        "pay>30": "; it has 'age', 'hired', 'sex'",
         "age=30,40": "of several values give a list, --given again and again, or a range: age=30..39",
         "hired=2020-02": "an ISO date from 2020-01-01 to 2021-12-31, or one of its bins such as '2020-Q1'",
     }.items():

@@ -12,6 +12,7 @@ SCHEMA = {
     "age": {"kind": "integer", "low": 0, "high": 99, "width": 10, "null": True},
     "sex": ["F", "M"],
 }
+NOTHING = pypgm.data.Categorical([], other=True)
 BINS = [f"[{n}, {n + 10})" for n in range(0, 90, 10)] + ["[90, 99]"]
 
 
@@ -60,3 +61,10 @@ def test_a_model_reads_ranges_of_codes_and_labels():
 def test_what_is_no_value_is_refused(release, text, message):
     with pytest.raises(ValueError, match=message):
         release.query("sex", {"age": text})
+
+
+def test_evidence_of_a_column_of_which_no_value_was_found_says_so():
+    schema = pypgm.OpenSchema({"job": pypgm.data.OpenSet("1/4"), "sex": ["F", "M"]}).closed({"job": NOTHING})
+    model = pypgm.mechanisms.mst(schema.records({"job": [0] * 40, "sex": [0, 1] * 20}), 1, 1e-9)
+    with pytest.raises(ValueError, match="'job' needs one of 'other', as no value of it was found"):
+        model.query("sex", {"job": "cook"})
