@@ -54,6 +54,15 @@ def opened_table(path: str | os.PathLike[str], table: str | None) -> tuple[Any, 
         raise
 
 
+def not_null(relation: Any) -> frozenset[str]:  # noqa: ANN401 - of a package that may be missing
+    """Return the columns of a table that are declared NOT NULL; none of a query, whose joins may have made nulls."""
+    if str(relation.type) != "TABLE_RELATION":
+        return frozenset()
+    describe = f"describe {relation.sql_query()}"
+    rows = guarded("describing the table", lambda: relation.query("pypgm_described", describe).fetchall())
+    return frozenset(name for name, _, null, *_ in rows if null == "NO")
+
+
 def _table_of(connection: Any, name: str, table: str | None) -> Any:  # noqa: ANN401 - of a package that may be missing
     listing = "select schema_name, table_name from duckdb_tables() where not internal order by schema_name != 'main'"
     tables = guarded(name, lambda: connection.execute(listing).fetchall())

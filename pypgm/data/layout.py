@@ -235,6 +235,18 @@ def family_of(kind: str) -> Family:
     return next((family for start, family in _FAMILIES if re.match(start, kind.lower())), "any")
 
 
+def decimals_of(kind: str) -> int | None:
+    """Return how many decimals a type says that its numbers have; None where it says none.
+
+    Examples
+    --------
+    >>> decimals_of("decimal128(10, 2)"), decimals_of("Decimal(precision=10, scale=2)"), decimals_of("double")
+    (2, 2, None)
+    """
+    found = _ARROW_DECIMAL.match(kind) or _POLARS_DECIMAL.match(kind)
+    return int(found[found.lastindex or 0]) if found else None
+
+
 def _series(module: Any, kind: str, cells: Cells) -> Any:  # noqa: ANN401
     """Return the values of codes as a series of a library, of a type if that holds all values of the column."""
     column = cells.column

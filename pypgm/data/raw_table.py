@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from pypgm.data.dialect import COMMAS, Dialect
-from pypgm.data.duckdb_file import check_table, duckdb_table, is_database
+from pypgm.data.duckdb_file import check_table, duckdb_table, is_database, not_null
 from pypgm.data.encoding import problems_error
 from pypgm.data.files import csv_chunks, csv_rows, open_text, separator_hint
 from pypgm.data.foreign import guarded_pieces
@@ -153,6 +153,8 @@ def _complete_of(source: Frame, layout: Layout) -> frozenset[str]:
     package = type(source).__module__.partition(".")[0]
     if package in {"ibis", "pyarrow"}:
         return _complete_in(source.schema().to_pyarrow() if package == "ibis" else source.schema)
+    if package in {"duckdb", "_duckdb"}:
+        return not_null(source)
     masked = [name for name, values in source.items() if is_masked(values)] if isinstance(source, Mapping) else ()
     found = layout.types if layout.library == "pandas" else {}
     return frozenset(name for name, kind in found.items() if _PLAIN.fullmatch(kind)) - {*masked}

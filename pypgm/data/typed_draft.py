@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import math
@@ -14,7 +15,8 @@ from pypgm.data.dates import Resolution
 from pypgm.data.dialect import Dialect
 from pypgm.data.draft_column import resolution_of
 from pypgm.data.frames import Frame
-from pypgm.data.layout import Family, family_of
+from pypgm.data.layout import Family, decimals_of, family_of
+from pypgm.data.numbers import Real
 from pypgm.data.raw_table import RawTable, raw_table
 from pypgm.data.values import plain
 from pypgm.domain import Label, listed
@@ -97,7 +99,7 @@ def _column(
     if told["kind"] == "date" and known is not None:
         told["resolution"] = _resolution(told["low"], told["high"], has_times=family == "time")
     if told["kind"] == "real":
-        told["bins"] = _BINS
+        told |= {"bins": _BINS, **_decimals(kind, known)}
     elif told["kind"] == "integer" and known is not None and high - low >= 2 * _BINS:
         told["width"] = math.ceil((high - low + 1) / _BINS)
     return told, known is not None
@@ -115,6 +117,16 @@ def _family(name: str, kind: str, known: Sequence[Any] | None, *, has_values: bo
         found = _family_of_bounds(known)
         return found if found in {"int", "float", "date"} or not family else family
     return family
+
+
+def _decimals(kind: str, known: Sequence[Any] | None) -> dict[str, int]:
+    """Return the decimals that a type says, unless a bin between the bounds holds no number of so many."""
+    with contextlib.suppress(TypeError, ValueError):
+        decimals = decimals_of(kind)
+        if known is not None:
+            Real(known[0], known[1], _BINS, decimals=decimals)
+        return {} if decimals is None else {"decimals": decimals}
+    return {}
 
 
 def _as_list(name: str, known: object) -> list[Any]:

@@ -53,7 +53,7 @@ def nullable(schema):
     return [name for name, column in schema.declared.items() if column.null]
 
 
-@pytest.mark.parametrize("source", ["arrow", "parquet", "ibis"])
+@pytest.mark.parametrize("source", ["arrow", "parquet", "ibis", "duckdb", "relation", "query"])
 def test_a_field_that_lets_no_value_be_missing_is_declared_so(source, tmp_path):
     arrow = pytest.importorskip("pyarrow")
     parquet = pytest.importorskip("pyarrow.parquet")
@@ -66,7 +66,39 @@ def test_a_field_that_lets_no_value_be_missing_is_declared_so(source, tmp_path):
     elif source == "ibis":
         ibis = pytest.importorskip("ibis")
         table = ibis.table({"a": "!string", "b": "string", "c": "!int64", "d": "int64"}, name="t")
-    assert nullable(Schema.from_types(table, {"c": (0, 9), "d": (0, 9)})) == ["b", "d"]
+    elif source in {"duckdb", "relation", "query"}:
+        connection = pytest.importorskip("duckdb").connect(tmp_path / "t.duckdb")
+        connection.execute("create table t (a varchar not null, b varchar, c bigint primary key, d bigint)")
+        table = connection.table("t") if source == "relation" else connection.sql("from t")
+    bounds, own = {"c": (0, 9), "d": (0, 9)}, {}
+    if source == "duckdb":
+        connection.close()
+        table, own = tmp_path / "t.duckdb", {"table": "t"}
+    kept = ["a", "b", "c", "d"] if source == "query" else ["b", "d"]  # a query may be a join, which makes nulls
+    assert nullable(Schema.from_types(table, bounds, **own)) == kept
+
+
+@pytest.mark.parametrize("library", ["pyarrow", "pandas", "polars", "duckdb", "ibis"])
+def test_decimals_of_a_type_are_kept_where_bins_hold_them(library):
+    arrow = pytest.importorskip("pyarrow")
+    for package in ("narwhals", library):
+        pytest.importorskip(package)
+    places = {"cents": 2, "whole": 0, "long": 18}
+    table = arrow.table({n: arrow.array([1, 2] * 20, arrow.decimal128(30, k)) for n, k in places.items()})
+    if library == "pandas":
+        pandas = pytest.importorskip("pandas")
+        frame = table.to_pandas(types_mapper=pandas.ArrowDtype)
+    elif library == "polars":
+        frame = pytest.importorskip("polars").from_arrow(table)
+    elif library == "duckdb":
+        frame = pytest.importorskip("duckdb").from_arrow(table)
+    else:
+        frame = table if library == "pyarrow" else pytest.importorskip("ibis").memtable(table)
+    for high, told in ((1000, [2, 0, None]), (0.4, [None, None, None])):
+        schema = Schema.from_types(frame, dict.fromkeys(places, (0, high)))
+        assert [column.decimals for column in schema.columns.values()] == told
+    with pytest.raises(ValueError, match='"bins": 50, "decimals": 2'):
+        Schema.from_types(frame)
 
 
 def test_arrays_of_numbers_miss_none_but_masked_ones():
