@@ -14,6 +14,7 @@ from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.duckdb_file import check_table, is_database, opened_table
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
+from pypgm.data.files import check_no_pipe
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout
@@ -88,6 +89,8 @@ def opened(
     if not is_csv and how != COMMAS:
         raise ValueError("only a CSV file has a delimiter, encoding or decimal mark")
     check_table(source, table)
+    if isinstance(source, str | os.PathLike):
+        check_no_pipe(source)
     if is_csv:
         codes, texts = read_open_table(source, schema, how, ignore_extra=ignore_extra)
         names = csv_names(source, schema.provisional, how, ignore_extra)

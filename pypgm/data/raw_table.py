@@ -15,7 +15,7 @@ import numpy as np
 from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.duckdb_file import check_table, duckdb_table, is_database, not_null
 from pypgm.data.encoding import problems_error
-from pypgm.data.files import csv_chunks, csv_rows, open_text, separator_hint
+from pypgm.data.files import check_no_pipe, csv_chunks, csv_rows, open_text, separator_hint
 from pypgm.data.foreign import guarded_pieces
 from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout, layout_of
@@ -78,6 +78,7 @@ def raw_table(source: Frame, how: Dialect = COMMAS, *, table: str | None = None)
     if not isinstance(source, str | os.PathLike):
         return _of_frame(source)
     name = os.fspath(source)
+    check_no_pipe(source)
     if is_parquet(source):
         types = types_in(source)
         layout = Layout.of_arrow(types)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from pypgm.data import tabulate
 from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.encoding import encoded_pieces, name_problems, refuse
-from pypgm.data.files import as_path
+from pypgm.data.files import as_path, check_no_pipe
 from pypgm.data.foreign import guarded, guarded_pieces
 from pypgm.data.frames import Frame, imported
 from pypgm.data.number_text import DecimalMark
@@ -216,4 +216,6 @@ def _paths(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) ->
         if not fitting:
             raise FileNotFoundError(f"no such file can be read: {path}")
         found += fitting
+    for path in found:
+        check_no_pipe(path)
     return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import re
 import sqlite3
 import zipfile
@@ -17,6 +18,7 @@ from pypgm.cli import main
 from pypgm.data.dialect import Dialect
 from pypgm.data.draft import draft_schema
 from pypgm.data.file_kind import START, file_kind
+from pypgm.data.streamed import scan
 
 SCHEMA = pypgm.Schema({"a": ["x", "y"], "b": 3})
 XML = '<?xml version="1.0"?>\n<!-- a\nnetwork -->\n'
@@ -375,3 +377,16 @@ def test_a_name_with_a_zero_byte_is_damage(parquet):
     parquet.write_bytes(parquet.read_bytes().replace(b"\x01a", b"\x01\x00"))
     with pytest.raises(ValueError, match=r"t\.parquet"):
         draft_schema(parquet)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes")
+@pytest.mark.parametrize("read", [pypgm.synthesize, pypgm.compare, scan, pypgm.Schema.draft, pypgm.Schema.from_types])
+def test_a_pipe_is_no_table_which_is_opened_more_than_once(read, tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    own = {
+        pypgm.synthesize: {"schema": {"a": ["x"]}, "epsilon": 1, "delta": 1e-9},
+        pypgm.compare: {"unsafe_data": {"a": ["x"]}},
+        scan: {"schema": {"a": ["x"]}},
+    }
+    with pytest.raises(ValueError, match="pipe is a pipe, and a table is read more than once: write it to a file"):
+        read(tmp_path / "pipe", **own.get(read, {}))
