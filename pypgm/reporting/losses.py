@@ -102,7 +102,9 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
 def _bins(column: Column) -> str:
     """Return how many bins a column has where they are wider than its values; else nothing."""
     if isinstance(column, Date):
-        return "" if column.resolution in {"day", "hour"} else f"by {column.resolution}"
+        is_cut = not column.has_times and any(hour in column.format for hour in ("%H", "%I", "%c", "%X"))
+        by = f"by {column.resolution}" if is_cut or column.resolution not in {"day", "hour"} else ""
+        return f"{by}, the time of day is lost" if is_cut else by
     if isinstance(column, Integer) and column.n_values == column.high - column.low + 1:
         return ""
     return f"{column.n_values:,} bins" if isinstance(column, Binned) else ""

@@ -12,7 +12,7 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Domain, LinearMeasurement, Schema, cli, demo, mechanisms
-from pypgm.data import Boolean, Categorical, Integer
+from pypgm.data import Boolean, Categorical, Date, Integer
 from pypgm.reporting.compared import compare_texts
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.losses import losses_of
@@ -113,6 +113,20 @@ def adult_table(request):
     if not data:
         pytest.skip("PYPGM_DATA is not set")
     return Path(data) / "adult" / "adult.csv.gz", Path(data) / "adult" / "domain.json"
+
+
+@pytest.mark.parametrize("form", ["%d.%m.%Y %H:%M", "%d.%m.%Y %I %p", "%x %X", "%c"])
+def test_a_time_of_day_that_was_read_and_not_kept_is_lost(form):
+    columns = {
+        "day": Date("2024-01-01", "2024-01-02", "day", form),
+        "year": Date("2023-01-01", "2024-12-31", "year", form),
+        "hour": Date("2024-01-01", "2024-01-02", "hour", form),
+        "plain": Date("2024-01-01", "2024-01-02", "day", "%d.%m.%Y"),
+    }
+    schema = Schema(columns)
+    release = mechanisms.mst(schema.records(dict.fromkeys(columns, [0, 1] * 20)), 1, 1e-9)
+    lost = "the time of day is lost"
+    assert losses_of(release.model, schema).coarsened == {"day": f"by day, {lost}", "year": f"by year, {lost}"}
 
 
 def test_every_verb_has_json(folder, capsys):
