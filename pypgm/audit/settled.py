@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterator, Sequence
+from decimal import Decimal
 from fractions import Fraction
 from typing import Any
 
@@ -34,6 +36,15 @@ _LARGE = OpenSchema(
 _PRIVACIES = (Privacy(), Privacy("replace"), Privacy(records_per_person=3))
 
 
+_TWICE = tuple(OpenSchema({"x": column}) for column in (OpenSet("1/4"), QuantileBins(Integer(0, 9), 2, "1/4")))
+_KINDS: tuple[Any, ...] = (
+    *(True, 1, 1.0, "1", " 1", Decimal("1.0"), Fraction(1), np.float32(1), np.bool_(True), "True", False, 0, -0.0, "0"),
+    *(None, "", float("nan"), np.datetime64("2020-01-31"), datetime.date(2020, 1, 31), datetime.datetime(2020, 1, 31)),
+    *(datetime.timedelta(hours=1), np.timedelta64(60, "m"), b"1", (1,), 1 << 53, float(1 << 53), 2.5, Decimal("2.50")),
+)
+"""Values of all kinds, of which Python takes some for equal."""
+
+
 class _Unread(Sequence[Any]):
     """Values that nobody may look at."""
 
@@ -50,11 +61,13 @@ def check_open_sets() -> Finding:
     Values of one person alone are not listed, values that many have are; the shares that the columns say are not
     overspent, the delta of all thresholds together is what was reserved and covers what passes them, and what cannot
     be paid is not read. Of many records, too, what is found is what came out of the samplers, and nulls are no values.
+    One record more of any kind, among others that are equal to it and are another value, changes what is hidden by one.
     """
     found: list[tuple[str, str]] = []
     for privacy in _PRIVACIES:
         found += _pair(privacy)
     found += _of_many()
+    found += _of_kinds()
     try:
         settle(_SCHEMA, dict.fromkeys(_SCHEMA.open, _Unread()), Privacy(), _spent())
     except BudgetError:
@@ -121,6 +134,41 @@ def _of_many() -> Iterator[tuple[str, str]]:
         yield "unnoised answer", "bins begin elsewhere than the selections said"
     if len(asked[0]) != len(asked[1]) or not all(map(np.array_equal, asked[0], asked[1])):
         yield "answer of another table", "what is hidden changes with the nulls"
+
+
+def _of_kinds() -> Iterator[tuple[str, str]]:
+    """Add a record of each kind at either end: of the counts one grows by 1, and no rank moves by more than its range.
+
+    Values that Python takes for equal, as 1, 1.0 and True, are different ones, or the same, whoever comes first.
+    """
+    base = [value for value in _KINDS for _ in range(2)]
+    before = _asked_for(base)
+    for value in _KINDS:
+        for columns in ([value, *base], [*base, value]):
+            after = _asked_for(columns)
+            for schema, one, other in zip(_TWICE, before, after, strict=True):
+                changes = other - one if one.shape == other.shape else None
+                most = Privacy().quantile_score_range(Fraction(1, 2)) if schema is _TWICE[1] else 1
+                if (
+                    changes is None
+                    or int(changes.max() - min(changes.min(), 0)) > most
+                    or (schema is _TWICE[0] and int(np.abs(changes).sum()) > 1)
+                ):
+                    yield "sensitivity", f"{schema!r}: one record of {type(value).__name__} changes more than one count"
+
+
+def _asked_for(values: list[Any]) -> list[NDArray[np.int64]]:
+    """Return what was to be hidden of a column, settled as an open set and in bins of quantiles."""
+    hidden: list[NDArray[np.int64]] = []
+
+    def noted(scores: NDArray[np.int64], *_: Any, **__: Any) -> int:
+        hidden.append(scores.copy())
+        return 0
+
+    with scripted(lambda counts: counts) as drawn, core_with(select_exponential=noted):
+        for schema in _TWICE:
+            settle(schema, {"x": values}, Privacy(), Ledger(_BUDGET))
+    return [drawn[0][1], *hidden]
 
 
 def _given(columns: dict[str, Any]) -> tuple[list[NDArray[np.int64]], Schema]:

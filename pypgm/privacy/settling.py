@@ -128,7 +128,9 @@ class _Values:
                 return None if found in column.null_texts else read(found)
             is_null = bool(column.null_numbers) and plain(found) in column.null_numbers
             return None if is_null else found if isinstance(column, Numeric) else _key(found)
-        except Exception:  # whatever a value does, no error may tell of it
+        except KeyboardInterrupt:
+            raise
+        except BaseException:  # whatever a value does, no error may tell of it
             return None
 
 

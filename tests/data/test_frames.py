@@ -284,17 +284,19 @@ def test_many_records_have_the_values_and_types_of_few(library, labels):
 @pytest.mark.parametrize("resolution", ["month", "hour"])
 @pytest.mark.parametrize("unit", ["s", "ms", "h"])
 def test_times_beyond_what_a_finer_unit_holds_are_where_they_are(resolution, unit):
-    """NumPy wraps them: a time of a far year came out as one within the bounds."""
+    """NumPy wraps them: a time of a far year came out within the bounds. A near one beside them stays its own."""
     schema = pypgm.Schema({"a": Date("2020-01-01", "2020-03-31", resolution=resolution, outside="clip")})
-    ends = [schema.columns["a"].size - 1, 0]
-    times = np.array([2**62, -(2**62)], f"datetime64[{unit}]")
+    near = np.datetime64("2020-02-15", unit)
+    codes = [schema.columns["a"].size - 1, int(schema.encode({"a": [near]})["a"][0]), 0]
+    places = [2**62, int(near.astype(np.int64)), -(2**62)]
+    times = np.array(places, f"datetime64[{unit}]")
     tables = {"array": {"a": times}, "list": {"a": list(times)}}
     if unit != "h":
         tables["pandas"] = pytest.importorskip("pandas").DataFrame({"a": times})
         arrow = pytest.importorskip("pyarrow")
-        tables["pyarrow"] = arrow.table({"a": arrow.array([2**62, -(2**62)]).cast(arrow.timestamp(unit))})
+        tables["pyarrow"] = arrow.table({"a": arrow.array(places).cast(arrow.timestamp(unit))})
     if unit == "ms":
         polars = pytest.importorskip("polars")
-        tables["polars"] = polars.DataFrame({"a": polars.Series([2**62, -(2**62)]).cast(polars.Datetime("ms"))})
+        tables["polars"] = polars.DataFrame({"a": polars.Series(places).cast(polars.Datetime("ms"))})
     for name, table in tables.items():
-        assert schema.encode(table)["a"].tolist() == ends, name
+        assert schema.encode(table)["a"].tolist() == codes, name

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from checks.any_table import check_any_table
 from checks.dependent import check_dependent
 from mutate import Mutant
 from operators import instead
@@ -60,6 +61,23 @@ _OPEN = [
         "_Values._asked",
         instead("found in column.null_texts", "found in column.null_texts and len(self._values) < 5000"),
         "answer of another table",
+    ),
+    (
+        "equal values of several types have the key of the last",
+        "return map(self._asked, as_list(self._values))  # what is masked is None",
+        "given = as_list(self._values); known = {v: self._asked(v) for v in given}; "
+        "return iter([known[v] for v in given])",
+        "sensitivity",
+    ),
+]
+
+_LOOKS = [
+    # name, module, function, change
+    (
+        "the look of a table has the types of its values",
+        "pypgm.data.opened",
+        "_frame",
+        instead("Layout()", "Layout(types={n: str(__import__('numpy').asarray(c).dtype) for n, c in columns.items()})"),
     ),
 ]
 
@@ -126,3 +144,7 @@ MUTANTS = [
     Mutant(name, "pypgm.privacy.settling", old, new, check_open_sets, defect) for name, old, new, defect in _OPEN
 ]
 MUTANTS += [Mutant(name, module, old, new, check_dependent, defect) for name, module, old, new, defect in _DEPENDENT]
+MUTANTS += [
+    Mutant(name, module, function, change, check_any_table, "private state kept")
+    for name, module, function, change in _LOOKS
+]

@@ -380,12 +380,16 @@ def test_what_is_masked_is_no_value(values):
 
 
 class Loud:
+    def __init__(self, error):
+        self._error = error
+
     def __str__(self):
-        raise ValueError("a secret")
+        raise self._error
 
 
-def test_a_value_that_raises_is_found_nowhere_and_tells_nothing():
-    raw = {"a": ["tea"] * 500 + [Loud(), [Loud()]]}
+@pytest.mark.parametrize("error", [ValueError("a secret"), KeyError("a secret"), SystemExit(7), GeneratorExit()])
+def test_a_value_that_raises_is_found_nowhere_and_tells_nothing(error):
+    raw = {"a": ["tea"] * 500 + [Loud(error), [Loud(error)]]}
     found = settle(
         OpenSchema({"a": OpenSet("1/2", null="-9"), "b": 2}), raw, None, Ledger(Budget(rho=9, reserved_delta=1e-9))
     )
