@@ -8,13 +8,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from pypgm.data.dialect import Dialect
-from pypgm.data.draft_column import LISTED, NULLS, SHARE, Seen
-from pypgm.data.draft_dependence import Blanks, Dependences
+from pypgm.data.draft_column import LISTED, NULLS, SHARE, Seen, resolution_of
+from pypgm.data.draft_dependence import Blanks, Dependences, Orders
 from pypgm.data.draft_readers import is_number
 from pypgm.data.frames import Frame
 from pypgm.data.layout import family_of
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.raw_table import RawTable, raw_table, value_texts
+from pypgm.data.rule_comparison import Comparison
 from pypgm.domain import listed
 
 _FOUND = 6  # columns of which each may have the share of the budget that finds values or bins
@@ -35,6 +36,13 @@ _ID = re.compile(  # patient_id, userId, member number
     r"(?:^|[^A-Za-z])(?i:p?id|uuid|guid|ssn)s?(?![A-Za-z])|[a-z]I[dD]s?(?![a-z])|(?i:person|patient|user|customer|client"
     r"|member|subject|participant|employee|student|respondent|household)(?:[ _-]?(?i:no|nr|number|key))?$"
 )
+_DAY = 86_400  # seconds
+_LENGTHS = {  # of units in seconds, the shortest and the longest
+    "hour": (3600, 3600),
+    "day": (_DAY, _DAY),
+    "month": (28 * _DAY, 31 * _DAY),
+    "year": (365 * _DAY, 366 * _DAY),
+}
 _FEW = 20  # values of a column that hardly stand for persons
 
 
@@ -70,7 +78,7 @@ def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> di
     how = Dialect(**marks)
     how.check()
     raw = raw_table(source, how, table=table)
-    seen, dependences, blanks = _read(raw, (how.decimal, how.thousands))
+    seen, dependences, blanks, orders = _read(raw, (how.decimal, how.thousands))
     columns: dict[str, dict[str, Any]] = {}
     dropped: dict[str, str] = {}
     for name, column in seen.items():
@@ -82,7 +90,8 @@ def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> di
         why = "each is empty, or has a value of its own for each record"
         raise ValueError(f"{raw.name} has no column to declare: {why}")
     _share_out(columns)
-    _point_out(columns, dependences, blanks)
+    derived = _point_out(columns, dependences, blanks)
+    _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, orders)
     for name in again:
         if name in columns:
             _warn(columns[name], _AGAIN)
@@ -96,17 +105,18 @@ def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> di
     return draft | ({"drop": dropped} if dropped else {}) | {"records_per_person": 1}
 
 
-def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen], Dependences, Blanks]:
+def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]:
     """Read the records of a table."""
     seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in raw.layout.types.items()}
-    dependences, blanks = Dependences(), Blanks()
+    dependences, blanks, orders = Dependences(), Blanks(), Orders()
     for piece in raw.pieces():
         texts = {name: value_texts(raw.name, name, piece[name]) for name in seen}
         for name, column in seen.items():
             column.add(texts[name])
         dependences.add(texts)
         blanks.add(texts)
-    return seen, dependences, blanks
+        orders.add({name: reader for name, column in seen.items() if (reader := column.date_reader)}, texts)
+    return seen, dependences, blanks, orders
 
 
 def _comes_again(name: str, column: Seen, told: Mapping[str, Any]) -> bool:
@@ -135,8 +145,8 @@ def _is_costly(told: Mapping[str, Any]) -> bool:
     return told["kind"] == "open" or isinstance(told.get("bins"), Mapping)
 
 
-def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, blanks: Blanks) -> None:
-    """Warn of columns that follow from others in the records, and say how a schema states such a rule."""
+def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, blanks: Blanks) -> set[str]:
+    """Warn of columns that follow from others in the records, and say how a schema states such a rule; return them."""
     derived = set()
     for base, other, images in dependences.found():
         if base in columns and other in columns:
@@ -158,6 +168,40 @@ def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, 
                 continue  # no rule names a value that has still to be found
             way = json.dumps({"blank": other, "unless": named}, ensure_ascii=False)
             _warn(columns[other], f"it is blank by {base!r}: if it always is, the rule {way} keeps it so")
+    return derived
+
+
+def _point_out_orders(dates: Mapping[str, dict[str, Any]], orders: Orders) -> None:
+    """Warn of dates that are never before others in the records, and say how a schema keeps them so."""
+    for base, other, least, most in orders.found(dates):
+        first, second, ways = dates[base], dates[other], []
+        has_times = first["resolution"] == "hour"
+        if has_times != (second["resolution"] == "hour"):
+            continue  # what a schema compares is of one kind
+        rule = f"{base} <= {other}"
+        if Comparison(rule).columns == (base, other):
+            ways.append(f"the rule {json.dumps(rule, ensure_ascii=False)} keeps it so")
+        if first.get("format") == second.get("format"):
+            null = second.get("null") or first.get("null")
+            told = {"kind": "difference", "from": base, **_span(least, most, has_times=has_times)}
+            way = json.dumps(told | ({"null": null} if null else {}), ensure_ascii=False)
+            ways.append(f"{way} keeps how far apart the two are, too")
+        if ways:
+            _warn(second, f"it is never before {base!r}: if it never can be, {', or '.join(ways)}")
+
+
+def _span(least: int, most: int, *, has_times: bool) -> dict[str, Any]:
+    """Return bounds that are about those of spans in seconds, and a unit of which they have some dozens.
+
+    Examples
+    --------
+    >>> _span(0, 30 * 86_400, has_times=False), _span(18 * 365 * 86_400, 25 * 365 * 86_400, has_times=False)
+    ({'low': 0, 'high': 30, 'unit': 'day'}, {'low': 17, 'high': 25, 'unit': 'year'})
+    """
+    unit = resolution_of((most - least) // _DAY, has_times=has_times).replace("quarter", "year")
+    shortest, longest = _LENGTHS[unit]
+    ends = most if has_times else -(-most // _DAY) * _DAY  # of two times the days may be further apart
+    return {"low": least // longest, "high": ends // shortest, "unit": unit}
 
 
 def _warn(told: dict[str, Any], warning: str) -> None:

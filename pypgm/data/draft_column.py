@@ -35,6 +35,7 @@ _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "
 _BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
 _VALUES = "values are those of the records: replace them by what is publicly known"
 _OPEN = "do these values name people? then drop the column: values that enough people have are published"
+_HOURS = ": the resolution hour keeps it, in 24 bins a day"
 _TEXTS = {"", "text", "category", "any"}  # families of types whose values may be numbers or dates that are texts
 
 
@@ -81,6 +82,12 @@ class Seen:
         """How often each value came that is not taken for none."""
         return {text: count for text, count in self.counts.items() if text not in NULLS}
 
+    @property
+    def date_reader(self) -> DateReader | None:
+        """What reads its values as dates; None where they are none, or none came."""
+        found = self.dates.get(DIGITS) or next(iter(self.dates.values()), None)
+        return found if found is not None and found.low <= found.high else None
+
     def declared(self) -> tuple[dict[str, Any], str]:
         """Return a declaration of the column, or none and why it is better dropped."""
         nulls = sorted(text for text in self.counts if text in NULLS)
@@ -123,17 +130,18 @@ class Seen:
         return {"kind": "open", "share": SHARE, "warning": _OPEN}  # found privately: nothing is read from the records
 
     def _date(self, values: Mapping[str, int]) -> dict[str, Any]:
-        dates = self.dates.get(DIGITS) or next(iter(self.dates.values()), None)
+        dates = self.date_reader
         if dates is None:
             return {}
-        warning, form = _BOUNDS + self._once(values), dates.form
+        form = dates.form if self.is_typed or len(dates.written) > 1 else dates.form or next(iter(dates.written))
+        told, warning = _date_ends(dates), _BOUNDS + self._once(values)
         if len(self.dates) > 1:
             warning += f"; the format may be {' or '.join(self.dates)}"
-        if dates.is_spaced and not self.is_typed:
-            form = "%Y-%m-%d %H:%M:%S"
         days = {float(dates.read(text).toordinal()) for text in values}
         warning += _apart(sorted(days), lambda day: datetime.date.fromordinal(int(day)).isoformat())
-        return {"kind": "date", **_date_ends(dates), **({"format": form} if form else {}), "warning": warning}
+        if dates.has_clock and told["resolution"] != "hour":
+            warning += "; the time of day is left out" + (_HOURS if dates.has_times else "")
+        return {"kind": "date", **told, **({"format": form} if form else {}), "warning": warning}
 
     def _once(self, values: Mapping[str, int]) -> str:
         is_own = len(values) == self.rows > LISTED

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import compress, permutations
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pypgm.data.draft_column import NULLS
+from pypgm.data.draft_readers import DateReader
 
 _MOST = 10_000  # values of a column that others may depend on
 _FIRST = 200  # records, by which most pairs are told apart
@@ -117,3 +121,57 @@ class Blanks:
             if seen and told >= _LEAST and told > best.get(other, (0.0,))[0]:
                 best[other] = told, one, sorted(seen)
         yield from ((one, other, seen) for other, (_, one, seen) in best.items())
+
+
+class Orders:
+    """Pairs of columns of dates of which the second is never before the first.
+
+    Examples
+    --------
+    >>> found = Orders()
+    >>> days = {"in": ["2024-01-01", "2024-03-05"] * 20, "out": ["2024-01-07", "2024-03-05"] * 20}
+    >>> found.add(dict.fromkeys(days, DateReader("")), days)
+    >>> list(found.found(days))
+    [('in', 'out', 0, 518400)]
+    """
+
+    def __init__(self) -> None:
+        self._readers: dict[str, DateReader] = {}
+        self._lost: set[str] = set()  # columns that were read otherwise before, or are no dates after all
+        self._broken: set[tuple[str, str]] = set()
+        self._told: dict[tuple[str, str], int] = {}  # records that would be out of order with another's second date
+        self._spans: dict[tuple[str, str], tuple[int, int]] = {}  # seconds from one to the other: least, most
+
+    def add(self, readers: Mapping[str, DateReader], columns: Mapping[str, Sequence[str]]) -> None:
+        """Take note of records, whose dates are read by readers."""
+        self._readers = {**readers, **self._readers}
+        self._lost |= {name for name, reader in self._readers.items() if readers.get(name) is not reader}
+        names = [name for name in readers if name not in self._lost]
+        pairs = [pair for pair in permutations(names, 2) if pair not in self._broken]
+        dates = {name: _dates(readers[name], columns[name]) for name in {name for pair in pairs for name in pair}}
+        for pair in pairs:
+            unit = "s" if all(readers[name].has_times for name in pair) else "D"
+            first, second = (dates[name].astype(f"datetime64[{unit}]") for name in pair)
+            spans = (second - first)[~np.isnat(first) & ~np.isnat(second)].astype("timedelta64[s]").astype(np.int64)
+            if spans.size:
+                low, high = self._spans.get(pair, (spans[0], spans[0]))
+                self._spans[pair] = int(min(low, spans.min())), int(max(high, spans.max()))
+                self._told[pair] = self._told.get(pair, 0) + int((first > np.roll(second, len(second) // 2)).sum())
+                if spans.min() < 0:
+                    self._broken.add(pair)
+
+    def found(self, names: Iterable[str]) -> Iterator[tuple[str, str, int, int]]:
+        """Yield pairs of some columns, and how many seconds are between them at least and at most.
+
+        Of three columns in order the first and the last are left out, and so are two that are always equal.
+        """
+        known = [name for name in names if name not in self._lost]
+        told = [pair for pair in permutations(known, 2) if self._told.get(pair, 0) >= _LEAST]
+        able = {pair for pair in told if pair not in self._broken and pair[::-1] in self._broken}
+        for one, other in told:
+            if (one, other) in able and not any((one, b) in able and (b, other) in able for b in known):
+                yield one, other, *self._spans[one, other]
+
+
+def _dates(reader: DateReader, texts: Sequence[str]) -> NDArray[np.datetime64]:
+    return np.array([None if text in NULLS else reader.read(text) for text in texts], dtype="datetime64[s]")

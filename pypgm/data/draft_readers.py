@@ -29,8 +29,9 @@ FORMATS = tuple(day + clock for clock in ("", " %H:%M:%S", " %H:%M", " %I:%M:%S 
 
 _LARGE = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
 _MOST_DIGITS = 15  # of a whole number
+_MOST_KNOWN = 100_000  # dates that are not read again
 _DAY = re.compile(r"(19|20)[0-9]{6}")
-_CLOCK = re.compile(r"[0-9-]{10} [0-9]{2}:[0-9]{2}:[0-9]{2}")  # ISO, but for the space
+_CLOCK = re.compile(r"[0-9-]{10} [0-9]{2}:[0-9]{2}(:[0-9]{2})?")  # ISO, but for the space
 _NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")  # 007, as a postcode, is a text
 
 
@@ -70,16 +71,24 @@ class DateReader:
     def __init__(self, form: str) -> None:
         self.form = form
         self.has_times = True  # each of them
-        self.is_spaced = True  # each as ISO has it, but for the space
+        self.has_clock = False  # any of them: a time that is not midnight
+        self.written: set[str] = set()  # formats of those that are as ISO has them, but for the space; empty of others
         self.low, self.high = datetime.datetime.max, datetime.datetime.min
+        self._known: dict[str, datetime.datetime] = {}
 
     def read(self, text: str) -> datetime.datetime:
         """Return a date, with its time if it has one."""
+        if text in self._known:
+            return self._known[text]
         found = self._found(text)
         self.has_times &= isinstance(found, datetime.datetime) and (not self.form or "%M" in self.form)
-        self.is_spaced &= not self.form and _CLOCK.fullmatch(text) is not None
+        clock = None if self.form else _CLOCK.fullmatch(text)
+        self.written.add(f"%Y-%m-%d %H:%M{':%S' if clock[1] else ''}" if clock else "")
         time = found if isinstance(found, datetime.datetime) else datetime.datetime.combine(found, datetime.time())
+        self.has_clock |= time.time() != datetime.time()
         self.low, self.high = min(self.low, time), max(self.high, time)
+        if len(self._known) < _MOST_KNOWN:
+            self._known[text] = time
         return time
 
     def _found(self, text: str) -> datetime.date:

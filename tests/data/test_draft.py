@@ -399,6 +399,113 @@ def test_times_with_a_space_keep_it(tmp_path):
     assert "format" not in drafted(tmp_path, [f"2024-01-0{i % 2 + 1}T{i % 24:02}:30:00" for i in range(200)])
 
 
+def days(draw, n=400):
+    """Return dates of which the second is never before the first, the third is of days alone, and the last is free."""
+    start = [datetime.datetime(2022, 1, 1) + datetime.timedelta(hours=draw.randrange(20_000)) for _ in range(n)]
+    end = [day + datetime.timedelta(hours=int(draw.expovariate(0.02))) for day in start]
+    free = [draw.choice(start) for _ in start]
+    return {
+        "in": start,
+        "out": end,
+        "paid": [day + datetime.timedelta(days=draw.randrange(90)) for day in end],
+        "free": free,
+    }
+
+
+def told_of(warning):
+    """Return the rule and the column of which a warning says that they keep an order."""
+    rule, span = re.search(r'it is never before .*, the rule (".*?") keeps it so, or (\{.*?\}) keeps', warning).groups()
+    return json.loads(rule), json.loads(span)
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d", "%d.%m.%Y", "%m/%d/%Y %H:%M", "%Y%m%d"])
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
+def test_the_order_of_dates_is_pointed_out_and_kept(form, write):
+    columns = {n: [day.strftime(form) for day in own] for n, own in days(random.Random(4)).items()}
+    columns["out"] = ["" if i % 7 == 0 else text for i, text in enumerate(columns["out"])]
+    path = write(columns)
+    draft = draft_schema(path)
+    found = draft["columns"]
+    assert [n for n, c in found.items() if "never before" in c["warning"]] == ["out", "paid"]
+    assert "never before 'out'" in found["paid"]["warning"]  # which is the nearer one
+    rule, span = told_of(found["out"]["warning"])
+    assert (rule, span["low"], span["unit"]) == ("in <= out", 0, "day")
+    columns_of = {"rule": found, "difference": {**found, "out": span}}
+    n_broken = {}
+    for way, rules in (("none", []), ("rule", [rule]), ("difference", [])):
+        schema = {**draft, "columns": columns_of.get(way, found), "rules": rules}
+        release = pypgm.synthesize(path, schema, epsilon=1, delta=1e-9, mechanism="mst", unsafe_seed=0)
+        made = release.schema.decode(release.synthetic_data(300, rng=0), rng=0)
+        pairs = [(a, b) for a, b in zip(made["in"].tolist(), made["out"].tolist(), strict=True) if b is not None]
+        n_broken[way] = sum(a > b for a, b in pairs)
+    assert n_broken["none"] > 0
+    assert n_broken["rule"] == n_broken["difference"] == 0
+
+
+def test_an_order_that_one_record_breaks_is_none():
+    columns = {n: [f"{day:%Y-%m-%d}" for day in own] for n, own in days(random.Random(5), 20_000).items()}
+    assert "never before" in draft_schema(columns)["columns"]["out"]["warning"]
+    for row in (0, 19_999):  # of the first piece and of the last
+        broken = {**columns, "out": list(columns["out"])}
+        broken["out"][row] = "2021-12-31"
+        warnings_of = draft_schema(broken)["columns"]
+        assert "never before 'in'" not in warnings_of["out"]["warning"]
+        assert "never before 'in'" in warnings_of["paid"]["warning"]
+
+
+def test_an_order_is_of_dates_as_they_are_read_in_the_end():
+    start = ["01/02/2020", "03/04/2020"] * 5_000 + ["13/01/2020"] * 5_000  # the last piece says what the day is
+    later = ["02/02/2020" if day[:2] == "01" else "04/04/2020" for day in start[:10_000]] + ["14/01/2020"] * 5_000
+    assert "never before" not in json.dumps(
+        draft_schema({"start": start, "end": later})
+    )  # the first were read otherwise
+
+
+def test_dates_that_cannot_be_out_of_order_are_not_pointed_out():
+    year = {"a": "2020", "b": "2021"}
+    apart = {n: [f"{y}-{1 + i % 12:02}-{1 + i * 7 % 28:02}" for i in range(400)] for n, y in year.items()}
+    twice = {"a": apart["a"], "b": apart["a"]}
+    for columns in (apart, twice):
+        assert "never before" not in json.dumps(draft_schema(columns))
+
+
+def test_an_order_of_names_that_a_rule_cannot_have_is_kept_by_a_difference():
+    columns = days(random.Random(6))
+    found = draft_schema({"in <= x": columns["in"], "out": columns["out"]})["columns"]["out"]["warning"]
+    assert 'if it never can be, {"kind": "difference", "from": "in <= x"' in found
+
+
+def test_hours_are_not_compared_with_days():
+    draw = random.Random(7)
+    start = [datetime.datetime(2024, 1, 1 + draw.randrange(2), draw.randrange(24)) for _ in range(400)]
+    ends = {n: [time + datetime.timedelta(hours=draw.randrange(n)) for time in start] for n in (3, 2000)}
+    for n, is_told in ((3, True), (2000, False)):
+        draft = draft_schema({"start": start, "end": ends[n]})["columns"]
+        assert ("never before" in draft["end"]["warning"]) == is_told
+        assert draft["start"]["resolution"] == "hour"
+    assert told_of(draft_schema({"start": start, "end": ends[3]})["columns"]["end"]["warning"])[1]["unit"] == "hour"
+
+
+@pytest.mark.parametrize("form", ["%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M:%S", "%d.%m.%Y %H:%M:%S", None])
+@pytest.mark.parametrize("span", [1, 60, 3000])
+def test_a_time_of_day_is_kept_or_said_to_be_left_out(form, span):
+    times = [
+        datetime.datetime(2020, 1, 1) + datetime.timedelta(days=i % span, hours=i % 24, minutes=30) for i in range(400)
+    ]
+    midnights = [time.replace(hour=0, minute=0) for time in times]
+    for own in (times, midnights):
+        told = draft_schema({"a": own if form is None else [f"{t:{form}}" for t in own]})["columns"]["a"]
+        is_lost = own is times and told["resolution"] != "hour"
+        assert ("the time of day is left out: the resolution hour keeps it" in told["warning"]) == is_lost
+    mixed = [f"{t:%Y-%m-%d}{f' {t:%H:%M}' * (i % 2)}" for i, t in enumerate(times)]
+    assert draft_schema({"a": mixed})["columns"]["a"]["warning"].endswith("; the time of day is left out")
+
+
+def test_times_without_seconds_are_written_as_they_are():
+    told = draft_schema({"a": [f"2024-01-0{i % 2 + 1} {i % 24:02}:30" for i in range(200)]})["columns"]["a"]
+    assert (told["format"], told["resolution"]) == ("%Y-%m-%d %H:%M", "hour")
+
+
 IDS = {
     "patient id": [f"P{i % 4419 * 7919 % 10007}" if i % 7 else "P1" for i in range(8000)],  # some come often
     "pid": [f"x{i % 1000}" for i in range(8000)],
