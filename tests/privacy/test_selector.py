@@ -154,7 +154,10 @@ def test_refusals_read_and_charge_nothing(arguments, message):
     assert not hasattr(data, "passes")
 
 
-@pytest.mark.parametrize("estimate", [[1.0], [math.nan] * 12, [2.0**44] * 12])
+# Each of many below the limit, and values that cancel: int64 holds no sum of distances from those.
+@pytest.mark.parametrize(
+    "estimate", [[1.0], [math.nan] * 12, [2.0**44] * 12, [2.0**43] * 12, [2.0**44, -(2.0**44)] * 6, [-(2.0**45)] * 12]
+)
 def test_estimates_of_another_size_or_too_large_are_refused_before_the_charge(estimate):
     private = table()
     with pytest.raises(ValueError, match="the estimate of clique"):
