@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
 from functools import partial
 from typing import Any, Protocol
 
@@ -90,7 +90,7 @@ class Dataset(Shown):
         self.domain = domain
         self.schema = schema
         self.columns = {name: _as_codes(name, columns[name]) for name in domain}
-        _check_lengths(self.columns)
+        check_lengths(self.columns)
         tabulate.check_codes(self.columns, domain)
         self.weights = None if weights is None else _as_weights(weights, self._length(weights))
 
@@ -322,7 +322,8 @@ def _way_out(kind: str) -> str:
     return ways.get(kind, texts)
 
 
-def _check_lengths(columns: Mapping[str, NDArray[Any]]) -> None:
+def check_lengths(columns: Mapping[str, Sized]) -> None:
+    """Raise ``ValueError`` unless columns have equal numbers of values."""
     first = next(iter(columns), "")
     for name, column in columns.items():
         if len(column) != len(columns[first]):

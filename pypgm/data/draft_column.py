@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import datetime
 import math
+import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from pypgm.data.dates import Resolution
@@ -25,6 +27,7 @@ LISTED = 60
 
 _DISTINCT = 100_000  # values of a column that are told apart
 _OTHERS = 10  # different values, from which one may be far
+_ODD = 10  # different texts among numbers or dates, at most
 _LARGE = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
 _BINS = 50  # of a column of numbers, about
 _FULL = 0.15  # of the records in one bin of several values, or with one of these: bins of quantiles are better
@@ -35,6 +38,8 @@ _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "
 _BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
 _VALUES = "values are those of the records: replace them by what is publicly known"
 _OPEN = "do these values name people? then drop the column: values that enough people have are published"
+_TIME = re.compile(r"[0-9]{1,3}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")
+_SIGN = re.compile(r"^[%‰¤$£¥€₹]\s*|\s*[%‰¤$£¥€₹]$")
 _HOURS = ": the resolution hour keeps it, in 24 bins a day"
 _TEXTS = {"", "text", "category", "any"}  # families of types whose values may be numbers or dates that are texts
 
@@ -51,6 +56,7 @@ class Seen:
     """
 
     def __init__(self, family: str = "", marks: tuple[DecimalMark, str] = PLAIN) -> None:
+        self._given = family, marks
         self.counts: Counter[str] = Counter()
         self.rows = 0
         self.is_typed = family not in _TEXTS
@@ -97,18 +103,42 @@ class Seen:
         told = self._boolean(values) or self._date(values) or self._number(values)
         if not told and self.numbers and any("e" in text.casefold() for text in values):
             return {}, "its numbers are too far apart for bins"
+        odd: list[str] = []
+        if not told and len(values) > LISTED:
+            told, odd = self._of_most(values)
+        unread = "" if told else _unread(values)
         if not told and len(values) > LISTED and not self._is_open(values):
             several = "each record" if len(values) == sum(values.values()) else "about each record"
             return (
                 {},
-                f"a value of its own in {several}, as names and ids have: kind id or fake makes new ones",
+                unread or f"a value of its own in {several}, as names and ids have: kind id or fake makes new ones",
             )
         told = told or self._listed(values)
         maybe = [text for text in nulls if text.isalpha()]
         if maybe and (len(nulls) > len(maybe) or told["kind"] in {"categorical", "open"}):
             taken = f"{listed([repr(text) for text in maybe])} is taken for a missing value: if it is one of its own, "
             told["warning"] = "; ".join([*filter(None, [told.get("warning")]), f"{taken}take it out of null"])
-        return told | ({"null": nulls} if nulls else {}), ""
+        if odd:
+            texts, taken = listed(list(map(repr, odd))), "is taken" if len(odd) == 1 else "are taken"
+            told["warning"] += f"; {texts} cannot be read as the others are, and {taken} for a missing value"
+            if {"inf", "-inf"} & {*odd}:  # which a float is too, whatever texts are null
+                told["outside"] = "null"
+                told["warning"] += ", and so are numbers beyond the bounds"
+        if unread and told["kind"] == "open":
+            told["warning"] += f"; {unread}"
+        return told | ({"null": nulls + odd} if nulls or odd else {}), ""
+
+    def _of_most(self, values: Mapping[str, int]) -> tuple[dict[str, Any], list[str]]:
+        """Return what is declared of numbers or dates among which a few texts are none, and these texts."""
+        tried, rest = Seen(*self._given), Seen(*self._given)
+        ways: list[DateReader | NumberReader]
+        ways = [*tried.dates.values(), *([tried.numbers] if tried.numbers else []), *map(NumberReader, tried._able)]
+        for reader in ways if len(self.counts) < _DISTINCT else ():
+            odd = list(islice((text for text in values if not _reads(reader, [text])), _ODD + 1))
+            if len(odd) <= _ODD:
+                rest.add(Counter({text: count for text, count in values.items() if text not in odd}).elements())
+                return rest.declared()[0], sorted(odd)
+        return {}, []
 
     def _is_open(self, values: Mapping[str, int]) -> bool:
         """Return whether values come again, or many records have some that are frequent."""
@@ -170,6 +200,23 @@ def _reads(reader: NumberReader | DateReader, texts: Iterable[str]) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _unread(values: Iterable[str]) -> str:
+    """Return what values are that no column reads, though they could be numbers; empty where they are anything else.
+
+    Examples
+    --------
+    >>> _unread(["$1.50", "$2,000.00"]), _unread(["A1", "B7"])
+    ("numbers with '$', which no column reads: write them without it", '')
+    """
+    if all(map(_TIME.fullmatch, values)):
+        return "times of day or spans, which no column reads: write them as numbers, such as minutes"
+    signs = {tuple(mark.strip() for mark in _SIGN.findall(text)) for text in values}
+    bare = [_SIGN.sub("", text) for text in values]
+    if len(signs) == 1 and (*signs,) != ((),) and any(_reads(NumberReader(own), bare) for own in WRITTEN):
+        return f"numbers with {''.join(*signs)!r}, which no column reads: write them without it"
+    return ""
 
 
 def _other_marks(read: NumberReader, values: Iterable[str]) -> str:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from pypgm.data.dataset import check_lengths
 from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.duckdb_file import check_table, duckdb_table, is_database, not_null
 from pypgm.data.encoding import problems_error
@@ -142,6 +143,7 @@ def _of_frame(source: Frame, name: str = "the table") -> RawTable:
             yield from map(as_columns, batches)
         else:
             columns = as_columns(collected(source))
+            check_lengths(columns)
             n_rows = max(map(len, columns.values()), default=0)
             for start in range(0, n_rows, _ROWS):
                 yield {name: values[start : start + _ROWS] for name, values in columns.items()}
@@ -180,7 +182,9 @@ def _of_database(path: str | os.PathLike[str], name: str, table: str | None) -> 
 def _check_header(name: str, header: Sequence[str], delimiter: str) -> None:
     """Raise ``ValueError`` unless the first line of a file is a header."""
     if not any(header):
-        raise ValueError(f"{name} is empty; it needs a header line with the names of the columns")
+        raise ValueError(
+            f"{name} is empty, or begins with a blank line; it needs a header line with the names of the columns"
+        )
     if hint := separator_hint(header, delimiter):
         raise ValueError(f"{name} has one column{hint}")
     _check_names(name, header)

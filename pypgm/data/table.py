@@ -336,7 +336,7 @@ def _header_problems(
 ) -> list[str]:
     """Return what is wrong with a header; a first line that is none is a record, and its content is never shown."""
     if not any(header) and not set(header).intersection(columns):
-        return ["is empty; it needs a header line with the names of the columns"]
+        return ["is empty, or begins with a blank line; it needs a header line with the names of the columns"]
     if not {name.casefold() for name in columns}.intersection(name.casefold() for name in header):
         names = listed([repr(name) for name in columns])
         return [f"needs a header line that names the columns ({names}); the first line has none{header.hint}"]

@@ -102,7 +102,7 @@ def test_a_name_that_no_table_has_is_refused_at_once(name):
 
 def test_one_column_without_a_name(tmp_path):
     check_read_again(tmp_path / "table.csv", schema_of(""))
-    with pytest.raises(ValueError, match="is empty; it needs a header line"):
+    with pytest.raises(ValueError, match="is empty, or begins with a blank line; it needs a header line"):
         pypgm.read_table(tmp_path / "table.csv", schema_of("a"))
     assert np.array_equal(pypgm.read_table(tmp_path / "table.csv", schema_of("")).columns[""], [0, 1, 2, 1])
 

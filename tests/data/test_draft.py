@@ -239,6 +239,7 @@ def test_many_rows_and_values(write):
     ("text", "message"),
     [
         ("", "is empty"),
+        ("\na\n1\n", "is empty, or begins with a blank line; it needs a header line"),
         ("a,a\n1,2\n", "needs a header line with a name for each column, each once"),
         ("a,,\n1,2,3\n", "needs a header line with a name for each column, each once: columns 2 and 3 have none"),
         ("a,b\n1,2\n1\n", "row 2 (the header is row 0): needs 2 fields, got 1"),
@@ -504,6 +505,64 @@ def test_a_time_of_day_is_kept_or_said_to_be_left_out(form, span):
 def test_times_without_seconds_are_written_as_they_are():
     told = draft_schema({"a": [f"2024-01-0{i % 2 + 1} {i % 24:02}:30" for i in range(200)]})["columns"]["a"]
     assert (told["format"], told["resolution"]) == ("%Y-%m-%d %H:%M", "hour")
+
+
+ODD = {
+    "integer": (list(range(18, 90)), ["unknown", "85+"]),
+    "comma": ([f"{i},50" for i in range(100)], ["<5"]),
+    "thousands": ([f"1.{i:03},25" for i in range(90)], ["#NV", "n.a.", "(null)"]),
+    "date": ([f"{1 + i % 28:02}.0{1 + i % 9}.2020" for i in range(200)], ["31.02.2020", "soon"]),
+    "infinite": ([i / 8 for i in range(100)], [float("inf")]),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
+def test_a_few_texts_among_numbers_or_dates_are_taken_for_missing_ones(name, write):
+    values, odd = ODD[name]
+    frame = {"a": [*values, *odd], "b": [i % 3 for i in range(len(values) + len(odd))]}
+    for source, how in ((frame, {}), (write(frame, delimiter=";"), {"delimiter": ";"})):
+        told = draft_schema(source, **how)["columns"]["a"]
+        assert told["kind"] == {"integer": "integer", "date": "date"}.get(name, "real")
+        assert told["null"] == sorted(map(str, odd))
+        assert all(repr(str(text)) in told["warning"] for text in odd)
+        assert f"{'is' if len(odd) == 1 else 'are'} taken for a missing value" in told["warning"]
+        schema = Schema.draft(source, **how)
+        counts = schema.encode(source).project("a") if source is frame else None
+        release = pypgm.synthesize(source, schema, epsilon=5, delta=1e-6, mechanism="mst", **how)
+        assert release.schema.columns["a"].null_code is not None
+        assert counts is None or counts.values[-1] == len(odd)
+
+
+@pytest.mark.parametrize("read", [Schema.draft, lambda table: pypgm.compare(table, table)])
+def test_columns_of_unequal_lengths_are_no_table(read):
+    with pytest.raises(ValueError, match="columns need equal lengths, got 2 for 'a' and 1 for 'b'"):
+        read({"a": [1, 2], "b": ["x"]})
+
+
+def test_many_texts_among_numbers_are_no_missing_ones():
+    values = [*range(200), *(f"A{i}" for i in range(11))]
+    assert list(draft_schema({"a": values, "b": ["x"] * 211})["drop"]) == ["a"]
+    assert draft_schema({"a": values[:-1], "b": ["x"] * 210})["columns"]["a"]["kind"] == "integer"
+
+
+@pytest.mark.parametrize(
+    ("make", "told"),
+    [
+        ("${:,.2f}".format, "numbers with '$', which no column reads: write them without it"),
+        ("{:.1f} %".format, "numbers with '%'"),
+        (lambda n: f"{n:.2f} €".replace(".", ","), "numbers with '€'"),
+        (lambda n: f"{int(n) % 24}:{int(n * 7) % 60:02}", "times of day or spans, which no column reads"),
+        ("P{:.0f}".format, "as names and ids have"),
+    ],
+)
+def test_why_numbers_that_no_column_reads_are_left_out(make, told):
+    once = [make(n * 3.7) for n in range(300)]
+    draft = draft_schema({"a": once, "b": ["x", "y"] * 150})
+    assert told in draft["drop"]["a"]
+    again = draft_schema({"a": once[:90] * 5, "b": ["x", "y"] * 225})["columns"]["a"]
+    assert again["kind"] == "open"
+    assert (told in again["warning"]) == ("names" not in told)
 
 
 IDS = {
