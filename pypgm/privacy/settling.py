@@ -124,7 +124,7 @@ class _Values:
             found = bare(value)
             found = str(found) if isinstance(found, bool | np.bool_) else found
             if isinstance(found, str):
-                read = column.plain_text if isinstance(column, Numeric) else str
+                read = column.plain_text if isinstance(column, Numeric) else _writable
                 return None if found in column.null_texts else read(found)
             is_null = bool(column.null_numbers) and plain(found) in column.null_numbers
             return None if is_null else found if isinstance(column, Numeric) else _key(found)
@@ -132,6 +132,12 @@ class _Values:
             raise
         except BaseException:  # whatever a value does, no error may tell of it
             return None
+
+
+def _writable(text: str) -> str:
+    """Return a text that a file can hold; ``UnicodeEncodeError`` of another, which is no label."""
+    text.encode()
+    return text
 
 
 def _key(value: object) -> str | int | None:
@@ -149,5 +155,5 @@ def _key(value: object) -> str | int | None:
     if isinstance(found, Decimal) and not (found.is_finite() and abs(found.adjusted()) <= _DIGITS):
         return None
     if found == int(found):
-        return int(found)
+        return int(found) if abs(found) < 10**_DIGITS else None
     return None if isinstance(found, Fraction) else format(found, "f").rstrip("0")

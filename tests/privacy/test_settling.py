@@ -369,6 +369,15 @@ def test_spans_and_times_of_frames_are_those_of_python(library):
         assert found.columns["s"].encode(columns["s"])[0].tolist() == [0] * 500
 
 
+@pytest.mark.parametrize("value", [10**5000, -(10**400), Fraction(10**5000), "half \ud800"], ids=range(4))
+def test_what_no_file_or_text_holds_is_another_value(value):
+    """A release was paid for and raised, or could not be written."""
+    raw = {"a": [value, "tea"] * 500}
+    found = settle(OpenSchema({"a": OpenSet("1/2"), "b": 2}), raw, None, Ledger(Budget(rho=9, reserved_delta=1e-9)))
+    assert found.columns["a"].labels == ("tea", "other")
+    assert found.columns["a"].encode(raw["a"])[0].tolist() == [1, 0] * 500
+
+
 @pytest.mark.parametrize("values", [[7, 0, 9], ["tea", "", "milk"], [2.5, 0, 7]])
 def test_what_is_masked_is_no_value(values):
     """Its text, which an array has for it, is no key."""
