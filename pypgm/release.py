@@ -94,8 +94,10 @@ class Release(Released[Model_co]):
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
         """Return the joint probabilities of some attributes given what is known of others, as the model's `query`.
 
-        Columns that the schema derives from others by a mapping may be among both: the answer is exactly that of the
-        columns that they follow from. ``ValueError`` names those where it is none of theirs, as of a sum.
+        What is known are values of the table as the schema reads them, alone, in a list or in a range: 35 and
+        ``"30..40"`` stand for their bins. Columns that the schema derives from others by a mapping may be among
+        targets and evidence: the answer is exactly that of the columns that they follow from. ``ValueError`` names
+        those where it is none of theirs, as of a sum.
 
         Examples
         --------
@@ -109,7 +111,7 @@ class Release(Released[Model_co]):
         return conditioned(self.schema, targets, self._read(evidence), self.model.query)
 
     def _read(self, evidence: Evidence | None) -> Evidence | None:
-        """Return evidence with its texts read by the schema, as ``--given`` of the command is."""
+        """Return evidence whose values are read by the schema, as those of ``--given`` of the command are."""
         return read_evidence(self.model.domain, evidence, self.schema)
 
     def expected_error(

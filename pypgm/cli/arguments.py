@@ -101,8 +101,8 @@ def add_given(command: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="what is known, such as sex=F; a number or a date is a value, not a code as in Python, and stands for its "
-        "bin, whose label will do too: hired=2020-Q1; several values mean any of them: job=cook,nurse, or repeat it; "
+        help="what is known, such as sex=F; a number or a date is a value, as in Python, and stands for its bin, "
+        "whose label will do too: hired=2020-Q1; several values mean any of them: job=cook,nurse, or repeat it; "
         "a range has all values, in their order, from one to another: age=30..40, age=65.. (both "
         "ends and the whole of their bins)",
     )

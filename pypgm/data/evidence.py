@@ -1,9 +1,13 @@
-"""What is known of an attribute, as people write it: a value, several, or a range such as ``30..40``."""
+"""What is known of an attribute, as people write it: a value of the table, several, or a range such as ``30..40``."""
 
 from __future__ import annotations
 
+import contextlib
 import csv
-from collections.abc import Mapping
+import datetime
+from collections.abc import Mapping, Sequence, Set
+from decimal import Decimal
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -14,6 +18,7 @@ from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Column
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.schema import Schema
+from pypgm.data.values import as_list, is_number, plain
 from pypgm.domain import Domain, listed, nearest
 from pypgm.numeric import whole_of
 
@@ -21,31 +26,78 @@ _TO = ".."  # between the ends of a range
 
 
 def read_evidence(domain: Domain, evidence: Mapping[str, Any] | None, schema: Schema | None) -> dict[str, Any] | None:
-    """Return evidence whose texts and numbers that are no labels are read by the schema: values, and ranges of them.
+    """Return evidence whose values, alone or in a list, are labels, or codes of attributes without labels.
+
+    By a schema any value of the table is one: a number, date or boolean as a text. Without one, ranges of labels and
+    codes alone are read; all else stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If something is no value, or a list may hold likelihoods.
 
     Examples
     --------
     >>> from pypgm import Schema
     >>> from pypgm.data import Integer
     >>> schema = Schema({"age": Integer(0, 99, width=10)})
-    >>> read_evidence(schema.domain, {"age": "35..59"}, schema)
-    {'age': ['[30, 40)', '[40, 50)', '[50, 60)']}
+    >>> read_evidence(schema.domain, {"age": 35}, schema)
+    {'age': '[30, 40)'}
+    >>> sorted((read_evidence(schema.domain, {"age": [35, "49..59"]}, schema) or {})["age"])
+    ['[30, 40)', '[40, 50)', '[50, 60)']
     """
     if not isinstance(evidence, Mapping):
         return evidence
-    return {name: _read(domain, name, value, schema) for name, value in evidence.items()}
+    return {name: _read(domain, name, given, schema) if name in domain else given for name, given in evidence.items()}
 
 
-def _read(domain: Domain, name: str, value: object, schema: Schema | None) -> object:
+def _read(domain: Domain, name: str, given: object, schema: Schema | None) -> object:
+    # An array of floats is a likelihood.
+    several = as_list(given) if isinstance(given, np.ndarray) and given.ndim and given.dtype.kind not in "fc" else given
+    if not isinstance(several, list | tuple | range | Set):
+        if not _is_value(given):
+            return given
+        values = _values(domain, name, given, schema)
+        return values[0] if len(values) == 1 else set(values)
+    if isinstance(several, list | tuple):
+        _check_clear(name, several, domain.size((name,)))
+    if schema is None and (isinstance(several, range) or not any(isinstance(v, str) and _TO in v for v in several)):
+        return given
+    return {label for value in several for label in _values(domain, name, value, schema)}
+
+
+def _values(domain: Domain, name: str, value: object, schema: Schema | None) -> Sequence[Any]:
+    """Return the labels, or the codes of an attribute without labels, that a value or a range stands for."""
     labels = domain.labels.get(name)
-    if schema is not None and labels is not None and isinstance(value, int | float | np.number):
-        value = value if isinstance(value, bool) or value in labels else str(value)  # a value of the table
-    if not isinstance(value, str) or name not in domain or (labels is not None and value in labels):
-        return value
-    if schema is None and _TO not in value:
-        return value  # no value of the domain, which says so
-    codes = codes_of_text(domain, name, value, schema)
-    return set(codes) if labels is None else [labels[code] for code in codes]
+    if isinstance(value, str):
+        if (labels is not None and value in labels) or (schema is None and _TO not in value):
+            return [value]  # one that is no label is no value of the domain, which says so
+        codes = codes_of_text(domain, name, value, schema)
+    elif schema is None:
+        return [value]
+    else:
+        column = schema.columns[name]
+        code = _code_by(column, value)
+        if code is None:
+            raise ValueError(f"attribute {name!r} needs {_needed(domain, name, column)}, got {value!r}")
+        codes = [code]
+    return codes if labels is None else [labels[code] for code in codes]
+
+
+def _is_value(given: object) -> bool:
+    """Return whether a table may hold what is given, which is no likelihood, say."""
+    own = plain(given)
+    return own is None or isinstance(own, str | int | float | Decimal | Fraction | datetime.date | datetime.timedelta)
+
+
+def _check_clear(name: str, values: Sequence[Any], size: int) -> None:
+    """Raise ``ValueError`` for a list that may hold a likelihood for each value, as other packages read it."""
+    with contextlib.suppress(TypeError):  # what cannot be a key is no value, which is said elsewhere
+        has_repeats = len(set(values)) < len(values)
+        are_parts = (isinstance(value, int | float | np.number | np.bool_) and 0 <= value <= 1 for value in values)
+        if has_repeats or (len(values) == size > 1 and all(are_parts)):
+            ways = "pypgm.Likelihood([...]) has a likelihood for each value, a set such as {0, 1} the values it may be"
+            raise ValueError(f"evidence on {name!r} is a list that may mean two things: {ways}")
 
 
 def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -> list[int]:
@@ -108,17 +160,24 @@ def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tu
     if code is not None or schema is None:
         return code, f"an integer from 0 to {size - 1}" if texts is None else f"one of {listed([*map(repr, texts)])}"
     column = schema.columns[name]
+    return _code_by(column, value), _needed(domain, name, column)
+
+
+def _code_by(column: Column, value: object) -> int | None:
+    """Return the code that a column has for a value; None for a null or another value that is not declared."""
     codes, problem = column.encode([value])
-    # A value that is not declared may be a typing error: other values are asked for by their label, which is above.
-    strays = problem is not None or codes[0] == column.other_code or _is_no_null(column, value, codes[0])
-    labels = domain.labels.get(name, ())
-    bins = (
-        f", or one of its bins such as {labels[0]!r}" if isinstance(column, Binned) and type(labels[0]) is str else ""
-    )
-    needed = column.allowed
+    # A value that is not declared may be a typing error: other values are asked for by their label.
+    is_stray = problem is not None or codes[0] == column.other_code or _is_no_null(column, value, codes[0])
+    return None if is_stray else int(codes[0])
+
+
+def _needed(domain: Domain, name: str, column: Column) -> str:
+    """Return what would be a value of an attribute."""
+    first = domain.labels.get(name, ("",))[0]
+    is_binned = isinstance(column, Binned) and type(first) is str
     if isinstance(column, Categorical) and not column.values:  # of an open column
-        needed = f"one of {listed([*map(repr, labels)])}, as no value of it was found"
-    return (None if strays else int(codes[0])), f"{needed}{bins}"
+        return f"one of {listed([*map(repr, domain.labels.get(name, ()))])}, as no value of it was found"
+    return column.allowed + (f", or one of its bins such as {first!r}" if is_binned else "")
 
 
 def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
@@ -131,9 +190,12 @@ def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
     return nearest(text, labels or ())
 
 
-def _is_no_null(column: Column, value: str, code: int) -> bool:
-    """Return whether a value that no text of null is would become one."""
-    return code == column.null_code and value.strip() not in column.nulls
+def _is_no_null(column: Column, value: object, code: int) -> bool:
+    """Return whether a value that is no null would become one."""
+    own = plain(value)
+    return code == column.null_code and not (
+        own is None or str(own) in column.null_texts or (is_number(own) and own in column.null_numbers)
+    )
 
 
 def split_text(text: str) -> list[str]:

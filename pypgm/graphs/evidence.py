@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Collection, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Mapping, Set
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -72,12 +72,12 @@ def log_likelihoods(domain: Domain, evidence: Evidence | None) -> list[tuple[int
     domain : Domain
         The attributes.
     evidence : mapping of attribute to value, values or likelihood vector
-        A value is a label where the attribute has labels, matched as those of a table are, else a code: a plain number
-        is never looked up in bins, as ``--given`` of the command does, for which ``age=35`` is the value 35. A text
-        such as ``"30..40"`` is a range of labels or codes; that of a release is one of values, as its schema reads
-        them. A list, tuple, range, set or NumPy array of integers allows each of its values; a list that may hold
-        likelihoods, such as ``[0, 1]`` for two values, is refused. A `Likelihood`, or a NumPy float array of the
-        attribute's size, holds the likelihood of each value.
+        A value is one of the table, as the schema reads it: of a release, as for ``--given`` of the command, 35 stands
+        for the bin that it lies in. Here there is no schema: a value is a label, matched as those of a table are, or a
+        code of an attribute without labels; a number is never the code of a label. A text such as ``"30..40"`` is a
+        range of values. A list, tuple, range, set or NumPy array of other than floats allows each of its values; a list
+        that may hold likelihoods, such as ``[0, 1]`` for two values, is refused. A `Likelihood`, or a NumPy float array
+        of the attribute's size, holds the likelihood of each value.
 
     Raises
     ------
@@ -185,17 +185,7 @@ def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np
     for value in values:  # a range may be longer than memory holds; its first value that is none ends it
         code = codes.get((type(value), value)) if isinstance(value, str | int | float) else None
         known[code_of(domain, attribute, value) if code is None else code] = 0.0
-    if isinstance(several, list | tuple):
-        _check_clear(attribute, several, known)
     return known
-
-
-def _check_clear(attribute: str, values: Sequence[Any], known: NDArray[np.float64]) -> None:
-    """Raise ``ValueError`` for a list that may hold a likelihood for each value, as other packages read it."""
-    has_repeats = np.count_nonzero(known == 0) < len(values)
-    if has_repeats or (len(values) == known.size == 2 and all(value in {0, 1} for value in values)):
-        ways = "pypgm.Likelihood([...]) has a likelihood for each value, a set such as {0, 1} the values it may be"
-        raise ValueError(f"evidence on {attribute!r} is a list that may mean two things: {ways}")
 
 
 def code_of(domain: Domain, attribute: str, value: object) -> int:

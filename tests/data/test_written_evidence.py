@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import datetime
+
 import numpy as np
 import pytest
 
@@ -68,3 +70,79 @@ def test_evidence_of_a_column_of_which_no_value_was_found_says_so():
     model = pypgm.mechanisms.mst(schema.records({"job": [0] * 40, "sex": [0, 1] * 20}), 1, 1e-9)
     with pytest.raises(ValueError, match="'job' needs one of 'other', as no value of it was found"):
         model.query("sex", {"job": "cook"})
+
+
+DAYS = [datetime.date(2020, month, 5) for month in range(1, 13)]
+KINDS = {  # of each kind of column its declaration, and some values of the table with their labels or codes
+    "whole": ({"kind": "integer", "low": 0, "high": 99, "width": 10}, {35: BINS[3], 45: BINS[4], 47: BINS[4]}),
+    "real": ({"kind": "real", "low": 0, "high": 10, "bins": 4}, {3.2: "[2.5, 5)", 7: "[5, 7.5)", 9.5: "[7.5, 10]"}),
+    "day": (
+        {"kind": "date", "low": "2020-01-01", "high": "2020-12-31", "resolution": "quarter"},
+        {DAYS[1]: "2020-Q1", DAYS[4]: "2020-Q2", np.datetime64("2020-05-01"): "2020-Q2"},
+    ),
+    "flag": ({"kind": "boolean", "values": ["no", "yes"], "null": True}, {True: "yes", False: "no", None: ""}),
+    "label": (["a", "b", "3"], {"a": "a", 3: "3"}),
+    "code": (5, {3: 3, 4.0: 4}),
+}
+
+
+@pytest.fixture(scope="module")
+def every_kind():
+    rng = np.random.default_rng(1)
+    columns = {name: rng.choice(np.array([*known], object), 300) for name, (_, known) in KINDS.items()}
+    schema = {"sex": ["F", "M"], **{name: column for name, (column, _) in KINDS.items()}}
+    sex = np.where([value == 35 for value in columns["whole"]], "F", rng.choice(["F", "M"], 300))
+    return pypgm.synthesize({"sex": sex, **columns}, schema, epsilon=20, delta=1e-9, unsafe_seed=0)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_values_of_a_list_are_read_as_they_are_alone(every_kind, kind):
+    """What a list is given as, its answer is the mixture of those of its labels, and each is that of its value."""
+    known = KINDS[kind][1]
+    joint = every_kind.project(("sex", kind))
+    places = {label: code for code, label in enumerate(joint.domain.labels.get(kind, range(5)))}
+    for value, label in known.items():
+        alone = every_kind.query("sex", {kind: value}).values
+        np.testing.assert_array_equal(alone, every_kind.model.query("sex", {kind: label}).values)
+    for n in range(1, len(known) + 1):
+        values, codes = [*known][:n], [places[label] for label in {*[*known.values()][:n]}]
+        summed = joint.values[:, codes].sum(axis=1)
+        for given in (values, tuple(values), set(values)):
+            found = every_kind.query("sex", {kind: given}).values
+            np.testing.assert_allclose(found, summed / summed.sum(), rtol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("given", "bins"),
+    [
+        (range(30, 50), BINS[3:5]),
+        (np.array([35, 45]), BINS[3:5]),
+        ([35, "60.."], [BINS[3], *BINS[6:]]),
+        (["35", "40..49"], BINS[3:5]),
+        ([35, 36], BINS[3:4]),
+        ({35.0}, BINS[3:4]),
+    ],
+)
+def test_several_values_and_ranges_stand_for_their_bins(release, given, bins):
+    found, same = (release.query("sex", {"age": known}).values for known in (given, bins))
+    np.testing.assert_allclose(found, same, rtol=1e-12)
+
+
+@pytest.mark.parametrize("given", [150, [35, 150], range(95, 120), True, [[35]], DAYS[0]])
+def test_what_is_no_value_of_the_table_is_refused_alone_and_in_a_list(release, given):
+    with pytest.raises(ValueError, match="attribute 'age' needs a whole number from 0 to 99, or one of its bins"):
+        release.query("sex", {"age": given})
+
+
+@pytest.mark.parametrize("given", [[35, 35], [0.5] * 11, [i / 10 for i in range(11)]])
+def test_a_list_of_values_that_may_hold_likelihoods_is_refused(release, given):
+    with pytest.raises(ValueError, match="'age' is a list that may mean two things"):
+        release.query("sex", {"age": given})
+
+
+def test_without_a_schema_a_number_is_no_value_of_a_bin_and_a_list_may_have_ranges(release):
+    with pytest.raises(ValueError, match=r"'age' has no label 35; .*a number is a value here, not a code"):
+        release.model.query("sex", {"age": 35})
+    model = GraphicalModel(CliqueVector(Domain({"x": 9, "y": 2}), [("x", "y")]), 10.0)
+    several = (model.query("x", {"x": known}).values for known in ([0, "3..4", "8.."], [0, 3, 4, 8]))
+    np.testing.assert_array_equal(*several)
