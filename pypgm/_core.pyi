@@ -24,7 +24,7 @@ __all__: list[str] = [
     "ProportionalFitting",
     "RATE_BITS",
     "RecordSampler",
-    "RegionDescent",
+    "RegionAcceleration",
     "RegionGraph",
     "SCALE_BITS",
     "SeededWords",
@@ -504,7 +504,7 @@ class ConvexGbp:
     @property
     def potentials(self) -> numpy.typing.NDArray[numpy.float64]: ...
 
-class RegionDescent:
+class RegionAcceleration:
     """
     Accelerated mirror descent over a local polytope.
     """

@@ -104,7 +104,7 @@ CLASSES = {
             "beliefs": None,
         },
     ),
-    "RegionDescent": (
+    "RegionAcceleration": (
         (GRAPH, np.ones(3), 6.0, 1),
         {
             "enter": (0, zeros(6)),
@@ -197,7 +197,7 @@ def every_call():
 def _method(name, method):
     def call(*given):
         made = getattr(_core, name)(*CLASSES[name][0])
-        if name == "RegionDescent" and method not in {"enter", "enter_elsewhere", "measure", "begin"}:
+        if name == "RegionAcceleration" and method not in {"enter", "enter_elsewhere", "measure", "begin"}:
             made.begin(1e-3, 10)
         if name == "Descent" and method in {"change", "accept"}:
             made.try_step(0.1)

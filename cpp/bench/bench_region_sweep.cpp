@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/regions/convex_gbp.hpp"
-#include "core/regions/region_descent.hpp"
+#include "core/regions/region_acceleration.hpp"
 #include "limits.hpp"
 
 namespace {
@@ -112,7 +112,7 @@ void bench_region_sweep_refresh(benchmark::State& state) {
 /// One iteration of an estimate: gradient, step, sweep, average and loss.
 void bench_region_sweep_estimate(benchmark::State& state) {
   const auto graph = ring(static_cast<std::int32_t>(state.range(0)));
-  pypgm::RegionDescent descent(graph, std::vector<double>(graph->regions.size(), 1.0), kTotal, 1);
+  pypgm::RegionAcceleration descent(graph, std::vector<double>(graph->regions.size(), 1.0), kTotal, 1);
   for (std::size_t r = 0; r < graph->regions.size(); ++r) {
     if (!graph->regions[r].up.empty()) continue;
     std::vector<double> values(graph->regions[r].cells);

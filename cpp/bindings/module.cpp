@@ -20,7 +20,7 @@ void bind_noise(py::module_& m);
 void bind_random_bits(py::module_& m);
 void bind_record_refinement(py::module_& m);
 void bind_reduce(py::module_& m);
-void bind_region_descent(py::module_& m);
+void bind_region_acceleration(py::module_& m);
 void bind_region_graph(py::module_& m);
 void bind_reparameterise(py::module_& m);
 void bind_sampling(py::module_& m);
@@ -50,7 +50,7 @@ PYBIND11_MODULE(_core, m) {
   bind_reduce(m);
   bind_region_graph(m);
   bind_convex_gbp(m);
-  bind_region_descent(m);
+  bind_region_acceleration(m);
   bind_mrf_sampling(m);
   bind_sampling(m);
   bind_selection(m);

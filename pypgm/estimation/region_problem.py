@@ -67,9 +67,9 @@ class RegionProblem(Problem):
         """Return how far iterations step; see `Problem`."""
         return MeasuredSteps(self.safe_step(), _MAX_GROWTH, options.stop), 0
 
-    def core(self, n_threads: int) -> _core.RegionDescent:
+    def core(self, n_threads: int) -> _core.RegionAcceleration:
         """Return the compiled loop, potentials and measurements entered."""
-        core = _core.RegionDescent(self.graph.plan, self.counting_numbers, self.total, n_threads)
+        core = _core.RegionAcceleration(self.graph.plan, self.counting_numbers, self.total, n_threads)
         own = {self.graph.region_of(c): i for i, c in enumerate(self.start.cliques) if c in self.graph}
         for region, i in own.items():
             core.enter(region, self.start.table(i))

@@ -229,7 +229,7 @@ def test_calls_that_need_an_earlier_one():
     for call in (descent.accept, descent.change):
         with pytest.raises(RuntimeError, match="a step has to be tried first"):
             call()
-    regions = _core.RegionDescent(graph, np.ones(3), 6.0, 1)
+    regions = _core.RegionAcceleration(graph, np.ones(3), 6.0, 1)
     with pytest.raises(RuntimeError, match=r"begin\(\) has to come first"):
         regions.advance(0.1, 0.1, 1.0, 1.0)
     regions.begin(1e-3, 10)

@@ -108,7 +108,7 @@ def sweep_of_regions():
 
 def sweeps_of_regions():
     graph = _core.RegionGraph([50] * 2, [[0, 1], [0], [1]], [(0, 1), (0, 2)])
-    return lambda: _core.RegionDescent(graph, np.ones(3), 1.0, 1).begin(-1.0, 2**31 - 1)
+    return lambda: _core.RegionAcceleration(graph, np.ones(3), 1.0, 1).begin(-1.0, 2**31 - 1)
 
 
 def regression():

@@ -22,11 +22,11 @@ struct RegionProgress {
 /// Accelerated mirror descent over the local polytope for L = 1/2 sum of w (Q total b - y)^2, one sweep a
 /// step: potentials theta with beliefs z, and an average x of the z, which is the answer. Potentials change
 /// where there are measurements. Nothing but the first step allocates.
-class RegionDescent {
+class RegionAcceleration {
  public:
   /// Potentials start at 0.
-  RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers, double total,
-                int n_threads);
+  RegionAcceleration(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers,
+                     double total, int n_threads);
 
   /// theta_r += kappa_r table for a region, or, expanded, for each region that contains an attribute and was
   /// not entered itself before.

@@ -4,7 +4,7 @@
 #include <numeric>
 #include <random>
 
-#include "core/regions/region_descent.hpp"
+#include "core/regions/region_acceleration.hpp"
 #include "random_problems.hpp"
 #include "region_graphs.hpp"
 
@@ -18,8 +18,8 @@ std::shared_ptr<RegionGraph> chain() {
   return std::make_shared<RegionGraph>(test::closed_graph(std::vector<std::size_t>{2, 2, 2}, cliques));
 }
 
-RegionDescent make(const std::shared_ptr<RegionGraph>& graph, double total) {
-  return RegionDescent(graph, std::vector<double>(graph->regions.size(), 1.0), total, 1);
+RegionAcceleration make(const std::shared_ptr<RegionGraph>& graph, double total) {
+  return RegionAcceleration(graph, std::vector<double>(graph->regions.size(), 1.0), total, 1);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 
 #include "bind_measurements.hpp"
 #include "bind_region_graph.hpp"
-#include "core/regions/region_descent.hpp"
+#include "core/regions/region_acceleration.hpp"
 #include "exclusive.hpp"
 
 namespace pypgm::bind {
@@ -21,7 +21,7 @@ struct StagedDescent {
       : run(graph, std::move(counting_numbers), total, n_threads) {}
 
   /// The descent, if it is at this stage.
-  RegionDescent& at(Stage needed) {
+  RegionAcceleration& at(Stage needed) {
     if (stage == needed) return run;
     if (needed == Stage::filling)
       throw std::logic_error("begin() was called: nothing can be entered any more");
@@ -30,7 +30,7 @@ struct StagedDescent {
   }
   const RegionGraph& graph() { return run.propagation().graph(); }
 
-  RegionDescent run;
+  RegionAcceleration run;
   Stage stage = Stage::filling;
 };
 
@@ -112,7 +112,7 @@ Array<double> take_potentials(Object& self) {
 
 Array<double> take_beliefs(Object& self) {
   return array_taking(self.look([](StagedDescent& own) {
-    RegionDescent& run = own.at(own.stage == Stage::without_potentials ? own.stage : Stage::running);
+    RegionAcceleration& run = own.at(own.stage == Stage::without_potentials ? own.stage : Stage::running);
     own.stage = Stage::over;
     return run.propagation().release_beliefs();
   }));
@@ -121,7 +121,7 @@ Array<double> take_beliefs(Object& self) {
 /// A method of a descent that has begun; `times` the longest of its arguments. Most are steps; see
 /// Exclusive::step.
 template <class R, class... Given>
-auto running(R (RegionDescent::*method)(Given...), OnSignal on_signal = OnSignal::finish) {
+auto running(R (RegionAcceleration::*method)(Given...), OnSignal on_signal = OnSignal::finish) {
   return [=](Object& self, Given... given) -> R {
     const double times = std::max({1.0, static_cast<double>(given)...});
     return self.run([&](StagedDescent& own) -> R { return (own.at(Stage::running).*method)(given...); },
@@ -131,8 +131,8 @@ auto running(R (RegionDescent::*method)(Given...), OnSignal on_signal = OnSignal
 
 }  // namespace
 
-void bind_region_descent(py::module_& m) {
-  py::class_<Object>(m, "RegionDescent", "Accelerated mirror descent over a local polytope.")
+void bind_region_acceleration(py::module_& m) {
+  py::class_<Object>(m, "RegionAcceleration", "Accelerated mirror descent over a local polytope.")
       .def(py::init(&make_descent), py::arg("graph"), py::arg("counting_numbers").noconvert(),
            py::arg("total"), py::arg("n_threads") = 0)
       .def("enter", &enter, py::arg("region"), py::arg("table").noconvert(),
@@ -148,7 +148,7 @@ void bind_region_descent(py::module_& m) {
       .def(
           "advance",
           [](Object& self, double s, double a, double stretch, double loose) {
-            return as_tuple(running(&RegionDescent::advance)(self, s, a, stretch, loose));
+            return as_tuple(running(&RegionAcceleration::advance)(self, s, a, stretch, loose));
           },
           py::arg("s"), py::arg("a"), py::arg("stretch"), py::arg("loose"),
           "One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.")
@@ -156,16 +156,18 @@ void bind_region_descent(py::module_& m) {
            py::arg("stretch"), py::arg("loose"),
            "One step along a gradient; of what is measured only the slope is known.")
       .def("mean", &mean, py::arg("a"), "Counts between the average (a = 0) and the last beliefs (a = 1).")
-      .def("restart", running(&RegionDescent::restart), "Start the average at the last point.")
-      .def("loss", running(&RegionDescent::loss), "The loss of the average.")
-      .def("loss_of_beliefs", running(&RegionDescent::loss_of_beliefs), "The loss of the last beliefs.")
-      .def("open_window", running(&RegionDescent::open_window), "Open a window of steps for the lower bound.")
-      .def("record", running(&RegionDescent::record), py::arg("s"), py::arg("bound"),
+      .def("restart", running(&RegionAcceleration::restart), "Start the average at the last point.")
+      .def("loss", running(&RegionAcceleration::loss), "The loss of the average.")
+      .def("loss_of_beliefs", running(&RegionAcceleration::loss_of_beliefs), "The loss of the last beliefs.")
+      .def("open_window", running(&RegionAcceleration::open_window),
+           "Open a window of steps for the lower bound.")
+      .def("record", running(&RegionAcceleration::record), py::arg("s"), py::arg("bound"),
            "Add a step of an external loss to the window.")
-      .def("lower_bound", running(&RegionDescent::lower_bound),
+      .def("lower_bound", running(&RegionAcceleration::lower_bound),
            "A lower bound of the loss, from the steps in the window.")
-      .def("fit_potentials", running(&RegionDescent::fit_potentials, OnSignal::abandon), py::arg("tolerance"),
-           py::arg("max_sweeps"), "Fit potentials to the result; feasibility and number of sweeps.")
+      .def("fit_potentials", running(&RegionAcceleration::fit_potentials, OnSignal::abandon),
+           py::arg("tolerance"), py::arg("max_sweeps"),
+           "Fit potentials to the result; feasibility and number of sweeps.")
       .def("take_potentials", &take_potentials, "Move the potentials out; only `take_beliefs` may follow.")
       .def("take_beliefs", &take_beliefs, "Move the beliefs out; nothing may follow.");
 }

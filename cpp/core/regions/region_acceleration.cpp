@@ -1,5 +1,5 @@
 // Steps, restarts, the lower bound and the final fit of descent over a local polytope.
-#include "core/regions/region_descent.hpp"
+#include "core/regions/region_acceleration.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -22,8 +22,8 @@ constexpr int kPlainSweeps = 30;  // of a fit; after them messages have momentum
 
 }  // namespace
 
-RegionDescent::RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vector<double> counting_numbers,
-                             double total, int n_threads)
+RegionAcceleration::RegionAcceleration(std::shared_ptr<const RegionGraph> graph,
+                                       std::vector<double> counting_numbers, double total, int n_threads)
     : graph_(std::move(graph)),
       total_(total),
       gbp_(graph_, std::move(counting_numbers), n_threads),
@@ -36,7 +36,7 @@ RegionDescent::RegionDescent(std::shared_ptr<const RegionGraph> graph, std::vect
       sums_(graph_->blocks.size()) {}
 
 template <class Body>
-void RegionDescent::over_regions(const Body& body) {
+void RegionAcceleration::over_regions(const Body& body) {
   parallel_for(graph_->blocks.size(), threads_for(kExpWork * graph_->cells, gbp_.threads()),
                [&](std::size_t block) {
                  const auto [begin, end] = graph_->blocks[block];
@@ -45,14 +45,14 @@ void RegionDescent::over_regions(const Body& body) {
                });
 }
 
-void RegionDescent::enter(int region, std::span<const double> own) {
+void RegionAcceleration::enter(int region, std::span<const double> own) {
   const auto theta = table(theta_, region);
   kernels().add_scaled(theta.data(), own.data(), gbp_.counting_numbers()[at(region)], theta.size(),
                        theta.data());
   entered_[at(region)] = 1;
 }
 
-void RegionDescent::enter_elsewhere(std::int32_t attribute, std::span<const double> own) {
+void RegionAcceleration::enter_elsewhere(std::int32_t attribute, std::span<const double> own) {
   std::vector<double> scaled(own.size());
   for (int r = 0; at(r) < graph_->regions.size(); ++r) {
     const Scope& scope = graph_->regions[at(r)].attributes;
@@ -64,7 +64,7 @@ void RegionDescent::enter_elsewhere(std::int32_t attribute, std::span<const doub
   }
 }
 
-int RegionDescent::begin(double tolerance, int max_sweeps) {
+int RegionAcceleration::begin(double tolerance, int max_sweeps) {
   if (!propagate_zeros(*graph_, theta_)) return -1;
   gbp_.refresh(theta_);
   const int sweeps = sweep(tolerance, max_sweeps).second;
@@ -72,7 +72,7 @@ int RegionDescent::begin(double tolerance, int max_sweeps) {
   return sweeps;
 }
 
-std::pair<double, int> RegionDescent::sweep(double tolerance, int max_sweeps) {
+std::pair<double, int> RegionAcceleration::sweep(double tolerance, int max_sweeps) {
   std::pair<double, int> reached{kInfinity, 0};
   for (double steps = 0; reached.second < max_sweeps && reached.first > tolerance; ++reached.second) {
     if (reached.second >= kPlainSweeps) {
@@ -87,7 +87,8 @@ std::pair<double, int> RegionDescent::sweep(double tolerance, int max_sweeps) {
 }
 
 template <class Before, class After>
-RegionProgress RegionDescent::step(double stretch, double loose, const Before& before, const After& after) {
+RegionProgress RegionAcceleration::step(double stretch, double loose, const Before& before,
+                                        const After& after) {
   gbp_.extrapolate(stretch);
   gbp_.swap_beliefs(z_);
   over_regions([&](int r, PathSums&) {
@@ -104,7 +105,7 @@ RegionProgress RegionDescent::step(double stretch, double loose, const Before& b
   return progress;
 }
 
-RegionProgress RegionDescent::advance(double s, double a, double stretch, double loose) {
+RegionProgress RegionAcceleration::advance(double s, double a, double stretch, double loose) {
   record(s, 0.0);
   return step(
       stretch, loose,
@@ -116,8 +117,8 @@ RegionProgress RegionDescent::advance(double s, double a, double stretch, double
       });
 }
 
-RegionProgress RegionDescent::advance_along(std::span<const double> gradient, double s, double a,
-                                            double stretch, double loose) {
+RegionProgress RegionAcceleration::advance_along(std::span<const double> gradient, double s, double a,
+                                                 double stretch, double loose) {
   const Kernels& k = kernels();
   const auto part = [&](int r) { return slice(*graph_, gradient, r); };
   return step(
@@ -134,29 +135,29 @@ RegionProgress RegionDescent::advance_along(std::span<const double> gradient, do
       });
 }
 
-void RegionDescent::mean(double a, std::span<double> out) {
+void RegionAcceleration::mean(double a, std::span<double> out) {
   const auto b = gbp_.beliefs();
   for (std::size_t i = 0; i < out.size(); ++i) out[i] = total_ * (x_[i] + a * (b[i] - x_[i]));
 }
 
-double RegionDescent::loss_of(std::span<const double> beliefs) {
+double RegionAcceleration::loss_of(std::span<const double> beliefs) {
   over_regions([&](int r, PathSums& sums) { sums.loss += loss_.value(r, slice(*graph_, beliefs, r)); });
   double loss = 0;
   for (const PathSums& sums : sums_) loss += sums.loss;
   return loss;
 }
 
-double RegionDescent::loss() { return loss_of(x_); }
+double RegionAcceleration::loss() { return loss_of(x_); }
 
-double RegionDescent::loss_of_beliefs() { return loss_of(gbp_.beliefs()); }
+double RegionAcceleration::loss_of_beliefs() { return loss_of(gbp_.beliefs()); }
 
-void RegionDescent::restart() {
+void RegionAcceleration::restart() {
   std::ranges::copy(gbp_.beliefs(), x_.begin());
   for (int r = 0; at(r) < graph_->regions.size(); ++r) path_.start(loss_, r, gbp_.belief(r));
   open_window();
 }
 
-void RegionDescent::open_window() {
+void RegionAcceleration::open_window() {
   const auto messages = gbp_.messages();
   window_messages_.assign(messages.begin(), messages.end());
   window_theta_ = loss_.empty() ? theta_ : std::vector<double>();
@@ -164,12 +165,12 @@ void RegionDescent::open_window() {
   window_bound_ = 0;
 }
 
-void RegionDescent::record(double s, double bound) {
+void RegionAcceleration::record(double s, double bound) {
   window_steps_ += s;
   window_bound_ += s * bound;
 }
 
-double RegionDescent::lower_bound() {
+double RegionAcceleration::lower_bound() {
   if (window_steps_ == 0) return -kInfinity;
   std::vector<double> drift(gbp_.messages().begin(), gbp_.messages().end());
   for (std::size_t i = 0; i < drift.size(); ++i) drift[i] = (drift[i] - window_messages_[i]) / window_steps_;
@@ -194,7 +195,7 @@ double RegionDescent::lower_bound() {
   return window_bound_ / window_steps_ - total_ * moved;
 }
 
-std::pair<double, int> RegionDescent::fit_potentials(double tolerance, int max_sweeps) {
+std::pair<double, int> RegionAcceleration::fit_potentials(double tolerance, int max_sweeps) {
   const auto kappa = gbp_.counting_numbers();
   over_regions([&](int r, PathSums&) {
     const auto theta = table(theta_, r);
