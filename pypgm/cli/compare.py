@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pypgm.cli.arguments import Verbs
-    from pypgm.cli.told import Rows
+    from pypgm.cli.summary_rows import Rows
     from pypgm.data import Schema
     from pypgm.domain import Clique
     from pypgm.models.stored_model import ReleasedModel

@@ -7,8 +7,8 @@ import argparse
 from pypgm import demo, mechanisms
 from pypgm.cli.arguments import Verbs, add_budget, add_verb
 from pypgm.cli.printing import present
+from pypgm.cli.summary_rows import promise_rows, quality_rows
 from pypgm.cli.synth import stop_if_interrupted
-from pypgm.cli.told import promise_rows, quality_rows
 from pypgm.privacy import Budget
 from pypgm.reporting.facts import Facts
 from pypgm.terminal import laid_out, terminal_width

@@ -9,7 +9,7 @@ from typing import Any
 from pypgm import load
 from pypgm.cli.arguments import Verbs, add_verb
 from pypgm.cli.printing import present
-from pypgm.cli.told import Rows, budget_row, ledger_text, model_text, promise_rows, quality_rows, warning_lines
+from pypgm.cli.summary_rows import Rows, budget_row, ledger_text, model_text, promise_rows, quality_rows, warning_lines
 from pypgm.data import Schema
 from pypgm.models.stored_model import ReleasedModel
 from pypgm.release import Release

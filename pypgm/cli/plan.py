@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from pypgm import mechanisms
 from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, schema_in
 from pypgm.cli.printing import present
-from pypgm.cli.told import pair_text
+from pypgm.cli.summary_rows import pair_text
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data.schema import OpenSchema
 from pypgm.mechanisms.tables import budget_for

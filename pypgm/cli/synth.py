@@ -28,7 +28,7 @@ from pypgm.cli.claim import Claim
 from pypgm.cli.printing import json_text, tell
 from pypgm.cli.release_file import Place, default_place
 from pypgm.cli.stopping import STOPPING
-from pypgm.cli.told import ledger_text, promise_rows, quality_rows, warning_lines
+from pypgm.cli.summary_rows import ledger_text, promise_rows, quality_rows, warning_lines
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import Dataset, OpenSchema, Schema, write_table
 from pypgm.data.file_kind import TABLES

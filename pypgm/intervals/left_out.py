@@ -1,4 +1,8 @@
-"""How far pairs are from what a model without their answers predicts: the size of dependence that nobody measured."""
+"""Cross-validated predictions of pairs: how far each is from what a model without its answers predicts.
+
+The pairs are dealt into folds; a model of the answers of all other folds predicts those of one (`_tables`). How far
+answers are from that, beyond their noise, tells the size of dependence that nobody measured.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.estimation.measurement import LinearMeasurement
+from pypgm.intervals.polya_tree import PolyaTree
 from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, joined, pair_answers
-from pypgm.intervals.sharing import Sharing
 from pypgm.models import estimate
 from pypgm.models.estimated_again import recipe_of
 from pypgm.models.hidden_dependence import hiding_noise
@@ -72,7 +76,7 @@ class LeftOut:
             order = np.arange(counts.size) if a in ordinal else np.argsort(-counts, kind="stable")
             self.sides[a] = Side(counts, noise[a][0], np.argsort(order), noise[a][1])
         self._told = [*(m for m in released if len(m.clique) == 1), *(m for m in measurements if len(m.clique) > 1)]
-        self._sharing: dict[tuple[str, int], Sharing | None] = {}
+        self._trees: dict[tuple[str, int], PolyaTree | None] = {}
         self.pairs = self._tables(measurements, clock)
         likelihoods = self._likelihoods()
         self._prior = np.full(TAUS.size, 1 / TAUS.size)
@@ -89,7 +93,7 @@ class LeftOut:
         weights = self._prior if pair is None else self._weights[pair]
         return max(_LEAST, int(rng.choice(TAUS.size, p=weights)))
 
-    def sharing(self, attribute: str, more: float = 0.0) -> Sharing | None:
+    def polya_tree(self, attribute: str, more: float = 0.0) -> PolyaTree | None:
         """Return the distribution of the counts of an attribute's values, where answers tell of each.
 
         What contrasts or an answer of each say of a rare value depends on how many records there are, `more` than the
@@ -98,11 +102,11 @@ class LeftOut:
         side = self.sides[attribute]
         step = side.counts.size * float(np.sqrt(np.median(side.variances))) / 2
         key = attribute, round(more / step) if step else 0
-        if key not in self._sharing:
+        if key not in self._trees:
             told = [m for m in self._told if attribute in m.clique]
             total = max(1.0, float(side.counts.sum()) + key[1] * step)
-            self._sharing[key] = _sharing(self._domain, attribute, side.ranks, told, total)
-        return self._sharing[key]
+            self._trees[key] = _tree_of(self._domain, attribute, side.ranks, told, total)
+        return self._trees[key]
 
     def _tables(self, measurements: list[LinearMeasurement], clock: Clock) -> dict[Clique, PairTable]:
         """Predict each pair by a model of the answers that do not hold it, a fold of the pairs at a time."""
@@ -145,9 +149,9 @@ class LeftOut:
         return np.asarray(np.exp(logs - logs.max(axis=1, keepdims=True, initial=-np.inf)))
 
 
-def _sharing(
+def _tree_of(
     domain: Domain, attribute: str, ranks: NDArray[np.intp], tellers: Sequence[LinearMeasurement], total: float
-) -> Sharing | None:
+) -> PolyaTree | None:
     """Return how records are shared among an attribute's values by all answers that tell of each, if any do."""
     size = ranks.size
     precisions, sums = np.zeros(size), np.zeros(size)
@@ -165,7 +169,7 @@ def _sharing(
         precisions, sums = precisions + 1 / variances, sums + found / variances
     if size < 2 or not precisions.all():
         return None
-    return Sharing(sums / precisions, 1 / precisions, ranks, total)
+    return PolyaTree(sums / precisions, 1 / precisions, ranks, total)
 
 
 def _cells(answers: list[PairAnswer]) -> int:

@@ -103,8 +103,8 @@ class Truths:
         known, targets = self._known, []
         for a in self._attributes:
             side = known.sides[a]
-            if sharing := known.sharing(a, total - float(side.counts.sum())):
-                targets.append((self._codes[a], sharing.drawn(rng)))
+            if tree := known.polya_tree(a, total - float(side.counts.sum())):
+                targets.append((self._codes[a], tree.drawn(rng)))
                 continue
             sums = (np.bincount(side.groups, own) for own in (side.counts, side.variances))
             counts, noise = (np.asarray(own, dtype=np.float64) for own in sums)
@@ -138,7 +138,7 @@ class Truths:
         """Return whether effects are drawn of it: not where each of its cells was measured."""
         if len(clique) == 1:
             groups = self._known.sides[clique[0]].groups
-            return int(groups.max()) + 1 < groups.size and self._known.sharing(clique[0]) is None
+            return int(groups.max()) + 1 < groups.size and self._known.polya_tree(clique[0]) is None
         pair = self._known.pairs.get(clique)
         is_known = any(own.issuperset(clique) for own in self._known.whole) if pair is None else not pair.is_merged
         return not is_known

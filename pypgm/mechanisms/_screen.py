@@ -17,8 +17,8 @@ from pypgm.inference.bounded_tree import within
 from pypgm.mechanisms.allocation import allocate, hidden
 from pypgm.mechanisms.asked_pairs import asked_pairs
 from pypgm.mechanisms.one_way import Independent, independent, measure_singles
+from pypgm.mechanisms.pair_dependence import screened
 from pypgm.mechanisms.run import Options, Run
-from pypgm.mechanisms.screening import screened
 from pypgm.mechanisms.tables import of_tables
 from pypgm.numeric import checked_real
 from pypgm.privacy.noise import drawable_variance

@@ -14,14 +14,14 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.asked_pairs import asked_pairs
-from pypgm.mechanisms.asking import Asking
 from pypgm.mechanisms.better_start import MAX_PAIRS, estimate_from_better_start, mark_interrupted
 from pypgm.mechanisms.choices import CHOOSING, Choices, rho_of_choices
 from pypgm.mechanisms.one_way import POWER, denoised, independent, measure_singles, total_of
+from pypgm.mechanisms.pair_allocation import PairAllocation
+from pypgm.mechanisms.pair_dependence import dependence, screened
 from pypgm.mechanisms.rank_products import RankProducts, rho_of_products
 from pypgm.mechanisms.resolution import contrasts_cost
 from pypgm.mechanisms.run import Options, Run
-from pypgm.mechanisms.screening import dependence, screened
 from pypgm.mechanisms.tables import of_tables
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
@@ -31,7 +31,7 @@ from pypgm.workloads import WorkloadLike
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from pypgm.mechanisms.asking import Asked
+    from pypgm.mechanisms.pair_allocation import Asked
     from pypgm.mechanisms.resolution import Resolution
     from pypgm.models import GraphicalModel, RegionGraphModel
 
@@ -219,8 +219,8 @@ def _measure_pairs(
     spent, ledger = run.rho - run.table.ledger.remaining(), run.table.ledger
     found = dependence(list(weights), start, *screened(run, list(weights), start, rho))
     lines = rho_of_products(run, len(weights), total)
-    asking = Asking(run, weights, start, ordered, found)
-    asked, more = asking.chosen(float(ledger.remaining()) - CHOOSING * float(run.rho) - lines, float(spent))
+    allocation = PairAllocation(run, weights, start, ordered, found)
+    asked, more = allocation.chosen(float(ledger.remaining()) - CHOOSING * float(run.rho) - lines, float(spent))
     ranks = RankProducts(start, ordered)
     products = ranks.measured(run, found, asked) if lines > 0 else []
     told = ranks.telling(products, asked)

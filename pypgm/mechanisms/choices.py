@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.domain import Clique
-    from pypgm.mechanisms.asking import Asked
     from pypgm.mechanisms.one_way import Independent
+    from pypgm.mechanisms.pair_allocation import Asked
     from pypgm.mechanisms.run import Run
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.privacy.relation import Privacy

@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement
-    from pypgm.mechanisms.asking import Asked
     from pypgm.mechanisms.one_way import Independent
+    from pypgm.mechanisms.pair_allocation import Asked
+    from pypgm.mechanisms.pair_dependence import Dependence
     from pypgm.mechanisms.run import Run
-    from pypgm.mechanisms.screening import Dependence
 
 # Chosen on made-up tables of wages and of normal variables, titanic and 8,000 records of adult; see bench/README.md.
 PRODUCTS = 0.05  # of rho, that rank products cost at most

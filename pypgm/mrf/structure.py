@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from pypgm.html import Shown
-from pypgm.mrf.companions import fit_logistic
 from pypgm.mrf.field_run import FieldOptions, FieldRun
+from pypgm.mrf.nonprivate_learning import fit_logistic
 from pypgm.mrf.pictures import draw_edges
 from pypgm.mrf.regression_plans import pairwise_plan
 from pypgm.mrf.stability import Stability

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.mechanisms.asking import Asked
 from pypgm.mechanisms.choices import Choices, rho_of_choices
 from pypgm.mechanisms.one_way import Independent
+from pypgm.mechanisms.pair_allocation import Asked
 from pypgm.mechanisms.resolution import Values, resolutions, risk
 from pypgm.mechanisms.run import Run
 from pypgm.privacy import Budget, Privacy

@@ -154,7 +154,7 @@ MUTANTS = [
     ),
     Mutant(
         "pairs are chosen by their exact distances",
-        "pypgm.mechanisms.screening",
+        "pypgm.mechanisms.pair_dependence",
         "found.append(distances.scores)",
         f"exact = run.table.{_RECORDS}; "
         "found.append(np.array([np.abs(exact.project(p).datavector() - start.counts(p)).sum() for p in part]))",

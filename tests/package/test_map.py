@@ -19,7 +19,7 @@ OFTEN_SOUGHT = {
     "the update of a message of Convex-GBP": ("cpp/core/simd/message_kernels.hpp", "MessageKernels"),
     "the rule that ends an estimate": ("pypgm/estimation/stop_rule.py", "Validation"),
     "what a file of a release holds": ("pypgm/files/format.py", "FILES"),
-    "the screen of wide": ("pypgm/mechanisms/screening.py", "screened"),
+    "the screen of wide": ("pypgm/mechanisms/pair_dependence.py", "screened"),
     "a step of Prox-PGM": ("cpp/core/fit/descent.cpp", "Descent::try_step"),
     "a charge of the ledger": ("pypgm/privacy/ledger.py", "Ledger.charge"),
     "the tree of MST": ("pypgm/mechanisms/_mst.py", "select_tree"),

@@ -13,7 +13,7 @@ import pytest
 
 import pypgm
 from pypgm import Domain, cli, mechanisms
-from pypgm.cli.told import quality_rows
+from pypgm.cli.summary_rows import quality_rows
 from pypgm.reporting.facts import Facts, quality_dict
 from pypgm.reporting.page import Part, page_of
 

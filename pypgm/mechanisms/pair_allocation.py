@@ -1,4 +1,4 @@
-"""Which pairs of attributes are worth asking, how finely and with how much noise: forecasts from a screen."""
+"""How a budget is allocated to pairs: which are worth asking, how finely and with how much noise, by a forecast."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import numpy as np
 
 from pypgm.mechanisms.allocation import cheapest
 from pypgm.mechanisms.one_way import POWER
+from pypgm.mechanisms.pair_dependence import Dependence
 from pypgm.mechanisms.resolution import Resolution, Values, contrasts_cost, resolutions
-from pypgm.mechanisms.screening import Dependence
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -61,26 +61,29 @@ class Asked:
 
 
 class _Look(NamedTuple):
-    """How a pair is best asked at a noise, if at all: what that costs, what noise hides and what error is left."""
+    """How a pair is best asked at a noise, if at all: what that costs, the error of noise, and what error is left."""
 
     best: Resolution | None = None
     cost: float = np.inf
-    hidden: float = np.inf
+    noise_error: float = np.inf
     left: float = np.inf
 
 
 class _Alike(NamedTuple):
-    """Pairs of as many sums: which they are, what is in these of independent ones, and what these tell and do not."""
+    """Pairs of as many sums: which they are, and what is in these of independent ones.
+
+    At each distance from independence, of its square: the signal is what the sums tell, the residual what they do not.
+    """
 
     places: list[int]
     masses: Array
     dependence: Dependence
-    told: Array
-    untold: Array
+    signal: Array
+    residual: Array
 
 
-class Asking:
-    """Forecasts of what asking pairs leaves of their errors, and what is best asked by them.
+class PairAllocation:
+    """What pairs are given of a budget, by a forecast of what asking leaves of their errors.
 
     Parameters
     ----------
@@ -124,11 +127,11 @@ class Asking:
         while pairs:
             asked = self._at(pairs, rho - more)
             known = self._alike([(p, a.resolution) for p, a in asked.items()])
-            told, hidden, _ = self._forecasts(known, np.array([a.stddev for a in asked.values()]))
-            noise = np.square(hidden)
-            all_told = math.fsum(told)
-            kept = all_told / (all_told + math.fsum(noise)) if asked else 0.0
-            is_worth = (kept * noise < (2 - kept) * told) & (kept > _KEPT)
+            signal, noise_error, _ = self._forecasts(known, np.array([a.stddev for a in asked.values()]))
+            noise = np.square(noise_error)
+            whole = math.fsum(signal)
+            kept = whole / (whole + math.fsum(noise)) if asked else 0.0
+            is_worth = (kept * noise < (2 - kept) * signal) & (kept > _KEPT)
             if is_worth.sum() == len(pairs):
                 return asked, more
             pairs = [p for p, is_asked in zip(asked, is_worth.tolist(), strict=True) if is_asked]
@@ -161,7 +164,7 @@ class Asking:
         for pair, look in zip(pairs, *self._looks(pairs, [equal]), strict=True):
             if look.best is not None:
                 error = self._errors[pair]
-                worth = self._weights[pair] * error * look.hidden / math.hypot(error, look.hidden)
+                worth = self._weights[pair] * error * look.noise_error / math.hypot(error, look.noise_error)
                 found[pair] = look.best, worth, worth**POWER * look.cost
         whole = math.fsum(part for *_, part in found.values())
         asked = {}
@@ -182,7 +185,7 @@ class Asking:
         return self._known[pair, rows]
 
     def _looks(self, pairs: Sequence[Clique], stddevs: Sequence[float]) -> list[list[_Look]]:
-        """Return how pairs are best asked at each noise: where what sums do not tell and what noise hides is least."""
+        """Return how pairs are best asked at each noise: where the residual and the error of noise are least."""
         looks: list[list[_Look]] = [[] for _ in stddevs]
         for first in range(0, len(pairs), _PAIRS):
             some, before = pairs[first : first + _PAIRS], list[list[Resolution]]()
@@ -195,7 +198,7 @@ class Asking:
         return looks
 
     def _best(self, options: Sequence[list[Resolution]], known: Sequence[_Alike], stddev: float) -> Iterator[_Look]:
-        _, hidden, left = self._forecasts(known, np.full(sum(map(len, options)), stddev))
+        _, noise_error, left = self._forecasts(known, np.full(sum(map(len, options)), stddev))
         first = 0
         for ways in options:
             if not ways:
@@ -203,7 +206,7 @@ class Asking:
                 continue
             best = first if len(ways) == 1 else first + int(np.argmin(left[first : first + len(ways)]))
             way = ways[best - first]
-            yield _Look(way, contrasts_cost(self._privacy, way.sizes), float(hidden[best]), float(left[best]))
+            yield _Look(way, contrasts_cost(self._privacy, way.sizes), float(noise_error[best]), float(left[best]))
             first += len(ways)
 
     def _alike(self, asked: Sequence[tuple[Clique, Resolution]]) -> list[_Alike]:
@@ -225,23 +228,23 @@ class Asking:
         return found
 
     def _forecasts(self, known: Sequence[_Alike], stddevs: Array) -> tuple[Array, Array, Array]:
-        """Return what sums tell of each pair, a mean square, what noise hides, and the error that is left.
+        """Return of each pair the mean signal, a square, the error of noise, and the error that is left.
 
         Noise hides no more of a sum than twice what is in it.
         """
         found = np.empty((3, len(stddevs)))
-        for places, masses, dependence, told, untold in known:
+        for places, masses, dependence, signal, residual in known:
             noise = _ABSOLUTE * stddevs[places][:, None, None] / self._start.total
-            hidden = np.minimum(noise, masses).sum(axis=(1, 2))
-            squares = np.square(hidden)[:, None]
-            left = dependence.mean(np.sqrt(untold + told * squares / (told + squares + 1e-300)))
-            found[:, places] = dependence.mean(told), hidden, left
+            noise_error = np.minimum(noise, masses).sum(axis=(1, 2))
+            squares = np.square(noise_error)[:, None]
+            left = dependence.mean(np.sqrt(residual + signal * squares / (signal + squares + 1e-300)))
+            found[:, places] = dependence.mean(signal), noise_error, left
         return found[0], found[1], found[2]
 
     def _part(self, pair: Clique, resolution: Resolution) -> float:
         """Return what part of the squared dependence sums tell: their part of its degrees of freedom, more of runs."""
         part = 1.0
         for attribute, groups in zip(pair, resolution.sizes, strict=True):
-            untold = 1 - (groups - 1) / (self._values[attribute].size - 1)
-            part *= 1 - (_WITHIN_RUNS if attribute in self._ordered else 1.0) * untold
+            lost = 1 - (groups - 1) / (self._values[attribute].size - 1)
+            part *= 1 - (_WITHIN_RUNS if attribute in self._ordered else 1.0) * lost
         return part

@@ -1,4 +1,4 @@
-r"""How records are shared among an attribute's values, by noisy answers about each.
+r"""A Polya tree over the values of an attribute: how records are shared among them, by noisy answers about each.
 
 The prior is a Polya tree: the values, neighbours next to each other, are halved again and again, and the part f of a
 node's count in its first half has a mixture of beta distributions about the even one, some parts being near none.
@@ -32,7 +32,7 @@ _MOST = 1 << 20  # points at once
 _WIDE = 6.0  # standard deviations to either side
 
 
-class Sharing:
+class PolyaTree:
     """The distribution of the counts of an attribute's values given an answer of each.
 
     Parameters
@@ -46,8 +46,8 @@ class Sharing:
 
     Examples
     --------
-    >>> sharing = Sharing(np.array([90.0, 6.0, -4.0, 8.0]), np.full(4, 25.0), np.arange(4), 100.0)
-    >>> drawn = sharing.drawn(np.random.default_rng(0))
+    >>> tree = PolyaTree(np.array([90.0, 6.0, -4.0, 8.0]), np.full(4, 25.0), np.arange(4), 100.0)
+    >>> drawn = tree.drawn(np.random.default_rng(0))
     >>> round(float(drawn.sum()), 6), bool(drawn[0] > 70)
     (100.0, True)
     """

@@ -6,17 +6,17 @@ import numpy as np
 import pytest
 
 from pypgm import Dataset, Domain, mechanisms
-from pypgm.intervals import sharing
-from pypgm.intervals.sharing import Sharing
+from pypgm.intervals import polya_tree
+from pypgm.intervals.polya_tree import PolyaTree
 
 
 @pytest.mark.parametrize("concentrations", [[0.25], [0.25, 2.0]])
 def test_shares_have_the_conditional_distribution(concentrations, monkeypatch):
     """By trees drawn from the prior without a look at the answers, each weighted by their density."""
-    monkeypatch.setattr(sharing, "_CONCENTRATIONS", np.array(concentrations))
-    monkeypatch.setattr(sharing, "_DRAWS", 1000)
+    monkeypatch.setattr(polya_tree, "_CONCENTRATIONS", np.array(concentrations))
+    monkeypatch.setattr(polya_tree, "_DRAWS", 1000)
     rng, answers, variances = np.random.default_rng(0), np.array([40.0, 10, -5]), np.array([100.0, 60, 100])
-    own = Sharing(answers, variances, np.arange(3), 60.0)
+    own = PolyaTree(answers, variances, np.arange(3), 60.0)
     found = np.array([own.drawn(rng) for _ in range(2000)])
     assert found.sum(axis=1) == pytest.approx(60)
 
@@ -38,7 +38,7 @@ def test_answers_tell_that_most_values_are_empty():
     n, noise = 32, 5.0
     true = np.where(np.arange(n) < 4, 200.0, 0)
     answers = true + np.random.default_rng(1).normal(0, noise, n)
-    own = Sharing(answers, np.full(n, noise**2), np.arange(n), 800.0)
+    own = PolyaTree(answers, np.full(n, noise**2), np.arange(n), 800.0)
     drawn = np.array([own.drawn(np.random.default_rng(i)) for i in range(30)])
     assert np.sqrt(np.mean(drawn[:, 4:] ** 2)) < 0.6 * noise
     assert np.sqrt(np.mean((drawn[:, :4] - true[:4]) ** 2)) < 2 * noise

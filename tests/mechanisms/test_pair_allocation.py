@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 
 import pypgm
 from pypgm.mechanisms.allocation import cheapest
-from pypgm.mechanisms.asking import Asking
 from pypgm.mechanisms.one_way import independent, measure_singles
+from pypgm.mechanisms.pair_allocation import PairAllocation
+from pypgm.mechanisms.pair_dependence import Dependence, dependence, screened
 from pypgm.mechanisms.run import Run
-from pypgm.mechanisms.screening import Dependence, dependence, screened
 from pypgm.privacy import Budget
 
 
@@ -103,7 +103,7 @@ def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
     run, start = run_of(data, rho)
     found = dependence(PAIRS, start, *screened(run, PAIRS, start, run.rho / 30))
     weights = dict.fromkeys(PAIRS, 1.0)
-    asked, more = Asking(run, weights, start, set(), found).chosen(0.8 * rho, 0.1 * rho)
+    asked, more = PairAllocation(run, weights, start, set(), found).chosen(0.8 * rho, 0.1 * rho)
     assert 0 <= more <= 0.8 * rho
     assert ("x0", "x1") in asked
     cost = sum((run.stddev(1.0) / a.stddev) ** 2 * math.prod(1 - 1 / n for n in a.resolution.sizes)
@@ -118,4 +118,4 @@ def test_pairs_are_asked_for_the_budget_and_more_of_it_where_they_depend(rho):
 def test_where_choices_and_products_leave_nothing_no_pair_is_asked(rho):
     run, start = run_of(table())
     found = dependence(PAIRS, start, *screened(run, PAIRS, start, run.rho / 30))
-    assert Asking(run, dict.fromkeys(PAIRS, 1.0), start, set(), found).chosen(rho, 0.9) == ({}, 0.0)
+    assert PairAllocation(run, dict.fromkeys(PAIRS, 1.0), start, set(), found).chosen(rho, 0.9) == ({}, 0.0)
