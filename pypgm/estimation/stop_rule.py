@@ -1,7 +1,8 @@
 """The stop rule: an estimate ends where fitting further would fit noise, as held-out answers show.
 
-A path is first run on thinned measurements and validated with what thinning left (`Validation`); it is then run on the
-measurements themselves for as many iterations as were best, and a few more (`to_the_end` in `accelerated.py`).
+A path is first run on thinned measurements and validated with what thinning left, the held-out answers (both made in
+`thinning.py`), until `Validation` ends it; it is then run on the measurements themselves for as many iterations as were
+best, and a few more (`to_the_end` in `accelerated.py`).
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ StopRule = Callable[[int, float, float], Status | None]
 
 
 class Validation:
-    """Ends a path when its held-out loss has not fallen for a while.
+    """Patience-based early stopping: ends a path when its held-out loss has not fallen for a while.
 
     Only a fitted loss that keeps falling shows that noise is fitted: where both losses have risen the path has
     overshot, and will come back.
