@@ -51,8 +51,6 @@ class Parser(argparse.ArgumentParser):
 RUNNABLE = [name for name in mechanism_names() if not needs_more(name)]
 """Mechanisms that a command can run."""
 
-"""How the name of a table ends that is written."""
-
 
 def add_verb(
     commands: Verbs,

@@ -46,7 +46,6 @@ class Place:
         The file, in a folder that exists.
     expected : int
         Bytes the release may take; what is set aside lies between 1 and 64 MiB.
-
     go_on : callable, optional
         What says how to go on with a release that is in a file.
 

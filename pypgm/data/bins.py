@@ -237,16 +237,16 @@ class Binned(Column):
         if self.nulls and self.null_places.size:
             states = np.where((states == _READ) & np.isin(places, self.null_places), np.int8(_MISSING), states)
         is_read = states == _READ
-        within = is_read & (places >= low) & (places <= high)
+        in_bounds = is_read & (places >= low) & (places <= high)
         nearest = np.clip(np.where(is_read, places, low), low, high)
         codes = (np.searchsorted(self._starts, nearest, side="right") - 1).astype(self.dtype)
-        bad = ~within
+        bad = ~in_bounds
         if self.null_code is not None:
             codes[states == _MISSING] = self.null_code
             bad &= states != _MISSING
         elsewhere = {"null": self.null_code, "other": self.other_code}.get(self.outside)
         if elsewhere is not None:
-            strange = (states >= _UNREADABLE) | (is_read & ~within)
+            strange = (states >= _UNREADABLE) | (is_read & ~in_bounds)
             codes[strange] = elsewhere
             bad &= ~strange
         elif self.outside == "clip":

@@ -62,7 +62,7 @@ class Categorical(Closed):
 
     @property
     def n_values(self) -> int:
-        """Exact of values listed."""
+        """Number of values listed."""
         return len(self.values)
 
     @property

@@ -250,7 +250,7 @@ class Codes(Closed):
 
     @property
     def n_values(self) -> int:
-        """Exact of codes."""
+        """Number of codes."""
         return self.codes
 
     @property

@@ -314,7 +314,8 @@ class Schema(Declaration):
         """
         draft, missing = typed_draft(source, bounds or {}, table, null=null)
         if missing:
-            needed = f"bounds of {listed([repr(name) for name in missing])}, which types do not tell"
+            names = listed([repr(name) for name in missing])
+            needed = f"bounds of {names}, the lowest and the highest value or a list of all, which types do not tell"
             raise ValueError(f"a schema from types needs {needed}. Their draft, to be completed:\n{draft_text(draft)}")
         return cls.from_dict(draft)
 
