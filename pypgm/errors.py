@@ -15,6 +15,7 @@ __all__ = [
     "OlderFileWarning",
     "ReleaseError",
     "TimeLimitWarning",
+    "WeakGuaranteeWarning",
     "warn_caller",
 ]
 
@@ -60,6 +61,10 @@ class StepSizeWarning(RuntimeWarning):
 
 class TimeLimitWarning(RuntimeWarning):
     """A time limit ended an answer, which is the best so far, or is shorter than the first step towards one."""
+
+
+class WeakGuaranteeWarning(UserWarning):
+    """A delta is so large that what it guarantees protects hardly anybody."""
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:

@@ -16,6 +16,7 @@ from pypgm.domain import Clique, Domain, listed
 from pypgm.memory import short
 from pypgm.models.expected_error import expected_total_variation
 from pypgm.models.model import Model
+from pypgm.privacy.arguments import is_large
 from pypgm.privacy.measured_lines import measured_lines
 from pypgm.terminal import escaped, label_text
 
@@ -36,7 +37,6 @@ _PAIRS = 30  # of attributes whose error the report tells
 _CELLS = 10**6  # of such a pair at most
 _SECONDS = 20.0  # of an estimate that the report is ready to do again
 _MUCH = 30  # epsilon: who has seen the release may be sure, whatever was thought before
-_OFTEN = 1e-2  # delta: of a hundred people one may be shown as he is
 
 
 def warned_lines(release: Released) -> list[str]:
@@ -64,7 +64,7 @@ def uncounted_lines(model: ReleasedModel) -> list[str]:
 
 def weakness_lines(budget: Budget) -> list[str]:
     """Return a warning where what a budget guarantees is next to nothing."""
-    weak = (budget.epsilon or 0) > _MUCH or (budget.delta or 0) > _OFTEN
+    weak = (budget.epsilon or 0) > _MUCH or is_large(budget.delta)
     return ["warning: a guarantee as weak as this protects hardly anybody"] if weak else []
 
 

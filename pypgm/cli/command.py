@@ -17,7 +17,7 @@ from pypgm.cli.printing import tell
 from pypgm.cli.stopping import STOPPING
 from pypgm.cli.streams import open_streams
 from pypgm.cli.synth import PaidError
-from pypgm.errors import DraftWarning, EstimateInterruptedWarning, ImpossibleEvidenceError
+from pypgm.errors import DraftWarning, EstimateInterruptedWarning, ImpossibleEvidenceError, WeakGuaranteeWarning
 
 _ABOUT = """\
 Private synthetic records, and answers from the model behind them.
@@ -73,7 +73,8 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = _parsed(sys.argv[1:] if argv is None else argv)
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_, **__: _told(message)
-                warnings.simplefilter("ignore", DraftWarning)  # what was made says it too
+                for said in (DraftWarning, WeakGuaranteeWarning):  # what was made says it too
+                    warnings.simplefilter("ignore", said)
                 # A command that Ctrl-C ends hands out nothing, and says so.
                 warnings.simplefilter("ignore", EstimateInterruptedWarning)
                 arguments.run(arguments)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import math
+from fractions import Fraction
+
 from pypgm.data import OpenSchema, Schema
-from pypgm.errors import DraftWarning, warn_caller
+from pypgm.errors import DraftWarning, WeakGuaranteeWarning, warn_caller
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
+
+_LARGE = Fraction(1, 1000)  # delta: of a thousand people one may be shown as they are
 
 
 def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
@@ -78,7 +83,25 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
     return relation
 
 
-def warn_of_draft(schema: Schema | OpenSchema | None) -> None:
-    """Warn whoever called the package where records come behind a ledger by a draft that nobody has reviewed."""
+def is_large(delta: Fraction | None) -> bool:
+    """Return whether so large a delta protects hardly anybody, however many people there are.
+
+    Examples
+    --------
+    >>> is_large(Fraction(1, 1000)), is_large(Fraction(1, 10**6)), is_large(None)
+    (True, False, False)
+    """
+    return (delta or 0) >= _LARGE
+
+
+def warn_at_door(schema: Schema | OpenSchema | None, budget: Budget) -> None:
+    """Warn whoever called the package where records come behind a ledger.
+
+    They do by a draft that nobody has reviewed, or for a delta that protects hardly anybody, whatever the records are.
+    """
     if schema is not None and schema.draft_warning:
         warn_caller(schema.draft_warning, DraftWarning)
+    if budget.delta and is_large(budget.delta):
+        shown = f"delta {float(budget.delta):g} protects hardly anybody: it lets a release show one person"
+        told = f"{shown} in {math.ceil(1 / budget.delta):,} as they are; it has to be far below one in all people"
+        warn_caller(f"{told}, such as 1e-9", WeakGuaranteeWarning)

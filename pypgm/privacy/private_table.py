@@ -14,7 +14,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.html import Shown
 from pypgm.privacy.access import ChargedNoise, TableAccess
-from pypgm.privacy.arguments import relation_of, warn_of_draft
+from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.counts import Counts, batches, check_counts, part_of, schema_of
@@ -86,7 +86,7 @@ class PrivateTable(Shown, Guarded):
         schema = schema_of(data)
         relation = relation_of(privacy, schema)
         if sampler is None:  # else somebody was warned where the records came in
-            warn_of_draft(schema)
+            warn_at_door(schema, ledger.budget)
         own = Sampler(unsafe_seed, n_threads=n_threads, backend=backend) if sampler is None else sampler
         super().__init__(relation, ledger, own)
         self.__data: Counts | None = data

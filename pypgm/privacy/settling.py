@@ -13,7 +13,7 @@ from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
 from pypgm.data.numbers import Numeric
 from pypgm.data.open_columns import OpenColumn, OpenSet
 from pypgm.data.values import Values, as_list, bare, is_number, plain
-from pypgm.privacy.arguments import relation_of, warn_of_draft
+from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.quantiles import private_quantiles
@@ -80,7 +80,7 @@ def settle(
             "the budget needs delta, and part of it reserved, as Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)"
         )
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
-    warn_of_draft(schema)
+    warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
     found = {}
     with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:

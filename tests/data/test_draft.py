@@ -18,7 +18,7 @@ from pypgm.data import OpenSet
 from pypgm.data.draft import draft_schema
 from pypgm.data.frames import as_frame
 from pypgm.data.typed_draft import draft_text
-from pypgm.errors import DraftWarning
+from pypgm.errors import DraftWarning, WeakGuaranteeWarning
 from pypgm.privacy import settle
 
 
@@ -650,6 +650,20 @@ def test_records_of_a_draft_warn_once_by_whatever_door_they_come(door):
         door(data, epsilon=1, delta=1e-9)
     (one,) = heard
     assert (str(one.message), one.filename) == (schema.draft_warning, __file__)
+
+
+@pytest.mark.parametrize("door", DOORS.values(), ids=DOORS)
+def test_a_delta_that_protects_hardly_anybody_warns_once_by_whatever_door_records_come(door):
+    """By itself, and never by how many records there are."""
+    schema = Schema({"age": 60, "sex": ["F", "M"]})
+    for n in (N, 40 * N) if door is open_table else (N,):
+        data = schema.encode({"age": [i % 60 for i in range(n)], "sex": ["F", "M"] * (n // 2)})
+        for delta in (".5", "0.05", 1e-3):
+            with pytest.warns(WeakGuaranteeWarning, match="protects hardly anybody") as heard:
+                door(data, epsilon=1, delta=delta)
+            assert {w.filename for w in heard} == {__file__}
+            assert {str(w.message) for w in heard} == {str(heard[0].message)}
+        door(data, epsilon=1, delta="9e-4")
 
 
 def test_a_draft_warns_before_what_it_leaves_open_is_paid_for():

@@ -139,6 +139,7 @@ def test_the_command_reads_the_model_of_a_release(tmp_path, monkeypatch, capsys)
         (Budget(rho=1, reserved_delta=1e-6), "guarantee: rho 1.0, delta 1e-06"),
     ],
 )
+@pytest.mark.filterwarnings("ignore::pypgm.errors.WeakGuaranteeWarning")
 def test_the_report_opens_with_the_guarantee_of_the_budget(budget, guarantee):
     table = PrivateTable(DATA, Privacy(), Ledger(budget))
     measured = (table.measure("a", scale=20),)

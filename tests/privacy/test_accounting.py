@@ -112,10 +112,12 @@ def random_configuration(rng):
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore::pypgm.errors.WeakGuaranteeWarning")
 def test_a_thousand_random_mechanisms_spend_at_most_their_budget_exactly():
     check_configurations(1000)
 
 
+@pytest.mark.filterwarnings("ignore::pypgm.errors.WeakGuaranteeWarning")
 def test_random_mechanisms_spend_at_most_their_budget_exactly():
     check_configurations(60)
 
