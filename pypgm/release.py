@@ -16,13 +16,14 @@ from pypgm.data.layout import Layout
 from pypgm.data.rules import drawn_by_rules
 from pypgm.data.schema import as_schema
 from pypgm.domain import as_clique, as_cliques
+from pypgm.errors import warn_caller
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
 from pypgm.intervals.counts import errors_of_counts
 from pypgm.intervals.frames import Frames
 from pypgm.intervals.interval import Combine, Interval, Request, Target, interval_of
 from pypgm.intervals.known import Known
-from pypgm.intervals.reading import Statistic, check_named, is_extreme, names_read
+from pypgm.intervals.reading import IGNORED, Statistic, check_named, ignores_table, is_extreme, names_read
 from pypgm.models.derived_answers import answered, check_read, conditioned
 from pypgm.models.estimated_again import Simulation
 from pypgm.models.marginal import Marginal
@@ -268,6 +269,8 @@ class Release(Released[Model_co]):
         -----
         TimeLimitWarning, EstimateInterruptedWarning
             If the time limit or Ctrl-C ended it; two tables of each kind are needed.
+        UserWarning
+            If the statistic gives its answer without the table that it is given, as one of another table does.
 
         Raises
         ------
@@ -321,7 +324,10 @@ class Release(Released[Model_co]):
                 check_named(checked, answer, some, frames.names, read)
             extreme = is_extreme(checked, answer, map(some.values, read), some.kept)
             asked = Request(checked, frames.whole, names, in_bins, extreme, level, target, worlds, truths, combine, rng)
-            return interval_of(self._known, answer, asked, clock)
+            found = interval_of(self._known, answer, asked, clock)
+        if found.is_constant and ignores_table(checked, answer):
+            warn_caller(IGNORED, UserWarning)
+        return found
 
     @property
     def _known(self) -> Known:

@@ -81,11 +81,18 @@ class Interval(Shown):
     truths: int
 
     @property
+    def is_constant(self) -> bool:
+        """Whether the answer is the same on every table, so that the interval has no length."""
+        return np.array_equal(numbers_of(self.low), numbers_of(self.high))
+
+    @property
     def promise(self) -> str:
         """How far the interval can be trusted, by the kind of the statistic: what was measured, at a level of 0.9.
 
         See the table of ``bench/bench_intervals.py`` in ``bench/README.md``.
         """
+        if self.is_constant and not self.attributes:
+            return "the answer is the same on every table that was drawn, so nothing is known of its error"
         if not self.is_extreme:
             return self._promise
         extremes = "extremes are not held: a few records decide them, and those are noise"

@@ -11,6 +11,12 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+IGNORED = (
+    "the statistic gives the same answer without the table that it is given: if it reads another one, such as the real "
+    "records, the answer is that table's, the interval says nothing of it, and it is not private"
+)
+"""What is to be said of a statistic that ignores its table."""
+
 _RARE = 0.01  # of the records that hold an extreme value, at most: else quantiles are the same
 
 
@@ -127,6 +133,17 @@ def _given(function: Callable[[Any], Any], frame: Any) -> NDArray[np.float64] | 
 
 def _same(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) -> bool:
     return one is not None and other is not None and np.array_equal(one, other, equal_nan=True)
+
+
+def ignores_table(function: Callable[[Any], Any], answer: NDArray[np.float64]) -> bool:
+    """Return whether a statistic gives its answer of no table too.
+
+    Examples
+    --------
+    >>> ignores_table(lambda records: 3.0, np.float64(3)), ignores_table(len, np.float64(3))
+    (True, False)
+    """
+    return _same(_given(function, None), answer)
 
 
 def check_named(

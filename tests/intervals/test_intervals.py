@@ -120,9 +120,24 @@ def test_a_large_table_is_read_cell_by_cell():
         assert np.sqrt(np.mean(off[seen > 0.5] ** 2)) < 0.3
 
 
-def test_a_constant_has_no_length_and_reads_nothing(release):
-    found = release.interval(lambda records: 3.0, **FEW)
+@pytest.mark.parametrize("attributes", [None, "a"])
+def test_a_statistic_that_ignores_its_table_is_warned_of(release, attributes):
+    """It may read the real records, whose answer would come out with the promise of an interval."""
+    real = people().columns["a"]
+    with pytest.warns(UserWarning, match="without the table that it is given"):
+        found = release.interval(lambda records: real.mean(), attributes=attributes, **FEW)
+    assert (found.low, found.high) == (real.mean(), real.mean())
+    with pytest.warns(UserWarning, match="without the table"):
+        found = release.interval(lambda records: 3.0, **FEW)
     assert (found.low, found.answer, found.high, found.attributes, found.basis) == (3, 3, 3, (), "measured")
+    assert "nothing is known of its error" in found.promise
+
+
+def test_the_number_of_records_is_no_answer_of_another_table(release):
+    found = release.interval(len, **FEW)
+    assert found.attributes == ()
+    assert found.low < found.high
+    assert "as often as the level says" in found.promise
 
 
 def test_what_is_read_is_found(release):
