@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from pypgm.data import OpenSchema, Schema
+from pypgm.data.columns import Column
 from pypgm.data.dialect import Dialect
 from pypgm.data.duckdb_file import is_database
 from pypgm.data.file_kind import RELEASE, START, file_kind
 from pypgm.data.files import as_path
 from pypgm.data.frames import Frame
+from pypgm.data.marks import marked
 from pypgm.data.number_text import PLAIN, DecimalMark, plain_number
+from pypgm.data.numbers import Numeric
 from pypgm.data.parquet import is_parquet
 from pypgm.data.raw_table import raw_table, value_texts
 from pypgm.data.schema import as_schema
-from pypgm.data.values import read_number
+from pypgm.data.values import as_list, read_number
 from pypgm.models.stored_model import ReleasedModel
 from pypgm.release import Release
 from pypgm.reporting.compared import ComparedTables, compare_texts
@@ -38,7 +43,7 @@ def compare(
     unsafe_data : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
         The real table. What comes of it is not private.
     schema : Schema or OpenSchema, optional
-        Says which texts are missing values, and how dates are written; by default that of the release.
+        Says which texts are missing values, and how numbers and dates are written; by default that of the release.
 
     Returns
     -------
@@ -63,8 +68,8 @@ def compare(
         made = synthetic_texts(synthetic)
         schema = schema or getattr(synthetic, "schema", None)
     else:
-        made = text_table(synthetic)
-    return compare_texts(text_table(unsafe_data), made, schema)
+        made = text_table(synthetic, schema)
+    return compare_texts(text_table(unsafe_data, schema), made, schema)
 
 
 def is_table(path: str) -> bool:
@@ -75,8 +80,16 @@ def is_table(path: str) -> bool:
         return not path.endswith(".pgm") and file_kind(file.read(START)) != RELEASE
 
 
-def text_table(path: Frame, *, table: str | None = None, **marks: Any) -> dict[str, list[str]]:  # noqa: ANN401
+def text_table(
+    path: Frame,
+    schema: Schema | OpenSchema | None = None,
+    *,
+    table: str | None = None,
+    **marks: Any,  # noqa: ANN401
+) -> dict[str, list[str]]:
     """Return the columns of a table as texts; what is a number has a decimal point and no other mark.
+
+    Texts that are numbers are read by the marks that the schema states for their column, else by those of the file.
 
     Raises
     ------
@@ -88,25 +101,38 @@ def text_table(path: Frame, *, table: str | None = None, **marks: Any) -> dict[s
     how = Dialect(**marks)
     how.check()
     raw = raw_table(path, how, table=table)
-    found: dict[str, list[str]] = {name: [] for name in raw.layout.types}
+    of_file = (how.decimal, how.thousands) if raw.has_header else PLAIN
+    declared = {} if schema is None else marked(schema.provisional.written, *of_file)
+    spell = {name: _spelling(declared.get(name), *of_file) for name in raw.layout.types}
+    found: dict[str, list[str]] = {name: [] for name in spell}
     for piece in raw.pieces():
-        for name in found:
-            found[name] += value_texts(raw.name, name, piece[name])
-    numbers = how.decimal, how.thousands
-    if numbers == PLAIN or not raw.has_header:
-        return found
-    return {name: [_plain(text, *numbers) for text in column] for name, column in found.items()}
+        for name, plain in spell.items():
+            values = as_list(piece[name])
+            texts = value_texts(raw.name, name, values)
+            if plain is not None:  # what is no text has no marks
+                pairs = zip(values, texts, strict=True)
+                texts = [_plain(text, plain) if isinstance(value, str) else text for value, text in pairs]
+            found[name] += texts
+    return found
 
 
-def _plain(text: str, decimal: DecimalMark, thousands: str) -> str:
+def _spelling(column: Column | None, decimal: DecimalMark, thousands: str) -> Callable[[str], str] | None:
+    """Return what takes the marks from the numbers of a column, where they have some."""
+    if isinstance(column, Numeric):
+        return None if column.marks == PLAIN else column.plain_text
+    is_known = column is not None or (decimal, thousands) == PLAIN
+    return None if is_known else partial(plain_number, decimal=decimal, thousands=thousands)
+
+
+def _plain(text: str, spell: Callable[[str], str]) -> str:
     """Return a number without marks, and any other text as it is."""
-    number = plain_number(text, decimal, thousands)
+    number = spell(text)
     return text if read_number(number) is None else number
 
 
 def synthetic_texts(found: Release | ReleasedModel) -> dict[str, list[str]]:
-    """Return records drawn from a release, the same every time, as their file would have them."""
+    """Return records drawn from a release, the same every time, as `text_table` gives those of their file."""
     draws = np.random.default_rng(0)
     records = found.synthetic_data(rng=draws)
     schema = as_schema((found.schema if isinstance(found, Release) else None) or records.domain)
-    return {n: list(map(str, cells.texts())) for n, cells in schema.cells(records.columns, draws).items()}
+    return {n: list(map(str, cells.plain().texts())) for n, cells in schema.cells(records.columns, draws).items()}

@@ -55,7 +55,7 @@ def add_to(commands: Verbs) -> None:
     compare = add_verb(commands, "compare", _compare, summary=summary, about=_ABOUT, examples=_EXAMPLES)
     compare.add_argument("release", metavar="SYNTHETIC", help="a file that synth wrote: a release, or a table")
     compare.add_argument("table", metavar="TABLE", help="the real records: a .csv, .csv.gz, .parquet or .duckdb file")
-    compare.add_argument("--schema", metavar="SCHEMA", help="of two tables: which texts are missing, how dates look")
+    compare.add_argument("--schema", metavar="SCHEMA", help="of two tables: missing texts, how numbers and dates look")
     compare.add_argument("--unsafe", action="store_true", help="print numbers that are not private")
     compare.add_argument("--out", metavar="FILE", help="also a page of HTML, as little private as what is printed")
     compare.add_argument("--sdmetrics", action="store_true", help="SDV's scores too; needs the extra sdmetrics")
@@ -71,7 +71,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     schema = None if arguments.schema is None else schema_in(arguments.schema)
     answers: dict[str, float] = {}
     if is_table(arguments.release):
-        synthetic = text_table(arguments.release, **dialect(arguments))
+        synthetic = text_table(arguments.release, schema, **dialect(arguments))
         known = schema
     else:
         if schema is not None:
@@ -81,7 +81,7 @@ def _compare(arguments: argparse.Namespace) -> None:
         if not is_database(arguments.table):
             answers = _of_answers(found.model if isinstance(found, Release) else found, known, arguments)
         synthetic = synthetic_texts(found)
-    real = text_table(arguments.table, table=arguments.duckdb_table, **dialect(arguments))
+    real = text_table(arguments.table, known, table=arguments.duckdb_table, **dialect(arguments))
     told = compare_texts(real, synthetic, known)
     try:
         scores = told.sdmetrics_scores() if arguments.sdmetrics else {}
@@ -121,6 +121,7 @@ def _lines(told: ComparedTables, answers: dict[str, float], more: Rows, width: i
         for where, names in zip(("real", "synthetic"), told.only, strict=True)
         if names
     ]
+    rows += [(f"in {c.name}", c.note) for c in told.columns if c.note]
     return [*laid_out([*rows, *more], width), "", *_table(told.columns, width)]
 
 

@@ -25,7 +25,7 @@ from pypgm.data.files import check_encoding
 from pypgm.data.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
 from pypgm.data.made import Cells
 from pypgm.data.number_text import DecimalMark
-from pypgm.data.numbers import Numeric, Real
+from pypgm.data.numbers import Real
 
 Family = Literal["bool", "int", "float", "decimal", "date", "time", "text", "category", "any"]
 
@@ -302,9 +302,9 @@ def _values(cells: Cells, family: Family) -> NDArray[Any]:
     column, given = cells.column, np.asarray(cells.codes, dtype=np.int64)
     if isinstance(column, Boolean) and family in {"bool", "int", "float"}:
         values: NDArray[Any] = given == 1
-    elif family == "decimal" and isinstance(column, Numeric):
-        values = cells._replace(column=replace(column, decimal=".", thousands="")).texts().astype(object)
-    elif family in {"text", "decimal"} or (isinstance(column, Date) and family in {"int", "any"}):
+    elif family == "decimal":
+        values = cells.plain().texts().astype(object)
+    elif family == "text" or (isinstance(column, Date) and family in {"int", "any"}):
         values = cells.texts().astype(object)
     else:
         return cells.decoded()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pypgm.data.categorical import Categorical
 from pypgm.data.columns import Column, fields_of
 from pypgm.data.frames import imported
-from pypgm.data.numbers import Integer
+from pypgm.data.numbers import Integer, Numeric
 
 _FORMAT = re.compile(r"[^{}]*\{(:0?[0-9]{0,2}d?)?\}[^{}]*")
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]*")
@@ -38,6 +38,12 @@ class Cells(NamedTuple):
     def texts(self) -> NDArray[Any]:
         """Return the texts that a file has for them."""
         return self.column.written(self.codes, self.values)
+
+    def plain(self) -> Cells:
+        """Return the same of which numbers are written with a decimal point and no other mark."""
+        if not isinstance(self.column, Numeric):
+            return self
+        return self._replace(column=replace(self.column, decimal=".", thousands=""))
 
 
 def constant(column: Column, values: NDArray[Any]) -> Cells:

@@ -30,6 +30,11 @@ class Relations:
     rules : sequence
         Of which comparisons hold for decoded values.
 
+    Attributes
+    ----------
+    written : mapping of str to Column
+        What the values in a table are: of a difference its own dates or numbers, of a derived column its results.
+
     Raises
     ------
     ValueError
@@ -45,7 +50,7 @@ class Relations:
             for name, column in whole.items()
             if isinstance(column, Binned) and (name in firsts or isinstance(columns[name], Difference))
         }
-        self._order = made_in_order(made, list(columns))
+        self._order, self.written = made_in_order(made, list(columns)), whole
         for name in self._order:
             made[name].check(whole, name)
             if isinstance(column := made[name], Derived):

@@ -110,6 +110,11 @@ class Schema(Declaration):
         return self._relations.reading
 
     @property
+    def written(self) -> Mapping[str, Column]:
+        """What the values in a table are: of a difference its own dates or numbers, of a derived column its results."""
+        return self._relations.written
+
+    @property
     def provisional(self) -> Schema:
         """The schema itself, as nothing of it has to be found."""
         return self

@@ -22,9 +22,12 @@ from numpy.typing import NDArray
 
 from pypgm.data import OpenSchema, Schema
 from pypgm.data.bins import UnreadableError
+from pypgm.data.columns import Column
 from pypgm.data.dates import Date, iso_date
+from pypgm.data.draft_column import NULLS
 from pypgm.data.files import write_text
-from pypgm.data.numbers import as_number
+from pypgm.data.number_text import WRITTEN, written_as
+from pypgm.data.numbers import Numeric, as_number
 from pypgm.html import Shown
 from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
@@ -38,10 +41,12 @@ _BINS = 20  # of a column of numbers, each of about as many records of the first
 _POOLED = 20  # values of a column in a pair: the most frequent ones, all others are one
 _MOST_PAIRS = 5000
 _LISTED = 100  # pairs that a page lists
-_EMPTY = frozenset({"", "nan", "na", "n/a", "null", "none", "nat", "?"})
+_EMPTY = frozenset({"nat", *map(str.casefold, NULLS)})
 _GROUPED = re.compile(r"[+-]?\d{1,3}(,\d{3})+(\.\d+)?")
 _FORMATS = ("%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y")
 _QUANTILES = (0.05, 0.5, 0.95)
+_AS_TEXTS = "its values are compared as texts"
+_SHOWN = 40  # characters of a value
 _EXPECTED = math.sqrt(2 / math.pi)  # the mean absolute value of a standard normal
 
 Kind = Literal["number", "date", "text"]
@@ -69,6 +74,8 @@ class ColumnPair:
         Of numbers.
     quantiles : tuple of tuple of float, optional
         5 %, the median and 95 % of each, of numbers; of dates as days since 1970.
+    note : str
+        Which values of the first table are not read as numbers or dates, where others are.
     """
 
     name: str
@@ -79,6 +86,7 @@ class ColumnPair:
     distinct: tuple[int, int]
     mean: Both | None = None
     quantiles: tuple[tuple[float, ...], tuple[float, ...]] | None = None
+    note: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,7 +204,7 @@ def compare_texts(
     second : mapping of str to sequence of str
         The synthetic one.
     schema : Schema or OpenSchema, optional
-        Says which texts are missing values, and how dates are written.
+        Says which texts are missing values, which are numbers and dates, and how dates are written.
 
     Raises
     ------
@@ -252,7 +260,7 @@ class _Column:
         self, name: str, first: Sequence[str], second: Sequence[str], schema: Schema | OpenSchema | None
     ) -> None:
         self.name = name
-        declared = None if schema is None else schema.provisional.columns.get(name)
+        declared = None if schema is None else schema.provisional.written.get(name)
         nulls = _EMPTY if declared is None else {text.strip().casefold() for text in declared.nulls} | {""}
         self.texts = [
             np.array([t if (t := text.strip()).casefold() not in nulls else "" for text in column], dtype=object)
@@ -260,8 +268,7 @@ class _Column:
         ]
         distinct = [set(own.tolist()) - {""} for own in self.texts]
         self.distinct = len(distinct[0]), len(distinct[1])
-        formats = [declared.format] if isinstance(declared, Date) and declared.format else _FORMATS
-        self.kind, read = _kind(distinct[0], formats)
+        self.kind, read, self.note = _kind(distinct[0], declared)
         self.missing = tuple(float(np.mean(own == "")) for own in self.texts)
         self.values: list[NDArray[np.float64]] = []
         if read is None:
@@ -299,10 +306,10 @@ class _Column:
         told = self.name, self.kind, points, chance, (self.missing[0], self.missing[1]), self.distinct
         there = [v[np.isfinite(v)] for v in self.values]
         if not there or not min(v.size for v in there):
-            return ColumnPair(*told)
+            return ColumnPair(*told, note=self.note)
         means = (float(there[0].mean()), float(there[1].mean())) if self.kind == "number" else None
         quantiles = [tuple(float(q) for q in np.quantile(v, _QUANTILES)) for v in there]
-        return ColumnPair(*told, means, (quantiles[0], quantiles[1]))
+        return ColumnPair(*told, means, (quantiles[0], quantiles[1]), self.note)
 
 
 def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -316,15 +323,38 @@ def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[n
     return np.asarray(values[chosen], dtype=np.float64)
 
 
-def _kind(distinct: set[str], formats: Sequence[str]) -> tuple[Kind, Callable[[str], float] | None]:
-    """Return what the values of a column are, and what reads one as a number: NaN if it is none."""
-    numbers = {text: _number(text) for text in distinct}
-    if distinct and not any(math.isnan(n) for n in numbers.values()):
-        return "number", _number
-    for written in ("", *formats):
-        if distinct and not any(math.isnan(_day(text, written)) for text in distinct):
-            return "date", partial(_day, written=written)
-    return "text", None
+def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[str], float] | None, str]:
+    """Return what the values of a column are, what reads one as a number (NaN if it is none), and which are no such.
+
+    A column that is declared one of numbers or dates is one wherever some value is; any other, where all values are.
+    """
+    ways: list[tuple[Kind, Callable[[str], float]]]
+    if isinstance(declared, Date):
+        ways = [("date", partial(_day, written=("", declared.format)))]
+    else:
+        formats = () if isinstance(declared, Numeric) else ("", *_FORMATS)
+        ways = [("number", _number), *(("date", partial(_day, written=(own,))) for own in formats)]
+    if not distinct:
+        return "text", None, ""
+    kind, read, strays = ways[0][0], ways[0][1], distinct
+    for other, reader in ways:
+        left = {text for text in distinct if math.isnan(reader(text))}
+        if len(left) < len(strays):
+            kind, read, strays = other, reader, left
+        if not left:
+            return kind, read, ""
+    is_declared = isinstance(declared, Numeric | Date)
+    if declared is None and kind == "number" and None not in (places := {written_as(text) for text in strays}):
+        decimal, thousands = WRITTEN[max(place for place in places if place is not None)]
+        marks = f"decimal {decimal!r}" + (f" and thousands {thousands!r}" if thousands else "")
+        return "text", None, f"{_AS_TEXTS}: they may be numbers with {marks}, which a schema or an option says"
+    if not is_declared and (declared is not None or 2 * len(strays) > len(distinct)):
+        return "text", None, ""
+    more = f" and {len(strays) - 1:,} more are no {kind}s" if len(strays) > 1 else f" is no {kind}"
+    told = f"{min(strays)[:_SHOWN]!r}{more}"
+    if is_declared and len(strays) < len(distinct):
+        return kind, read, told
+    return "text", None, f"{told}: {_AS_TEXTS}"
 
 
 def _number(text: str) -> float:
@@ -334,11 +364,12 @@ def _number(text: str) -> float:
     return math.nan
 
 
-def _day(text: str, written: str) -> float:
-    """Return the days since 1970 of a date, in ISO form or as it is written."""
-    with contextlib.suppress(ValueError):
-        found = datetime.datetime.strptime(text, written).date() if written else iso_date(text)
-        return float(found.toordinal() - datetime.date(1970, 1, 1).toordinal())
+def _day(text: str, written: Sequence[str]) -> float:
+    """Return the days since 1970 of a date in one of some formats, of which the empty one is ISO."""
+    for own in written:
+        with contextlib.suppress(ValueError, re.error):
+            found = datetime.datetime.strptime(text, own).date() if own else iso_date(text)
+            return float(found.toordinal() - datetime.date(1970, 1, 1).toordinal())
     return math.nan
 
 
