@@ -26,8 +26,8 @@ def accelerated(problem: Problem, options: SolverOptions) -> Solution:
     ``stop="validated"``, where the loss rests on measurements alone, the path is first run on measurements to which
     further noise was added, and compared with independent ones that noise taken away leaves; it then runs on the
     measurements themselves for as many iterations as were best, a few more as their noise is less, and `further` times
-    as many where that is asked for: what comes later costs little and shrinks associations less. A loss that is not
-    smooth is approached through its smooth stages, each starting where the last one ended.
+    as many where that is asked for and costs little of what is explained: associations are shrunk less then. A loss
+    that is not smooth is approached through its smooth stages, each starting where the last one ended.
 
     Parameters
     ----------
@@ -92,7 +92,8 @@ class _Search:
         if status == "converged":
             # Noise too small to be fitted: the tolerance is where the measurements themselves end.
             return self._to_the_optimum(watch, calls)
-        return self._paced(watch, smoothed, self.validated.pace(options.further), calls, status)
+        further = options.further if options.anyway or rule.permits(options.further) else 1.0
+        return self._paced(watch, smoothed, self.validated.pace(further), calls, status)
 
     def _paced(self, watch: Watch, smoothed: Problem, pace: Pace, calls: int, status: Status) -> Status:
         """Follow the path on the measurements themselves as far as an earlier one tells; return why that ended."""

@@ -126,7 +126,10 @@ class SolverOptions(Limits):
         Where an accelerated path ends, instead of being validated: as one does from as good a start, or on nearly the
         same measurements.
     further : float
-        Times the iterations after which an accelerated path is validated best that it takes.
+        Times the iterations after which an accelerated path is validated best that it takes, if answers held out
+        permit it.
+    anyway : bool
+        Whether it goes further whatever they say.
 
     Raises
     ------
@@ -145,6 +148,7 @@ class SolverOptions(Limits):
     trial: Sequence[LinearMeasurement] | None = None
     pace: Pace | None = None
     further: float = 1.0
+    anyway: bool = False
 
     def __post_init__(self) -> None:
         Limits.__post_init__(self)

@@ -2,7 +2,8 @@
 
 A path is first run on thinned measurements and validated with what thinning left, the held-out answers (both made in
 `thinning.py`), until `Validation` ends it; it is then run on the measurements themselves for as many iterations as were
-best, and a few more (`to_the_end` in `accelerated.py`).
+best, and a few more (`to_the_end` in `accelerated.py`), or further where that is asked for and held-out answers permit
+it.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ from collections.abc import Callable
 from typing import Literal
 
 from pypgm.estimation.fit import Status
+from pypgm.estimation.thinning import BEYOND
 
 _PATIENCE = 0.25  # of the iterations so far, without a better validation
 _MIN_PATIENCE = 10  # iterations
 _FAR = 1.5  # times the held-out loss that noise alone leaves
 _FAR_PATIENCE = 2  # times the patience: what explains answers worse than that may swing past the truth and back
+_COST = 0.25  # of what is explained of the held-out loss, that going further may take back; see bench/README.md
 
 
 Stop = Literal["validated", "optimum"]
@@ -50,11 +53,23 @@ class Validation:
     def __init__(self, noise: float) -> None:
         self.best = 1
         self._noise = noise
+        self._history: list[float] = []
         self.least = self.fitted_at_best = math.inf
 
     def ended(self, taken: int, loss: float, held_out: float) -> Status | None:
         """Return "validated" once patience is exhausted; see `StopRule`."""
+        self._history.append(held_out)
         if held_out < self.least:
             self.least, self.best, self.fitted_at_best = held_out, taken, loss
         patience = max(_MIN_PATIENCE, _PATIENCE * taken) * (_FAR_PATIENCE if self.least > _FAR * self._noise else 1)
         return "validated" if taken - self.best >= patience and loss < self.fitted_at_best else None
+
+    def permits(self, further: float) -> bool:
+        """Return whether a path may go `further` times as far as is best.
+
+        It may where that takes back less than a quarter of what is explained of the held-out loss, give or take the
+        standard deviation of that loss. Where dependence is weak beside noise it takes back more: what comes is noise.
+        """
+        then = self._history[min(math.ceil(further * self.best), len(self._history)) - 1]
+        explained = self._history[0] - self.least
+        return then - self.least < _COST * (explained + math.sqrt((1 + BEYOND) * self._noise))

@@ -48,7 +48,7 @@ _LITTLE = 0.01  # of rho, that single attributes are not measured again for
 _ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
 _LOOK = Fraction(1, 4)  # of what pairs get, that they are first asked with
 _ROUGH = 0.3  # of the seconds left, that the estimate from those answers gets at most
-_FURTHER = 1.5  # times the iterations that are validated best: total variation hardly changes, associations shrink less
+_FURTHER = 1.5  # times the iterations that are validated best, if held-out answers permit it: associations shrink less
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _STEPS = 8  # in a factor of two: of what part of the budget each pair gets
 _MAX_RECORDS = 2.0**36  # above it noise is all there is, and risks could overflow: pairs are not screened
@@ -122,8 +122,8 @@ def wide(
 
     Noise in many small cells hides that a pair depends in a line, which regressions, correlations and odds ratios rest
     on, and so does not asking it. A twentieth of rho at most therefore asks such pairs for one sum over the records, of
-    the product of both ranks. The estimate goes a little further than to what explains held-out answers best: total
-    variation hardly changes there, and associations shrink less.
+    the product of both ranks. The estimate goes a little further than to what explains held-out answers best, where
+    that costs little of what it explains: total variation hardly changes then, and associations shrink less.
 
     One record changes a distance by at most one record (two where it is replaced), and all P of them together by the
     root of P times as much.
@@ -247,7 +247,9 @@ def _measure_asked(
     if len(asked) > MAX_PAIRS:
         return _measure(run, chosen, worth, _left(run)), None
     pairs = _measure(run, chosen, worth, _left(run) * _LOOK)
-    rough = run.fit([*run.given, *denoised(start, singles), *told, *pairs], start.model(run.domain), _ROUGH)
+    known = [*run.given, *denoised(start, singles), *told, *pairs]
+    # What is weak beside this noise may be worth asking with less: it is not to be shrunk away.
+    rough = run.fit(known, start.model(run.domain), _ROUGH, anyway=True)
     suggested: Mapping[Clique, tuple[Resolution, float]] = {}
     try:
         suggested = choices.suggested(rough)

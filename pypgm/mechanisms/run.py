@@ -292,18 +292,19 @@ class Run:
         is_start: bool = False,
         trial: Sequence[LinearMeasurement] | None = None,
         pace: Pace | None = None,
+        anyway: bool = False,
     ) -> _Model:
         """Return the model that explains these measurements alone, in at most a part of the seconds that are left.
 
         The oracle is the run's own by default. A start for another estimate takes less time, and is a little off; so
-        does one at a pace that is known. See `SolverOptions` for `trial` and `pace`.
+        does one at a pace that is known. See `SolverOptions` for `trial`, `pace` and `anyway`.
         """
         # Where there are publicly no records the answers are noise alone.
         fitted = [] if self.total == 0 else measurements
         chosen, seconds = oracle or self._planned([m.clique for m in fitted]), self._seconds_left()
         limits = replace(self.limits, time_limit=None if seconds is None else part * seconds)
         how: dict[str, Any] = {"prior": prior, "constraints": self.constraints, "is_start": is_start}
-        how |= {"trial": trial, "pace": pace, "further": self.further}
+        how |= {"trial": trial, "pace": pace, "further": self.further, "anyway": anyway}
         return estimated(self.domain, fitted, self.total, chosen, limits, **how)
 
     def fit_loss(self, loss: Loss, cliques: Sequence[Clique], total: float, start: _Model) -> _Model:

@@ -233,11 +233,13 @@ def estimated(
     trial: Sequence[LinearMeasurement] | None = None,
     pace: Pace | None = None,
     further: float = 1.0,
+    anyway: bool = False,
 ) -> GraphicalModel | RegionGraphModel:
     """Return what `estimate` does; of a model that is only to start from, nearly what it does.
 
     Potentials are then fitted roughly to the end of the accelerated path, which averages marginals. See `SolverOptions`
-    for `trial` and `pace`. A mechanism may go `further` than to what is validated best.
+    for `trial` and `pace`. A mechanism may go `further` than to what is validated best, where that costs little or
+    `anyway`.
     """
     measurements = checked_measurements(domain, measurements)
     first, earlier = _starts(prior, warm_start)
@@ -249,7 +251,7 @@ def estimated(
     folding, masks = fold(domain, constraints or ())
     fitting = _folded(folding, measurements)
     own |= {"trial": trial and _folded(folding, trial), "pace": pace}
-    own["further"] = further
+    own |= {"further": further, "anyway": anyway}
     options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **own)
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(method, options, objective)

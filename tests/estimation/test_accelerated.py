@@ -143,6 +143,18 @@ def test_a_path_goes_further_than_what_is_validated_best_where_asked_and_its_fil
         estimated(DOMAIN, measurements, None, "exact", Limits(), further=-1.0)
 
 
+@pytest.mark.parametrize(("share", "spread", "longer"), [(0.05, 20.0, False), (0.1, 20.0, True), (1.0, 100.0, True)])
+def test_a_path_goes_no_further_where_dependence_is_weak_beside_noise(share, spread, longer):
+    truth = (1 - share) * 1e4 / DOMAIN.size() + share * table(0, 1e4)
+    measurements = measure(truth, spread, 1)
+    hows = ({}, {"further": 2.0}, {"further": 2.0, "anyway": True})
+    once, twice, anyway = (estimated(DOMAIN, measurements, None, "exact", Limits(), **how) for how in hows)
+    assert (twice.fit.iterations > once.fit.iterations) == longer
+    assert anyway.fit.iterations > once.fit.iterations
+    same = (anyway if longer else once).marginals
+    assert twice.marginals.values.tobytes() == same.values.tobytes()
+
+
 def test_without_noise_the_validated_stop_loses_nothing():
     truth = table(3, 1000.0)
     exact = [LinearMeasurement(reference.project(DOMAIN, truth, c), c, 1e-3) for c in CLIQUES]
