@@ -66,15 +66,20 @@ def wide(
 ) -> ModelRelease:
     """Release a model of the records from all pairs of attributes, each measured as finely as it is worth.
 
-    A part of the budget measures single attributes. A screen then tells how far all pairs are from independence, with
-    noise: by it a forecast says which pairs are asked, and how much of the budget single attributes get further. For
-    each of these pairs one exponential mechanism chooses at which resolution, all cells or sums over groups of cells,
-    by how far the independent model is from the records and by what noise would hide. All are measured at once with
-    exact discrete Gaussian noise, of each pair the interaction alone (`pypgm.queries.Contrasts`): single attributes are
-    known, so it costs less. A quarter of what is left does so; a model of these answers tells what to ask with the
-    rest, and how much of it each pair is worth. One estimate explains all measurements; it starts from the independent
-    model or, where that explains held-out answers better, from an exact estimate of the pairs that depend most, as many
-    as a small junction tree holds. Attributes may be hundreds: no junction tree has to hold all pairs.
+    1. A part of the budget measures single attributes.
+    2. A screen tells how far all pairs are from independence, with noise.
+    3. By it a forecast says which pairs are asked, and how much of the budget single attributes get further.
+    4. Of some pairs the product of both ranks is summed: how they depend in a line, which noise in cells would hide.
+    5. For each pair that is asked one exponential mechanism chooses at which resolution, all cells or sums over groups
+       of cells, by how far the independent model is from the records and by what noise would hide.
+    6. A quarter of what is left measures all of these at once with exact discrete Gaussian noise, of each pair the
+       interaction alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less.
+    7. A model of these answers tells what to ask with the rest, and how much of it each pair is worth: they are
+       measured again.
+    8. One estimate explains all measurements. It starts from the independent model or, where that explains held-out
+       answers better, from an exact estimate of the pairs that depend most, as many as a small junction tree holds.
+
+    Attributes may be hundreds: no junction tree has to hold all pairs.
 
     Parameters
     ----------
@@ -150,11 +155,14 @@ def wide(
     ordered = _ordered(run.domain, ordinal)
     weights = asked_pairs(run, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])
+    # 1. Single attributes.
     singles = measure_singles(run, run.rho * Fraction(str(_FIRST)) if weights else run.rho)
+    # 1. to 7. Of pairs, and what is left over of single attributes.
     found = _measure_pairs(run, weights, ordered, singles) if weights else _Found()
     if weights and run.table.ledger.remaining() > run.rho * Fraction(_LITTLE):
         _measure_again(run, singles, run.table.ledger.remaining())
     run.close()
+    # 8. One estimate.
     start = independent(run, singles, alone=not found.told)
     told = [*denoised(start, singles), *found.told]
     model = found.last or estimate_from_better_start(run, told, start.model(run.domain))
@@ -214,19 +222,25 @@ def _measure_pairs(
     share, rho = _share(run, weights, total), _rho_of_screen(run, len(weights), total)
     if share >= _MOST or rho == 0:
         return _Found()
+    # 1. Single attributes, for what the number of records says that they are worth.
     _measure_again(run, singles, run.rho * Fraction(share - _FIRST))
     start = independent(run, singles)
     spent, ledger = run.rho - run.table.ledger.remaining(), run.table.ledger
+    # 2. The screen.
     found = dependence(list(weights), start, *screened(run, list(weights), start, rho))
+    # 3. The forecast, of what products of ranks leave.
     lines = rho_of_products(run, len(weights), total)
     allocation = PairAllocation(run, weights, start, ordered, found)
     asked, more = allocation.chosen(float(ledger.remaining()) - CHOOSING * float(run.rho) - lines, float(spent))
+    # 4. Products of ranks.
     ranks = RankProducts(start, ordered)
     products = ranks.measured(run, found, asked) if lines > 0 else []
     told = ranks.telling(products, asked)
     if not asked:
         return _Found(products, told)
+    # 3. What the forecast gives single attributes.
     _measure_again(run, singles, Fraction(more))
+    # 5. to 7. The pairs that are asked.
     pairs, last = _measure_asked(run, weights, asked, singles, told)
     return _Found([*products, *pairs], [*told, *pairs], last)
 
@@ -240,10 +254,12 @@ def _measure_asked(
 ) -> tuple[list[LinearMeasurement], _Model | None]:
     """Measure the pairs that are asked with all that is left; return a model if it is the last."""
     start = independent(run, singles)
+    # 5. At which resolution.
     choices = Choices(run, asked, start)
     choosing = rho_of_choices(run.table.privacy, float(run.rho), len(asked), start.total)
     chosen = choices.drawn(Fraction(choosing)) if choosing > 0 else choices.forecast()
     worth = {pair: how.worth for pair, how in asked.items()}
+    # 6. All at once; where there are too many for a model of them, with all that is left.
     if len(asked) > MAX_PAIRS:
         return _measure(run, chosen, worth, _left(run)), None
     pairs = _measure(run, chosen, worth, _left(run) * _LOOK)
@@ -252,6 +268,7 @@ def _measure_asked(
     rough = run.fit(known, start.model(run.domain), _ROUGH, anyway=True)
     suggested: Mapping[Clique, tuple[Resolution, float]] = {}
     try:
+        # 7. What that model suggests.
         suggested = choices.suggested(rough)
     except KeyboardInterrupt:
         mark_interrupted(rough)

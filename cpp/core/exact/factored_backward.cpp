@@ -1,4 +1,8 @@
-// The backward pass over factored cliques: derivatives of log Z in every table, from the root to the leaves.
+// Reverse mode over factored cliques. The forward pass made Z in steps, each a sum of products of two values;
+// this one goes back from the root, where the derivative of Z is 1: the derivative in one value of a step is
+// that in its result times the other value, summed. At a leaf, weights times derivative are, scaled, its
+// marginal: the derivative of log Z in its logarithms. A derivative takes the place of its value, except at
+// leaves, whose weights are read for that.
 #include <algorithm>
 #include <atomic>
 #include <cmath>

@@ -1,6 +1,10 @@
-// From a clique of the attribute outwards. By projections.cpp, which carries the others as well, the pairs of
-// 3 of 800 attributes with all others take 23 times as long on a chain of triples, 2,000 near pairs 1.3 to 3
-// times.
+// P(a, b) of one attribute a with many others b, by carrying P(a | separator) outwards from a clique that
+// holds a. Given its separator S towards a, a clique C is independent of a: P(a, C) = P(a | S) P(C). Sums of
+// that are the answers P(a, b) of C, and over the next separator T they are P(a, T); divided by P(T) they are
+// the message P(a | T), which goes on. Each edge is crossed once for all b beyond it.
+//
+// By projections.cpp, which carries the others as well, the pairs of 3 of 800 attributes with all others take
+// 23 times as long on a chain of triples, 2,000 near pairs 1.3 to 3 times.
 #include "core/queries/carried_pairs.hpp"
 
 #include <algorithm>
