@@ -7,7 +7,7 @@ import contextlib
 import os
 import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
@@ -225,9 +225,9 @@ def check_rows(domain: Domain, rows: int) -> None:
         )
 
 
-def clique_named(text: str) -> Clique:
-    """Return the attributes of a text such as ``age,sex``."""
-    return as_clique(split_text(text))
+def clique_named(text: str, names: Collection[str]) -> Clique:
+    """Return the attributes of a text such as ``age,sex``; white space around one belongs to it where a name has it."""
+    return as_clique([own if own in names else own.strip() for own in split_text(text)])
 
 
 def model_in(path: str) -> tuple[ReleasedModel, Schema | None, Release | ReleasedModel]:

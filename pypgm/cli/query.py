@@ -91,15 +91,16 @@ def _draws(text: str) -> int:
 
 
 def _query(arguments: argparse.Namespace) -> None:
-    cliques = [clique_named(text) for text in arguments.cliques]
-    if arguments.out is not None and len(cliques) != 1:
-        raise ValueError(f"--out holds one marginal, got {len(cliques)}; ask for them one at a time")
+    if arguments.out is not None and len(arguments.cliques) != 1:
+        raise ValueError(f"--out holds one marginal, got {len(arguments.cliques)}; ask for them one at a time")
     check_places([arguments.model], [arguments.out], (".csv", ".csv.gz", ".json"))
     is_network = arguments.model.endswith((".bif", ".bif.gz"))
     how = {"encoding": arguments.encoding}
     model, schema, whole = (
         (BayesianNetwork.read_bif(arguments.model, **how), None, None) if is_network else model_in(arguments.model)
     )
+    names = [*model.domain, *(() if schema is None else schema.made)]
+    cliques = [clique_named(text, names) for text in arguments.cliques]
     evidence = evidence_given(model.domain, arguments.given, schema)
     # All are asked before one is shown: an error leaves no half an answer.
     if isinstance(model, BayesianNetwork) or evidence:

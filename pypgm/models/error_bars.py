@@ -30,6 +30,8 @@ def standard_errors(asked: Simulation, method: str) -> list[Factor]:
     model, cliques, recipe = asked.model, asked.cliques, asked.recipe
     if not recipe.measurements:
         raise ValueError("a standard error is that of the noise of measurements; the model was estimated without any")
+    if not cliques:
+        return []
     domains = [model.domain.project(c) for c in cliques]
     if method != "bootstrap":
         reason = _beyond_least_squares(model, recipe, asked.evidence)

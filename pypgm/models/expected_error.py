@@ -98,7 +98,7 @@ class Expectation(NamedTuple):
 
 def expected_errors(asked: Simulation) -> list[Factor]:
     """Return a table of expected errors for each clique; see `Model.expected_error`."""
-    return expectation(asked).errors
+    return expectation(asked).errors if asked.cliques else []
 
 
 def expectation(asked: Simulation) -> Expectation:

@@ -187,3 +187,29 @@ def test_the_command_asks_for_them(release, tmp_path, monkeypatch, capsys):
     assert [line.endswith(",0") for line in capsys.readouterr().out.splitlines()[1:]] == [False, False, True, True]
     assert cli.main(["query", "r.pgm", "age", "--given", "fee=low"]) == 2
     assert "follows from 'city', 'member' together: give those" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("given", [[], ["--given", "age=0..9"]])
+def test_columns_that_are_all_derived_are_answered_without_errors(tmp_path, monkeypatch, capsys, release, given):
+    monkeypatch.chdir(tmp_path)
+    release.save("r.pgm")
+    unit = "probability" if given else "count"
+    for asked in ("region", "region,coast"):
+        assert cli.main(["query", "r.pgm", asked, *given]) == 0
+        assert capsys.readouterr().out.partition("\n")[0] == f"{asked},{unit}"
+
+
+@pytest.mark.parametrize("oracle", ["exact", "region_graph"])
+def test_no_cliques_have_no_errors(oracle):
+    m = [pypgm.LinearMeasurement([4.0, 6.0], "a", stddev=1.0), pypgm.LinearMeasurement([5.0, 5.0], "b", stddev=1.0)]
+    model = pypgm.estimate(pypgm.Domain({"a": 2, "b": 2}), m, 10, oracle=oracle)
+    assert model.expected_error_many([]) == model.standard_error_many([]) == model.project_many([]) == []
+
+
+def test_white_space_after_a_comma_belongs_to_no_name_that_lacks_it(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    domain = pypgm.Domain({"a": 2, " b": 2, "c": 2})
+    data = pypgm.Dataset({name: [0, 1] * 20 for name in domain}, domain)
+    pypgm.mechanisms.mst(data, epsilon=9, delta=1e-9).save("r.pgm")
+    assert cli.main(["query", "r.pgm", "a, b", "a, c ", "--draws", "0"]) == 0
+    assert [line for line in capsys.readouterr().out.splitlines() if "count" in line] == ["a, b,count", "a,c,count"]
