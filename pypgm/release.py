@@ -498,7 +498,7 @@ class Release(Released[Model_co]):
         OSError
             If the file cannot be written.
         ValueError
-            If its name ends as that of another format.
+            If its name ends as that of another format, or it is the file of the records that the release was made of.
         ImportError
             If it is Parquet, and pyarrow is not installed.
 
@@ -506,6 +506,7 @@ class Release(Released[Model_co]):
         --------
         >>> release.write("synthetic.csv")  # doctest: +SKIP
         """
+        self._check_place(path)
         draws = as_generator(rng)
         write_table(self.synthetic_data(rows, draws, evidence=evidence), path, self.schema, draws, layout=self.layout)
 
@@ -631,7 +632,8 @@ class Release(Released[Model_co]):
         ImportError
             If jinja2, the extra ``report``, is not there.
         ValueError
-            If the records are over another domain, or the audit's file is none.
+            If the records are over another domain, the audit's file is none, or the path is that of the records that
+            the release was made of.
         OSError
             If a file cannot be read or written.
 
@@ -639,6 +641,7 @@ class Release(Released[Model_co]):
         --------
         >>> release.report_html("report.html")  # doctest: +SKIP
         """
+        self._check_place(path)
         if unsafe_data is not None and unsafe_data.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {unsafe_data.domain!r}")
         part = Part("", Facts(self, PAGE_PAIRS), unsafe_data)

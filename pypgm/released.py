@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic
 
@@ -21,7 +21,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
-    from typing_extensions import TypeVar
+    from typing_extensions import Self, TypeVar
 
     from pypgm.models.stored_model import ReleasedModel
 
@@ -51,6 +51,7 @@ class Released(Shown, Stored, Generic[Model_co]):
     schema: Schema | None = None
     layout: Layout | None = None
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what takes long to find out
+    _source: str = field(default="", init=False, repr=False)  # the file of the records, which is not saved
 
     def __post_init__(self) -> None:
         if isinstance(self.ledger, Ledger):
@@ -62,6 +63,12 @@ class Released(Shown, Stored, Generic[Model_co]):
         if not _NAME.fullmatch(self.mechanism):
             raise ValueError(f"the name of a mechanism needs words of letters, digits and _, got {self.mechanism!r}")
         self.model.not_private = joined_marks([self.ledger, self.model, *self.measurements])
+
+    def of_table(self, layout: Layout, source: str) -> Self:
+        """Return the release with the layout of its table, and the path of the file, which it never writes over."""
+        found = replace(self, layout=layout)
+        object.__setattr__(found, "_source", source)
+        return found
 
     @property
     def privacy(self) -> Privacy:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
 from typing import Any, TypeVar, cast
 
 from pypgm.data.dataset import Dataset
@@ -101,18 +101,19 @@ def prepared(
     if isinstance(declared, OpenSchema):  # what is open is paid for before the mechanism is called
         check_call(run, declared, neighbours, asked, own)
     held = opened(source, declared, **reading)
+    place = os.path.abspath(source) if isinstance(source, str | os.PathLike) else ""
 
     def closed() -> Release[Any]:
         relation = {"privacy" if isinstance(neighbours, Privacy) else "neighbours": neighbours}
         release = run(held.records(known), budget=asked, **relation, **own)
-        return replace(release, layout=held.layout)
+        return release.of_table(held.layout, place)
 
     def settled(schema: OpenSchema) -> Release[Any]:
         ledger = Ledger(asked)
         found = settle(schema, held.values, neighbours, ledger)
         with PrivateTable(held.records(found), neighbours, ledger, sampler=Sampler(n_threads=0)) as table:
             release = run(table, **_options(mechanism, found.domain, found, options))
-        return replace(release, layout=held.layout)
+        return release.of_table(held.layout, place)
 
     def read_to_the_end() -> Release[Any]:
         try:

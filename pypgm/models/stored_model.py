@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import io
 import os
@@ -122,11 +123,21 @@ class Stored(ABC):
         Raises
         ------
         ValueError
-            If the query of a measurement of a release is too large to be written as a matrix.
+            If the query of a measurement of a release is too large to be written as a matrix, or the file is that of
+            the records that it was made of.
         OSError
             If the file cannot be written; nothing is left behind then, and a file of that name stays as it is.
         """
+        self._check_place(path)
         write_file(path, self.archive())
+
+    def _check_place(self, path: str | os.PathLike[str]) -> None:
+        """Raise ``ValueError`` where a path holds the records that a release was made of."""
+        source = getattr(self, "_source", "")
+        with contextlib.suppress(OSError):  # one of them is not there
+            if source and os.path.samefile(path, source):
+                told = "it holds the records that the release was made of; give the result another name"
+                raise ValueError(f"{os.fspath(path)} would be written over: {told}")
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return unpickled, (file_bytes(self.archive()),)

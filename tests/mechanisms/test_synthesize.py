@@ -446,3 +446,33 @@ def test_a_database_is_closed_when_it_was_read(tmp_path, monkeypatch):
         duckdb.connect("people.duckdb").close()
     finally:
         gc.enable()
+
+
+@pytest.mark.parametrize("name", ["real.csv", "./real.csv", "link.csv", "real.parquet"])
+def test_a_release_never_writes_over_the_records_that_it_was_made_of(name, tmp_path, monkeypatch):
+    """As the command never does; where they are is not kept in its file."""
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / ("real.parquet" if name == "real.parquet" else "real.csv")
+    if path.suffix == ".parquet":
+        pytest.importorskip("pyarrow.parquet").write_table(arrow_frame(), path)
+    else:
+        with path.open("w", newline="", encoding="utf-8") as file:
+            rows = csv.writer(file)
+            rows.writerows([people(), *zip(*people().values(), strict=True)])
+    (tmp_path / "link.csv").symlink_to("real.csv")
+    before = path.read_bytes()
+    schema = {"columns": SCHEMA["columns"] | {"member": {"kind": "boolean", "null": ["", "None"]}}, "drop": ["id"]}
+    if path.suffix == ".csv":
+        schema["columns"]["member"]["values"] = ["False", "True"]
+    release = pypgm.synthesize(path.name, schema, **BUDGET)
+    monkeypatch.chdir(tmp_path.parent)
+    place = tmp_path / name
+    for write in (release.write, release.save, release.report_html):
+        with pytest.raises(ValueError, match="would be written over"):
+            write(place)
+    assert path.read_bytes() == before
+    release.write(tmp_path / "made.csv", 10)
+    release.write(tmp_path / "made.csv", 10)
+    assert str(tmp_path) not in json.dumps(release.archive(), default=str)
+    release.save(tmp_path / "r.pgm")
+    assert pypgm.load(tmp_path / "r.pgm").digest == release.digest
