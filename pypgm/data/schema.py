@@ -315,7 +315,7 @@ class Schema(Declaration):
         >>> people = {"age": [31, 7], "job": ["cook", "clerk"]}
         >>> jobs = ["cook", "clerk", "nurse"]
         >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"])
-        Schema(age: integer 41, job: category 3)
+        Schema(age: integer 42, job: categorical 3)
         """
         draft, missing = typed_draft(source, bounds or {}, table, null=null)
         if missing:
