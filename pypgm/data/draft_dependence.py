@@ -174,4 +174,7 @@ class Orders:
 
 
 def _dates(reader: DateReader, texts: Sequence[str]) -> NDArray[np.datetime64]:
-    return np.array([None if text in NULLS else reader.read(text) for text in texts], dtype="datetime64[s]")
+    places: dict[str, int] = {}
+    own = [places.setdefault(text, len(places)) for text in texts]
+    distinct = [None if text in NULLS else reader.read(text) for text in places]
+    return np.array(distinct, dtype="datetime64[s]")[own]
