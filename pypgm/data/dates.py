@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import re
 from collections.abc import Iterator
@@ -38,7 +39,8 @@ class Date(Binned):
         How fine it is known; weeks begin on Monday. Decoded values are days, with "hour" times to the second.
     format : str, optional
         How a file has them, as for ``datetime.strptime``, such as ``%d.%m.%Y``; by default ISO 8601. A whole number is
-        read by its digits, as 20100131 is with ``%Y%m%d``. An offset, ``%z``, is left out, and written as UTC's.
+        read by its digits, as 20100131 is with ``%Y%m%d``. An offset, ``%z``, is left out, and written as UTC's. A year
+        of two digits, ``%y``, is of the century in which the date lies within the bounds.
     outside, within, null
         As in `Binned`.
 
@@ -164,9 +166,20 @@ class Date(Binned):
         if not self.format:
             return iso_date(text)
         try:
-            return datetime.datetime.strptime(text, self.format)
+            found = datetime.datetime.strptime(text, self.format)
         except (ValueError, re.error):  # a directive that comes twice is an error of regular expressions
             raise UnreadableError from None
+        return self._within_bounds(found) if has_short_years(self.format) else found
+
+    def _within_bounds(self, found: datetime.datetime) -> datetime.datetime:
+        """Return the date of the century in which it lies within the bounds; as it is where there is none."""
+        low, high = self._bounds
+        for years in (0, -100, 100):
+            with contextlib.suppress(ValueError):  # a leap day of a century that has none
+                moved = found.replace(year=found.year + years)
+                if low <= (_seconds if self.has_times else _days)(moved) <= high:
+                    return moved
+        return found
 
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         return self.of_steps(drawn(*self.ends(), codes, self.within, rng))
@@ -231,6 +244,17 @@ def iso_date(text: object) -> datetime.date:
     except ValueError:
         raise UnreadableError from None
     return found if hours is None else datetime.datetime.combine(found, hours)
+
+
+def has_short_years(form: str) -> bool:
+    """Return whether years have two digits in a format of dates.
+
+    Examples
+    --------
+    >>> has_short_years("%d.%m.%y"), has_short_years("%d.%m.%Y"), has_short_years("%Y%%y")
+    (True, False, False)
+    """
+    return "%y" in form.replace("%%", "")
 
 
 def _days(day: datetime.date) -> int:

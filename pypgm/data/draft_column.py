@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from itertools import islice
 from typing import Any
 
-from pypgm.data.dates import Resolution
+from pypgm.data.dates import Resolution, has_short_years
 from pypgm.data.draft_readers import DIGITS, FORMATS, DateReader, NumberReader
 from pypgm.data.number_text import PLAIN, WRITTEN, DecimalMark
 from pypgm.data.round_numbers import nice
@@ -37,6 +37,10 @@ _FREQUENT = 20  # records
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
 _BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
 _VALUES = "values are those of the records: replace them by what is publicly known"
+_CENTURY = (
+    "; years have two digits: they are of the century in which a date lies from low to high, here of no year to come: if "
+    "some dates lie ahead, move both"
+)
 _OPEN = "do these values name people? then drop the column: values that enough people have are published"
 _TIME = re.compile(r"[0-9]{1,3}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")
 _SIGN = re.compile(r"^[%‰¤$£¥€₹]\s*|\s*[%‰¤$£¥€₹]$")
@@ -167,6 +171,8 @@ class Seen:
         told, warning = _date_ends(dates), _BOUNDS + self._once(values)
         if len(self.dates) > 1:
             warning += f"; the format may be {' or '.join(self.dates)}"
+        if has_short_years(form):
+            warning += _CENTURY
         days = {float(dates.read(text).toordinal()) for text in values}
         warning += _apart(sorted(days), lambda day: datetime.date.fromordinal(int(day)).isoformat())
         if dates.has_clock and told["resolution"] != "hour":

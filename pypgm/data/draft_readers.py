@@ -6,7 +6,7 @@ import datetime
 import math
 import re
 
-from pypgm.data.dates import iso_date
+from pypgm.data.dates import has_short_years, iso_date
 from pypgm.data.number_text import PLAIN, DecimalMark, plain_number
 
 DIGITS = "%Y%m%d"
@@ -96,7 +96,9 @@ class DateReader:
             return iso_date(text)
         if self.form == DIGITS and not _DAY.fullmatch(text):
             raise ValueError
-        return datetime.datetime.strptime(text, self.form)
+        found = datetime.datetime.strptime(text, self.form)
+        is_ahead = has_short_years(self.form) and found.year > datetime.date.today().year
+        return found.replace(year=found.year - 100) if is_ahead else found
 
 
 def is_number(text: str) -> bool:

@@ -379,6 +379,22 @@ def test_whole_numbers_that_are_all_days_are_dates(tmp_path):
     assert drafted(tmp_path, [*days, "20221301"])["kind"] == "integer"  # no such month
 
 
+def test_years_of_two_digits_are_none_to_come(tmp_path):
+    """Python takes 53 for 2053: births of eighty years come out of a release as they went in."""
+    year = datetime.date.today().year
+    days = [datetime.date(year - 96 + i % 80, 1 + i % 12, 1 + i % 28) for i in range(1680)]
+    texts = [f"{day:%d.%m.%y}" for day in days]
+    told = drafted(tmp_path, texts)
+    assert (told["format"], told["low"], told["high"]) == ("%d.%m.%y", f"{year - 96}-01-01", f"{year - 17}-12-31")
+    assert "years have two digits" in told["warning"]
+    schema = Schema({"birth": pypgm.data.Date(told["low"], told["high"], "year", format="%d.%m.%y", within="lower")})
+    records = schema.encode({"birth": texts})
+    assert (records.columns["birth"] == [day.year - year + 96 for day in days]).all()
+    written = schema.encode({"birth": schema.columns["birth"].texts(records.columns["birth"], rng=0)})
+    assert (written.columns["birth"] == records.columns["birth"]).all()
+    assert "two digits" not in drafted(tmp_path, [f"{day:%d.%m.%Y}" for day in days])["warning"]
+
+
 @pytest.mark.parametrize("pair", [["FALSE", "TRUE"], ["No", "Yes"], ["n", "Y"]])
 def test_booleans_are_spelled_as_in_the_table(tmp_path, pair):
     assert drafted(tmp_path, pair[::-1] * 40)["values"] == pair
