@@ -399,7 +399,7 @@ class Acceleration:
         self, s: typing.SupportsFloat | typing.SupportsIndex, a: typing.SupportsFloat | typing.SupportsIndex
     ) -> tuple:
         """
-        One step: loss and validation loss of the average, slope, curvature.
+        One step: loss and held-out loss of the average, slope, curvature.
         """
     def gap(self) -> float:
         """
@@ -524,7 +524,7 @@ class RegionAcceleration:
         loose: typing.SupportsFloat | typing.SupportsIndex,
     ) -> tuple:
         """
-        One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.
+        One step: loss and held-out loss of the average, slope, curvature, feasibility, sweeps.
         """
     def advance_along(
         self,
@@ -593,7 +593,7 @@ class RegionAcceleration:
         ],
     ) -> None:
         """
-        Measure a region: (index, map, None: every cell, values, weights, holdout, beyond). Values and holdout are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.
+        Measure a region: (index, map, None: every cell, values, weights, held_out, beyond). Values and held_out are not copied; unless held_out is empty, held_out + beyond (held_out - values) validates.
         """
     def open_window(self) -> None:
         """

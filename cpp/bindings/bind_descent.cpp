@@ -48,7 +48,9 @@ auto array(Numbers (Solver::*numbers)() const) {
   };
 }
 
-py::tuple as_tuple(const PathSums& p) { return py::make_tuple(p.loss, p.validation, p.slope, p.curvature); }
+py::tuple as_tuple(const PathSums& p) {
+  return py::make_tuple(p.loss, p.held_out_loss, p.slope, p.curvature);
+}
 
 }  // namespace
 
@@ -81,7 +83,7 @@ void bind_descent(py::module_& m) {
           [](Exclusive<Acceleration>& self, double s, double a) {
             return as_tuple(self.step([=](Acceleration& own) { return own.advance(s, a); }));
           },
-          py::arg("s"), py::arg("a"), "One step: loss and validation loss of the average, slope, curvature.")
+          py::arg("s"), py::arg("a"), "One step: loss and held-out loss of the average, slope, curvature.")
       .def("gap", exclusive_step(&Acceleration::gap), "Bound on the loss above the optimum.")
       .def("open_window", exclusive_step(&Acceleration::open_window),
            "Begin to average the points of the gradients.")

@@ -51,7 +51,7 @@ SharedNumbers shared(const Array<double>& array) {
 
 Measured checked_measurement(const MeasurementArrays& arrays, std::size_t n_tables,
                              const std::function<std::size_t(std::size_t)>& cells_of_table) {
-  const auto& [table, given, values, weights, holdout, beyond] = arrays;
+  const auto& [table, given, values, weights, held_out, beyond] = arrays;
   const auto index = static_cast<std::size_t>(table);
   if (table < 0 || index >= n_tables) {
     throw py::value_error("a measurement names table " + std::to_string(table) + ", there are " +
@@ -63,8 +63,8 @@ Measured checked_measurement(const MeasurementArrays& arrays, std::size_t n_tabl
   if (map != nullptr) check_size("a map's cells", cells, map->cells);
   check_size("values", map == nullptr ? cells : map->answers, n);
   if (weights.size() != 1) check_size("weights", n, static_cast<std::size_t>(weights.size()));
-  if (holdout.size() != 0) check_size("holdout", n, static_cast<std::size_t>(holdout.size()));
-  return {table, map, shared(values), copied(weights), shared(holdout), beyond};
+  if (held_out.size() != 0) check_size("held_out", n, static_cast<std::size_t>(held_out.size()));
+  return {table, map, shared(values), copied(weights), shared(held_out), beyond};
 }
 
 void bind_measurements(py::module_& m) {

@@ -84,7 +84,7 @@ int begin(Object& self, double tolerance, int max_sweeps) {
 
 py::tuple as_tuple(const RegionProgress& p) {
   const PathSums& s = p.sums;
-  return py::make_tuple(s.loss, s.validation, s.slope, s.curvature, p.feasibility, p.sweeps);
+  return py::make_tuple(s.loss, s.held_out_loss, s.slope, s.curvature, p.feasibility, p.sweeps);
 }
 
 py::tuple advance_along(Object& self, const Array<double>& gradient, double s, double a, double stretch,
@@ -141,8 +141,9 @@ void bind_region_acceleration(py::module_& m) {
           "enter_elsewhere", &enter_elsewhere, py::arg("attribute"), py::arg("table").noconvert(),
           "Add log-probabilities of an attribute's values to the start of the regions that were not entered.")
       .def("measure", &measure, py::arg("measurement"),
-           "Measure a region: (index, map, None: every cell, values, weights, holdout, beyond). Values and "
-           "holdout are not copied; unless holdout is empty, holdout + beyond (holdout - values) validates.")
+           "Measure a region: (index, map, None: every cell, values, weights, held_out, beyond). Values and "
+           "held_out are not copied; unless held_out is empty, held_out + beyond (held_out - values) "
+           "validates.")
       .def("begin", &begin, py::arg("tolerance"), py::arg("max_sweeps"),
            "Sweep until the start is locally consistent; the number of sweeps, -1 if no weight is left.")
       .def(
@@ -151,7 +152,7 @@ void bind_region_acceleration(py::module_& m) {
             return as_tuple(running(&RegionAcceleration::advance)(self, s, a, stretch, loose));
           },
           py::arg("s"), py::arg("a"), py::arg("stretch"), py::arg("loose"),
-          "One step: loss and validation loss of the average, slope, curvature, feasibility, sweeps.")
+          "One step: loss and held-out loss of the average, slope, curvature, feasibility, sweeps.")
       .def("advance_along", &advance_along, py::arg("gradient").noconvert(), py::arg("s"), py::arg("a"),
            py::arg("stretch"), py::arg("loose"),
            "One step along a gradient; of what is measured only the slope is known.")

@@ -46,7 +46,7 @@ TEST_CASE("four steps by brute force") {
       CHECK(progress.loss == doctest::Approx(test::loss_by_hand(p, x)).epsilon(1e-7));
       CHECK(std::abs(progress.slope - slope) < 1e-6 * (1 + std::abs(slope)));
       CHECK(progress.curvature >= 0);
-      CHECK(progress.validation == 0);
+      CHECK(progress.held_out_loss == 0);
       for (std::size_t i = 0; i < x.size(); ++i) CHECK(std::abs(path.average()[i] - x[i]) < 1e-7);
       for (std::size_t i = 0; i < x.size(); ++i) {
         const double held = path.average_potentials()[i];

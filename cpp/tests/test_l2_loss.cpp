@@ -47,7 +47,7 @@ TEST_CASE("value, gradient and curvature by hand") {
   }
 }
 
-TEST_CASE("a step shows loss, validation, slope and curvature, of a share of the total as of counts") {
+TEST_CASE("a step shows loss, held-out loss, slope and curvature, of a share of the total as of counts") {
   std::mt19937_64 random(22);
   for (int round = 0; round < 100; ++round) {
     CAPTURE(round);
@@ -56,12 +56,12 @@ TEST_CASE("a step shows loss, validation, slope and curvature, of a share of the
     const double beyond = test::uniform(random);
     for (std::size_t i = 0; i < p.measurements.size(); ++i) {
       Measured& m = p.measurements[i];
-      std::vector<double> holdout(m.values.size());
-      for (double& y : holdout) y = 50 * test::uniform(random);
-      m.holdout = holdout;
+      std::vector<double> held_out(m.values.size());
+      for (double& y : held_out) y = 50 * test::uniform(random);
+      m.held_out = held_out;
       m.beyond = beyond;
-      for (std::size_t j = 0; j < holdout.size(); ++j) holdout[j] += beyond * (holdout[j] - m.values[j]);
-      held.measurements[i].values = holdout;
+      for (std::size_t j = 0; j < held_out.size(); ++j) held_out[j] += beyond * (held_out[j] - m.values[j]);
+      held.measurements[i].values = held_out;
     }
     const JunctionTree tree = test::tree_of(p.structure);
     const double total = 40;
@@ -116,7 +116,7 @@ TEST_CASE("a step shows loss, validation, slope and curvature, of a share of the
       CHECK(sums.slope == doctest::Approx(slope).epsilon(1e-8));
       for (std::size_t i = 0; i < x.size(); ++i) counts[i] = total * x[i];
       CHECK(sums.loss == doctest::Approx(test::loss_by_hand(p, counts)).epsilon(1e-10));
-      CHECK(sums.validation == doctest::Approx(test::loss_by_hand(held, counts)).epsilon(1e-10));
+      CHECK(sums.held_out_loss == doctest::Approx(test::loss_by_hand(held, counts)).epsilon(1e-10));
       CHECK(sums.curvature == doctest::Approx(curvature_by_hand(p, moved)).epsilon(1e-8));
     }
   }

@@ -64,7 +64,7 @@ TEST_CASE("measurements of the same cells are joined without changing the loss")
   CHECK(apart.loss() == doctest::Approx(wanted));
   const RegionProgress progress = apart.advance(1e-12, 1.0, 0.0, 1.0);
   CHECK(progress.sums.loss == doctest::Approx(wanted));
-  CHECK(progress.sums.validation == doctest::Approx(held));
+  CHECK(progress.sums.held_out_loss == doctest::Approx(held));
 }
 
 TEST_CASE("groups are sums of cells, and a given gradient does what the measurement would") {
@@ -122,10 +122,10 @@ TEST_CASE("the answer is an average, however it is measured") {
       held += 0.5 * std::pow(x[i] - std::vector<double>{38, 12, 17, 33}[i], 2);
     }
     CHECK(one.sums.loss == doctest::Approx(loss));
-    CHECK(one.sums.validation == doctest::Approx(held));
+    CHECK(one.sums.held_out_loss == doctest::Approx(held));
     CHECK(cells.loss() == doctest::Approx(loss));
     CHECK(two.sums.loss == doctest::Approx(one.sums.loss));
-    CHECK(two.sums.validation == doctest::Approx(one.sums.validation));
+    CHECK(two.sums.held_out_loss == doctest::Approx(one.sums.held_out_loss));
     CHECK(two.sums.slope == doctest::Approx(one.sums.slope));
   }
   cells.fit_potentials(1e-12, 200);

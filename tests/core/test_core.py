@@ -137,7 +137,7 @@ def test_refused_descents(tree):
     with pytest.raises(ValueError, match="n_threads must be 0"):
         _core.Descent(tree, [], 1.0, ZEROS, -1)
     held_out = (0, None, np.zeros(6), np.ones(6), np.zeros(2), 0.0)
-    with pytest.raises(ValueError, match="holdout must hold 6 entries, got 2"):
+    with pytest.raises(ValueError, match="held_out must hold 6 entries, got 2"):
         _core.Descent(tree, [held_out], 1.0, ZEROS)
 
 

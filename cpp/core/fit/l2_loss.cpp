@@ -22,18 +22,18 @@ double merged(double w1, double y1, double w2, double y2, double& constant) {
 /// Makes two measurements of the same cells one.
 void merge(L2Term& term, const L2Term& other) {
   std::vector<double> values(term.values.size());
-  std::vector<double> holdout(term.holdout.size());
+  std::vector<double> held_out(term.held_out.size());
   double unused = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     const double mine = term.weight(i);
     const double theirs = other.weight(i);
     values[i] = merged(mine, term.values[i], theirs, other.values[i], term.constant);
-    if (holdout.empty()) continue;
-    holdout[i] = merged(mine, term.holdout[i], theirs, other.holdout[i], unused);
-    merged(mine, term.held_out(i), theirs, other.held_out(i), term.held_constant);
+    if (held_out.empty()) continue;
+    held_out[i] = merged(mine, term.held_out[i], theirs, other.held_out[i], unused);
+    merged(mine, term.to_validate(i), theirs, other.to_validate(i), term.held_out_constant);
   }
   term.values = SharedNumbers(std::move(values));
-  term.holdout = SharedNumbers(std::move(holdout));
+  term.held_out = SharedNumbers(std::move(held_out));
   if (term.weights.size() < other.weights.size()) {
     term.weights.resize(other.weights.size(), term.weights[0]);
   }
@@ -50,8 +50,8 @@ double squares(const L2Term& t, std::span<const double> cells, const double* cou
 }  // namespace
 
 void L2Loss::add(Measured m) {
-  if (std::exchange(empty_, false)) validates_ = !m.holdout.empty();
-  if (m.holdout.size() != (validates_ ? m.values.size() : 0)) {
+  if (std::exchange(empty_, false)) validates_ = !m.held_out.empty();
+  if (m.held_out.size() != (validates_ ? m.values.size() : 0)) {
     throw std::invalid_argument("held-out counts are needed for all measurements or for none");
   }
   std::vector<L2Term>& terms = terms_[at(m.table)];

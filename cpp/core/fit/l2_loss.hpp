@@ -13,18 +13,18 @@ struct Measured {
   SharedMap map;                ///< what is asked of its cells; null: each of them
   SharedNumbers values;         ///< measured counts
   std::vector<double> weights;  ///< 1 / variance, one a count or one for all
-  SharedNumbers holdout;        ///< of all measurements or of none: what validates is ...
-  double beyond = 0;            ///< holdout + beyond (holdout - values)
+  SharedNumbers held_out;       ///< of all measurements or of none: what validates is ...
+  double beyond = 0;            ///< held_out + beyond (held_out - values)
 };
 
 /// One term of the loss: the measurements of all single cells of a table, merged, or one other measurement.
 struct L2Term : Measured {
-  double constant = 0;          ///< what merging took from the loss
-  double held_constant = 0;     ///< and from the validation loss
-  std::vector<double> answers;  ///< of the map, while a function of the loss runs; none without a map
+  double constant = 0;           ///< what merging took from the loss
+  double held_out_constant = 0;  ///< and from the held-out loss
+  std::vector<double> answers;   ///< of the map, while a function of the loss runs; none without a map
 
   double weight(std::size_t i) const { return weights[weights.size() == 1 ? 0 : i]; }
-  double held_out(std::size_t i) const { return holdout[i] + beyond * (holdout[i] - values[i]); }
+  double to_validate(std::size_t i) const { return held_out[i] + beyond * (held_out[i] - values[i]); }
 };
 
 /// L = 1/2 sum of w (Q n - y)^2 over tables of counts n, given as n / total. Each function takes the part of

@@ -14,7 +14,7 @@ PathTable path_table(const L2Term& t, const double* x, const double* z) {
           z,
           t.values.data(),
           t.weights.data(),
-          t.holdout.empty() ? nullptr : t.holdout.data(),
+          t.held_out.empty() ? nullptr : t.held_out.data(),
           t.beyond,
           t.weights.size() == 1,
           t.values.size()};
@@ -64,7 +64,7 @@ void L2Path::follow(const L2Loss& loss, int table, double a, std::span<const dou
   const std::vector<L2Term>& terms = loss.terms(table);
   for (std::size_t i = 0; i < terms.size(); ++i) {
     const L2Term& t = terms[i];
-    sums += {t.constant, t.held_constant};
+    sums += {t.constant, t.held_out_constant};
     if (t.map == nullptr) {
       const PathTable cells = path_table(t, x.data(), z.data());
       path_kernels().follow(cells, next.data(), loss.total(), a, x.data(), sums);

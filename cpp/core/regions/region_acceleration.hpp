@@ -41,7 +41,7 @@ class RegionAcceleration {
   /// theta -= s * gradient at (1-a) x + a z; messages move on by `stretch` times their last change; a sweep,
   /// and up to three more where feasibility is above `loose`; x = (1-a) x + a z'.
   RegionProgress advance(double s, double a, double stretch, double loose);
-  /// The same along a gradient given (over all region tables), of a loss that is not here: loss, validation
+  /// The same along a gradient given (over all region tables), of a loss that is not here: losses
   /// and curvature are 0.
   RegionProgress advance_along(std::span<const double> gradient, double s, double a, double stretch,
                                double loose);

@@ -35,7 +35,7 @@ void follow(const PathTable& t, const double* next, double total, double a, doub
   const Lanes scale = fill(total);
   const Lanes same = fill(*t.w);
   Lanes loss = fill(0.0);
-  Lanes validation = loss;
+  Lanes held_out_loss = loss;
   Lanes slope = loss;
   Lanes curvature = loss;
   for_cells(t.n, [&](auto at, auto put) {
@@ -51,13 +51,13 @@ void follow(const PathTable& t, const double* next, double total, double a, doub
     const Lanes to = x + mix * (b - x);
     put(mean, to);
     const auto square = [&](Lanes miss) { return weight * miss * miss; };
-    if (t.held != nullptr) {
-      const Lanes held = at(t.held);
-      validation = validation + square(scale * to - (held + beyond * (held - y)));
+    if (t.held_out != nullptr) {
+      const Lanes held_out = at(t.held_out);
+      held_out_loss = held_out_loss + square(scale * to - (held_out + beyond * (held_out - y)));
     }
     loss = loss + square(scale * to - y);
   });
-  sums += {0.5 * sum_lanes(loss), 0.5 * sum_lanes(validation), sum_lanes(slope), sum_lanes(curvature)};
+  sums += {0.5 * sum_lanes(loss), 0.5 * sum_lanes(held_out_loss), sum_lanes(slope), sum_lanes(curvature)};
 }
 
 }  // namespace

@@ -6,11 +6,11 @@ namespace pypgm {
 
 /// The cells of a table that is measured cell by cell, at an iterate of accelerated descent.
 struct PathTable {
-  const double* x;     ///< the average
-  const double* z;     ///< the last marginals
-  const double* y;     ///< measured counts
-  const double* w;     ///< their weights; only the first is used if one_weight
-  const double* held;  ///< the counts to validate with are held + beyond (held - y); may be null
+  const double* x;         ///< the average
+  const double* z;         ///< the last marginals
+  const double* y;         ///< measured counts
+  const double* w;         ///< their weights; only the first is used if one_weight
+  const double* held_out;  ///< the counts to validate with are held_out + beyond (held_out - y); may be null
   double beyond;
   bool one_weight;
   std::size_t n;
@@ -18,14 +18,14 @@ struct PathTable {
 
 /// What a step shows of the cells it moved, in count units, the average x being where it is after it.
 struct PathSums {
-  double loss = 0;        ///< L at x
-  double validation = 0;  ///< the same against the counts to validate with; 0 without them
-  double slope = 0;       ///< <g, z' - z>, g the gradient the step went along
-  double curvature = 0;   ///< <g', z' - z>, g' the change of the gradient from z to z'
+  double loss = 0;           ///< L at x
+  double held_out_loss = 0;  ///< the same against the counts to validate with; 0 without them
+  double slope = 0;          ///< <g, z' - z>, g the gradient the step went along
+  double curvature = 0;      ///< <g', z' - z>, g' the change of the gradient from z to z'
 
   PathSums& operator+=(const PathSums& other) {
     loss += other.loss;
-    validation += other.validation;
+    held_out_loss += other.held_out_loss;
     slope += other.slope;
     curvature += other.curvature;
     return *this;
