@@ -190,8 +190,9 @@ class Release(Released[Model_co]):
         model = self._with_errors((*(a for c in asked for a in c), *(evidence or ())))
         ends = "the made-up tables"
         with Clock("expected_error_many", time_limit, progress, n_threads=n_threads, ends=ends) as clock:
-            given = Simulation(model, asked, self._read(evidence), draws, as_generator(rng), clock)
-            return errors_of_counts(self._known, given)
+            known = self._known
+            given = Simulation(model, asked, self._read(evidence), draws, as_generator(rng), clock, known.shared)
+            return errors_of_counts(known, given)
 
     def standard_error(
         self,

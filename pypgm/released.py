@@ -23,6 +23,7 @@ from pypgm.terminal import escaped
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
 
+    from pypgm.intervals.known import Known
     from pypgm.models.stored_model import ReleasedModel
 
     # Of a release of any model, where nothing else is said.
@@ -69,6 +70,11 @@ class Released(Shown, Stored, Generic[Model_co]):
         found = replace(self, layout=layout)
         object.__setattr__(found, "_source", source)
         return found
+
+    @property
+    def _known(self) -> Known | None:
+        """What it tells of its errors, if it is of a kind that does."""
+        return None
 
     @property
     def privacy(self) -> Privacy:

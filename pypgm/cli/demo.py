@@ -29,8 +29,7 @@ def _demo(arguments: argparse.Namespace) -> None:
     shown = f"ε = {float(arguments.epsilon):g}, δ = {float(arguments.delta):g}".replace("e-0", "e-")
     title = f"The people of the Titanic, real and private synthetic ({shown})"
     facts = Facts(release)
-    quality = facts.quality and facts.quality.of_records(synthetic)
-    rows = [*promise_rows(facts), *quality_rows(quality)]
+    rows = [*promise_rows(facts), *quality_rows(facts.quality)]
     errors, names = demo.errors(release, synthetic), demo.titles(release)
     lines = [title, "", *demo.table_lines(synthetic, errors, names, unsafe_data=people), ""]
     try:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 Rows = list[tuple[str, str]]
 
 _NAMED = 4  # columns that are named, the worst
-_POINTS = "points: % of records to change to agree with the table; ± covers nine in ten releases"
+_POINTS = "points: % of records to change to agree with the table, as expected by the release alone"
 
 
 def promise_rows(facts: Facts) -> Rows:
@@ -33,16 +33,17 @@ def quality_rows(quality: Quality | None) -> Rows:
     """Return how good the result is, for columns and for pairs of them."""
     if quality is None:
         return [("columns", "how far they may be from the table is not known of this kind of release")]
-    columns, pairs, mean = quality.of("columns"), quality.of("pairs"), quality.mean("columns")
+    columns, pairs = quality.of("columns"), quality.of("pairs")
+    mean, of_pairs = quality.mean("columns"), quality.mean("pairs")
     unknown = [("", text) for text in quality.unknown_texts()]
     if mean is None:
         return [("columns", "how far they may be from the table is not known of any"), *unknown]
     named = [f"{name}{NO_BREAK}{rounded(points)}" for (name,), points in columns.items()]
     shown = named if len(named) <= _NAMED + 1 else [*named[:_NAMED], f"… {named[-1]}"]
     of = f" of {len(columns):,} of {len(columns) + len(quality.unknown('columns')):,}" if unknown else ""
-    rows = [("columns", f"{mean} points off on average{of}: {', '.join(shown)}"), *unknown]
-    if pairs:
-        text = f"{quality.mean('pairs')} points off on average"
+    rows = [("columns", f"{rounded(mean)} points off on average{of}: {', '.join(shown)}"), *unknown]
+    if of_pairs is not None:
+        text = f"{rounded(of_pairs)} points off on average"
         if len(pairs) > 1:
             worst, *_, best = pairs
             text += f", from {pair_text(best, pairs)} to {pair_text(worst, pairs)}"

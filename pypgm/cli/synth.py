@@ -35,7 +35,7 @@ from pypgm.data.file_kind import TABLES
 from pypgm.domain import Domain
 from pypgm.mechanisms.tables import prepared
 from pypgm.release import Release
-from pypgm.reporting.facts import Facts, quality_dict
+from pypgm.reporting.facts import Facts
 from pypgm.terminal import laid_out, terminal_width
 
 _ABOUT = """\
@@ -132,7 +132,7 @@ def _synth(arguments: argparse.Namespace) -> None:
             write_table(synthetic, arguments.out, release.schema, layout=release.layout)
         except (Exception, KeyboardInterrupt) as error:
             raise PaidError(error, kept, release.guarantee, _way_on(arguments, kept)) from error
-    facts = Facts(release, progress=_talks(arguments), records=synthetic)
+    facts = Facts(release, progress=_talks(arguments))
     if arguments.quiet and not arguments.json:
         tell(warning_lines(facts.warnings))
     else:
@@ -148,9 +148,8 @@ def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
 
 def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, kept: Path) -> None:
     """Tell what was made: as JSON on the standard output, or to a person beside it."""
-    quality = facts.quality and facts.quality.of_records(synthetic)
     if arguments.json:
-        told = facts.to_dict(ledger=arguments.ledger) | {"quality": quality_dict(quality)}
+        told = facts.to_dict(ledger=arguments.ledger)
         files = {"records": arguments.out, "release": str(kept)}
         told |= {"synthetic_records": synthetic.n_records, "files": files}
         sys.stdout.write(json_text(arguments.verb, told))
@@ -159,7 +158,7 @@ def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, ke
     rows = [
         *promise_rows(facts),
         ("records", f"{synthetic.n_records:,} synthetic, of {facts.records_text}"),
-        *quality_rows(quality),
+        *quality_rows(facts.quality),
         ("lost", "; ".join(facts.losses.sentences()) or "nothing that the schema says: each value is as it was"),
         ("files", f"{arguments.out}  the synthetic records"),
         ("", f"{kept}  the release, as public as they are: more records, any answer"),

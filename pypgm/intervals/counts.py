@@ -32,9 +32,14 @@ def errors_of_counts(known: Known, asked: Simulation) -> list[Factor]:
     TimeoutError
         If there is no time for the drawn tables and two made-up ones.
     """
-    of_truths = [_by_truths(known, asked, c, t) for c, t in zip(asked.cliques, asked.answers(asked.model), strict=True)]
+    of_truths = errors_by_truths(known, asked)
     of_worlds = expected_errors(asked)
     return [Factor(w.domain, np.maximum(w.datavector(), t)) for w, t in zip(of_worlds, of_truths, strict=True)]
+
+
+def errors_by_truths(known: Known, asked: Simulation) -> list[NDArray[np.float64]]:
+    """Return how far the answers of each clique are from drawn true tables."""
+    return [_by_truths(known, asked, c, t) for c, t in zip(asked.cliques, asked.answers(asked.model), strict=True)]
 
 
 def _by_truths(known: Known, asked: Simulation, clique: Clique, answers: Factor) -> NDArray[np.float64]:

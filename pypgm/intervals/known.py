@@ -86,8 +86,14 @@ class Known:
 
     @property
     def total_stddev(self) -> float:
-        """That of the number of records, by the released answers: a model may follow denoised ones."""
-        return float(np.sqrt(self._variances_of_total[0]))
+        """That of the number of records: a model may follow denoised answers, which have less noise."""
+        return math.sqrt(max(self._variances_of_total))
+
+    @property
+    def shared(self) -> float:
+        """The standard deviation of an error of the total that answers the model follows have beside their noise."""
+        by_released, by_followed = self._variances_of_total
+        return math.sqrt(max(by_released - by_followed, 0.0))
 
     @cached_property
     def _variances_of_total(self) -> tuple[float, float]:
@@ -131,12 +137,8 @@ class Known:
         true = Dataset({a: np.asarray(c)[chosen] for a, c in self.pool.columns.items()}, model.domain)
         scale = max(float(model.total), 0.0) / self.rows
         counts = true.count([m.clique for m in measurements], clock.n_threads)
-        by_released, by_followed = self._variances_of_total
-        # Counts that were denoised before a model followed them share an error of the total beside their noise: each
-        # value of an attribute has the same part of it.
-        shared = rng.normal(0.0, math.sqrt(max(by_released - by_followed, 0.0)))
-        exact = (m.linear_map.matvec(c * scale + shared / c.size) for m, c in zip(measurements, counts, strict=True))
-        released = again(Simulation(model, [], None, 1, rng, clock).measured(exact))
+        asked = Simulation(model, [], None, 1, rng, clock, self.shared)
+        released = again(asked.of_tables(c * scale for c in counts))
         if released.fit is not None and released.fit.status == "time":
             return None
         return World(self._draw(released, None, rng), true)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -53,8 +54,6 @@ class LeftOut:
     ----------
     sides : dict of str to Side
         What is known of each attribute that inference runs on.
-    pairs : dict of tuple of str to PairTable
-        Of each measured pair, in the order of the domain.
     noise : float
         Of a sum that an answer about several attributes has.
     whole : list of set of str
@@ -77,20 +76,29 @@ class LeftOut:
             self.sides[a] = Side(counts, noise[a][0], np.argsort(order), noise[a][1])
         self._told = [*(m for m in released if len(m.clique) == 1), *(m for m in measurements if len(m.clique) > 1)]
         self._trees: dict[tuple[str, int], PolyaTree | None] = {}
-        self.pairs = self._tables(measurements, clock)
-        likelihoods = self._likelihoods()
-        self._prior = np.full(TAUS.size, 1 / TAUS.size)
+        self._measurements, self._clock = measurements, clock
+
+    @cached_property
+    def pairs(self) -> dict[Clique, PairTable]:
+        """Of each measured pair, in the order of the domain: what takes estimates that one attribute needs none of."""
+        return self._tables(self._measurements, self._clock)
+
+    @cached_property
+    def _sizes(self) -> tuple[NDArray[np.float64], dict[Clique, NDArray[np.float64]]]:
+        """How likely each size of effects is, of any pair and of measured ones."""
+        likelihoods, prior = self._likelihoods(), np.full(TAUS.size, 1 / TAUS.size)
         for _ in range(_STEPS if self.pairs else 0):  # empirical Bayes: how sizes of effects vary over pairs
-            joint = likelihoods * self._prior
+            joint = likelihoods * prior
             # A Dirichlet distribution of ones is before it: a few pairs tell little of others.
-            self._prior = (1 + (joint / joint.sum(axis=1, keepdims=True)).sum(axis=0)) / (TAUS.size + len(joint))
-        self._prior = (1 - _EVEN) * self._prior + _EVEN / TAUS.size
-        joint = likelihoods * self._prior
-        self._weights = dict(zip(self.pairs, joint / joint.sum(axis=1, keepdims=True), strict=True))
+            prior = (1 + (joint / joint.sum(axis=1, keepdims=True)).sum(axis=0)) / (TAUS.size + len(joint))
+        prior = (1 - _EVEN) * prior + _EVEN / TAUS.size
+        joint = likelihoods * prior
+        return prior, dict(zip(self.pairs, joint / joint.sum(axis=1, keepdims=True), strict=True))
 
     def size(self, pair: Clique | None, rng: np.random.Generator) -> int:
         """Return a drawn size of effects, an index of `TAUS`: of a measured pair, or of any."""
-        weights = self._prior if pair is None else self._weights[pair]
+        of_any, of_measured = self._sizes
+        weights = of_any if pair is None else of_measured[pair]
         return max(_LEAST, int(rng.choice(TAUS.size, p=weights)))
 
     def polya_tree(self, attribute: str, more: float = 0.0) -> PolyaTree | None:

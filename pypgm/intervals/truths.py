@@ -117,8 +117,8 @@ class Truths:
             targets.append((key, known.pairs[pair].drawn(sizes[pair], rng)))
         logs = np.zeros(self._mass.size)
         for clique, halvings in self._halvings.items():
-            size = sizes[clique] if clique in sizes else known.size(None, rng)
-            logs += self._effects(clique, halvings, float(TAUS[size]), rng)
+            tau = 0.0 if len(clique) == 1 else float(TAUS[sizes.get(clique) or known.size(None, rng)])
+            logs += self._effects(clique, halvings, tau, rng)
         weights = np.exp(logs - logs.max(initial=-np.inf)) * self._mass
         for _ in range(_PASSES):  # pairs, then single attributes
             for key, target in reversed(targets):
@@ -145,7 +145,8 @@ class Truths:
 
     def _halved(self, clique: Clique) -> list[_Halving]:
         """Return the blocks of a clique, its values or measured groups of them halved by mass again and again."""
-        sides, pair = [self._known.sides[a] for a in clique], self._known.pairs.get(clique)
+        sides = [self._known.sides[a] for a in clique]
+        pair = self._known.pairs.get(clique) if len(clique) > 1 else None
         groups = pair.groups if pair else [np.zeros(s.counts.size, dtype=np.intp) for s in sides]
         noise = self._known.noise
         if len(clique) == 1:

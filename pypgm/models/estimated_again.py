@@ -5,14 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
-from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
@@ -69,8 +68,9 @@ class Simulation:
         Where noise and made-up records come from.
     clock : Clock
         Shows the simulations, and ends them.
-    records : Dataset, optional
-        Of the model, at least as many as its total; drawn where there are none.
+    shared : float
+        Standard deviation of an error of the total that answers have beside their noise: those that were denoised
+        before a model followed them. Each value of an attribute has the same part of it.
     """
 
     model: Reestimated
@@ -79,7 +79,7 @@ class Simulation:
     draws: int
     rng: np.random.Generator
     clock: Clock
-    records: Dataset | None = None
+    shared: float = 0.0
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "draws", checked_integer("draws", self.draws))
@@ -98,6 +98,12 @@ class Simulation:
     def measured(self, exact: Iterable[NDArray[np.float64]]) -> list[LinearMeasurement]:
         """Return the model's measurements with other answers: exact ones, and noise such as each has."""
         return [m.answered(e + self._noise(m)) for m, e in zip(self.recipe.measurements, exact, strict=True)]
+
+    def of_tables(self, counts: Iterable[NDArray[np.floating[Any]]]) -> list[LinearMeasurement]:
+        """Return the model's measurements of other tables, whose counts are given for each."""
+        more = self.rng.normal(0.0, self.shared) if self.shared else 0.0
+        own = zip(self.recipe.measurements, counts, strict=True)
+        return self.measured(m.linear_map.matvec(c + more / c.size) for m, c in own)
 
     def _noise(self, m: LinearMeasurement) -> NDArray[np.float64]:
         if m.noise == "laplace":

@@ -224,7 +224,7 @@ def _worlds(asked: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list
     """
     model, clock, measurements = asked.model, asked.clock, asked.recipe.measurements
     rows = min(max(1, round(model.total)), _RECORDS)
-    records = model.synthetic_data(rows, asked.rng) if asked.records is None else asked.records
+    records = model.synthetic_data(rows, asked.rng)
     likelihoods = log_likelihoods(model.domain, asked.evidence)
     counted = dict.fromkeys([*(m.clique for m in measurements), *(() if likelihoods else asked.cliques)])
     estimated = estimated_again(model, asked.recipe, clock)
@@ -238,8 +238,7 @@ def _worlds(asked: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list
             c: n.astype(np.float64) * scale
             for c, n in zip(counted, world.count([*counted], clock.n_threads), strict=True)
         }
-        exact = (m.linear_map.matvec(counts[m.clique]) for m in measurements)
-        drawn = estimated(asked.measured(exact))
+        drawn = estimated(asked.of_tables(counts[m.clique] for m in measurements))
         if drawn.fit is not None and drawn.fit.status == "time":
             clock.over = True  # though no tick has seen it
             return

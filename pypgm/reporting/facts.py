@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from pypgm.data import Dataset
 from pypgm.domain import Clique
-from pypgm.estimation.total import estimate_total
 from pypgm.models.model import Model
 from pypgm.released import Released
 from pypgm.report import warned_lines
@@ -31,14 +29,11 @@ class Facts:
         Pairs of columns whose quality is looked at.
     progress : bool
         Whether looking at them is shown on standard error.
-    records : Dataset, optional
-        Synthetic records of the release, if there are some already.
     """
 
     release: Released
     most_pairs: int = 100
     progress: bool = False
-    records: Dataset | None = None
 
     @cached_property
     def promise(self) -> str:
@@ -51,7 +46,8 @@ class Facts:
     def quality(self) -> Quality | None:
         """How far its answers may be from the records, where it is known."""
         model, emptied = self.release.model, self.losses.emptied
-        return quality_of(model, self.most_pairs, progress=self.progress, records=self.records, emptied=emptied)
+        known = self.release._known if isinstance(model, Model) and model.recipe is not None else None
+        return quality_of(model, self.most_pairs, progress=self.progress, known=known, emptied=emptied)
 
     @property
     def records_text(self) -> str:
@@ -59,7 +55,8 @@ class Facts:
         model, is_public = self.release.model, self.release.privacy.total_is_public
         reach = math.nan
         if not is_public and isinstance(model, Model) and model.recipe is not None and not model.recipe.total_is_known:
-            reach = REACH * math.sqrt(estimate_total(model.folding.inner, model.recipe.measurements)[1])
+            known = self.release._known
+            reach = math.nan if known is None else REACH * known.total_stddev
         return records_text(model.total, is_public=is_public, reach=reach)
 
     @cached_property
@@ -104,15 +101,13 @@ class Facts:
 
 
 def quality_dict(quality: Quality | None) -> dict[str, Any] | None:
-    """Return a quality as JSON holds it: percentage points, and half of the interval that holds nine in ten."""
+    """Return a quality as JSON holds it: percentage points."""
     if quality is None:
         return None
 
     def told(kind: Kind) -> dict[str, Any]:
-        mean = quality.mean(kind)
         return {
-            "points": mean and mean.points,
-            "bar": mean and mean.bar,
+            "points": quality.mean(kind),
             "each": [_far_dict(quality, clique) for clique in [*quality.of(kind), *quality.unknown(kind)]],
         }
 
@@ -125,9 +120,7 @@ def quality_dict(quality: Quality | None) -> dict[str, Any] | None:
 
 
 def _far_dict(quality: Quality, clique: Clique) -> dict[str, Any]:
-    far = quality.far(clique)
-    points, bar = (None, None) if far is None else (far.points, far.bar)
-    return {"columns": list(clique), "points": points, "bar": bar, "basis": quality.basis[clique]}
+    return {"columns": list(clique), "points": quality.far(clique), "basis": quality.basis[clique]}
 
 
 def _share_dict(share: Share, *, laws: bool) -> dict[str, Any]:

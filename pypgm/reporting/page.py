@@ -233,7 +233,7 @@ def _column(part: Part, name: str) -> dict[str, Any]:
         notes.append("even shares, nothing is known")
     if name in lost.cut:
         notes.append(f"values beyond its bounds: {lost.cut[name]}")
-    off = "" if quality is None else quality.reason((name,)) or f"{quality.far((name,))} points off"
+    off = "" if quality is None else quality.reason((name,)) or f"{quality.shown((name,))} points off"
     return {"name": name, "picture": picture, "off": off, "notes": notes, "size": domain.size((name,))}
 
 
@@ -261,7 +261,7 @@ def _pair(part: Part, quality: Quality, clique: Clique) -> dict[str, Any]:
         "names": clique,
         "places": places,
         "ends": [(own[0], own[-1]) for own in labels],
-        "far": quality.far(clique),
+        "far": quality.shown(clique),
         "basis": quality.basis[clique],
         "drawn": picture(_counts(release, facts, clique)),
         "real": None if part.unsafe_data is None else picture(part.unsafe_data.project(clique)),

@@ -5,24 +5,29 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clock import Clock
-from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
+from pypgm.intervals.counts import errors_by_truths
 from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, expectation
 from pypgm.models.model import Model
 from pypgm.models.stored_model import ReleasedModel
 from pypgm.report import noise_warnings
-from pypgm.student import upper_end
+from pypgm.reporting.drawings import REACH
+
+if TYPE_CHECKING:
+    from pypgm.intervals.known import Known
 
 _TABLES = 4  # made-up tables from which errors are computed
+_TRUTHS = 20  # drawn tables of a column
 _FEW = 2  # of them where an estimate is slow
 _QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is done again but twice, above the second never
 _CELLS = 3 * 10**6  # of all pairs that are looked at, at most
@@ -30,28 +35,7 @@ _CELLS = 3 * 10**6  # of all pairs that are looked at, at most
 Kind = Literal["columns", "pairs"]
 
 
-@dataclass(frozen=True, slots=True)
-class Far:
-    """A mean distance in percentage points, and how much it varies from release to release.
-
-    Attributes
-    ----------
-    points : float
-        Share of the records that would have to change, in percent.
-    bar : float
-        Half of an interval that holds nine in ten.
-    """
-
-    points: float
-    bar: float
-
-    def __str__(self) -> str:
-        if self.bar > self.points:
-            return f"up to {rounded(min(self.points + self.bar, 100.0))}"
-        return f"{rounded(self.points)} ± {rounded(self.bar)}"
-
-
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Quality:
     """How far the answers of a release are to be expected from the records, told by the release alone.
 
@@ -63,8 +47,8 @@ class Quality:
         Total variation distances, 0 .. 1.
     answers : mapping of tuple of str to Factor
         The counts of each clique.
-    errors : mapping of tuple of str to Factor
-        The error to expect of each of them.
+    of_worlds : mapping of tuple of str to Factor
+        The error to expect of each of them by the made-up tables.
     basis : mapping of tuple of str to str
         What the counts of each clique rest on, see `Model.basis`.
     n_pairs : int
@@ -73,16 +57,34 @@ class Quality:
         Where noise is about all there is.
     emptied : tuple of str
         Columns whose values all became "other": that nothing of them is off says nothing.
+    known : Known, optional
+        What the release tells of its errors.
     """
 
     cliques: tuple[Clique, ...]
     tables: NDArray[np.float64]
     answers: Mapping[Clique, Factor]
-    errors: Mapping[Clique, Factor]
+    of_worlds: Mapping[Clique, Factor]
     basis: Mapping[Clique, Basis]
     n_pairs: int
     warnings: tuple[str, ...]
     emptied: tuple[str, ...] = ()
+    known: Known | None = None
+
+    @cached_property
+    def errors(self) -> Mapping[Clique, Factor]:
+        """The error to expect of each count; of a column the larger one of `Release.expected_error`.
+
+        One column needs no further estimates; the tables drawn for pairs would.
+        """
+        columns = self.looked_at("columns")
+        if self.known is None or not columns:
+            return self.of_worlds
+        draws = np.random.default_rng(0)
+        with Clock("how good it is") as clock:
+            found = errors_by_truths(self.known, Simulation(self.known.model, columns, None, _TRUTHS, draws, clock))
+        own = {c: np.maximum(self.of_worlds[c].datavector(), e) for c, e in zip(columns, found, strict=True)}
+        return {**self.of_worlds, **{c: Factor(self.of_worlds[c].domain, e) for c, e in own.items()}}
 
     def of(self, kind: Kind) -> dict[Clique, float]:
         """Return the percentage points of each column or pair of which they are known, the worst first."""
@@ -104,19 +106,19 @@ class Quality:
             return "never counted"
         return "nothing kept" if any(a in self.emptied for a in clique) else ""
 
-    def far(self, clique: Clique) -> Far | None:
-        """Return how far one column or pair is off, where that is known."""
-        return None if self.reason(clique) else _far(100 * self.tables[:, self.cliques.index(clique)])
+    def far(self, clique: Clique) -> float | None:
+        """Return how many points one column or pair is off, where that is known."""
+        return None if self.reason(clique) else 100 * float(self.tables[:, self.cliques.index(clique)].mean())
 
     def shown(self, clique: Clique) -> str:
         """Return how many points it is off, or why that is not known."""
-        return self.reason(clique) or str(self.far(clique))
+        far = self.far(clique)
+        return self.reason(clique) if far is None else rounded(far)
 
-    def mean(self, kind: Kind) -> Far | None:
+    def mean(self, kind: Kind) -> float | None:
         """Return the mean over the columns, or the pairs that were looked at, of which it is known."""
-        known = set(self.of(kind))
-        own = 100 * self.tables[:, [c in known for c in self.cliques]]
-        return _far(own.mean(axis=1)) if known else None
+        known = self.of(kind).values()
+        return sum(known) / len(known) if known else None
 
     def unknown_texts(self) -> list[str]:
         """Return the columns of which no error is known, and why, in words."""
@@ -124,21 +126,14 @@ class Quality:
         told = [f"never counted: {', '.join(uncounted)}: even shares, nothing is known"] if uncounted else []
         return told + [f'{name}: all values "other", nothing kept' for name in self.emptied]
 
-    def of_records(self, records: Dataset) -> Quality:
-        """Return how far synthetic records may be: they are drawn from the answers, and a little off them."""
-        shares = [f.values / max(float(f.values.sum()), 1e-300) for f in self.answers.values()]
-        counts = (c.reshape(s.shape) for c, s in zip(records.count(self.cliques), shares, strict=True))
-        drawn = [0.5 * float(np.abs(c / max(len(records), 1) - s).sum()) for c, s in zip(counts, shares, strict=True)]
-        return replace(self, tables=np.minimum(np.hypot(self.tables, drawn), 1.0))
-
     def pairs_on(self, *bases: Basis) -> list[Clique]:
         """Return the pairs that were looked at and rest on one of some bases."""
         return [c for c in self.cliques if len(c) == 2 and self.basis[c] in bases]
 
     @property
     def largest_error(self) -> tuple[Clique, float] | None:
-        """The column of which some count may be farthest from the truth, and that error in records, where known."""
-        found = {c: float(self.errors[c].values.max()) for c in self.of("columns")}
+        """The column of which some count may be farthest from the truth, and within how many records, where known."""
+        found = {c: REACH * float(self.errors[c].values.max()) for c in self.of("columns")}
         worst = max(found, key=lambda c: found[c], default=None)
         return None if worst is None else (worst, found[worst])
 
@@ -148,7 +143,7 @@ def quality_of(
     most_pairs: int = 100,
     *,
     progress: bool = False,
-    records: Dataset | None = None,
+    known: Known | None = None,
     emptied: tuple[str, ...] = (),
 ) -> Quality | None:
     """Return how far a model's answers may be from the records; None where it does not know, or it would take long.
@@ -163,8 +158,8 @@ def quality_of(
         Pairs of columns that are looked at, evenly spaced among all.
     progress : bool
         Whether to show on standard error how far it is.
-    records : Dataset, optional
-        Synthetic records that tables are made up of; if there are fewer than the model's total, others are drawn.
+    known : Known, optional
+        What the release of the model tells of its errors.
     emptied : tuple of str
         Columns whose values all became "other".
 
@@ -183,9 +178,8 @@ def quality_of(
     looked_at, n_pairs = _looked_at(model.domain, most_pairs)
     with Clock("how good it is", progress=progress) as clock:
         draws = _TABLES if seconds <= _QUICK else _FEW
-        drawn = None if records is None or len(records) < round(model.total) else records
-        asked = Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock, drawn)
-        found = expectation(asked)
+        shared = 0.0 if known is None else known.shared
+        found = expectation(Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock, shared))
     mean = found.distances.mean(axis=0).tolist()
     told = zip(looked_at, found.rest_on, found.answers, mean, strict=True)
     return Quality(
@@ -197,6 +191,7 @@ def quality_of(
         n_pairs,
         tuple(noise_warnings([(table, m) for c, on, table, m in told if len(c) == 2 and on != "unknown"])),
         emptied,
+        known,
     )
 
 
@@ -225,9 +220,3 @@ def rounded(points: float) -> str:
     ('12', '2.3', '0.23', '0.02')
     """
     return f"{points:.{0 if points >= 9.95 else 1 if points >= 0.995 else 2}f}"
-
-
-def _far(values: NDArray[np.float64]) -> Far:
-    """Return the mean of values, and half of the interval that holds nine in ten of values like these."""
-    bar = float(upper_end(values.size - 1) * values.std(ddof=1)) if values.size > 1 else math.inf
-    return Far(float(values.mean()), bar)

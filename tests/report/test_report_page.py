@@ -19,7 +19,7 @@ from pypgm.reporting import drawings
 from pypgm.reporting.audited import AuditReport, write_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.losses import Losses
-from pypgm.reporting.quality import quality_of
+from pypgm.reporting.quality import quality_of, rounded
 from pypgm.reporting.words import records_text
 
 pytest.importorskip("jinja2")
@@ -352,8 +352,8 @@ def test_in_a_browser(made, tmp_path):
 def test_facts_are_one_for_terminal_and_page(release, tmp_path):
     _, page = page_of(release, tmp_path / "report.html")
     quality = Facts(release, 1000).quality
-    assert f"{quality.mean('columns')} points" in page.text
-    assert f"{quality.mean('pairs')} points" in page.text
+    assert f"{rounded(quality.mean('columns'))} points" in page.text
+    assert f"{rounded(quality.mean('pairs'))} points" in page.text
 
 
 @pytest.mark.parametrize(("number", "told"), [(1, "1 real one"), (2, "2 real ones"), (0, "0 real ones")])

@@ -147,6 +147,7 @@ def test_every_verb_has_json(folder, capsys):
     assert sum(costs) == pypgm.load("made.pgm").ledger.spent()
     known = told("info", "made.pgm")
     assert known["digest"] == pypgm.load("made.pgm").digest
+    assert known["quality"] == made["quality"]
     assert "charges" not in known["budget"][0]
     assert told("plan", "schema.json", "--records", "2000", *BUDGET)["n_records"] == 2000
     found = told("compare", "made.csv", "people.csv", "--unsafe", "--schema", "schema.json")
@@ -219,11 +220,7 @@ def test_expected_points_are_near_the_true_ones():
     found = quality_of(release.model)
     pairs = list(found.of("pairs"))
     true = pypgm.evaluate(release, cliques=pairs, unsafe_data=data)
-    assert found.mean("pairs").points == pytest.approx(100 * true.mean, rel=0.5)
-    records = release.synthetic_data(300, rng=0)
-    off = found.of_records(records).mean("pairs").points
-    assert off > found.mean("pairs").points
-    assert off == pytest.approx(100 * pypgm.evaluate(records, cliques=pairs, unsafe_data=data).mean, rel=0.5)
+    assert found.mean("pairs") == pytest.approx(100 * true.mean, rel=0.5)
 
 
 def test_shares_of_the_budget_sum_to_one(folder, capsys):

@@ -14,6 +14,8 @@ import pytest
 import pypgm
 from pypgm import Domain, cli, mechanisms
 from pypgm.cli.summary_rows import quality_rows
+from pypgm.intervals import left_out
+from pypgm.reporting.drawings import REACH
 from pypgm.reporting.facts import Facts, quality_dict
 from pypgm.reporting.page import Part, page_of
 
@@ -57,7 +59,7 @@ def test_a_column_that_was_never_counted_has_no_figure(partly):
     assert quality.far(("ward",)) is None
     assert quality.shown(("ward", "sex") if ("ward", "sex") in quality.cliques else ("sex", "ward")) == "never counted"
     own = [quality.cliques.index((a,)) for a in ("sex", "smoker")]
-    assert quality.mean("columns").points == pytest.approx(100 * quality.tables[:, own].mean())
+    assert quality.mean("columns") == pytest.approx(100 * quality.tables[:, own].mean())
     assert math.isfinite(quality.largest_error[1])
 
 
@@ -69,7 +71,7 @@ def test_what_was_never_counted_is_said_wherever_errors_are(partly, tmp_path, ca
     assert "warning: never counted: ward, unit" in partly.report()
     assert any("never counted: ward, unit" in text for text in Facts(partly).warnings)
     of = {tuple(e["columns"]): e for e in quality_dict(Facts(partly).quality)["columns"]["each"]}
-    assert of["ward",] == {"columns": ["ward"], "points": None, "bar": None, "basis": "unknown"}
+    assert of["ward",] == {"columns": ["ward"], "points": None, "basis": "unknown"}
     partly.save(tmp_path / "r.pgm")
     cli.main(["info", str(tmp_path / "r.pgm")])
     rows = [line for line in capsys.readouterr().out.splitlines() if line.split()[:1] in (["ward"], ["unit"])]
@@ -139,3 +141,40 @@ def test_a_noisy_number_of_records_has_its_noise():
     ]
     public = mechanisms.wide(data, epsilon=1, delta=1e-9, neighbours="replace", unsafe_seed=0)
     assert Facts(public).records_text == f"{N:,} real ones"
+
+
+def test_the_noise_of_the_number_of_records_is_that_of_the_released_answers(monkeypatch):
+    """A model after `wide` follows denoised counts; released ones tell the number of records, and contrasts nothing."""
+    rng = np.random.default_rng(0)
+    sizes = {"a": 2, "b": 4, "c": 6}
+    data = pypgm.Dataset({a: rng.integers(0, n, N) for a, n in sizes.items()}, Domain(sizes))
+    release = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=0)
+    released, followed = (
+        pypgm.estimation.estimate_total(data.domain, own)[1]
+        for own in (release.measurements, release.model.recipe.measurements)
+    )
+    assert released > 2 * followed
+    facts = Facts(release)
+    assert facts.records_text.endswith(f"± {1.645 * released**0.5:,.0f} real ones, a noisy count")
+    asked = []
+    monkeypatch.setattr(left_out, "estimate", lambda *given, **limits: asked.append(given))
+    error = facts.quality.errors["a",].values  # each of two values has half of the error of the total
+    assert (error > 0.3 * released**0.5).all()
+    assert not asked  # one column needs no further estimates
+    np.testing.assert_allclose(error, release.expected_error("a").values, rtol=0.5)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mechanism", ["wide", "mst"])
+def test_what_a_page_says_of_counts_is_held(mechanism):
+    rng = np.random.default_rng(1)
+    sizes = {"a": 2, "b": 40, "c": 6}
+    data = pypgm.Dataset({a: np.minimum(rng.geometric(0.25, N) - 1, n - 1) for a, n in sizes.items()}, Domain(sizes))
+    held: dict[str, list[float]] = {}
+    for seed in range(40):
+        release = getattr(mechanisms, mechanism)(data, epsilon=1, delta=1e-9, unsafe_seed=seed)
+        quality = Facts(release).quality
+        for a in sizes:
+            far = np.abs(release.project(a).values - data.project(a).values)
+            held.setdefault(a, []).append(float((far <= REACH * quality.errors[a,].values).mean()))
+    assert min(np.mean(own) for own in held.values()) > 0.85
