@@ -16,7 +16,7 @@ from pypgm.mechanisms.one_way import independent, measure_singles
 from pypgm.mechanisms.risk_score import GRID, hidden, saving
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
-from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit
+from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit, warn_left_out
 from pypgm.numeric import check_choice, checked_integer, checked_real
 from pypgm.privacy.l1_selector import on_grid
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -77,8 +77,8 @@ def aim(
         larger marginals, and takes a step as small for learning nothing as half of what noise hides.
     tree_bytes : float
         Most that the tables of the junction tree may take when all is spent, before in proportion to what is spent:
-        larger candidates wait, and a marginal whose own table takes more is left out; 8 MiB by default. A region graph
-        has no such limit.
+        larger candidates wait, and a marginal whose own table takes more is left out, with a warning if `workload` asks
+        for it; 8 MiB by default. A region graph has no such limit.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here. Where time or memory (with a warning) is over, or Ctrl-C ends an estimate, no round
@@ -127,6 +127,7 @@ def aim(
     if len(run.domain) == 0:
         raise ValueError("aim needs at least one attribute")
     search = _Search(run, run.asked(workload), score, tree_bytes)
+    warn_left_out(run, workload, tree_bytes)
     search.begin(run.rho / (rounds or _ROUNDS * len(run.domain)))
     while search.goes_on():
         with run.last_that_fits():

@@ -15,7 +15,7 @@ from pypgm.domain import check_kind
 from pypgm.estimation import LinearMeasurement
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
-from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit
+from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit, warn_left_out
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -72,7 +72,7 @@ def jam(
         At least 1.
     tree_bytes : float
         As for `aim`: most that the tables of the junction tree may take in the last round, in others in proportion. A
-        marginal whose own table takes more is left out.
+        marginal whose own table takes more is left out, with a warning if `workload` asks for it.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here. Where time or memory (with a warning) is over, or Ctrl-C ends an estimate, no round
@@ -129,6 +129,7 @@ def jam(
     run.check_fits([(a,) for a in run.domain])
     check_any_fits(run, asked, that_fit(run, [m.clique for m in run.given], cliques, tree_bytes), tree_bytes)
     check_compared(run, cliques)
+    warn_left_out(run, workload, tree_bytes)
     search = _Search(run, cliques, public)
     search.go(rounds, tree_bytes)
     run.close()

@@ -12,7 +12,7 @@ from pypgm.data.frames import Frame
 from pypgm.domain import Clique
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
-from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit
+from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit, warn_left_out
 from pypgm.numeric import check_choice, checked_integer, checked_real
 from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.private_table import Counts, PrivateTable
@@ -82,8 +82,9 @@ def mwem(
     tree_bytes : float
         As for `aim`: most that the tables of the junction tree, or the largest joint table of "weights", may take in
         the last round, in others in proportion: larger questions wait while others do not, and a marginal whose own
-        table takes more is left out. A region graph (``oracle="region_graph"``) has no limit, and its answers beyond
-        the measured marginals take all of them into account.
+        table takes more is left out, with a warning if `workload` asks for it. A region graph
+        (``oracle="region_graph"``) has no limit, and its answers beyond the measured marginals take all of them into
+        account.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
         means "exact" here. Where time or memory (with a warning) is over, or Ctrl-C ends an estimate, no round
@@ -138,6 +139,7 @@ def mwem(
     check_compared(run, list({run.domain.canonical(q.clique) for q in questions}))
     search = _Search(run, questions, estimator, tree_bytes)
     check_any_fits(run, [q.clique for q in every], search.open(tree_bytes), tree_bytes)
+    warn_left_out(run, workload, tree_bytes)
     search.go(rounds or max(1, len(run.domain)))
     run.close()
     own = {"workload": workload, "asks": asks, "rounds": rounds, "estimator": estimator, "tree_bytes": tree_bytes}

@@ -238,7 +238,12 @@ class Run:
         """Return a workload, checked; all pairs of attributes where there is none."""
         if workload is None:
             return all_k_way(self.domain, min(2, len(self.domain)))
-        found = self.mapped.workload(as_workload(self._whole.domain, workload))
+        given = as_workload(self._whole.domain, workload)
+        if not any(given):
+            raise ValueError(
+                "a workload needs a marginal of at least one attribute, got none but the number of records"
+            )
+        found = self.mapped.workload(given)
         if found.domain != self.domain:
             raise ValueError(f"the workload is over {found.domain!r}, the records are over {self.domain!r}")
         return found

@@ -9,7 +9,8 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from pypgm.errors import ModelTooLargeError
+from pypgm.domain import listed
+from pypgm.errors import ModelTooLargeError, warn_caller
 from pypgm.estimation.methods import estimate_bytes
 from pypgm.memory import check_fits, memory_limit, short
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
     from pypgm.mechanisms.run import Run
     from pypgm.models import GraphicalModel, RegionGraphModel
+    from pypgm.workloads import WorkloadLike
 
 TREE_BYTES = 2.0**23
 """Of the tables of the trees that mechanisms grow round by round."""
@@ -39,6 +41,21 @@ def check_any_fits(run: Run, asked: Sequence[Clique], fitting: Sequence[object],
     if asked and not fitting:
         reason = f"{run.name} can ask none of {len(asked)} marginals in tree_bytes={limit:g} and memory"
         raise ModelTooLargeError(f"{reason}; the smallest is over {min(asked, key=run.domain.size)}")
+
+
+def warn_left_out(run: Run, workload: WorkloadLike | None, limit: float) -> None:
+    """Warn of marginals that a user asked for and that are never asked: their tables alone are too large.
+
+    It follows from the domain. Those smaller ones that they hold may still be asked; of all pairs, the default, it is
+    what the documentation says.
+    """
+    asked = [] if workload is None else list(dict.fromkeys(map(run.domain.canonical, run.asked(workload))))
+    left_out = [c for c in asked if len(c) > 1 and not may_fit(run, c, limit)]
+    if left_out:
+        told = f"{run.name} never asks {len(left_out)} of {len(asked)} marginals of the workload"
+        reason = f"tables of more than tree_bytes={limit:g} are left out, the smallest over "
+        smallest = min(left_out, key=run.domain.size)
+        warn_caller(f"{told}, whatever the budget: {reason}{listed(smallest)}", RuntimeWarning)
 
 
 def check_compared(run: Run, candidates: Sequence[Clique]) -> None:

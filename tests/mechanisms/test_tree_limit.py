@@ -35,6 +35,28 @@ def test_pairs_too_large_for_the_tree_are_left_out(name):
 
 
 @pytest.mark.parametrize("name", ["aim", "jam", "mwem"])
+def test_what_is_asked_for_and_never_measured_is_told(name):
+    """The smaller ones that it holds are measured all the same; what is told is of the domain."""
+    told = rf"{name} never asks 1 of 2 marginals of the workload.*, the smallest over a, b, c"
+    own = {"rounds": 2, "iterations": 3, "tree_bytes": 1e8}
+    with pytest.warns(RuntimeWarning, match=told):
+        release = MECHANISMS[name](opened(), workload=[("c", "b", "a"), ("c", "d")], **own)
+    assert all(set(m.clique) != set("abc") for m in release.measurements)
+    if name == "aim":
+        assert {m.clique for m in release.measurements} >= {("a",), ("b",), ("c",), ("d",)}
+
+
+@pytest.mark.parametrize("name", ["aim", "dualquery", "fem", "hdmm", "jam", "mwem", "screen", "wide"])
+def test_a_workload_of_no_attributes_is_refused_before_anything_is_spent(name):
+    small = Dataset({"a": [0, 1], "b": [1, 0]}, Domain({"a": 2, "b": 2}))
+    table = PrivateTable(small, Privacy(), Ledger(Budget(epsilon=1, delta=1e-9)))
+    own = {"public": small} if name == "jam" else {}
+    with pytest.raises(ValueError, match="a workload needs a marginal of at least one attribute"):
+        getattr(mechanisms, name)(table, workload=[()], **own)
+    assert table.ledger.spent() == 0
+
+
+@pytest.mark.parametrize("name", ["aim", "jam", "mwem"])
 @pytest.mark.parametrize("options", [{"oracle": "region_graph"}, {"tree_bytes": math.inf}], ids=str)
 def test_without_a_limit_they_are_refused_before_anything_is_spent(name, options):
     table = opened()
