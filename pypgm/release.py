@@ -127,11 +127,12 @@ class Release(Released[Model_co]):
     ) -> Factor:
         """Return the error to expect of each count: the root mean square distance from the records.
 
-        It is the larger of two: that of tables made up of the model, as `GraphicalModel.expected_error` gives it, and
-        the distance from true tables that are drawn from what the answers leave open, each measured pair about what a
-        model predicts without its answers, as `interval` has them. So dependence counts that the estimate shrank, or
-        that may be where nothing was asked. Intervals of 1.645 errors are to hold nine in ten counts, of those above 0
-        as well; how often they do, by mechanism, is in `bench/README.md`.
+        It is the larger of two: that of tables made up of the model, as `GraphicalModel.expected_error` gives it, with
+        the error of the total that denoised answers share, and the distance from true tables that are drawn from what
+        the answers leave open, each measured pair about what a model predicts without its answers, as `interval` has
+        them. So dependence counts that the estimate shrank, or that may be where nothing was asked. Intervals of 1.645
+        errors are to hold nine in ten counts, of those above 0 as well; how often they do, by mechanism, is in
+        `bench/README.md`.
 
         Parameters
         ----------

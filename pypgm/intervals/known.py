@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable, Collection, Iterator, Sequence
 from functools import cached_property, partial
@@ -101,9 +102,9 @@ class Known:
         recipe = recipe_of(self.model)
         if recipe.total_is_known:
             return 0.0, 0.0
-        by_released, by_followed = (
-            estimate_total(self.model.domain, m)[1] for m in (self._answers, recipe.measurements)
-        )
+        by_released = by_followed = estimate_total(self.model.domain, recipe.measurements)[1]
+        with contextlib.suppress(ValueError):  # a release need not hold what its model rests on
+            by_released = estimate_total(self.model.domain, self._answers)[1]
         return by_released, by_followed
 
     def truths(self, attributes: Collection[str], n: int, clock: Clock) -> Truths:

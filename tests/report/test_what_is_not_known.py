@@ -162,6 +162,8 @@ def test_the_noise_of_the_number_of_records_is_that_of_the_released_answers(monk
     assert (error > 0.3 * released**0.5).all()
     assert not asked  # one column needs no further estimates
     np.testing.assert_allclose(error, release.expected_error("a").values, rtol=0.5)
+    alone = Facts(replace(release, measurements=()))  # what the model rests on is all there is then
+    assert alone.records_text.endswith(f"± {1.645 * followed**0.5:,.0f} real ones, a noisy count")
 
 
 @pytest.mark.slow
