@@ -32,6 +32,11 @@ _AGAIN = (
     "values come again: if each stands for a person, one person has several records, "
     "and records_per_person needs the most that one may have, by what is publicly known"
 )
+_OF_OPEN = (
+    "it follows from {0!r} in each record, and is better kept as it is: the values of {0!r} are found privately, and a "
+    "column derived from them is unknown in each record whose value is not found, which may be most; where all of them "
+    "can be listed from what is publicly known, kind derived makes it exact"
+)
 _ID = re.compile(  # patient_id, userId, member number
     r"(?:^|[^A-Za-z])(?i:p?id|uuid|guid|ssn)s?(?![A-Za-z])|[a-z]I[dD]s?(?![a-z])|(?i:person|patient|user|customer|client"
     r"|member|subject|participant|employee|student|respondent|household)(?:[ _-]?(?i:no|nr|number|key))?$"
@@ -149,15 +154,16 @@ def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, 
     """Warn of columns that follow from others in the records, and say how a schema states such a rule; return them."""
     derived = set()
     for base, other, images in dependences.found():
-        if base in columns and other in columns:
+        if base in columns and other in columns and columns[base]["kind"] == "open":
+            _warn(columns[other], _OF_OPEN.format(base))
+        elif base in columns and other in columns:
             is_short = columns[base]["kind"] in {"categorical", "boolean"} and not set(images) & set(NULLS)
             told = {
                 "kind": "derived",
                 "from": base,
                 "mapping": dict(sorted(images.items())) if is_short else f"{base}.csv",
             }
-            rest = {"other": "..."} if columns[base]["kind"] == "open" else {}
-            way = json.dumps(told | rest, ensure_ascii=False)
+            way = json.dumps(told, ensure_ascii=False)
             _warn(columns[other], f"it follows from {base!r} in each record: if it always does, {way} makes it exact")
             derived.add(other)
     for base, other, values in blanks.found():

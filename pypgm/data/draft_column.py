@@ -38,8 +38,8 @@ _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "
 _BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
 _VALUES = "values are those of the records: replace them by what is publicly known"
 _CENTURY = (
-    "; years have two digits: they are of the century in which a date lies from low to high, here of no year to come: if "
-    "some dates lie ahead, move both"
+    "; years have two digits: they are of the century in which a date lies from low to high, here of no year to come: "
+    "if some dates lie ahead, move both"
 )
 _OPEN = "do these values name people? then drop the column: values that enough people have are published"
 _TIME = re.compile(r"[0-9]{1,3}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")

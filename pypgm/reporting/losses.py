@@ -10,7 +10,10 @@ from pypgm.data import Schema
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
+from pypgm.data.derived import Derived
+from pypgm.data.made import Made
 from pypgm.data.numbers import Integer
+from pypgm.models.derived_answers import answered
 from pypgm.models.stored_model import ReleasedModel
 from pypgm.report import missing_shares, missing_text, percent
 from pypgm.reporting.words import many
@@ -30,7 +33,7 @@ class Losses(NamedTuple):
     kept : mapping of str to int
         How many values those columns have besides.
     made : mapping of str to str
-        Columns that were not read, and what their values are made of.
+        Columns that were not read, what their values are made of, and how many of a mapping are its "other".
     dropped : tuple of str
         Columns that were left out.
     missing : mapping of str to float
@@ -95,8 +98,23 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
         n: float(model.project(n).values[c.other_code]) / total for n, c in columns.items() if c.other_code is not None
     }
     missing = missing_shares(model, schema)
-    made = {n: f"from {', '.join(c.sources)}" if c.sources else "no real values" for n, c in schema.made.items()}
+    made = {name: _made_of(model, schema, name, column) for name, column in schema.made.items()}
     return Losses(coarse, cut, other, {n: columns[n].n_values for n in other}, made, tuple(schema.drop), missing)
+
+
+def _made_of(model: ReleasedModel, schema: Schema, name: str, column: Made) -> str:
+    """Return what a column is made of, and how many records have what it has for values that its mapping has not."""
+    if not column.sources:
+        return "no real values"
+    told, other = f"from {', '.join(column.sources)}", getattr(column, "other", None)
+    if not isinstance(column, Derived) or other is None or other in [image for _, image in column.pairs]:
+        return told
+    try:
+        shares = answered(schema, name, model.project)
+    except (ValueError, MemoryError):  # it tells values within a bin apart, or is of too many columns
+        return told
+    lost = float(shares.values[list(shares.domain.labels[name]).index(other)]) / max(model.total, 1e-300)
+    return f"{told}; {percent(lost)} of records have {str(other)!r}, for values that the mapping has not"
 
 
 def _bins(column: Column) -> str:

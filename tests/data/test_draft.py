@@ -188,6 +188,17 @@ def test_columns_that_depend_on_others_are_pointed_out(write):
     Schema.from_dict({"city": found["city"], "land": rule})
 
 
+def test_nothing_is_derived_from_what_is_found_privately(write):
+    """Each city that is not found would be one of no region: of half of the records nothing would be left."""
+    draw = random.Random(2)
+    city = [f"{draw.choice(['Ash', 'Elm'])} {draw.randrange(150)}" for _ in range(3000)]
+    found = draft_schema(write({"city": city, "region": [name[:3] for name in city]}))["columns"]
+    assert found["city"]["kind"] == "open"
+    assert "it follows from 'city'" in found["region"]["warning"]
+    assert "found privately" in found["region"]["warning"]
+    assert '"kind": "derived"' not in found["region"]["warning"]
+
+
 def test_columns_that_are_blank_by_others_are_pointed_out(write):
     draw = random.Random(3)
     member = [draw.choice(["yes", "no", ""]) for _ in range(500)]

@@ -255,6 +255,19 @@ def test_what_was_lost():
     assert losses_of(release.model, None).sentences() == []
 
 
+def test_how_many_records_a_mapping_has_nothing_for():
+    """Values of an open column that are not found leave what follows from it unknown: often most records."""
+    city = ["Ash"] * 400 + [f"town {i}" for i in range(600)]
+    mapping = {"Ash": "North", **{f"town {i}": "South" for i in range(600)}}
+    region = {"kind": "derived", "from": "city", "mapping": mapping, "other": "?"}
+    schema = {"city": {"kind": "open", "share": 0.1}, "sex": ["F", "M"], "region": region}
+    release = pypgm.synthesize({"city": city, "sex": ["F", "M"] * 500}, schema, epsilon=50, delta=1e-9)
+    lost = round(100 * release.project("region")["?"] / release.model.total)
+    assert lost == pytest.approx(60, abs=2)
+    told = f"region (from city; {lost} % of records have '?', for values that the mapping has not)"
+    assert told in " ".join(Facts(release).losses.sentences())
+
+
 def test_a_release_for_nobody_promises_nothing():
     data = pypgm.Dataset({"a": [0, 1] * 50}, Domain({"a": 2}))
     release = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=1)
