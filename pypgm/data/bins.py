@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns import Column, Encoder, Misfit
-from pypgm.data.number_text import WRITTEN, marks_hint
+from pypgm.data.number_text import SIGNS, WRITTEN, marks_hint
 from pypgm.data.scattered import Scattered
 from pypgm.data.values import Values, as_keys, as_list, bare
 from pypgm.numeric import as_generator, is_masked
@@ -34,7 +34,7 @@ class UnreadableError(ValueError):
 
 
 class OtherMarksError(UnreadableError):
-    """A text is no number, and would be one with other marks, by their place in `WRITTEN`."""
+    """A text is no number, and would be one with other marks, by their place in `WRITTEN`, or without a sign beyond."""
 
     def __init__(self, place: int) -> None:
         super().__init__()
@@ -257,7 +257,7 @@ class Binned(Column):
         unreadable, state = f"is not {self._noun}", int(states[row])
         why = ("is beyond them", "is empty", "is empty", unreadable)[min(state, _UNREADABLE)]
         hint = ' ("outside": "clip" or "other" allows them)' if state == _READ else ""
-        hint = f", but {marks_hint(*WRITTEN[state - _MARKED])}" if state >= _MARKED else hint
+        hint = f", but {_hint(state - _MARKED)}" if state >= _MARKED else hint
         return codes, Misfit(row, f"needs {self.allowed}, and {why}{hint}")
 
     def _problems(self) -> Iterator[str]:
@@ -268,6 +268,13 @@ class Binned(Column):
             yield f"within must be one of {', '.join(get_args(Within))}"
         if self.outside == "null" and not self.nulls:
             yield 'outside "null" needs null, the texts that mean that there is no value'
+
+
+def _hint(place: int) -> str:
+    """Return what a text may have that is no plain number, by its place in `WRITTEN` or, beyond it, in `SIGNS`."""
+    if place < len(WRITTEN):
+        return marks_hint(*WRITTEN[place])
+    return f"may have {SIGNS[place - len(WRITTEN)]}: a table needs bare numbers, with a minus before them"
 
 
 def drawn(

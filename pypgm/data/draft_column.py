@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import math
 import re
 from collections import Counter
@@ -11,8 +12,8 @@ from itertools import islice
 from typing import Any
 
 from pypgm.data.dates import Resolution, has_short_years
-from pypgm.data.draft_readers import DIGITS, FORMATS, DateReader, NumberReader
-from pypgm.data.number_text import PLAIN, WRITTEN, DecimalMark
+from pypgm.data.draft_readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
+from pypgm.data.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.round_numbers import nice
 from pypgm.domain import listed
 
@@ -34,6 +35,8 @@ _FULL = 0.15  # of the records in one bin of several values, or with one of thes
 _QUANTILES = 20
 _HEAVY = 0.2  # of the records with frequent values: these can be found, though most others come once
 _FREQUENT = 20  # records
+_NEARLY = 0.95  # of the values that are numbers beside a sign
+_CODE = re.compile(r"-?(9+|8+|9*9[678])")  # that surveys have for no answer
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
 _BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
 _VALUES = "values are those of the records: replace them by what is publicly known"
@@ -43,7 +46,6 @@ _CENTURY = (
 )
 _OPEN = "do these values name people? then drop the column: values that enough people have are published"
 _TIME = re.compile(r"[0-9]{1,3}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")
-_SIGN = re.compile(r"^[%‰¤$£¥€₹]\s*|\s*[%‰¤$£¥€₹]$")
 _HOURS = ": the resolution hour keeps it, in 24 bins a day"
 _TEXTS = {"", "text", "category", "any"}  # families of types whose values may be numbers or dates that are texts
 
@@ -110,7 +112,8 @@ class Seen:
         odd: list[str] = []
         if not told and len(values) > LISTED:
             told, odd = self._of_most(values)
-        unread = "" if told else _unread(values)
+        signed = "" if told else _signed(values)
+        unread = signed or ("" if told else _times(values))
         if not told and len(values) > LISTED and not self._is_open(values):
             several = "each record" if len(values) == sum(values.values()) else "about each record"
             return (
@@ -128,7 +131,7 @@ class Seen:
             if {"inf", "-inf"} & {*odd}:  # which a float is too, whatever texts are null
                 told["outside"] = "null"
                 told["warning"] += ", and so are numbers beyond the bounds"
-        if unread and told["kind"] == "open":
+        if signed or (unread and told["kind"] == "open"):
             told["warning"] += f"; {unread}"
         return told | ({"null": nulls + odd} if nulls or odd else {}), ""
 
@@ -199,6 +202,23 @@ class Seen:
         return {**told, **read.told, "warning": warning} if told else {}
 
 
+def _signed(values: Mapping[str, int]) -> str:
+    """Return what to do where nearly all values are numbers, some beside a sign or a unit; empty where they are not.
+
+    Examples
+    --------
+    >>> _signed({"24,8 %": 1, "3,8 %": 2})
+    'numbers with a percent sign: write bare numbers, with a minus before them, and the draft is of kind real'
+    """
+    places = {text: sign_of(text) for text in values}
+    found = sorted({place for place in places.values() if place is not None})
+    able = sum(places[text] is not None or written_as(text) is not None or is_number(text) for text in values)
+    if not found or able < _NEARLY * len(values):
+        return ""
+    told = listed([SIGNS[place] for place in found])
+    return f"numbers with {told}: write bare numbers, with a minus before them, and the draft is of kind real"
+
+
 def _reads(reader: NumberReader | DateReader, texts: Iterable[str]) -> bool:
     try:
         for text in texts:
@@ -208,21 +228,16 @@ def _reads(reader: NumberReader | DateReader, texts: Iterable[str]) -> bool:
     return True
 
 
-def _unread(values: Iterable[str]) -> str:
-    """Return what values are that no column reads, though they could be numbers; empty where they are anything else.
+def _times(values: Iterable[str]) -> str:
+    """Return what to do with times of day and spans; empty where a value is anything else.
 
     Examples
     --------
-    >>> _unread(["$1.50", "$2,000.00"]), _unread(["A1", "B7"])
-    ("numbers with '$', which no column reads: write them without it", '')
+    >>> _times(["8:30", "12:45:10"]), _times(["8:30", "noon"])
+    ('times of day or spans, which no column reads: write them as numbers, such as minutes', '')
     """
-    if all(map(_TIME.fullmatch, values)):
-        return "times of day or spans, which no column reads: write them as numbers, such as minutes"
-    signs = {tuple(mark.strip() for mark in _SIGN.findall(text)) for text in values}
-    bare = [_SIGN.sub("", text) for text in values]
-    if len(signs) == 1 and (*signs,) != ((),) and any(_reads(NumberReader(own), bare) for own in WRITTEN):
-        return f"numbers with {''.join(*signs)!r}, which no column reads: write them without it"
-    return ""
+    told = "times of day or spans, which no column reads: write them as numbers, such as minutes"
+    return told if all(map(_TIME.fullmatch, values)) else ""
 
 
 def _other_marks(read: NumberReader, values: Iterable[str]) -> str:
@@ -289,6 +304,14 @@ def _apart(values: Sequence[float], shown: Any) -> str:  # noqa: ANN401 - a func
     ''
     """
     rest, found = list(values), list[float]()
+    codes = [value for value in rest if _CODE.fullmatch(shown(value))]
+    others = [value for value in rest if value not in codes]
+    if len(others) > 1 and codes and codes[0] - others[-1] > others[-1] - others[0]:
+        texts, ends = [shown(code) for code in codes], f"{shown(others[0])} to {shown(others[-1])}"
+        null = json.dumps({"null": texts})[1:-1]
+        return (
+            f"; {listed(texts)} may mean no value beside {ends}: then {null} says so, and high is {shown(others[-1])}"
+        )
     for end in (-1, 0):
         own = rest.pop(end)
         if len(rest) >= _OTHERS and (abs(own - rest[end]) > rest[-1] - rest[0] or own < 0 <= rest[0]):

@@ -129,7 +129,7 @@ class Orders:
     Examples
     --------
     >>> found = Orders()
-    >>> days = {"in": ["2024-01-01", "2024-03-05"] * 20, "out": ["2024-01-07", "2024-03-05"] * 20}
+    >>> days = {"in": ["2024-01-01"] * 20 + ["2024-03-05"] * 20, "out": ["2024-01-07"] * 20 + ["2024-03-05"] * 20}
     >>> found.add(dict.fromkeys(days, DateReader("")), days)
     >>> list(found.found(days))
     [('in', 'out', 0, 518400)]

@@ -26,6 +26,27 @@ WRITTEN: tuple[tuple[DecimalMark, str], ...] = (
 )
 """The marks of decimals and of groups that tables have, besides the plain ones."""
 
+SIGNS = (
+    "a percent sign",
+    "a currency",
+    "a minus behind it",
+    "brackets, which mean a minus",
+    "a minus that is none of ASCII (U+2212)",
+)
+"""What stands beside numbers that no column reads."""
+
+_DIGITS = r"[0-9][0-9.,'’ \u00a0\u202f]*"
+_MONEY = r"(?:[€$£¥]|[A-Z]{3})"
+_SIGNED = [
+    re.compile(form)
+    for form in (
+        rf"[+-]?{_DIGITS}%",
+        rf"[+-]?(?:{_DIGITS}{_MONEY}|{_MONEY}\s?[+-]?{_DIGITS})",
+        rf"{_DIGITS}-",
+        rf"\({_DIGITS}\)",
+        rf"\u2212{_DIGITS}",
+    )
+]
 _GROUPS = re.compile(r"[+-]?[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}")  # of three digits, in India of two before the last
 _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
@@ -105,3 +126,15 @@ def marks_hint(decimal: DecimalMark, thousands: str) -> str:
     shell = " ".join(f"--{name} {mark if mark in {',', '.'} else repr(mark)}" for _, name, mark in found)
     what, says = " and ".join(what for what, _, _ in found), "says" if len(found) == 1 else "say"
     return f"may have {what}: {python} or {shell} {says} so"
+
+
+def sign_of(text: str) -> int | None:
+    """Return the place in `SIGNS` of what stands beside a number, whatever its marks; None where it is none of these.
+
+    Examples
+    --------
+    >>> [SIGNS[i] if (i := sign_of(text)) is not None else None for text in ("24,8 %", "72.65-", "(7)", "7 up", "7")]
+    ['a percent sign', 'a minus behind it', 'brackets, which mean a minus', None, None]
+    """
+    bare = text.strip()
+    return next((i for i, form in enumerate(_SIGNED) if form.fullmatch(bare)), None)

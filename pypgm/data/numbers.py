@@ -18,7 +18,16 @@ from numpy.typing import NDArray
 
 from pypgm.data.bins import MOST_BINS, Binned, OtherMarksError, UnreadableError, drawn, parts_of_bins
 from pypgm.data.columns import as_tuple
-from pypgm.data.number_text import PLAIN, DecimalMark, mark_problems, marked_number, plain_number, written_as
+from pypgm.data.number_text import (
+    PLAIN,
+    WRITTEN,
+    DecimalMark,
+    mark_problems,
+    marked_number,
+    plain_number,
+    sign_of,
+    written_as,
+)
 from pypgm.data.round_numbers import even_starts
 from pypgm.data.values import EXACT, read_number
 from pypgm.domain import Label
@@ -61,6 +70,8 @@ class Numeric(Binned):
             return as_number(self.plain_text(value))
         except UnreadableError:
             place = written_as(value)
+            if place is None and (sign := sign_of(value)) is not None:
+                place = len(WRITTEN) + sign
             raise UnreadableError if place is None else OtherMarksError(place) from None
 
     @abstractmethod

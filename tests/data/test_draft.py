@@ -390,6 +390,39 @@ def test_whole_numbers_that_are_all_days_are_dates(tmp_path):
     assert drafted(tmp_path, [*days, "20221301"])["kind"] == "integer"  # no such month
 
 
+@pytest.mark.parametrize("code", ["99", "9"])
+def test_a_code_for_no_answer_is_pointed_out(tmp_path, code):
+    """Else values between, which nobody gave, are in synthetic records."""
+    told = drafted(tmp_path, [*["1", "2", "3"] * 60, code])
+    assert f'"null": ["{code}"]' in told["warning"]
+    assert "null" not in drafted(tmp_path, [str(i % 100) for i in range(300)])["warning"]
+    assert '"null": ["98", "99"]' in drafted(tmp_path, ["1", "5", "98", "99"] * 60)["warning"]
+
+
+@pytest.mark.parametrize(
+    ("form", "sign"),
+    [
+        ("{},{} %", "a percent sign"),
+        ("{}.{}%", "a percent sign"),
+        ("{}.{} EUR", "a currency"),
+        ("{}.{}-", "a minus behind it"),
+        ("({}.{})", "brackets"),
+        ("\u2212{}.{}", "U+2212"),
+    ],
+)
+def test_numbers_beside_a_sign_are_pointed_out_and_named_in_the_error(write, form, sign):
+    for times in (1, 40):  # as dropped, and as open
+        values = [form.format(100 + i // 10, i % 10) for i in range(300)] * times
+        draft = draft_schema(write({"a": [*values, "12.5"], "k": [*"xyz" * (100 * times), "x"]}))
+        told = draft["columns"]["a"]["warning"] if "a" in draft["columns"] else draft["drop"]["a"]
+        assert "numbers with " in told
+        assert sign in told
+    with pytest.raises(ValueError, match="is not a number, but may have") as caught:
+        Schema({"a": pypgm.data.Real(0, 999, bins=9)}).encode({"a": values})
+    assert sign in str(caught.value)
+    assert values[0] not in str(caught.value)
+
+
 def test_years_of_two_digits_are_none_to_come(tmp_path):
     """Python takes 53 for 2053: births of eighty years come out of a release as they went in."""
     year = datetime.date.today().year
@@ -576,9 +609,9 @@ def test_many_texts_among_numbers_are_no_missing_ones():
 @pytest.mark.parametrize(
     ("make", "told"),
     [
-        ("${:,.2f}".format, "numbers with '$', which no column reads: write them without it"),
-        ("{:.1f} %".format, "numbers with '%'"),
-        (lambda n: f"{n:.2f} €".replace(".", ","), "numbers with '€'"),
+        ("${:,.2f}".format, "numbers with a currency: write bare numbers"),
+        ("{:.1f} %".format, "numbers with a percent sign"),
+        (lambda n: f"{n:.2f} €".replace(".", ","), "numbers with a currency"),
         (lambda n: f"{int(n) % 24}:{int(n * 7) % 60:02}", "times of day or spans, which no column reads"),
         ("P{:.0f}".format, "as names and ids have"),
     ],
