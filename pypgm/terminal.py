@@ -59,6 +59,18 @@ def label_text(label: object) -> str:
     return text if text.strip() else MISSING
 
 
+def missing_code(labels: Sequence[object]) -> int | None:
+    """Return the code of the one label that is shown as a missing value; None if there is none, or another.
+
+    Examples
+    --------
+    >>> missing_code(["yes", ""]), missing_code(["", " "]), missing_code([0, 1])
+    (1, None, None)
+    """
+    found = [code for code, label in enumerate(labels) if label_text(label) == MISSING]
+    return found[0] if len(found) == 1 else None
+
+
 def terminal_width() -> int:
     """Return how many columns a text has: those of the terminal, 40 to 100 of them, and 100 where there is none."""
     return min(max(shutil.get_terminal_size((_WIDEST, 24)).columns, _NARROWEST), _WIDEST)

@@ -14,6 +14,7 @@ from pypgm.data.difference import Difference
 from pypgm.data.made import Cells, Made, made_in_order
 from pypgm.data.schema import Schema
 from pypgm.domain import Clique, as_clique, listed
+from pypgm.terminal import label_text
 
 
 def read_names(schema: Schema | None, clique: str | Iterable[str]) -> Clique:
@@ -85,7 +86,8 @@ def codes_giving(schema: Schema, name: str, text: str) -> tuple[str, list[int]]:
         told = listed([repr(own) for own in (source, *others)])
         raise ValueError(f"column {name!r} follows from {told} together: give those")
     texts = cells.texts().tolist()
-    found = [code for code, own in enumerate(texts) if own == text]
+    known = text if text in texts else next((own for own in texts if label_text(own) == text), text)
+    found = [code for code, own in enumerate(texts) if own == known]
     if not found:
         raise ValueError(f"column {name!r} needs one of {listed([*map(repr, dict.fromkeys(texts))])}")
     return source, found

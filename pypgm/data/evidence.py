@@ -21,6 +21,7 @@ from pypgm.data.schema import Schema
 from pypgm.data.values import as_list, is_number, plain
 from pypgm.domain import Domain, listed, nearest
 from pypgm.numeric import whole_of
+from pypgm.terminal import MISSING, missing_code
 
 _TO = ".."  # between the ends of a range
 
@@ -109,7 +110,8 @@ def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -
     name : str
         An attribute of it.
     text : str
-        A label, or what a column of the schema takes for a value; ``30..40``, ``30..`` and ``..40`` are ranges, in the
+        A label, or what a column of the schema takes for a value; ``(missing)``, as it is shown, where there may be
+        none; ``30..40``, ``30..`` and ``..40`` are ranges, in the
         order of the codes, nulls and other values aside.
     schema : Schema, optional
         Of the table that the domain is of.
@@ -157,6 +159,8 @@ def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tu
         code = number if number is not None and number < size else None
     else:
         code = next((texts.index(text) for text in (value, bare) if text in texts), None)
+    if code is None and bare == MISSING:
+        code = missing_code(domain.labels.get(name, ())) if schema is None else schema.columns[name].null_code
     if code is not None or schema is None:
         return code, f"an integer from 0 to {size - 1}" if texts is None else f"one of {listed([*map(repr, texts)])}"
     column = schema.columns[name]
@@ -176,8 +180,10 @@ def _needed(domain: Domain, name: str, column: Column) -> str:
     first = domain.labels.get(name, ("",))[0]
     is_binned = isinstance(column, Binned) and type(first) is str
     if isinstance(column, Categorical) and not column.values:  # of an open column
-        return f"one of {listed([*map(repr, domain.labels.get(name, ()))])}, as no value of it was found"
-    return column.allowed + (f", or one of its bins such as {first!r}" if is_binned else "")
+        needed = f"one of {listed([*map(repr, domain.labels.get(name, ()))])}, as no value of it was found"
+    else:
+        needed = column.allowed + (f", or one of its bins such as {first!r}" if is_binned else "")
+    return needed + (f"; {column.nulls[0]!r} or {MISSING!r} asks for a missing value" if column.nulls else "")
 
 
 def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:

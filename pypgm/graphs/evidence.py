@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.data.encoding import columns_of
 from pypgm.data.evidence import read_evidence
+from pypgm.data.values import is_missing
 from pypgm.domain import Domain
 from pypgm.numeric import float_array
+from pypgm.terminal import MISSING, missing_code
 
 Evidence = Mapping[str, Any]
 T = TypeVar("T")
@@ -217,6 +219,9 @@ def code_of(domain: Domain, attribute: str, value: object) -> int:
         codes, problem = columns_of(domain.project((attribute,)))[attribute].encode([value])
         if problem is None:
             return int(codes[0])
+    is_none = is_missing(value) or (isinstance(value, str) and value == MISSING)
+    if is_none and (blank := missing_code(labels)) is not None:
+        return blank
     shown = ", ".join(repr(x) for x in labels[:10]) + (", …" if len(labels) > 10 else "")
     number = "; a number is a value here, not a code" if type(value) is int else ""
     raise ValueError(f"attribute {attribute!r} has no label {value!r}; its labels are {shown}{likely}{number}")

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 
 import numpy as np
 import pytest
 
 import pypgm
-from pypgm import CliqueVector, Domain, GraphicalModel
+from pypgm import CliqueVector, Domain, GraphicalModel, cli
 
 SCHEMA = {
     "age": {"kind": "integer", "low": 0, "high": 99, "width": 10, "null": True},
@@ -146,3 +147,54 @@ def test_without_a_schema_a_number_is_no_value_of_a_bin_and_a_list_may_have_rang
     model = GraphicalModel(CliqueVector(Domain({"x": 9, "y": 2}), [("x", "y")]), 10.0)
     several = (model.query("x", {"x": known}).values for known in ([0, "3..4", "8.."], [0, 3, 4, 8]))
     np.testing.assert_array_equal(*several)
+
+
+def test_a_missing_value_is_asked_for_as_it_is_shown(tmp_path, capsys):
+    columns = {
+        "age": {"kind": "integer", "low": 0, "high": 99, "width": 10, "null": True},
+        "job": {"kind": "categorical", "values": ["cook", "nurse"], "null": ["NA", ""]},
+        "born": {"kind": "date", "low": "2000-01-01", "high": "2000-12-31", "resolution": "month", "null": ["?"]},
+        "home": {"kind": "derived", "from": "age", "mapping": [[{"to": 29}, "city"], [{"from": 30}, "land"]]},
+        "sex": ["F", "M"],
+    }
+    rng = np.random.default_rng(0)
+    schema = pypgm.Schema.from_dict(columns)
+    codes = {name: rng.integers(0, column.size, 400) for name, column in schema.columns.items()}
+    release = pypgm.mechanisms.mst(schema.records(codes), epsilon=5, delta=1e-9, unsafe_seed=0)
+    release.save(tmp_path / "r.pgm")
+    last = {name: np.eye(column.size)[-1] for name, column in schema.columns.items()}  # the code of nulls
+    for name, text in (("age", ""), ("job", "NA"), ("born", "?"), ("home", "")):
+        same = release.query("sex", {"age" if name == "home" else name: last["age" if name == "home" else name]}).values
+        for given in (None, float("nan"), np.datetime64("NaT"), "(missing)", text, ["(missing)"]):
+            np.testing.assert_allclose(release.query("sex", {name: given}).values, same, rtol=1e-12)
+        assert cli.main(["query", str(tmp_path / "r.pgm"), "sex", "--given", f"{name}=(missing)", "--draws", "0"]) == 0
+        printed = [float(line.split(",")[1]) for line in capsys.readouterr().out.splitlines()[1:]]
+        np.testing.assert_allclose(printed, same, rtol=1e-8)
+    assert cli.main(["query", str(tmp_path / "r.pgm"), "sex", "--given", "age=none"]) == 2
+    assert "'' or '(missing)' asks for a missing value" in capsys.readouterr().err
+    for none in (None, "(missing)"):
+        with pytest.raises(ValueError, match="attribute 'sex' needs one of 'F', 'M'"):
+            release.query("age", {"sex": none})
+
+
+def test_dates_of_every_type_are_those_of_their_texts():
+    columns = {
+        "day": {"kind": "date", "low": "2020-01-01", "high": "2020-12-31", "resolution": "month", "format": "%d.%m.%Y"},
+        "hour": {"kind": "date", "low": "2020-05-01", "high": "2020-05-02", "resolution": "hour"},
+        "sex": ["F", "M"],
+    }
+    rng = np.random.default_rng(0)
+    schema = pypgm.Schema.from_dict(columns)
+    codes = {name: rng.integers(0, column.size, 400) for name, column in schema.columns.items()}
+    release = pypgm.mechanisms.mst(schema.records(codes), epsilon=5, delta=1e-9, unsafe_seed=0)
+    time = datetime.datetime(2020, 5, 1, 7, 30)
+    times = {"day": [time, time.date(), np.datetime64(time, "D"), np.datetime64(time, "ns")], "hour": [time]}
+    with contextlib.suppress(ImportError):
+        import pandas
+
+        times = {name: [*values, pandas.Timestamp(time)] for name, values in times.items()}
+    for name, text in (("day", "01.05.2020"), ("hour", "2020-05-01T07:59")):
+        same = release.query("sex", {name: text}).values
+        for value in times[name]:
+            for given in (value, [value], {value}):
+                np.testing.assert_array_equal(release.query("sex", {name: given}).values, same)
