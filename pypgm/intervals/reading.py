@@ -140,7 +140,7 @@ def ignores_table(function: Callable[[Any], Any], answer: NDArray[np.float64]) -
 
     Examples
     --------
-    >>> ignores_table(lambda records: 3.0, np.float64(3)), ignores_table(len, np.float64(3))
+    >>> ignores_table(lambda records: 3.0, np.array(3.0)), ignores_table(len, np.array(3.0))
     (True, False)
     """
     return _same(_given(function, None), answer)

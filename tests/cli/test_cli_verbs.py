@@ -162,7 +162,7 @@ def test_a_value_that_is_not_declared_is_no_other_value(folder, capsys):
         assert cli.main([*query, good]) == 0
     capsys.readouterr()
     for bad, message in {
-        "department=ITT": "needs one of 'HR', 'IT', 'Sales', 'other', '?'; the nearest is 'IT'",
+        "department=ITT": "'Sales', 'other', '?'; '?' or '(missing)' asks for a missing value; the nearest is 'IT'",
         "wage=99": "needs a whole number from 0 to 9",
         "wage=x": "needs a whole number from 0 to 9",
         "days=10": "needs a whole number from 0 to 9",
