@@ -7,7 +7,6 @@ line that ends in a carriage return alone, a record of other fields, a value tha
 from __future__ import annotations
 
 import importlib
-import io
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -141,9 +140,14 @@ def _is_regular(block: bytes, delimiter: str) -> bool:
 def _parsed(csv: Any, block: bytes, n_fields: int, delimiter: str, wanted: Iterable[int]) -> Any:  # noqa: ANN401
     """Return some columns of a block as texts, by their numbers; None where Arrow refuses it."""
     names = list(map(str, range(n_fields)))
+    arrow = importlib.import_module("pyarrow")
     try:
+        # Memory of Arrow's own: a thread of it may be the last that holds what is read, and one that drops an object of
+        # Python, once Python has ended, aborts the process.
+        memory = arrow.allocate_buffer(len(block))
+        np.frombuffer(memory, np.uint8)[:] = np.frombuffer(block, np.uint8)
         return csv.read_csv(
-            io.BytesIO(block),
+            arrow.BufferReader(memory),
             csv.ReadOptions(column_names=names),
             csv.ParseOptions(delimiter=delimiter, newlines_in_values=_QUOTE in block),
             csv.ConvertOptions(

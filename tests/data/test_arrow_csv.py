@@ -11,7 +11,7 @@ import pytest
 
 import pypgm
 from pypgm.data import Boolean, Categorical, Codes, Date, Integer, OpenSet, Real, arrow_csv
-from pypgm.data.table import read_open_table
+from pypgm.data.table import read_open_table, read_table
 
 pytest.importorskip("pyarrow")
 
@@ -116,6 +116,19 @@ def test_a_large_file_is_read_by_arrow(tmp_path, monkeypatch):
     assert np.array_equal(
         pypgm.read_table(path, schema).columns["wage"], schema.encode({"wage": wages}).columns["wage"]
     )
+
+
+def test_arrow_reads_memory_of_its_own(tmp_path, monkeypatch):
+    """One of its threads may drop what it reads after Python has ended: an object of Python would abort the process."""
+    import pyarrow
+    from pyarrow import csv
+
+    given, read = [], csv.read_csv
+    monkeypatch.setattr(csv, "read_csv", lambda source, *more: given.append(source) or read(source, *more))
+    monkeypatch.setattr(arrow_csv, "_LEAST", 0)
+    (tmp_path / "table.csv").write_text("a\n" + "1\n" * 100)
+    assert read_table(tmp_path / "table.csv", pypgm.Schema({"a": Codes(2)})).n_records == 100
+    assert [type(source) for source in given] == [pyarrow.BufferReader]
 
 
 def test_a_file_is_read_and_written_without_pandas(tmp_path):
