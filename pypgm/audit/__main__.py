@@ -1,6 +1,7 @@
 """``python -m pypgm.audit [MECHANISM ...] [--tier 0|1|2] [--out FILE]``, or ``--fuzz MINUTES``.
 
-It exits with 1 if a check fails. A check that met nothing it could have failed on is no pass either.
+It exits with 1 if a check fails, or ends in an exception: those after it are made all the same. A check that met
+nothing it could have failed on is no pass either. Interrupted, it writes what was found until then, and exits with 130.
 """
 
 from __future__ import annotations
@@ -8,16 +9,19 @@ from __future__ import annotations
 import argparse
 import pkgutil
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 
 from pypgm.audit.cases import Case
 from pypgm.audit.finding import Finding
 from pypgm.audit.fuzz import fuzz
 from pypgm.audit.own_mechanism import check
-from pypgm.audit.report import failures, row, run
+from pypgm.audit.report import failures, row, run, unmade
 from pypgm.audit.tiers import NAMES, suite
 from pypgm.privacy.budget import Budget
 from pypgm.reporting.audited import AuditReport, audit_text, write_audit
+
+_INTERRUPTED = 130  # exit status, as of the command
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,14 +67,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
             audit_text(options.out, AuditReport(()))  # refused before minutes are spent
     except (AttributeError, ImportError, ValueError) as error:
         parser.error(str(error))
+    except Exception as error:  # that the module of a mechanism ends in
+        parser.error(f"{type(error).__name__}: {error}")
 
-    def tell(found: Finding) -> None:
-        print(row(found), flush=True)
-
-    found = run(checks, tell)
-    for each in own:
-        found += check(each, Budget(rho=options.rho))
-        print(*map(row, found[-4:]), sep="\n", flush=True)
+    every: list[Callable[[], Finding | list[Finding]]] = [
+        *checks,
+        *(partial(check, each, Budget(rho=options.rho)) for each in own),
+    ]
+    found, is_whole = _made(every)
     failed = failures(found)
     idle, skipped = (sum(f.result == how for f in found) for how in ("not exercised", "skipped"))
     seconds = sum(f.seconds for f in found)
@@ -78,7 +82,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.out:
         write_audit(options.out, AuditReport(tuple(found), tuple(options.mechanisms), options.tier))
         print(f"wrote {options.out}")
-    return 1 if failed or idle else 0
+    return (1 if failed or idle else 0) if is_whole else _INTERRUPTED
+
+
+def _made(checks: Sequence[Callable[[], Finding | list[Finding]]]) -> tuple[list[Finding], bool]:
+    """Make checks and print what each found; return it, and whether all were made: Ctrl-C ends the checks alone."""
+    found: list[Finding] = []
+
+    def tell(one: Finding) -> None:
+        found.append(one)
+        print(row(one), flush=True)
+
+    try:
+        run(checks, tell)
+    except KeyboardInterrupt:
+        tell(unmade(len(checks)))
+        return found, False
+    return found, True
 
 
 def _fuzzed(seed: int, cases: int, minutes: float, only: Sequence[str]) -> int:

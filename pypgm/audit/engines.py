@@ -12,6 +12,7 @@ import numpy as np
 
 from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.data import Boolean, Categorical, Codes, Column, Date, EngineTable, Integer, Real, Schema
+from pypgm.data.foreign import missing_package
 
 ENGINES: dict[str, Callable[[Any], Any]] = {
     "duckdb": lambda ibis: ibis.duckdb.connect(),
@@ -19,6 +20,7 @@ ENGINES: dict[str, Callable[[Any], Any]] = {
 }
 """Engines that need no server, and how a connection of each is opened."""
 
+_CONVERTERS = ("ibis.formats.pyarrow", "ibis.formats.pandas")  # what Ibis leaves out where a package is missing
 _NULLS = ("", "-1")
 _SCHEMA: dict[str, Column] = {
     "text": Categorical(["a", "A", "b"], null=_NULLS, other=True),
@@ -56,9 +58,9 @@ def check_engine(engine: str) -> Finding:
     ----------
     engine : {"duckdb", "sqlite"}
     """
-    missing = [name for name in ("ibis", engine.replace("sqlite", "sqlite3"), "pyarrow", "pandas") if _is_missing(name)]
-    if missing:
-        return skipped("engine", engine, f"{missing[0]} is not installed")
+    parts = ["ibis", engine.replace("sqlite", "sqlite3"), "pyarrow", "pandas", *_CONVERTERS]
+    if missing := next(filter(None, map(_missing, parts)), ""):
+        return skipped("engine", engine, f"{missing} is not installed")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # those of the engine's own driver
         connection = ENGINES[engine](importlib.import_module("ibis"))
@@ -69,12 +71,13 @@ def check_engine(engine: str) -> Finding:
     return finding("engine", engine, found, f"counts of {len(_SCHEMA)} columns and all pairs, {len(_UNFIT)} refusals")
 
 
-def _is_missing(name: str) -> bool:
+def _missing(module: str) -> str:
+    """Return the package whose absence keeps a module from being imported; "" if it is imported."""
     try:
-        importlib.import_module(name)
-    except ImportError:
-        return True
-    return False
+        importlib.import_module(module)
+    except ImportError as error:
+        return missing_package(error) or module
+    return ""
 
 
 def _wrong_counts(engine: str, connection: Any) -> Iterator[tuple[str, str]]:

@@ -54,6 +54,7 @@ DEFECTS = {
     "rounding": "a number is rounded to less noise, a larger cost or a smaller charge than it stands for",
     "accounting": "a conversion gives a smaller loss than the exact one, or needlessly more than another bound",
     "unsafe source": "a float or seeded random generator where releases are made",
+    "check ended": "a check ended in an exception: what it is for was not looked at",
     "no release": "the subject ends in an exception where it should release something",
     "open table": "the private table gives away what it must not",
     "overdrawn ledger": "a ledger takes a charge or an allocation that does not fit",

@@ -18,6 +18,7 @@ from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check
 from pypgm.audit.pairs import PRIVACIES, far_pairs, neighbour_pairs
 from pypgm.audit.selection import check_selection_loss
 from pypgm.audit.trace import WatchedRecords
+from pypgm.audit.whole import check_of
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget
@@ -198,11 +199,7 @@ def asked_checks(name: str) -> list[Check]:
         checks += [check_calibration, check_charges]
         checks += [check_selection_loss] if name.startswith(_CHOSEN) else []
         checks += [] if name.startswith(_NOT_RECOUNTED) else [check_answers]
-    return [partial(_on, check, runs) for check in checks]
-
-
-def _on(check: Callable[[Runs], Finding], runs: Callable[[], Runs]) -> Finding:
-    return check(runs())
+    return [partial(check_of, check, runs, name) for check in checks]
 
 
 def _runs(name: str) -> Runs:

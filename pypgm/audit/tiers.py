@@ -72,7 +72,7 @@ from pypgm.audit.subjects import (
     staged_network,
 )
 from pypgm.audit.trace import Mechanism
-from pypgm.audit.whole import check_claims
+from pypgm.audit.whole import check_claims, check_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
@@ -207,11 +207,7 @@ def _observed(
     checks: list[Callable[[Runs], Finding]] = [check_calibration, check_charges, check_answers]
     checks += [check_claims, check_noninterference]
     checks += [regressed, check_selection_loss] if regressed else []
-    return [partial(_on, each, runs) for each in checks if (name, each) not in _NOTHING]
-
-
-def _on(check: Callable[[Runs], Finding], runs: Callable[[], Runs]) -> Finding:
-    return check(runs())
+    return [partial(check_of, each, runs, name) for each in checks if (name, each) not in _NOTHING]
 
 
 def _statistical(*, cases: int, draws: int, others: int) -> list[Check]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 
 from pypgm.audit.answers import check_answers
@@ -27,6 +27,12 @@ def followed(check: str, subject: str, runs: Sequence[Runs]) -> Finding:
         figures += f"; nothing to look at for {', '.join(idle)}"
     # A mechanism may release no measurement, or no ledger; but it draws, and charges for it.
     return finding(check, subject, failed, figures, exercised={"calibration", "charges"} <= looked_at)
+
+
+def check_of(check: Callable[[Runs], Finding], runs: Callable[[], Runs], subject: str) -> Finding:
+    """Make one check of runs, which several share; the subject is named where the runs themselves end in an error."""
+    del subject
+    return check(runs())
 
 
 def check_claims(runs: Runs) -> Finding:

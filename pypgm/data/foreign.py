@@ -28,8 +28,10 @@ def guarded(what: str, step: Callable[[], T]) -> T:
     ------
     OSError
         If the system refused a file: with the system's own text for that.
-    ImportError
+    ModuleNotFoundError
         If the step lacks a package: with its name.
+    ImportError
+        If a package is there without what the step needs of it.
     ValueError
         Of any other error.
 
@@ -55,12 +57,37 @@ def guarded_pieces(what: str, start: Callable[[], Iterable[T]]) -> Iterator[T]:
         yield piece
 
 
+def missing_package(error: BaseException) -> str:
+    """Return the package whose absence an import ended in, whoever asked for it; "" if none is absent.
+
+    Examples
+    --------
+    >>> try:
+    ...     import no_such_package.part
+    ... except ImportError as error:
+    ...     missing_package(error)
+    'no_such_package'
+    """
+    missing = ""
+    at: BaseException | None = error
+    while isinstance(at, ImportError):
+        if isinstance(at, ModuleNotFoundError) and at.name:
+            missing = at.name.partition(".")[0]
+        at = at.__cause__ or at.__context__
+    return missing
+
+
 def _refusal(what: str, error: Exception) -> Exception:
     """Return an error that says nothing an error of another package says, but its type."""
     if isinstance(error, OSError) and isinstance(error.errno, int):
         return OSError(error.errno, os.strerror(error.errno), what)
-    if isinstance(error, ImportError) and error.name is not None:
-        return ImportError(f"{what} needs the package {error.name}")
+    if isinstance(error, ImportError):
+        if missing := missing_package(error):
+            return ModuleNotFoundError(f"{what} needs the package {missing}", name=missing)
+        if error.name is not None:
+            package = error.name.partition(".")[0]
+            needed = "its extra for this, or another version"
+            return ImportError(f"{what} needs more of {package} than is installed: {needed}", name=package)
     return ValueError(f"{what} failed with {type(error).__name__}, whose text is not shown: it may quote a record")
 
 
