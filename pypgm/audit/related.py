@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator
+from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,13 @@ from pypgm.privacy.relation import Privacy
 
 _PARENTS, _CHILDREN = Domain({"a": 2}), Domain({"b": 3})
 _RUNS = (
-    ("mst", Budget(epsilon=1, delta="1/1000000000"), (1, 3, 7)),
-    ("hdmm", Budget(rho=2), (1, 7)),
-    ("mwem", Budget(epsilon=2), (1, 7)),
+    # mechanism, budget, children a parent, part of the budget for the parents
+    ("mst", Budget(epsilon=1, delta="1/1000000000"), (1, 3, 7), "1/2"),
+    ("hdmm", Budget(rho=2), (1, 7), "1/2"),
+    ("mwem", Budget(epsilon=2), (1, 7), "1/2"),
+    ("mst", Budget(epsilon=1, delta="1/1000000000"), (3,), "4/5"),
+    ("hdmm", Budget(rho=2), (3,), "1/9"),
+    ("mwem", Budget(epsilon=2), (3,), "99/100"),
 )
 
 
@@ -35,7 +40,8 @@ def check_related(pairs: int = 40) -> Finding:
     Releases, under both kinds of budget, are observed with and without a parent of `max_children` equal children.
     """
     found = [wrong for seed in range(pairs) for wrong in _of_neighbours(seed)]
-    found.extend(wrong for name, budget, bounds in _RUNS for k in bounds for wrong in _of_releases(name, budget, k))
+    for name, budget, bounds, share in _RUNS:
+        found.extend(wrong for k in bounds for wrong in _of_releases(name, budget, k, share))
     return finding("related tables", f"{pairs} pairs of tables", found, "a parent is 1 record, and their children k")
 
 
@@ -60,9 +66,9 @@ def _of_neighbours(seed: int) -> Iterator[tuple[str, str]]:
             yield "sensitivity", f"{moved} records of the {name} change with one parent, {bound} are declared"
 
 
-def _of_releases(mechanism: str, budget: Budget, k: int) -> Iterator[tuple[str, str]]:
+def _of_releases(mechanism: str, budget: Budget, k: int, share: str) -> Iterator[tuple[str, str]]:
     """Observe releases with a parent of k equal children, and on the same outcomes without."""
-    where = f"{mechanism}, {k} children a parent"
+    where = f"{mechanism}, {k} children a parent, {share} for the parents"
     some, few = np.array([0, 1, 1]), np.array([0, 2, 1, 0, 0])
     of = np.array([0, 0, 1, 2, 2])
     tables = (
@@ -78,7 +84,7 @@ def _of_releases(mechanism: str, budget: Budget, k: int) -> Iterator[tuple[str, 
             _: Any, whole: Budget, __: Any, parents: Any = parents, children: Any = children, of: Any = parent_of
         ) -> Any:
             release = mechanisms.synthesize_related(
-                parents, children, of, max_children=k, budget=whole, mechanism=mechanism
+                parents, children, of, max_children=k, budget=whole, mechanism=mechanism, parents_share=share
             )
             return release, _use(release)
 
@@ -97,8 +103,11 @@ def _of_releases(mechanism: str, budget: Budget, k: int) -> Iterator[tuple[str, 
         declared = table.privacy.records_per_person
         if declared != bound:
             yield "lost user bound", f"{where}: the {name} are released for {declared} records a parent, not {bound}"
-    if sum(r.ledger.budget.limit for r in (release.parents, release.children)) > release.budget.limit:
+    limits = [r.ledger.budget.limit for r in (release.parents, release.children)]
+    if sum(limits) > release.budget.limit:
         yield "overspent", f"{where}: the budgets of both tables are more than that of the release"
+    if limits[0] != Fraction(share) * release.budget.limit:
+        yield "wrong budget", f"{where}: the parents get {float(limits[0] / release.budget.limit):.3g} of the budget"
 
 
 def _use(release: Any) -> list[Any]:

@@ -101,6 +101,33 @@ def _dependences() -> Iterator[Stated]:
         )
 
 
+def _information(counts: NDArray[np.int64], rows: int) -> float:
+    """Return N times the mutual information of a table in 1/256 bit, before it is rounded, from entropies."""
+    table = counts.reshape(rows, -1).astype(float)
+    total = table.sum()
+
+    def entropy(part: NDArray[np.float64]) -> float:
+        some = part[part > 0]
+        return float(total * np.log2(total) - (some * np.log2(some)).sum()) if total else 0.0
+
+    return 256 * (entropy(table.sum(axis=1)) + entropy(table.sum(axis=0)) - entropy(table.ravel()))
+
+
+def _roundings() -> Iterator[tuple[str, str]]:
+    """Demand that what is stated of a rounded score holds both roundings: 1/2 of a unit for each of two tables."""
+    for shape, sizes in _FAMILIES.items():
+        for n in (2, 3, 4, 5, 9, 40, 1000):
+            one = np.zeros(shape, dtype=np.int64)
+            one[0, 0] = n
+            other = one.copy()
+            other[0, 0], other[-1, -1] = n - 1, 1
+            moved = abs(_information(other, shape[0]) - _information(one, shape[0]))
+            stated = _stated_by_learner("MI", "replace", sizes, n)
+            if stated < moved + 1:
+                told = f"it changes by {moved:.6g} before it is rounded, {stated} is stated"
+                yield "score sensitivity", f"MI of {shape[0]} by {shape[1]} values, {n} records: {told}"
+
+
 def _dependence(score: Score, shape: tuple[int, int], counts: NDArray[np.int64]) -> int:
     return dependence(score, counts.reshape(shape))
 
@@ -175,6 +202,8 @@ def check_scores(kinds: Collection[str] = ()) -> Finding:
         attained[kind] = max(most, attained.get(kind, 0.0))
         if wrong:
             found.append(("score sensitivity", f"{each.name}, {each.neighbours}: {wrong}"))
+    if not kinds or any(kind.startswith("MI") for kind in kinds):
+        found += _roundings()
     told = "attained: " + ", ".join(f"{kind} {part:.3f}" for kind, part in attained.items())
     return finding(
         "stated scores", "brute force", found, told, exercised=min(attained.values(), default=0) >= _ATTAINED

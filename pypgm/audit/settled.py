@@ -45,6 +45,40 @@ _KINDS: tuple[Any, ...] = (
 """Values of all kinds, of which Python takes some for equal."""
 
 
+_ERRORS: tuple[type[BaseException], ...] = (
+    *(ArithmeticError, AttributeError, ImportError, LookupError, MemoryError, OSError, OverflowError, RecursionError),
+    *(RuntimeError, StopIteration, TypeError, UnicodeError, UserWarning, ValueError, GeneratorExit, SystemExit),
+)
+"""What a value may raise that is looked at; an interrupt is no value's."""
+
+
+class _Raising:
+    """A value that raises an error whatever is asked of it, with a secret in its text."""
+
+    def __init__(self, error: type[BaseException]) -> None:
+        self._error = error
+
+    def __getattribute__(self, name: str) -> Any:
+        raise object.__getattribute__(self, "_error")(4711)
+
+    def __str__(self) -> str:
+        return str(len(self))
+
+    __repr__ = __str__
+
+    def __len__(self) -> int:
+        raise object.__getattribute__(self, "_error")(4711)
+
+    def __float__(self) -> float:
+        return float(len(self))
+
+    def __hash__(self) -> int:
+        return len(self)
+
+    def __eq__(self, other: object) -> bool:
+        return len(self) == other
+
+
 class _Unread(Sequence[Any]):
     """Values that nobody may look at."""
 
@@ -62,12 +96,14 @@ def check_open_sets() -> Finding:
     overspent, the delta of all thresholds together is what was reserved and covers what passes them, and what cannot
     be paid is not read. Of many records, too, what is found is what came out of the samplers, and nulls are no values.
     One record more of any kind, among others that are equal to it and are another value, changes what is hidden by one.
+    A value that raises an error of any type is a null: nothing is said of it.
     """
     found: list[tuple[str, str]] = []
     for privacy in _PRIVACIES:
         found += _pair(privacy)
     found += _of_many()
     found += _of_kinds()
+    found += _of_errors()
     try:
         settle(_SCHEMA, dict.fromkeys(_SCHEMA.open, _Unread()), Privacy(), _spent())
     except BudgetError:
@@ -76,7 +112,9 @@ def check_open_sets() -> Finding:
         found.append(("read before the charge", str(error)))
     else:
         found.append(("overspent", "columns are settled with nothing left"))
-    return finding("open sets", "settle", found, f"{len(_PRIVACIES)} pairs of columns, one refusal")
+    return finding(
+        "open sets", "settle", found, f"{len(_PRIVACIES)} pairs of columns, {len(_ERRORS)} errors, one refusal"
+    )
 
 
 def _spent() -> Ledger:
@@ -155,6 +193,19 @@ def _of_kinds() -> Iterator[tuple[str, str]]:
                     or (schema is _TWICE[0] and int(np.abs(changes).sum()) > 1)
                 ):
                     yield "sensitivity", f"{schema!r}: one record of {type(value).__name__} changes more than one count"
+
+
+def _of_errors() -> Iterator[tuple[str, str]]:
+    """Settle columns of which one value raises an error: what is hidden is as if it were a null."""
+    before = _asked_for(["1", "2", "2", None])
+    for error in _ERRORS:
+        try:
+            after = _asked_for(["1", "2", "2", _Raising(error)])
+        except BaseException as raised:  # whatever the value raised
+            yield "exception tells", f"a value that raises {error.__name__} ends in {type(raised).__name__}"
+            continue
+        if not all(map(np.array_equal, before, after)):
+            yield "answer of another table", f"a value that raises {error.__name__} is counted as another than a null"
 
 
 def _asked_for(values: list[Any]) -> list[NDArray[np.int64]]:

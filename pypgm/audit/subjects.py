@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from fractions import Fraction
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from pypgm.bayes.private_learning import learn_private
 from pypgm.bayes.private_structure import PrivateStructure
 from pypgm.data import Dataset, Schema
 from pypgm.data.encoding import columns_of
+from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
@@ -123,6 +125,14 @@ SPINS = {
     "learn_t_wise": _called(partial(mrf.learn_t_wise, radius=SPIN_RADIUS, order=3)),
 }
 """Learners of fields of attributes with two values; the first with fewer steps than its total asks for."""
+
+
+def own_regressions(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    """Learn regressions that a caller chose: of three codes the second one of a pair is that of another pair too."""
+    table = PrivateTable(data, privacy, Ledger(budget))
+    asked = Regressions([Feature((1,)), Feature((2,))], [Node(0, [(0, 1), (2, 1)], [0, 1])], FIELD_RADIUS, 2)
+    FrankWolfe(table, asked).solve([budget.limit])
+    return SimpleNamespace(ledger=table.ledger)
 
 
 def _stating(data: Any, privacy: Privacy) -> Any:

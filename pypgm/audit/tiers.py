@@ -28,6 +28,7 @@ from pypgm.audit.attacks import (
 )
 from pypgm.audit.blocks import check_stability
 from pypgm.audit.budgets import check_budgets
+from pypgm.audit.closed import check_closed
 from pypgm.audit.columns import check_samples, check_unknown_keys
 from pypgm.audit.command import check_command
 from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
@@ -37,6 +38,7 @@ from pypgm.audit.fields import check_regressions
 from pypgm.audit.finding import Check, Finding
 from pypgm.audit.fuzz import check_fuzz
 from pypgm.audit.laws import Law
+from pypgm.audit.ledgers import check_ledger_races
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from pypgm.audit.options import check_options
@@ -56,6 +58,7 @@ from pypgm.audit.settings import SETTINGS
 from pypgm.audit.settled import check_open_sets
 from pypgm.audit.shapes import CHOOSING, SHAPES, check_batches, check_shapes
 from pypgm.audit.single_steps import PURE_STEPS, STEPS, many_answers, sampled
+from pypgm.audit.sources import check_sources
 from pypgm.audit.spellings import check_spelling
 from pypgm.audit.steps import ASKED, COLUMNS, asked_checks
 from pypgm.audit.subjects import (
@@ -68,6 +71,7 @@ from pypgm.audit.subjects import (
     SPIN_RADIUS,
     SPINS,
     chosen_network,
+    own_regressions,
     sampled_network,
     staged_network,
 )
@@ -86,6 +90,7 @@ MEASUREMENTS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
 """Noise primitives that the precision attack is tried on."""
 
 _NOTHING: set[tuple[str, Callable[[Runs], Finding]]] = {("many answers", check_calibration)}
+_NOTHING.add(("regressions of a caller", check_answers))
 _NOTHING |= {(name, check_answers) for name in ("selection by a stated score", "bounds", "bins of a schema")}
 """Checks that a subject gives nothing to: no neighbours, no measurement, no selection that can be worked out again."""
 
@@ -134,6 +139,7 @@ def _foundations() -> list[Check]:
     checks += [check_composed_loss, check_guarantees, check_exported_events]
     checks += [partial(check_engine, name) for name in ENGINES]
     checks += [check_unknown_keys, check_open_sets, check_samples, check_stability]
+    checks += [check_sources, check_closed, check_ledger_races]
     checks += [check_scores, check_selection_laws, check_parameters, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
     checks += [check_exact_loss, check_conversions, check_line_costs, check_accounting_library, check_streams]
@@ -145,6 +151,8 @@ def _foundations() -> list[Check]:
         checks += _observed(name, mechanism, Budget(epsilon=2))
     # Sampling protects under add-remove with one record a person alone, and is refused elsewhere.
     checks += _observed("sample", sampled, Budget(epsilon=1), neighbour_pairs([Privacy()]))
+    for budget in (Budget(rho=2), Budget(epsilon=2)):
+        checks += _observed("regressions of a caller", own_regressions, budget, _crossed())
     checks += _observed("many answers", many_answers, Budget(rho=2), far_pairs()[:1])
     checks += [partial(check_options, "questions")]
     checks += [partial(check_shapes, name, mechanism) for name, mechanism in STEPS.items()]
@@ -168,7 +176,7 @@ def _of_mechanisms(names: Collection[str] = ()) -> list[Check]:
         checks += [partial(check_conservation, name, mechanism), partial(check_seeds, name, mechanism)]
         checks += [partial(check_failures, name, SPELLED[name])]
         checks += [partial(check_spelling, name, SPELLED[name], spelling) for spelling in SPELLINGS]
-    crossed = [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
+    crossed = _crossed()
     if those({"learn_private": sampled_network}):
         # Sampling protects under add-remove with one record a person alone, and is refused elsewhere.
         checks += _observed("sampled first stage", sampled_network, Budget(epsilon=1), neighbour_pairs([Privacy()]))
@@ -193,6 +201,10 @@ def _of_mechanisms(names: Collection[str] = ()) -> list[Check]:
     checks += [partial(check_shapes, "wide, choosing", m, CHOOSING) for m in those({"wide": FEWER["wide"]}).values()]
     checks += [partial(check_shapes, name, mechanism) for name, mechanism in those(MECHANISMS).items()]
     return checks
+
+
+def _crossed() -> list[Pair]:
+    return [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
 
 
 def _observed(

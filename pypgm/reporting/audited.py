@@ -29,8 +29,8 @@ RESULTS: tuple[Result, ...] = get_args(Result)
 _VARYING = frozenset({"chi-square", "two samples", "gaussian audit", "precision attack"})
 """Checks that draw from the operating system's randomness: their figures differ from run to run."""
 
-_BESIDE = frozenset({"two samples", "accounting library", "engine"})
-"""Checks against other libraries, which are skipped where these are missing."""
+_BESIDE = frozenset({"two samples", "accounting library", "engine", "sources"})
+"""Checks of and against other libraries, made as far as these are installed."""
 
 _FORMAT = "pypgm audit 1"
 _MOST_BYTES = 1 << 24

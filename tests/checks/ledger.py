@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.ledgers import JournalWithALineMore
 from pypgm.audit.pairs import neighbour_pairs
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget, Unit
@@ -80,7 +81,16 @@ class _Sequence:
         self.last = Fraction(1, 3), Fraction(0)
 
     def run(self, steps: int) -> Found:
-        acts = [self.charge, self.charge, self.charge, self.allocate, self.close, self.copies, self.says]
+        acts = [
+            self.charge,
+            self.charge,
+            self.charge,
+            self.allocate,
+            self.close,
+            self.copies,
+            self.says,
+            self.meanwhile,
+        ]
         for _ in range(steps):
             ledger, book = self.tree[int(self.rng.integers(len(self.tree)))]
             try:
@@ -105,6 +115,24 @@ class _Sequence:
                 yield "second budget", "a closed part is charged"
             elif not fits:
                 yield "overdrawn ledger", f"a charge of {cost} and delta {delta} is taken"
+
+    def meanwhile(self, ledger: Ledger, book: _Book) -> Found:
+        """Charge, and enter the line once more while lines are summed, as another thread would."""
+        before = len(book.charged)
+        yield from self.charge(ledger, book)
+        if len(book.charged) == before or not book.fits(*self.last):
+            return
+        journal = JournalWithALineMore(ledger._journal)
+        self.keep(journal)
+        ledger.spent()
+        self.keep(list(journal))
+        if journal.has_come:
+            book.charge(*self.last)
+
+    def keep(self, journal: list[Any]) -> None:
+        """Let the ledger and its parts have other lines."""
+        for ledger, _ in self.tree:
+            ledger._journal = journal
 
     def allocate(self, ledger: Ledger, book: _Book) -> Found:
         amount, delta = self.one_of([a for a in _AMOUNTS if a > 0]), self.one_of(_DELTAS)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from functools import partial
 
-from checks.private_tables import check_closed
 from mutate import Mutant
-from operators import as_given, instead, no_addend
+from operators import as_given, instead, no_addend, not_kept, skipped
 
+from pypgm.audit.closed import check_closed
 from pypgm.audit.columns import check_samples, check_unknown_keys
 from pypgm.audit.steps import check_asked
 
@@ -61,8 +61,8 @@ _KEYS = [
     (
         "more delta is charged than was asked for",
         "unknown_keys",
-        "variance=variance, delta=fail)",
-        "variance=variance, delta=10 * fail)",
+        "sparse_histogram",
+        instead("fail", "10 * fail", 2),
         "overspent",
     ),
     (
@@ -165,14 +165,14 @@ _ENDS = [
     (
         "totals are charged after the end",
         "private_table",
-        "trusted_on(self.domain, clique, query)\n        self.__records()  # raises where they are gone\n",
-        "trusted_on(self.domain, clique, query)\n",
+        "PrivateTable.measure",
+        skipped(),
     ),
     (
         "many are charged after the end",
         "private_table",
-        "        self.__records()  # raises where they are gone\n        total",
-        "        total",
+        "PrivateTable.measure_many",
+        skipped(),
     ),
     (
         "samples outlive their table",
@@ -181,13 +181,13 @@ _ENDS = [
         instead("self.__views.add(sample)", "len(self.__views)"),
     ),
     ("views outlive their table", "private_table", "PrivateTable.close", instead("view.close()", "hash(view)")),
-    ("scores survive the end", "selector", "self._now = Comparison(self._now.by, ", "Comparison(self._now.by, "),
-    ("counts survive the end", "selector", "        self.__kept = {}", "        self.__kept = self.__kept"),
+    ("scores survive the end", "selector", "Selector.close", not_kept()),
+    ("counts survive the end", "selector", "Selector.close", not_kept(1)),
     (
         "counts of cells survive the end",
         "cell_selector",
-        '        """Forget the counts, as the table does its records."""\n        self.__counts = None',
-        '        """Forget the counts, as the table does its records."""',
+        "CellSelector.close",
+        not_kept(),
     ),
     (
         "selections are charged after the end",
@@ -204,8 +204,8 @@ _ENDS = [
     (
         "a closed table keeps its records",
         "private_table",
-        "        self.__data = None\n",
-        "        self._domain = self._domain\n",
+        "PrivateTable.close",
+        not_kept(),
     ),
 ]
 
@@ -233,8 +233,8 @@ _ASKED = [
     (
         "each record counts to its cell twice",
         "quantiles",
-        "0, cells - 1), counts)",
-        "0, cells - 1), 2 * counts)",
+        "_cell_counts",
+        instead("counts", "2 * counts", 1),
         "bounds beside nulls",
         "sensitivity",
     ),

@@ -5,9 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from checks.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
-from ledger_races import check_ledger_races
 from mutate import Mutant
-from operators import as_given, instead, never, no_addend
+from operators import as_given, instead, never, no_addend, not_kept, skipped
+
+from pypgm.audit.ledgers import check_ledger_races
 
 LEDGER, REPORT, CHARGE = "pypgm.privacy.ledger", "pypgm.privacy.ledger_report", "pypgm.privacy.charge"
 model = partial(check_ledger, 40, 30)
@@ -33,10 +34,18 @@ MUTANTS = [
     Mutant(
         "sums are kept for more lines than were summed",
         LEDGER,
-        "            self._sums = seen + len(new), cost, fails",
-        "            self._sums = len(self._journal), cost, fails",
+        "Ledger._summed",
+        instead("seen + len(new)", "len(self._journal)"),
         check_ledger_races,
         "ledger race",
+    ),
+    Mutant(
+        "a line that comes while others are summed is left out of the sums of a part",
+        LEDGER,
+        "Ledger._summed",
+        instead("seen + len(new)", "len(self._journal) if self._parent else seen + len(new)"),
+        model,
+        "ledger sums",
     ),
     Mutant(
         "what a part spent is held as well",
@@ -57,8 +66,8 @@ MUTANTS = [
     Mutant(
         "charges to a part are not entered in the parent",
         LEDGER,
-        "            told[ledger] = own\n",
-        "",
+        "Ledger._enter",
+        not_kept(),
         model,
         "ledger sums",
     ),
@@ -113,8 +122,8 @@ MUTANTS = [
     Mutant(
         "probabilities of failure are not added up",
         LEDGER,
-        "            fails += exact_sum(line.delta for line in own)",
-        "            fails = max(fails, exact_sum(line.delta for line in own))",
+        "Ledger._summed",
+        instead("exact_sum((line.delta for line in own))", "max(exact_sum((line.delta for line in own)) - fails, 0)"),
         model,
         "ledger sums",
     ),
@@ -137,8 +146,8 @@ MUTANTS = [
     Mutant(
         "a mark on a part leaves the whole unmarked",
         LEDGER,
-        "            root._not_private = root._not_private or reason",
-        "            self._not_private = self._not_private or reason",
+        "Ledger.mark_not_private",
+        instead("root", "self", 1),
         model,
         "mark lost",
     ),
@@ -193,8 +202,8 @@ MUTANTS = [
     Mutant(
         "a part never closes",
         LEDGER,
-        'close them first")\n            self._open = False\n',
-        'close them first")\n',
+        "Ledger.close",
+        not_kept(),
         check_second_budgets,
         "second budget",
     ),
@@ -217,8 +226,8 @@ MUTANTS = [
     Mutant(
         "a forked child may allocate",
         LEDGER,
-        '        self._check_process(f"allocation {name!r}")\n',
-        "",
+        "Ledger.allocate",
+        skipped(),
         check_second_budgets,
         "second budget",
     ),

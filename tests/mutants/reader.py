@@ -9,7 +9,6 @@ from checks.extremes import check_large_entries, check_large_stated
 from checks.marks import check_marks
 from checks.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
 from checks.table_errors import check_table_errors
-from ledger_races import check_ledger_races
 from mutate import Mutant
 from operators import instead, no_addend, no_factor
 from refusals import check_refusals
@@ -18,6 +17,7 @@ from mutants.answers import TAKEN, follow, several
 from mutants.kept import kept
 from pypgm.audit.columns import check_samples, check_unknown_keys
 from pypgm.audit.composition import check_composed_loss
+from pypgm.audit.ledgers import check_ledger_races
 from pypgm.audit.operators import check_sensitivities
 from pypgm.audit.roundings import check_tails
 from pypgm.audit.shapes import check_batches

@@ -1,0 +1,77 @@
+"""Private tables once they are closed: nothing that was made of one charges, answers or holds its records."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from pypgm.audit.contents import contents, differences
+from pypgm.audit.finding import Finding, finding
+from pypgm.audit.pairs import DOMAIN, table
+from pypgm.audit.surroundings import core_with
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.quantiles import private_bounds, private_quantiles
+from pypgm.privacy.relation import Privacy
+from pypgm.privacy.unknown_keys import sparse_histogram
+
+_DELTA = Fraction(1, 10**5)
+
+
+def check_closed() -> Finding:
+    """Close a table: whatever was made of it charges nothing and answers nothing, and holds nothing of its records."""
+    found: list[tuple[str, str]] = []
+    held: list[dict[str, Any]] = []
+    uses: dict[str, Callable[[dict[str, Any]], Any]] = {
+        "a measurement": lambda made: made["table"].measure("a", variance=9),
+        "a selection": lambda made: made["selector"].select([0, 1], rho=1),
+        "a fresh selection": lambda made: made["unused"].permute_and_flip([0, 1], rho=1),
+        "a screen": lambda made: made["selector"].screen(rho=1),
+        "scores of one's own": lambda made: made["stated"].select(rho=1),
+        "a draw among cells": lambda made: made["cells"].draw(1, [[0, 0, 0]], 9, rho=1),
+        "unknown keys": lambda made: sparse_histogram(made["column"], delta=_DELTA, variance=9),
+        "a measurement of a sample": lambda made: made["sample"].measure("a", scale=9),
+        "many measurements": lambda made: made["table"].measure_many(["a", "b"], rho=1),
+        "the total": lambda made: made["table"].measure_total(variance=9),
+        "quantiles": lambda made: private_quantiles(made["column"], ["1/2"], [0, 1], rho=1),
+        "bounds": lambda made: private_bounds(made["column"], [0, 1], rho=1),
+        "a selector": lambda made: made["table"].l1_selector([("a",)], lambda _: [0, 0, 0]),
+        "a sample": lambda made: made["table"].subsample("1/2", epsilon=1),
+    }
+    for records in ([[0, 0, 0]] * 9, [[0, 0, 0]] * 8 + [[2, 1, 1]] * 5):
+        made = _made(records)
+        before = [made["table"].ledger.lines, made["sample"].ledger.lines]
+        for name, use in uses.items():
+            try:
+                use(made)
+            except Exception:  # whatever is raised, nothing was answered
+                continue
+            found.append(("open after the end", f"{name} is answered once the table is closed"))
+        if before != [made["table"].ledger.lines, made["sample"].ledger.lines]:
+            found.append(("open after the end", "a step is charged once the table is closed"))
+        held.append(contents(made))
+    kept = differences(*held)
+    if kept:
+        found.append(("open after the end", f"{kept[0]} depends on the records of a closed table"))
+    return finding("closed tables", "table, selectors, columns, samples", found, f"{len(uses)} uses refused, uncharged")
+
+
+def _made(records: list[list[int]]) -> dict[str, Any]:
+    """Return all that can be made of a table, used once with given outcomes, and the table closed."""
+    own = PrivateTable(table(np.array(records)), Privacy(), Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10))))
+    selectors = [own.l1_selector([("a",), ("b", "c")], lambda c: [2.5] * DOMAIN.size(c)) for _ in range(2)]
+    with core_with(select_exponential=lambda *_: 0):
+        selectors[0].select([0, 1], rho=1)
+        stated = own.selector([("a",), ("b",)], lambda _, counts: int(counts[0]), sensitivity=1)
+        stated.select(rho=1)
+        cells = own.cell_selector([("a",)])
+        cells.draw(1, [[0, 0, 0]], 9, rho=1)
+    sample = own.subsample("1/2", epsilon=1)
+    made = {"table": own, "selector": selectors[0], "unused": selectors[1], "column": own.column("a"), "sample": sample}
+    made |= {"stated": stated, "cells": cells}
+    own.close()
+    return made
