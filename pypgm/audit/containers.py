@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import csv
+import functools
 import importlib
 import tempfile
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -15,8 +16,23 @@ from unittest.mock import patch
 
 import numpy as np
 
-Columns = Mapping[str, Sequence[Any]]
-"""Raw values of each column; None is a null."""
+
+class Typed(list[Any]):
+    """Raw values of a column, None for a null, and the type that the column declares, whichever values there are."""
+
+    def __init__(self, values: Iterable[Any], kind: type = object) -> None:
+        super().__init__(values)
+        self.kind = kind
+
+
+def typed(values: Iterable[Any], possible: Iterable[Any]) -> Typed:
+    """Return values of a column of which any of the possible ones may come: those of its type, or of any."""
+    kinds = {type(value) for value in possible if value is not None}
+    return Typed(values, kinds.pop() if len(kinds) == 1 else object)
+
+
+Columns = Mapping[str, Typed]
+"""Raw values of each column."""
 
 Container = Callable[[Columns], AbstractContextManager[Any]]
 """Gives what holds a table, for as long as the context is open."""
@@ -38,25 +54,17 @@ def _array(values: Sequence[Any]) -> Any:
 def _masked(columns: Columns) -> Any:
     found = {}
     for name, values in columns.items():
-        kinds = {type(value) for value in values if value is not None}
-        filled = [next(iter(kinds), str)() if value is None else value for value in values]
-        is_typed = len(kinds) == 1 and kinds <= {str, int, float, bool}
-        found[name] = np.ma.masked_array(
-            np.array(filled) if is_typed else _array(values), [value is None for value in values]
-        )
+        filled = [values.kind() if value is None else value for value in values]
+        dtype = {str: "U20", int: "i8", float: "f8", bool: "?"}.get(values.kind)
+        held = _array(filled) if dtype is None else np.array(filled, dtype)
+        found[name] = np.ma.masked_array(held, [value is None for value in values])
     return found
 
 
 def _arrow(columns: Columns) -> Any:
     arrow: Any = importlib.import_module("pyarrow")
-    return arrow.table({name: arrow.array(_typed(arrow, values)) for name, values in columns.items()})
-
-
-def _typed(arrow: Any, values: Sequence[Any]) -> Any:
-    """Return values as an array of their type, of text where all are missing: what a table declares, no record says."""
-    kind = next((type(value) for value in values if value is not None), str)
     types = {str: arrow.string(), int: arrow.int64(), float: arrow.float64(), bool: arrow.bool_()}
-    return arrow.array(list(values), types[kind])
+    return arrow.table({name: arrow.array(list(values), types[values.kind]) for name, values in columns.items()})
 
 
 def _pandas(columns: Columns) -> Any:
@@ -112,10 +120,24 @@ def _filled(connection: Any, columns: Columns) -> None:
     connection.execute("CREATE TABLE people AS SELECT * FROM given")
 
 
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Return the folder of all files: a release names its file, which has one name in all runs."""
+    return tempfile.TemporaryDirectory()
+
+
+@contextmanager
+def _file(name: str) -> Iterator[Path]:
+    path = Path(_folder().name) / name
+    try:
+        yield path
+    finally:
+        path.unlink(missing_ok=True)
+
+
 @contextmanager
 def _csv(columns: Columns) -> Iterator[Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "people.csv"
+    with _file("people.csv") as path:
         with path.open("w", newline="", encoding="utf-8") as file:
             writer = csv.writer(file, lineterminator="\n")
             writer.writerow(columns)
@@ -134,16 +156,14 @@ def _csv_in_blocks(columns: Columns) -> Iterator[Any]:
 
 @contextmanager
 def _parquet(columns: Columns) -> Iterator[Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "people.parquet"
+    with _file("people.parquet") as path:
         importlib.import_module("pyarrow.parquet").write_table(_arrow(columns), path, row_group_size=7)
         yield path
 
 
 @contextmanager
 def _database(columns: Columns) -> Iterator[Any]:
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "people.duckdb"
+    with _file("people.duckdb") as path:
         with importlib.import_module("duckdb").connect(path) as connection:
             _filled(connection, columns)
         yield path
@@ -191,6 +211,6 @@ def reading_of(source: object) -> dict[str, Any]:
 
 def is_there(container: Container) -> bool:
     """Return whether the packages are installed that a container needs."""
-    with contextlib.suppress(ImportError), container({"a": ["x"]}):
+    with contextlib.suppress(ImportError), container({"a": Typed(["x"], str)}):
         return True
     return False

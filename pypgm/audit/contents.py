@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import types
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -71,11 +73,21 @@ def _parts(thing: object) -> Iterator[tuple[str, object]]:
 
 
 def _fields(thing: object) -> Iterator[tuple[str, object]]:
+    _work_out(thing)
     slots = [name for kind in type(thing).__mro__ for name in _names(kind)]
     own = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
     for name, part in {**own, **getattr(thing, "__dict__", {})}.items():
         if name not in _CLOCK:
             yield f".{name}", part
+
+
+def _work_out(thing: object) -> None:
+    """Have what a frozen object works out of its fields where it is asked for: not whether, but what is compared."""
+    kind = type(thing)
+    if getattr(getattr(kind, "__dataclass_params__", None), "frozen", False):
+        for name in (n for owner in kind.__mro__ for n, own in vars(owner).items() if isinstance(own, cached_property)):
+            with contextlib.suppress(Exception):  # what cannot be worked out is not kept either
+                getattr(thing, name)
 
 
 def _names(kind: type) -> list[str]:

@@ -17,7 +17,7 @@ from pypgm.audit.pairs import Pair
 from pypgm.audit.trace import observe
 from pypgm.data import Dataset
 from pypgm.domain import Domain
-from pypgm.mechanisms.related import joined
+from pypgm.mechanisms.related import joined, parent_rows
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
@@ -31,6 +31,7 @@ _RUNS = (
     ("hdmm", Budget(rho=2), (3,), "1/9"),
     ("mwem", Budget(epsilon=2), (3,), "99/100"),
 )
+_ODD_KEYS: tuple[Any, ...] = ("x", 0.5, 1.0, True, b"1", None, float("nan"), np.datetime64("2020-01-31"), "1", 1)
 
 
 def check_related(pairs: int = 40) -> Finding:
@@ -39,10 +40,20 @@ def check_related(pairs: int = 40) -> Finding:
     The parents must change by one record and the children by at most the public bound: what the noise is drawn for.
     Releases, under both kinds of budget, are observed with and without a parent of `max_children` equal children.
     """
-    found = [wrong for seed in range(pairs) for wrong in _of_neighbours(seed)]
+    found = [*_of_keys(), *(wrong for seed in range(pairs) for wrong in _of_neighbours(seed))]
     for name, budget, bounds, share in _RUNS:
         found.extend(wrong for k in bounds for wrong in _of_releases(name, budget, k, share))
     return finding("related tables", f"{pairs} pairs of tables", found, "a parent is 1 record, and their children k")
+
+
+def _of_keys() -> Iterator[tuple[str, str]]:
+    """Find rows by keys with one child more, whose key is of another type than all others: their rows stay."""
+    for keys in ([1, 2, 3], ["1", "2", "3"], [(1 << 53) + 1, (1 << 53) + 3, 7]):
+        before = parent_rows(keys, [*keys, *keys, None])
+        for odd in (*_ODD_KEYS, keys[0]):
+            after = parent_rows(keys, [*keys, *keys, None, odd])
+            if not np.array_equal(after[:-1], before):
+                yield "sensitivity", f"a key that is {type(odd).__name__} changes whose child another record is"
 
 
 def _of_neighbours(seed: int) -> Iterator[tuple[str, str]]:

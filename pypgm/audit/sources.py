@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.audit.containers import TYPED, UNTYPED, Columns, Container, is_there, reading_of
+from pypgm.audit.containers import TYPED, UNTYPED, Columns, Container, is_there, reading_of, typed
 from pypgm.audit.finding import Finding, finding
 from pypgm.data import Boolean, Categorical, Column, Integer, Real, Schema
 from pypgm.data.opened import opened
@@ -43,7 +43,9 @@ def _wrong_counts(name: str, container: Container) -> Iterator[tuple[str, str]]:
     cliques = [clique for k in (0, 1, 2) for clique in itertools.combinations(_VALUES, k)]
     for n, has_nulls in ((90, True), (90, False), (1, True)):
         codes = _codes(n, has_nulls=has_nulls)
-        raw: Columns = {a: [_VALUES[a][1][code] for code in own.tolist()] for a, own in codes.items()}
+        raw: Columns = {
+            a: typed((_VALUES[a][1][code] for code in own.tolist()), _VALUES[a][1]) for a, own in codes.items()
+        }
         wanted = _SCHEMA.records(codes).count(cliques)
         try:
             with container(raw) as source:

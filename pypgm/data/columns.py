@@ -35,6 +35,10 @@ Encoder = Callable[[Values], tuple[NDArray[Any], Misfit | None]]
 """What turns values into codes, and remembers the spellings it met: for a table that is read in pieces."""
 
 
+def _is_worked_out(kind: type, name: str) -> bool:
+    return isinstance(getattr(kind, name, None), cached_property)
+
+
 @dataclass(frozen=True, kw_only=True)
 class Column(ABC):
     """What is publicly known of one column.
@@ -57,6 +61,10 @@ class Column(ABC):
         object.__setattr__(self, "null", texts)
         if problems := list(self._problems()):
             raise ValueError("; ".join(problems))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return what was declared: what has been worked out of it since may tell which values were met."""
+        return {name: own for name, own in vars(self).items() if not _is_worked_out(type(self), name)}
 
     @property
     def nulls(self) -> tuple[str, ...]:

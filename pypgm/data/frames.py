@@ -230,7 +230,9 @@ def _are_doubles(series: Any) -> bool:  # noqa: ANN401 - a column of any library
     """Return whether a column, which has nulls, holds numbers of which a double tells each from all others."""
     if series.dtype.is_float():
         return str(series.dtype) != "Float16"  # Arrow multiplies no halves
-    lowest, highest = (series.min(), series.max()) if series.dtype.is_integer() else (None, None)
+    if not series.dtype.is_integer() or series.null_count() == len(series):  # of no values pandas gives no least one
+        return False
+    lowest, highest = series.min(), series.max()
     return lowest is not None and highest is not None and lowest > -EXACT and highest < EXACT
 
 

@@ -29,7 +29,7 @@ RESULTS: tuple[Result, ...] = get_args(Result)
 _VARYING = frozenset({"chi-square", "two samples", "gaussian audit", "precision attack"})
 """Checks that draw from the operating system's randomness: their figures differ from run to run."""
 
-_BESIDE = frozenset({"two samples", "accounting library", "engine", "sources"})
+_BESIDE = frozenset({"two samples", "accounting library", "engine", "sources", "doors", "types"})
 """Checks of and against other libraries, made as far as these are installed."""
 
 _FORMAT = "pypgm audit 1"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from checks.any_table import check_any_table
+from functools import partial
+
 from checks.dependent import check_dependent
 from mutate import Mutant
 from operators import instead
 
+from pypgm.audit.doors import check_door
 from pypgm.audit.settled import check_open_sets
 
 _OPEN = [
@@ -140,11 +142,12 @@ _DEPENDENT = [
     ),
 ]
 
+looks = partial(check_door, "synthesize", ("typed", "open"), ("lists", "arrays of objects"))
+
 MUTANTS = [
     Mutant(name, "pypgm.privacy.settling", old, new, check_open_sets, defect) for name, old, new, defect in _OPEN
 ]
 MUTANTS += [Mutant(name, module, old, new, check_dependent, defect) for name, module, old, new, defect in _DEPENDENT]
 MUTANTS += [
-    Mutant(name, module, function, change, check_any_table, "private state kept")
-    for name, module, function, change in _LOOKS
+    Mutant(name, module, function, change, looks, "private state kept") for name, module, function, change in _LOOKS
 ]

@@ -1,0 +1,124 @@
+"""Schemas from what a table says of itself: a record more, with a value that nobody else has, changes none of it."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from pypgm._synthesize import synthesize
+from pypgm.audit.containers import TYPED, UNTYPED, Typed, is_there, reading_of
+from pypgm.audit.finding import Finding, finding
+from pypgm.data import Schema
+
+_OTHERS = ["cook", "clerk", "cook"] * 9
+_NEW = "astronaut"
+_DECLARED = ["cook", "clerk", "nurse", _NEW]  # what a type says that lists its values
+
+Table = Callable[[Sequence[str]], Any]
+
+
+def _of(container: str) -> Table:
+    """Return a column of texts in a container; types of frames and files are read while it is there."""
+
+    def made(values: Sequence[str]) -> Any:
+        return {**TYPED, **UNTYPED}[container]({"job": Typed(values, str)})
+
+    return made
+
+
+def _pandas(convert: Callable[[Any], Any]) -> Table:
+    def made(values: Sequence[str]) -> Any:
+        pandas: Any = importlib.import_module("pandas")
+        return pandas.DataFrame({"job": convert(pandas.Series(list(values)))})
+
+    return made
+
+
+def _polars(convert: Callable[[Any], Any]) -> Table:
+    def made(values: Sequence[str]) -> Any:
+        polars: Any = importlib.import_module("polars")
+        return polars.DataFrame({"job": polars.Series(list(values)).cast(convert(polars))})
+
+    return made
+
+
+def _dictionary(values: Sequence[str]) -> Any:
+    arrow: Any = importlib.import_module("pyarrow")
+    return arrow.table({"job": arrow.array(list(values)).dictionary_encode()})
+
+
+def _relation(kind: str) -> Table:
+    def made(values: Sequence[str]) -> Any:
+        connection = importlib.import_module("duckdb").connect()
+        connection.execute(f"CREATE TABLE people (job {kind})")
+        connection.executemany("INSERT INTO people VALUES (?)", [[value] for value in values])
+        return connection.table("people")
+
+    return made
+
+
+def _dtype(*, is_ordered: bool) -> Any:
+    return importlib.import_module("pandas").CategoricalDtype(_DECLARED, ordered=is_ordered)
+
+
+_TYPES: dict[str, Table] = {
+    "pandas, category of a list": _pandas(lambda s: s.astype(_dtype(is_ordered=False))),
+    "pandas, ordered category of a list": _pandas(lambda s: s.astype(_dtype(is_ordered=True))),
+    "pandas, dictionary of Arrow": lambda values: _dictionary(values).to_pandas(
+        types_mapper=importlib.import_module("pandas").ArrowDtype
+    ),
+    "polars, Categorical": _polars(lambda polars: polars.Categorical),
+    "polars, Enum": _polars(lambda polars: polars.Enum(_DECLARED)),
+    "Arrow, dictionary": _dictionary,
+    "DuckDB, ENUM": _relation(f"ENUM ({', '.join(map(repr, _DECLARED))})"),
+}
+"""Columns whose type lists values, those of the records or those of a definition."""
+
+
+def check_declared() -> Finding:
+    """Make schemas of the types of a table and of its neighbour with one more value: they are equal, as is all said.
+
+    What a type lists is public where it stands in a definition; what a library makes of the records is not.
+    """
+    found: list[tuple[str, str]] = []
+    count = 0
+    for name, told in _cases():
+        count += 1
+        for what, asked in _ASKED.items():
+            one, other = (_answer(asked, told, values) for values in (_OTHERS, [*_OTHERS, _NEW]))
+            if one != other:
+                found.append(("domain from the data", f"{name}: {what} depends on a value that one record has"))
+    return finding("types", "Schema.from_types", found, f"{count} types, equal schemas", exercised=count)
+
+
+def _cases() -> Iterator[tuple[str, Callable[[Sequence[str]], Any]]]:
+    for name, container in {**TYPED, **UNTYPED}.items():
+        if is_there(container):
+            yield name, _of(name)
+    for name, made in _TYPES.items():
+        try:
+            made(_OTHERS)
+        except ImportError:
+            continue
+        yield name, made
+
+
+_ASKED: dict[str, Callable[[Any], Any]] = {
+    "the schema": lambda source: Schema.from_types(source, **reading_of(source)).to_dict(),
+    "the schema with bounds": lambda source: Schema.from_types(
+        source, {"job": _DECLARED}, **reading_of(source)
+    ).to_dict(),
+    "the refusal without a schema": lambda source: synthesize(source, epsilon=1, delta=1e-9, **reading_of(source)),
+}
+
+
+def _answer(asked: Callable[[Any], Any], made: Table, values: Sequence[str]) -> Any:
+    held = made(values)
+    try:
+        if hasattr(held, "__enter__"):
+            with held as source:
+                return asked(source)
+        return asked(held)
+    except (TypeError, ValueError) as error:
+        return f"{type(error).__name__}: {error}"

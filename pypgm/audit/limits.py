@@ -1,0 +1,73 @@
+"""Mechanisms that a time limit ends, by a clock that moves as the audit says: the records move none of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+from unittest.mock import patch
+
+from pypgm.audit.finding import Finding, finding
+from pypgm.audit.mechanisms import run_pairs
+from pypgm.audit.pairs import far_pairs, neighbour_pairs
+from pypgm.audit.subjects import SPELLED
+from pypgm.audit.trace import Mechanism
+from pypgm.audit.whole import followed
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.relation import Privacy
+
+_LIMIT = 20.0  # seconds
+_LOOK, RECORD = 3.0, 2.0  # seconds that pass with each look at the clock, or with each record that is counted
+
+LIMITED = ("aim", "mwem")
+"""Mechanisms that look at the clock between rounds."""
+
+
+class _Clock:
+    """A clock that moves by so much each time it is looked at, and when it is put forward."""
+
+    def __init__(self, step: float) -> None:
+        self.step, self.seconds = step, 0.0
+
+    def __call__(self) -> float:
+        self.seconds += self.step
+        return self.seconds
+
+
+def check_time_limit(name: str, per_look: float = _LOOK, per_record: float = 0.0) -> Finding:
+    """End a mechanism by its time limit: on the same noisy outcomes two tables of any size end it at the same place.
+
+    Parameters
+    ----------
+    name : str
+        Of `LIMITED`.
+    per_look, per_record : float
+        Seconds that pass with each look at the clock, and with each record of a table that is counted: of these no
+        step that follows may know.
+    """
+    pairs = [*far_pairs(), *(pair for pair in neighbour_pairs([Privacy()]) if pair.name.startswith("crossed"))]
+    runs = run_pairs(name, _limited(SPELLED[name], per_look, per_record), Budget(rho=2), pairs)
+    made = followed("time limit", name, [runs])
+    ended = sum(_is_ended(trace.release) for _, *both in runs.traces for trace in both)
+    found = [(defect, made.detail) for defect in made.defects]
+    figures = f"{ended} of {2 * len(pairs)} runs ended early, {made.detail}"
+    exercised = ended if per_record == 0 else made.result == "ok"
+    return finding("time limit", f"{name}, {per_record:g} s a record", found, figures, exercised=exercised)
+
+
+def _is_ended(release: Any) -> bool:
+    return release is not None and release.model.fit.status == "time"
+
+
+def _limited(function: Callable[..., Any], per_look: float, per_record: float) -> Mechanism:
+    def mechanism(data: Any, budget: Budget, privacy: Privacy) -> Any:
+        clock, noted = _Clock(per_look), data.note
+
+        def note(kind: str, event: Any) -> None:
+            clock.seconds += per_record * len(data.unnoted(data.domain.attributes[0]))
+            noted(kind, event)
+
+        data.note = note
+        with patch("time.perf_counter", clock):
+            return function(data, budget=budget, privacy=privacy, time_limit=_LIMIT)
+
+    return mechanism
