@@ -5,11 +5,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
+from unittest.mock import patch
 
 from pypgm._synthesize import synthesize
 from pypgm.audit.containers import TYPED, UNTYPED, Typed, is_there, reading_of
 from pypgm.audit.finding import Finding, finding
 from pypgm.data import Schema
+from pypgm.integrations import sdv, smartnoise
 
 _OTHERS = ["cook", "clerk", "cook"] * 9
 _NEW = "astronaut"
@@ -63,6 +65,9 @@ def _dtype(*, is_ordered: bool) -> Any:
 
 
 _TYPES: dict[str, Table] = {
+    "pandas, category": _pandas(lambda s: s.astype("category")),
+    "pandas, ordered category": _pandas(lambda s: s.astype("category").cat.as_ordered()),
+    "pandas, as Arrow gives a dictionary": lambda values: _dictionary(values).to_pandas(),
     "pandas, category of a list": _pandas(lambda s: s.astype(_dtype(is_ordered=False))),
     "pandas, ordered category of a list": _pandas(lambda s: s.astype(_dtype(is_ordered=True))),
     "pandas, dictionary of Arrow": lambda values: _dictionary(values).to_pandas(
@@ -104,12 +109,30 @@ def _cases() -> Iterator[tuple[str, Callable[[Sequence[str]], Any]]]:
         yield name, made
 
 
+def _fitted(fit: Callable[..., Any], source: Any, **how: Any) -> Any:
+    """Return the schema that a synthesizer makes a release by, where none is given."""
+    made: list[Any] = []
+
+    def noted(_: Any, schema: Any, *__: Any, **___: Any) -> None:
+        made.append(schema)
+
+    with patch("pypgm.synthesize", noted):
+        fit(source, **how)
+    return made[0].to_dict()
+
+
 _ASKED: dict[str, Callable[[Any], Any]] = {
     "the schema": lambda source: Schema.from_types(source, **reading_of(source)).to_dict(),
     "the schema with bounds": lambda source: Schema.from_types(
         source, {"job": _DECLARED}, **reading_of(source)
     ).to_dict(),
     "the refusal without a schema": lambda source: synthesize(source, epsilon=1, delta=1e-9, **reading_of(source)),
+    "the schema of SmartNoise's synthesizer": lambda source: _fitted(
+        smartnoise.Synthesizer().fit, source, categorical_columns=["job"]
+    ),
+    "the schema of SDV's synthesizer": lambda source: _fitted(
+        sdv.Synthesizer({"columns": {"job": {"sdtype": "categorical"}}}).fit, source
+    ),
 }
 
 

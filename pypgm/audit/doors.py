@@ -15,7 +15,7 @@ import numpy as np
 import pypgm
 from pypgm import mrf
 from pypgm.audit.command import own_folder, run_command
-from pypgm.audit.containers import TYPED, UNTYPED, Columns, Container, Typed, is_there, reading_of, typed
+from pypgm.audit.containers import ROWS, TYPED, UNTYPED, Columns, Container, Typed, is_there, reading_of, typed
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import DOMAIN, Pair, far_pairs, neighbour_pairs
@@ -225,6 +225,8 @@ _FRAMES = {name: _COLUMNS[name] for name in ("pandas", "pandas of objects", "pol
 _LISTS = {"lists": UNTYPED["lists"]}
 _CSV = {name: TYPED[name] for name in ("CSV", "CSV in blocks")}
 
+_OF_SMARTNOISE = tuple(f"pypgm.integrations.smartnoise.Synthesizer.{name}" for name in ("fit", "fit_sample"))
+
 DOORS: dict[str, Door] = {
     "synthesize": Door(("pypgm.synthesize",), _synthesized, _COLUMNS, tuple(RAW)),
     **{
@@ -251,12 +253,8 @@ DOORS: dict[str, Door] = {
     "sdv.Synthesizer": Door(
         tuple(f"pypgm.integrations.sdv.Synthesizer.{name}" for name in ("fit", "fit_sample")), _sdv, _FRAMES
     ),
-    "smartnoise.Synthesizer, frames": Door(
-        tuple(f"pypgm.integrations.smartnoise.Synthesizer.{name}" for name in ("fit", "fit_sample")),
-        _smartnoise,
-        _FRAMES,
-        tuple(RAW),
-    ),
+    "smartnoise.Synthesizer, frames": Door(_OF_SMARTNOISE, _smartnoise, _FRAMES, tuple(RAW)),
+    "smartnoise.Synthesizer, rows": Door(_OF_SMARTNOISE, _smartnoise, ROWS, tuple(RAW), has_names=False),
 }
 """Public calls that take raw records."""
 

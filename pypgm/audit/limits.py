@@ -16,10 +16,13 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
 _LIMIT = 20.0  # seconds
-_LOOK, RECORD = 3.0, 2.0  # seconds that pass with each look at the clock, or with each record that is counted
+_LOOK = 3.0  # seconds that pass with each look at the clock
 
 LIMITED = ("aim", "mwem")
 """Mechanisms that look at the clock between rounds."""
+
+SLOW = (1e-3, 2.0)
+"""Seconds that pass with each look, and with each record that is counted, where counting takes almost all the time."""
 
 
 class _Clock:

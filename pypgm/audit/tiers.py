@@ -41,7 +41,7 @@ from pypgm.audit.finding import Check, Finding
 from pypgm.audit.fuzz import check_fuzz
 from pypgm.audit.laws import Law
 from pypgm.audit.ledgers import check_ledger_races
-from pypgm.audit.limits import LIMITED, check_time_limit
+from pypgm.audit.limits import LIMITED, SLOW, check_time_limit
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from pypgm.audit.options import check_options
@@ -144,7 +144,7 @@ def _foundations() -> list[Check]:
     checks += [check_unknown_keys, check_open_sets, check_samples, check_stability]
     checks += [check_sources, check_closed, check_ledger_races]
     checks += [check_declared, *(partial(check_door, name) for name in DOORS)]
-    checks += [partial(check_time_limit, name) for name in LIMITED]
+    checks += [partial(check_time_limit, name, *how) for name in LIMITED for how in ((), SLOW)]
     checks += [check_scores, check_selection_laws, check_parameters, check_amplification, check_tails]
     checks += [check for name in (*ASKED, *COLUMNS) for check in asked_checks(name)]
     checks += [check_exact_loss, check_conversions, check_line_costs, check_accounting_library, check_streams]

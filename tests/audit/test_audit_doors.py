@@ -15,7 +15,7 @@ from pypgm.audit import suite
 from pypgm.audit.containers import TYPED, UNTYPED, is_there
 from pypgm.audit.declared import check_declared
 from pypgm.audit.doors import DOORS, RAW, check_door
-from pypgm.audit.limits import LIMITED, check_time_limit
+from pypgm.audit.limits import LIMITED, SLOW, check_time_limit
 from pypgm.audit.sources import check_sources
 from pypgm.audit.tiers import NAMES
 
@@ -152,6 +152,12 @@ def test_a_door_lets_no_record_recode_another(name):
 
 
 @pytest.mark.parametrize("table", RAW)
+def test_rows_of_any_kind_are_read_value_by_value(table):
+    found = check_door("smartnoise.Synthesizer, rows", [table])
+    assert (found.result, found.defects) == ("ok", ()), found.detail
+
+
+@pytest.mark.parametrize("table", RAW)
 def test_tables_of_any_kind_are_synthesized(table):
     found = check_door("synthesize", [table], ["lists", "pandas of objects"])
     assert (found.result, found.defects) == ("ok", ()), found.detail
@@ -165,9 +171,10 @@ def test_what_holds_a_table_has_the_counts_of_its_codes(name):
     assert (found.result, found.defects) == ("ok", ()), found.detail
 
 
+@pytest.mark.parametrize("how", [(), SLOW], ids=["looks", "records"])
 @pytest.mark.parametrize("name", LIMITED)
-def test_a_time_limit_ends_a_run_where_the_clock_says(name):
-    found = check_time_limit(name)
+def test_a_time_limit_ends_a_run_where_the_clock_says(name, how):
+    found = check_time_limit(name, *how)
     assert (found.result, found.defects) == ("ok", ()), found.detail
 
 

@@ -7,6 +7,7 @@ from functools import partial
 from mutate import Mutant
 from operators import instead
 
+from pypgm.audit.declared import check_declared
 from pypgm.audit.doors import check_door
 from pypgm.audit.limits import check_time_limit
 
@@ -62,6 +63,14 @@ _PLACES = [
         instead("held.records(known)", "held.records(known).__class__(held.records(known).columns, known.domain)"),
         partial(check_door, "synthesize", ["several records a person"], ["lists"]),
         "lost user bound",
+    ),
+    (
+        "a schema of types is a draft from the records",
+        "data.schema",
+        "Schema.from_types",
+        instead("cls.from_dict(draft)", "cls.draft(source)"),
+        check_declared,
+        "domain from the data",
     ),
     (
         "a time limit ends no run of few records",
