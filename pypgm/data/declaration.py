@@ -21,11 +21,13 @@ from pypgm.html import Shown
 from pypgm.numeric import fraction_of
 from pypgm.terminal import escaped
 
+_NOT_REVIEWED = "drafted from a table, and not reviewed"
+
 
 class Declaration(Shown):
     """A declaration of each column, as in a file; `Schema` and `OpenSchema` tell its parameters."""
 
-    __slots__ = ("declared", "drop", "notes", "rules", "stated_records_per_person", "warned")
+    __slots__ = ("declared", "drop", "notes", "rules", "stated_records_per_person", "warned", "warning")
 
     def __init__(
         self,
@@ -35,6 +37,7 @@ class Declaration(Shown):
         rules: Iterable[AnyRule | str] = (),
         records_per_person: int | None = None,
         warned: Iterable[str] | Mapping[str, str] = (),
+        warning: str = "",
     ) -> None:
         if not isinstance(columns, Mapping):
             raise TypeError(f"a schema needs a mapping of names to columns, got {type(columns).__name__}")
@@ -42,6 +45,7 @@ class Declaration(Shown):
         self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
         self.stated_records_per_person = k = records_per_person
         self.warned = tuple(warned)
+        self.warning = str(warning)
         noted = [given for given in (drop, warned) if isinstance(given, Mapping)]
         self.notes = {name: str(note) for given in noted for name, note in given.items()}
         self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
@@ -88,9 +92,10 @@ class Declaration(Shown):
 
     @property
     def draft_warning(self) -> str:
-        """What is to be said where warnings of a draft are left; empty where none is."""
-        still = f"a draft's warnings are still in the schema, of {listed(self.warned)}"
-        return f"{still}: what was read from the records is not protected" if self.warned else ""
+        """What is not protected where warnings of a draft are left, as a sentence; empty where none is."""
+        places = [*["at its top"] * bool(self.warning), *[f"of {listed(self.warned)}"] * bool(self.warned)]
+        left = f"a draft's warnings are still in the schema, {' and '.join(places)}"
+        return f"Not protected: what the schema took from the records or left open ({left})" if places else ""
 
     def _check_names(self, names: Iterable[str]) -> None:
         unknown = [name for name in names if name not in self.declared]
@@ -102,10 +107,14 @@ class Declaration(Shown):
             raise ValueError(f"a rule names {unknown[0]!r}, and no such column is declared{near}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has; `Schema.from_dict` reads it."""
-        told: dict[str, Any] = {"columns": {name: column.to_dict() for name, column in self.declared.items()}}
+        """Return what a schema file has; `Schema.from_dict` reads it.
+
+        Of a warning it has that there is one: what a draft says comes from the records, and stays in files of `save`.
+        """
+        told: dict[str, Any] = {"warning": _NOT_REVIEWED} if self.warning else {}
+        told["columns"] = {name: column.to_dict() for name, column in self.declared.items()}
         for name in self.warned:
-            told["columns"][name]["warning"] = "drafted from a table, and not reviewed"
+            told["columns"][name]["warning"] = _NOT_REVIEWED
         if self.drop:
             told["drop"] = list(self.drop)
         if self.rules:
@@ -115,7 +124,7 @@ class Declaration(Shown):
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to a JSON file, whole or not at all; ``OSError`` if it cannot be written."""
-        given = self.to_dict()
+        given = self.to_dict() | ({"warning": self.warning} if self.warning else {})
         for name in self.warned:
             given["columns"][name]["warning"] = self.notes.get(name, given["columns"][name]["warning"])
         if any(name in self.notes for name in self.drop):

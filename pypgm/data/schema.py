@@ -62,6 +62,8 @@ class Schema(Declaration):
         another. Left out, it is 1, and a release may be given another.
     warned : sequence of str, or mapping of str to str
         Columns of a draft that have their warning still.
+    warning : str
+        What a draft says of the whole table, if its warning is left.
 
     Attributes
     ----------
@@ -124,11 +126,18 @@ class Schema(Declaration):
         columns: Mapping[str, Column],
         records_per_person: int | None,
         rules: Iterable[AnyRule] = (),
+        source: Schema | None = None,
     ) -> Schema:
-        """Return the schema with further columns and rules, for another number of records per person."""
+        """Return the schema with further columns and rules, for another number of records per person.
+
+        Where they come from another schema, warnings that it has of them, or at its top, come along.
+        """
         drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
-        known = {**self.declared, **columns}
-        return Schema(known, drop=drop, rules=both, records_per_person=records_per_person, warned=self.warned)
+        known, others = {**self.declared, **columns}, () if source is None else source.warned
+        warned = (*self.warned, *(name for name in columns if name in others))
+        warning = self.warning or ("" if source is None else source.warning)
+        k = records_per_person
+        return Schema(known, drop=drop, rules=both, records_per_person=k, warned=warned, warning=warning)
 
     @property
     def ordinal(self) -> tuple[str, ...]:
@@ -384,7 +393,7 @@ class OpenSchema(Declaration):
     ----------
     columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
         As for `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
-    drop, rules, records_per_person, warned
+    drop, rules, records_per_person, warned, warning
         As for `Schema`. No rule names a value of an open column.
 
     Attributes
@@ -434,7 +443,8 @@ class OpenSchema(Declaration):
     def closed(self, found: Mapping[str, Column]) -> Schema:
         """Return the schema with what was found of each open column."""
         columns, k = {**self.declared, **found}, self.stated_records_per_person
-        return Schema(columns, drop=self.drop, rules=self.rules, records_per_person=k, warned=self.warned)
+        warned, warning = self.warned, self.warning
+        return Schema(columns, drop=self.drop, rules=self.rules, records_per_person=k, warned=warned, warning=warning)
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
@@ -449,7 +459,7 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
         YAML where the name ends in ``.yaml`` or ``.yml``, which needs the extra ``[yaml]``. For example ``{"columns":
         {"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]}, "drop": ["id"]}``. Each
         kind takes what its class takes: "categorical", "boolean", "codes", "integer", "real", "date". A "comment" or a
-        "warning" may stand anywhere.
+        "warning" may stand anywhere; a release says of a warning that it is there still.
 
     Raises
     ------

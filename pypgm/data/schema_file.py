@@ -75,7 +75,7 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
         return {}, {}, [f"needs an object of attributes, such as {_EXAMPLE}"]
     given = columns_in(told)
     rest = {} if given is told else {n: v for n, v in told.items() if n != "columns" and n not in _ASIDE}
-    warned = {n: str(w) for n, s in given.items() if isinstance(s, Mapping) and (w := s.get("warning"))}
+    warned = {n: w for n, s in given.items() if isinstance(s, Mapping) and (w := _warning(s, s.get("bins")))}
     columns: dict[str, _Declared] = {}
     problems = [f"{name!r} is none of {', '.join(_TOP)}" for name in rest if name not in _TOP]
     drop = rest.get("drop", [])
@@ -93,7 +93,16 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
             problems += [f"attribute {name!r}{' ' if w.startswith('needs') else ': '}{w}" for w in wrong]
             if column is not None:
                 columns[name] = column
-    return columns, rest | {"warned": warned, "rules": rules}, problems
+    written = rest.get("rules", [])
+    notes = {n: v for n, v in given.items() if isinstance(v, str)}  # beside columns, where none has that name
+    warning = _warning({} if given is told else told, notes, *(written if isinstance(written, list) else []))
+    return columns, rest | {"warned": warned, "warning": warning, "rules": rules}, problems
+
+
+def _warning(*places: object) -> str:
+    """Return the warnings of some objects of a file as one text."""
+    found = [place.get("warning") for place in places if isinstance(place, Mapping)]
+    return "; ".join(str(text) for text in found if text)
 
 
 def _rules(told: object) -> tuple[list[AnyRule], list[str]]:

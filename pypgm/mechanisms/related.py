@@ -17,7 +17,7 @@ from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mechanisms.run import DEFAULTS, Options, check_noise
 from pypgm.numeric import checked_integer
-from pypgm.privacy.arguments import as_budget
+from pypgm.privacy.arguments import as_budget, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
@@ -128,6 +128,7 @@ def synthesize_related(
     relations = (Privacy(records_per_person=people), Privacy(records_per_person=people * bound))
     for part, relation in zip(parts, relations, strict=True):
         check_noise(mechanism, relation, part.unit, part.limit)
+    warn_at_door(None, whole)  # the parts, of rho, have no delta
     first, second = (
         run(table, budget=part, privacy=relation, **given)
         for table, part, relation, given in zip(tables, parts, relations, own, strict=True)
@@ -250,7 +251,7 @@ def _schema_of_children(children: Dataset, parents: Schema | None, context: Doma
         stated = f"the schema of the children states records_per_person={own.records_per_person}"
         raise ValueError(f"{stated}, and max_children keeps at most {bound} of a person: leave it out, or keep as many")
     rules = [rule for rule in of_context.rules if set(rule.columns) <= set(context)]
-    return own.extended({a: of_context.columns[a] for a in context}, bound, rules)
+    return own.extended({a: of_context.columns[a] for a in context}, bound, rules, of_context)
 
 
 def _kept(parent_of: NDArray[Any], n_parents: int, most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:

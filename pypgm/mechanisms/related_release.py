@@ -24,8 +24,10 @@ from pypgm.models.stored_model import message_of
 from pypgm.numeric import as_generator
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
+from pypgm.privacy.promise import Promise
 from pypgm.privacy.relation import Privacy
 from pypgm.release import Release, load
+from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import PAGE_PAIRS, TITLE, Part, write_page
@@ -50,7 +52,7 @@ class RelatedTables(NamedTuple):
     parent_of: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RelatedRelease(Shown):
     """What `synthesize_related` returns: the releases of both tables and what they guarantee together.
 
@@ -121,7 +123,7 @@ class RelatedRelease(Shown):
         """
         parts = [Part(name, Facts(release, PAGE_PAIRS)) for name, release in self._named()]
         found = None if audit is None else read_audit(audit)
-        write_page(path, parts, self.ledger, self.protects, self.not_private, title=title, audit=found)
+        write_page(path, parts, self.ledger, self.promise, title=title, audit=found)
 
     def _named(self) -> list[tuple[str, Release]]:
         return [("parents", self.parents), ("children", self.children)]
@@ -133,9 +135,19 @@ class RelatedRelease(Shown):
         who = "any one parent" if people == 1 else f"any one person (at most {people} parents)"
         return f"whether {who}, with all their children (at most {self.max_children} kept), is in the tables at all"
 
+    @property
+    def promise(self) -> Promise:
+        """What is protected and what is not, of both tables together, which every view says first."""
+        return Promise.of(self.ledger, self.protects, [release.schema for _, release in self._named()])
+
     def report(self) -> str:
         """Return what is protected, and both tables' charges, as text."""
-        return f"{self.budget!r} protects {self.protects}\n{self.ledger.report()}"
+        promise = self.promise
+        return f"guarantee: {promise.guarantee}\nprotects: {promise.covered}\n{self.ledger.report()}"
+
+    def __repr__(self) -> str:
+        first = "".join(f"{text} " for text in caveat_lines(self.promise))
+        return f"RelatedRelease({first}{self.budget!r}, parents={self.parents!r}, children={self.children!r})"
 
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> RelatedTables:
         """Return synthetic parents and their children.

@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 from pypgm.data import OpenSchema, Schema
 from pypgm.errors import DraftWarning, WeakGuaranteeWarning, warn_caller
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.promise import is_large, weakness
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
-
-_LARGE = Fraction(1, 1000)  # delta: of a thousand people one may be shown as they are
 
 
 def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
@@ -83,17 +79,6 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
     return relation
 
 
-def is_large(delta: Fraction | None) -> bool:
-    """Return whether so large a delta protects hardly anybody, however many people there are.
-
-    Examples
-    --------
-    >>> is_large(Fraction(1, 1000)), is_large(Fraction(1, 10**6)), is_large(None)
-    (True, False, False)
-    """
-    return (delta or 0) >= _LARGE
-
-
 def warn_at_door(schema: Schema | OpenSchema | None, budget: Budget) -> None:
     """Warn whoever called the package where records come behind a ledger.
 
@@ -101,7 +86,6 @@ def warn_at_door(schema: Schema | OpenSchema | None, budget: Budget) -> None:
     """
     if schema is not None and schema.draft_warning:
         warn_caller(schema.draft_warning, DraftWarning)
-    if budget.delta and is_large(budget.delta):
-        shown = f"delta {float(budget.delta):g} protects hardly anybody: it lets a release show one person"
-        told = f"{shown} in {math.ceil(1 / budget.delta):,} as they are; it has to be far below one in all people"
-        warn_caller(f"{told}, such as 1e-9", WeakGuaranteeWarning)
+    if is_large(budget.delta):
+        advice = "delta has to be far below one in all people, such as 1e-9"
+        warn_caller(f"{weakness(budget)}; {advice}", WeakGuaranteeWarning)
