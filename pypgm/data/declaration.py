@@ -14,6 +14,7 @@ from pypgm.data.encoding import as_column, check_writable
 from pypgm.data.files import replacing_text
 from pypgm.data.made import Made
 from pypgm.data.open_columns import OpenColumn
+from pypgm.data.person import Person
 from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import AnyRule
 from pypgm.domain import Label, listed, nearest
@@ -25,7 +26,7 @@ from pypgm.terminal import escaped
 class Declaration(Shown):
     """A declaration of each column, as in a file; `Schema` and `OpenSchema` tell its parameters."""
 
-    __slots__ = ("declared", "drop", "notes", "rules", "stated_records_per_person", "warned")
+    __slots__ = ("declared", "drop", "notes", "person", "rules", "stated_records_per_person", "warned")
 
     def __init__(
         self,
@@ -34,13 +35,14 @@ class Declaration(Shown):
         drop: Iterable[str] = (),
         rules: Iterable[AnyRule | str] = (),
         records_per_person: int | None = None,
+        person: Person | Mapping[str, Any] | None = None,
         warned: Iterable[str] | Mapping[str, str] = (),
     ) -> None:
         if not isinstance(columns, Mapping):
             raise TypeError(f"a schema needs a mapping of names to columns, got {type(columns).__name__}")
         self.declared = {name: as_column(name, given) for name, given in columns.items()}
         self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
-        self.stated_records_per_person = k = records_per_person
+        self.person = Person(**person) if isinstance(person, Mapping) else person
         self.warned = tuple(warned)
         noted = [given for given in (drop, warned) if isinstance(given, Mapping)]
         self.notes = {name: str(note) for given in noted for name, note in given.items()}
@@ -51,8 +53,7 @@ class Declaration(Shown):
         both = [name for name in self.drop if name in self.declared]
         if both:
             raise ValueError(f"column {both[0]!r} is declared and dropped")
-        if k is not None and (type(k) is not int or k < 1):
-            raise ValueError(f"records_per_person needs a whole number, 1 or more, got {k!r}")
+        self.stated_records_per_person = self._checked_bound(records_per_person)
         for rule in self.rules:
             self._check_names(rule.columns)
         self._complete()
@@ -61,9 +62,28 @@ class Declaration(Shown):
     def _complete(self) -> None:
         """Check what is declared together, and make what follows from it."""
 
+    def _checked_bound(self, stated: int | None) -> int | None:
+        """Return how many records a person has at most, as stated or as is kept; ``ValueError`` where both differ."""
+        if stated is not None and (type(stated) is not int or stated < 1):
+            raise ValueError(f"records_per_person needs a whole number, 1 or more, got {stated!r}")
+        if self.person is None:
+            return stated
+        if not isinstance(self.person, Person):
+            raise TypeError(f"person needs a pypgm.data.Person, got {type(self.person).__name__}")
+        check_writable(self.person.columns)
+        published = [name for name in self.person.columns if name in self.declared and name not in self.made]
+        if published:
+            raise ValueError(
+                f"column {published[0]!r} names the person of a record, is never published, and is declared"
+            )
+        if stated not in {None, self.person.at_most}:
+            kept = f"at most {self.person.at_most} records of each person are kept"
+            raise ValueError(f"{kept}, and records_per_person is {stated}: leave it out, it follows from person")
+        return self.person.at_most
+
     @property
     def records_per_person(self) -> int:
-        """Records that one person has at most: as stated, else 1."""
+        """Records that one person has at most: as stated, or as are kept of each, else 1."""
         return self.stated_records_per_person or 1
 
     @property
@@ -85,6 +105,11 @@ class Declaration(Shown):
     def unread(self) -> tuple[str, ...]:
         """Columns of a table that are left out: those that are dropped, and those that are made anew."""
         return (*self.drop, *self.made)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Columns that name the person of a record; none where `person` is not given."""
+        return () if self.person is None else self.person.columns
 
     @property
     def draft_warning(self) -> str:
@@ -110,6 +135,8 @@ class Declaration(Shown):
             told["drop"] = list(self.drop)
         if self.rules:
             told["rules"] = [rule.to_dict() for rule in self.rules]
+        if self.person is not None:
+            return told | {"person": self.person.to_dict()}
         k = self.stated_records_per_person
         return told | ({} if k is None else {"records_per_person": k})
 
@@ -131,7 +158,7 @@ class Declaration(Shown):
 
     @property
     def _said(self) -> tuple[object, ...]:
-        return list(self.declared.items()), self.drop, self.rules, self.stated_records_per_person
+        return list(self.declared.items()), self.drop, self.rules, self.stated_records_per_person, self.person
 
     def __hash__(self) -> int:
         return hash((tuple(self.declared), self.drop))
