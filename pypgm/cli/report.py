@@ -71,7 +71,8 @@ def _report(arguments: argparse.Namespace) -> None:
                 facts = Facts(found).to_dict() if arguments.json else {}
                 records = None
                 if arguments.table is not None:
-                    records = read_table(arguments.table, found.schema or found.model.domain, **reading(arguments))
+                    known = found.model.domain if found.schema is None else found.schema.of_records()
+                    records = read_table(arguments.table, known, **reading(arguments))
                 found.report_html(arguments.out, unsafe_data=records, audit=arguments.audit, title=arguments.title)
             else:
                 if arguments.unsafe:

@@ -6,11 +6,8 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from pypgm.data.dataset import check_lengths
 from pypgm.data.dialect import COMMAS, Dialect
@@ -21,7 +18,7 @@ from pypgm.data.foreign import guarded_pieces
 from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout, layout_of
 from pypgm.data.parquet import batches, is_parquet, types_in
-from pypgm.data.values import EXACT, Values, as_list, bare, plain
+from pypgm.data.values import Values, as_list, value_text
 from pypgm.domain import first_repeat
 from pypgm.numeric import is_masked
 
@@ -110,25 +107,10 @@ def value_texts(table: str, name: str, values: Values) -> list[str]:
     given = as_list(values)
     if set(map(type, given)) <= {str}:
         return [value.strip() for value in given]
-    texts = [_text(value) for value in given]
+    texts = [value_text(value) for value in given]
     if None in texts:
         raise ValueError(f"{table}: column {name!r} has bytes that are no text in UTF-8")
     return [text or "" for text in texts]
-
-
-def _text(value: object) -> str | None:
-    """Return a value as a text: a number as it is spelled without needless zeros; None of bytes that are no text."""
-    found = bare(value)
-    if found is None or isinstance(found, bytes):
-        return "" if found is None else None
-    if isinstance(found, bool | np.bool_):
-        return "true" if found else "false"
-    if isinstance(found, float | np.floating):
-        return str(int(found)) if found.is_integer() and abs(found) < EXACT else repr(float(found))
-    if isinstance(found, Decimal) and found.is_finite():
-        whole, _, rest = format(found, "f").partition(".")
-        return f"{whole}.{rest.rstrip('0')}".rstrip(".")
-    return found if isinstance(found, str) else str(plain(found))
 
 
 def _of_frame(source: Frame, name: str = "the table") -> RawTable:

@@ -65,7 +65,7 @@ class Relations:
         """Return which columns are read for the codes of some."""
         found = dict.fromkeys(names)
         for name in names:
-            if isinstance(column := self._columns[name], Difference):
+            if isinstance(column := self._columns.get(name), Difference):
                 found[column.first] = None
         return list(found)
 

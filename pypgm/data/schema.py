@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned
-from pypgm.data.columns import Column
+from pypgm.data.columns import Column, Readable
 from pypgm.data.dataset import Dataset
 from pypgm.data.declaration import Declaration
 from pypgm.data.dialect import Dialect
@@ -59,7 +59,10 @@ class Schema(Declaration):
         text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int, optional
         Records that one person has at most: every private release of the records takes it from here, and refuses
-        another. Left out, it is 1, and a release may be given another.
+        another. Left out, what is protected is any one record, and a release may be given another.
+    person : Person or mapping, optional
+        Which columns name the person a record is of, and how many records of each are kept: every private release
+        keeps no more, and `records_per_person` follows from it.
     warned : sequence of str, or mapping of str to str
         Columns of a draft that have their warning still.
     warning : str
@@ -107,9 +110,13 @@ class Schema(Declaration):
         self._relations = Relations(self.columns, self.made, self.rules)
 
     @property
-    def reading(self) -> Mapping[str, Column]:
-        """What encodes each column of a table that is read; `combined` takes all that it gave."""
-        return self._relations.reading
+    def reading(self) -> Mapping[str, Readable]:
+        """What encodes each column of a table that is read, those too that name the person of each record.
+
+        `combined` takes all that it gave.
+        """
+        keys = {} if self.person is None else self.person.reading
+        return {**keys, **self._relations.reading}
 
     @property
     def written(self) -> Mapping[str, Column]:
@@ -135,9 +142,15 @@ class Schema(Declaration):
         drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
         known, others = {**self.declared, **columns}, () if source is None else source.warned
         warned = (*self.warned, *(name for name in columns if name in others))
-        warning = self.warning or ("" if source is None else source.warning)
+        warning = self.whole_warning or ("" if source is None else source.whole_warning)
         k = records_per_person
         return Schema(known, drop=drop, rules=both, records_per_person=k, warned=warned, warning=warning)
+
+    def of_records(self) -> Schema:
+        """Return the schema of single records, whoever they are of: columns that name persons are dropped."""
+        drop = (*self.drop, *(name for name in self.key_columns if name not in self.unread))
+        k, warned, warning = self.stated_records_per_person, self.warned, self.whole_warning
+        return Schema(self.declared, drop=drop, rules=self.rules, records_per_person=k, warned=warned, warning=warning)
 
     @property
     def ordinal(self) -> tuple[str, ...]:
@@ -175,8 +188,9 @@ class Schema(Declaration):
         return data
 
     def records(self, codes: Mapping[str, NDArray[Any]]) -> Dataset:
-        """Return the records of columns of codes, which know the schema."""
-        return Dataset(codes, self.domain, schema=self)
+        """Return the records of columns of codes, and of keys of persons, as `combined` gives them."""
+        persons = None if self.person is None else self.person.keys(codes)
+        return Dataset({name: codes[name] for name in self.columns}, self.domain, schema=self, persons=persons)
 
     def decode(self, data: Dataset, rng: np.random.Generator | int | None = None) -> dict[str, NDArray[Any]]:
         """Return records as columns of values, drawn within bins as each column declares, and such that rules hold.
@@ -393,7 +407,7 @@ class OpenSchema(Declaration):
     ----------
     columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
         As for `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
-    drop, rules, records_per_person, warned, warning
+    drop, rules, records_per_person, person, warned, warning
         As for `Schema`. No rule names a value of an open column.
 
     Attributes
@@ -443,8 +457,8 @@ class OpenSchema(Declaration):
     def closed(self, found: Mapping[str, Column]) -> Schema:
         """Return the schema with what was found of each open column."""
         columns, k = {**self.declared, **found}, self.stated_records_per_person
-        warned, warning = self.warned, self.warning
-        return Schema(columns, drop=self.drop, rules=self.rules, records_per_person=k, warned=warned, warning=warning)
+        of_records: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
+        return Schema(columns, **of_records, records_per_person=k, person=self.person, warning=self.warning)
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:

@@ -162,7 +162,11 @@ _PRIVACY = Record(
     "A neighbour relation",
     {
         "neighbours?": (str, "add-remove or replace"),
-        "records_per_person?": (int, "how many records of one person there may be"),
+        "records_per_person?": (
+            int,
+            "how many records of one person there may be; absent where any one record is meant",
+        ),
+        "person?": ([str], "columns that name a person, of whose records so many are kept"),
     },
 )
 BUDGET = Record(

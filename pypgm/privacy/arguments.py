@@ -67,8 +67,9 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
     Privacy(neighbours='replace', records_per_person=3)
     """
     stated = None if schema is None else schema.stated_records_per_person
+    person = () if schema is None else schema.key_columns
     if relation is None or isinstance(relation, str):
-        return Privacy("add-remove" if relation is None else relation, stated or 1)
+        return Privacy("add-remove" if relation is None else relation, stated, person)
     if not isinstance(relation, Privacy):
         raise TypeError(f"privacy needs a Privacy, got {type(relation).__name__}")
     if stated is not None and relation.records_per_person != stated:
@@ -76,7 +77,7 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
             f"the schema of the records states records_per_person={stated}, and privacy has "
             f"{relation.records_per_person}: the number is the schema's, and neighbours= alone takes it from there"
         )
-    return relation
+    return Privacy(relation.neighbours, stated, person) if person else relation
 
 
 def warn_at_door(schema: Schema | OpenSchema | None, budget: Budget) -> None:

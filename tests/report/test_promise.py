@@ -21,7 +21,7 @@ from pypgm.privacy.promise import Promise, weakness
 pytest.importorskip("jinja2")
 
 N = 200
-PROMISED = re.compile(r"(epsilon|rho) \d|any one |Budget\(|protects whether")
+PROMISED = re.compile(r"(epsilon|rho) \d|any one |Budget\(|protects wh")
 WHERE = {  # a warning may be left: what is said of it
     "nowhere": "",
     "a column": "of age)",
@@ -30,6 +30,8 @@ WHERE = {  # a warning may be left: what is said of it
     "the top": "at its top)",
     "a rule": "at its top)",
     "the top and a column": "at its top and of age)",
+    "the person": "at its person)",
+    "the person and a column": "at its person and of age)",
 }
 
 
@@ -37,13 +39,16 @@ def fields_with(where):
     """Return what a schema file has, with a warning at a place."""
     columns = {"age": {"kind": "integer", "low": 0, "high": 9}, "sex": {"kind": "categorical", "values": ["F", "M"]}}
     fields = {"columns": columns, "drop": {"name": "a value of its own in each record"}}
-    if where in {"a column", "both columns", "the top and a column"}:
+    if where in {"a column", "both columns"} or where.endswith(" and a column"):
         columns["age"]["warning"] = "low and high are about those of the records"
     if where == "both columns":
         columns["sex"]["warning"] = "do these values name people?"
     if where == "bins":
         bins = {"quantiles": 4, "share": 0.05, "warning": "as many as the records let"}
         columns["wage"] = {"kind": "integer", "low": 0, "high": 99, "bins": bins}
+    if "person" in where:
+        fields["person"] = {"column": "name", "at_most": 2, "warning": "one has up to 9 records"}
+        del fields["drop"]
     if "top" in where:
         fields["warning"] = "values come again"
     if where == "a rule":
@@ -55,7 +60,12 @@ def frame():
     rng = np.random.default_rng(0)
     age = rng.integers(0, 10, N)
     sex = np.where(age == 0, "F", rng.choice(["F", "M"], N))
-    return {"age": age.tolist(), "sex": sex.tolist(), "wage": rng.integers(0, 99, N).tolist(), "name": ["x"] * N}
+    return {
+        "age": age.tolist(),
+        "sex": sex.tolist(),
+        "wage": rng.integers(0, 99, N).tolist(),
+        "name": [f"x{i // 2}" for i in range(N)],
+    }
 
 
 def released(kind, where, options):
@@ -135,7 +145,7 @@ COMBINED = {
     "where": st.sampled_from([*WHERE]),
     "delta": st.sampled_from(["1e-9", "0.01"]),
     "seed": st.sampled_from([None, 1]),
-    "neighbours": st.sampled_from(["add-remove", "replace"]),
+    "neighbours": st.sampled_from(["add-remove", "replace"]),  # of which a person needs the first
 }
 
 
@@ -148,6 +158,7 @@ def test_what_is_not_protected_is_in_the_first_sentence_of_every_view(kind, exam
     @settings(max_examples=examples)
     @given(**COMBINED)
     def check(where, delta, seed, neighbours):
+        neighbours = "add-remove" if "person" in where else neighbours
         options = {"epsilon": 1, "delta": delta, "unsafe_seed": seed, "neighbours": neighbours}
         release = released(kind, where, options)
         for name, text in views(release, folder):
@@ -220,16 +231,26 @@ def test_a_schema_keeps_its_warnings_in_what_is_made_of_it(where, tmp_path):
     read = pypgm.data.read_schema(tmp_path / "s.json")
     again = pypgm.Schema.from_dict(schema.to_dict())
     assert read == again == schema
-    made = [read, again, schema.provisional, schema.provisional.extended({"n": Integer(0, 3)}, 2)]
-    assert {m.draft_warning for m in made} == {schema.draft_warning}
+    assert {m.draft_warning for m in (read, again, schema.provisional)} == {schema.draft_warning}
+    whole = schema.provisional
+    for other in (whole.extended({"n": Integer(0, 3)}, 2), whole.of_records()):  # which know no person
+        assert other.draft_warning == schema.draft_warning.replace("its person", "its top")
     assert bool(schema.draft_warning) == bool(WHERE[where])
     assert (read.warning, read.warned) == (schema.warning, schema.warned)
 
 
-def test_texts_of_warnings_are_in_files_of_schemas_alone():
-    schema = pypgm.Schema.from_dict(fields_with("the top"))
-    assert schema.warning == "values come again"
-    assert "come again" not in json.dumps(schema.to_dict()) + schema.draft_warning
+@pytest.mark.parametrize("where", WHERE)
+def test_texts_of_warnings_are_in_files_of_schemas_alone(where, tmp_path):
+    fields = fields_with(where)
+    schema = pypgm.Schema.from_dict(fields)
+    shown = json.dumps(schema.to_dict()) + schema.draft_warning
+    schema.save(tmp_path / "s.json")
+    saved = (tmp_path / "s.json").read_text(encoding="utf-8")
+    texts = re.findall(r'"warning": "(.*?)"', json.dumps(fields))
+    assert bool(texts) == bool(WHERE[where])
+    for text in texts:
+        assert text in saved
+        assert text not in shown
 
 
 def test_warnings_beside_columns_without_more_are_at_the_top():
