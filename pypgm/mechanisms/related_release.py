@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pypgm.data import Dataset
 from pypgm.data.files import as_path
-from pypgm.domain import Clique
+from pypgm.domain import Clique, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
 from pypgm.fields import check_fields
@@ -91,7 +91,7 @@ class RelatedRelease(Shown):
             for line in release.ledger.lines
         ]
         of_both = (release.privacy.records_per_person for release in (self.parents, self.children))
-        relation = Privacy(records_per_person=sum(of_both))
+        relation = Privacy("add-remove", sum(of_both), self.parents.privacy.person)
         return LedgerReport(self.budget, lines, relation, self.not_private)
 
     @property
@@ -131,8 +131,10 @@ class RelatedRelease(Shown):
     @property
     def protects(self) -> str:
         """What is protected, in words."""
-        people = self.parents.privacy.records_per_person
-        who = "any one parent" if people == 1 else f"any one person (at most {people} parents)"
+        people, person = self.parents.privacy.records_per_person, self.parents.privacy.person
+        parents = f"{people} parent{'' if people == 1 else 's'}"
+        parents += f" of each {listed(list(map(repr, person)))}" if person else ""
+        who = f"any one person (at most {parents})" if person or people > 1 else "any one parent"
         return f"whether {who}, with all their children (at most {self.max_children} kept), is in the tables at all"
 
     @property
@@ -270,7 +272,8 @@ class RelatedRelease(Shown):
     def _check(self) -> None:
         """Raise ``ValueError`` if the two releases are not of one budget, one relation and one context."""
         first, second = self.parents, self.children
-        bound = Privacy(records_per_person=first.privacy.records_per_person * self.max_children)
+        of_person = first.privacy.records_per_person * self.max_children
+        bound = Privacy("add-remove", of_person, first.privacy.person)
         if first.privacy.total_is_public or second.privacy != bound:
             raise ValueError(f"at most {self.max_children} children of a parent is not what its ledgers are for")
         if first.ledger.budget.limit + second.ledger.budget.limit != self.budget.limit:
