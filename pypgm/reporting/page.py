@@ -17,7 +17,7 @@ from pypgm.data.files import write_text
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.privacy.promise import Promise, budget_text, chances, odds_text
+from pypgm.privacy.promise import Promise, budget_text, chances, odds_text, weakness
 from pypgm.released import Released
 from pypgm.reporting.audited import AuditReport, told
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
@@ -119,6 +119,7 @@ def page_of(
         limit=f"{float(ledger.budget.limit):.6g}",
         delta=float(ledger.budget.delta or ledger.budget.reserved_delta or 0),
         promise=promise,
+        is_weak=bool(weakness(promise.budget)),
         shares=[(share, i) for i, share in enumerate(shares)],
         ledger=_ledger(ledger, shares),
         parts=[_part(part) for part in parts],

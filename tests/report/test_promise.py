@@ -258,6 +258,16 @@ def test_warnings_beside_columns_without_more_are_at_the_top():
     assert not pypgm.Schema.from_dict({"columns": {"age": 85}, "warning": ""}).draft_warning
 
 
+def test_a_page_says_of_no_weak_budget_that_nobody_can_tell(tmp_path):
+    data = pypgm.Dataset({"a": [0, 1] * 50}, pypgm.Domain({"a": 2}))
+    for budget in (Budget(epsilon=1), Budget(epsilon=40), Budget(rho=50)):
+        table = pypgm.PrivateTable(data, None, pypgm.Ledger(budget))
+        mechanisms.mwem(table, workload=1, rounds=1).report_html(tmp_path / "page.html")
+        text = Page((tmp_path / "page.html").read_text(encoding="utf-8")).text
+        assert ("nobody can tell that for sure" in text) == (not weakness(budget))
+        assert "rotected is whether any one record is in the table at all." in text
+
+
 def test_pictures_of_a_budget_say_it(tmp_path):
     pytest.importorskip("matplotlib")
     data = pypgm.Dataset({"a": [0, 1] * 50}, pypgm.Domain({"a": 2}))
