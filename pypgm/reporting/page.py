@@ -30,8 +30,8 @@ from pypgm.reporting.words import labels_of, many
 
 PAGE_PAIRS = 1000
 """Pairs that a page looks at: all of 45 columns."""
-TITLE = "Private synthetic data"
-"""What a page is called."""
+TITLE = "Synthetic data"
+"""What a page is called; its promise is in its first section."""
 
 _PICTURES = 120  # columns that are drawn
 _DRAWN = 3  # best pairs, and as many worst ones
