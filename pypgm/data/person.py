@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -13,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns import Encoder, Misfit, guarded_encoder
-from pypgm.data.values import Values, as_keys, as_list, value_text
+from pypgm.data.values import Values, as_keys, as_list, is_plain, value_text
 from pypgm.domain import listed
 
 Keys = NDArray[np.bytes_]
@@ -152,6 +151,9 @@ class KeyColumn:
         def encode(values: Values) -> tuple[Keys, Misfit | None]:
             if isinstance(values, np.ndarray) and values.dtype == KEY:
                 keys = values
+            elif is_plain(values, "iu"):
+                numbers, places = np.unique(values, return_inverse=True)
+                keys = np.array([*map(_key, numbers.tolist()), b""], KEY)[places]
             else:
                 given = as_list(values)
                 known = as_keys(given)
@@ -191,8 +193,16 @@ def _key(value: object) -> bytes:
     return spelled if len(spelled) < KEY.itemsize and b"\0" not in spelled else _hashed(spelled)
 
 
+def blake2b(spelled: bytes = b"", *, digest_size: int = 64) -> Any:  # noqa: ANN401
+    """Return the hash of that name, as hashlib has it."""
+    import hashlib  # a mebibyte, of use for long keys and for pieces alone
+
+    return hashlib.blake2b(spelled, digest_size=digest_size)
+
+
 def _hashed(spelled: bytes) -> bytes:
-    return _HASHED + hashlib.blake2b(spelled, digest_size=KEY.itemsize - 1).digest()
+    digest: bytes = blake2b(spelled, digest_size=KEY.itemsize - 1).digest()
+    return _HASHED + digest
 
 
 def _joined(parts: Sequence[Keys]) -> Keys:

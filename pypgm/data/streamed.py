@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import glob
-import hashlib
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeAlias
@@ -19,7 +18,7 @@ from pypgm.data.foreign import guarded, guarded_pieces
 from pypgm.data.frames import Frame, imported
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import batches, check_names, is_parquet
-from pypgm.data.person import Person, Selection
+from pypgm.data.person import Person, Selection, blake2b
 from pypgm.data.schema import Schema, SchemaLike, as_schema
 from pypgm.data.source import Source
 from pypgm.data.table import csv_names, csv_pieces
@@ -86,7 +85,7 @@ class StreamedTable(Source):
         """
         if (person := self.schema.person) is None:
             raise ValueError("the schema names no person")
-        digest = hashlib.blake2b()
+        digest = blake2b()
         with Selection(person.at_most) as selection:
             for codes in self._read((*person.columns, *self.domain.attributes), _ROWS, f"the table{_DROPPED}"):
                 keys = person.keys(codes)
@@ -121,7 +120,7 @@ class StreamedTable(Source):
             yield from self._read(names, rows, what)
             return
         is_kept, expected = self._chosen
-        digest, first = hashlib.blake2b(), 0
+        digest, first = blake2b(), 0
         for codes in self._read((*self.schema.key_columns, *names), rows, what):
             keys = self.schema.person.keys(codes)
             digest.update(keys.tobytes())

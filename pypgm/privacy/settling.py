@@ -13,7 +13,7 @@ import numpy as np
 from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
 from pypgm.data.numbers import Numeric
 from pypgm.data.open_columns import OpenColumn, OpenSet
-from pypgm.data.person import content_keys
+from pypgm.data.person import Keys, content_keys
 from pypgm.data.values import Values, as_list, bare, is_number, plain
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.ledger import Ledger
@@ -83,12 +83,13 @@ def settle(
             "values that nobody lists are found with a probability of failure: "
             "the budget needs delta, and part of it reserved, as Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)"
         )
-    values_of = _kept_values(schema, columns)
+    keys = None if schema.person is None else schema.person.keys(columns)
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
     found = {}
     with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
+        values_of = _kept_values(schema, columns, keys)
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
@@ -97,12 +98,12 @@ def settle(
     return schema.closed(found)
 
 
-def _kept_values(schema: OpenSchema, columns: Mapping[str, Values]) -> Mapping[str, Values]:
+def _kept_values(schema: OpenSchema, columns: Mapping[str, Values], keys: Keys | None) -> Mapping[str, Values]:
     """Return the values of the open columns, of the records that are kept of each person."""
-    if schema.person is None:
+    if schema.person is None or keys is None:
         return columns
     content = [content_keys(columns[name]) for name in schema.open]
-    is_kept = schema.person.kept(schema.person.keys(columns), content, Sampler().secret())
+    is_kept = schema.person.kept(keys, content, Sampler().secret())
     return {name: list(compress(as_list(columns[name]), is_kept)) for name in schema.open}
 
 

@@ -45,7 +45,7 @@ UNSHOWN = {
     ONE_LINE: "Budget Privacy Constraint KroneckerQuery Likelihood ErrorBounds PrivateStructure BlockSize SampleSize "
     "RealAnswers Finding Pair FitState TreeCost ConvexGbp RelatedTables Limits Options FieldOptions PrivateOptions",
     PART: "Blank Boolean Categorical Codes Column Comparison Date Derived Difference Fake Id Integer OpenSet "
-    "QuantileBins Real Rule TreeNode Charge",
+    "Person QuantileBins Real Rule TreeNode Charge",
     COMPUTES: "EngineTable StreamedTable PrivateColumn Loss L1 L2 Custom Huber Sum L1Selector Screen Selector "
     "StatedSelector FullTable LocalTables ProductMixture Residuals Views",
 }
@@ -154,7 +154,7 @@ def test_schemas_show_what_is_declared():
     columns = {"age": Integer(0, 99, width=10), "<i>": Categorical(["<b>", "", "x"]), "city": OpenSet(share=0.05)}
     schema = pypgm.OpenSchema(columns, drop=["<id>"], records_per_person=3)
     shown = check_harmless(schema)
-    for word in ("low 0", "<b>", "(missing)", "to be found", "<id>", "3 record(s)"):
+    for word in ("low 0", "<b>", "(missing)", "to be found", "<id>", "at most 3 records a person"):
         assert word in shown
 
 
