@@ -116,7 +116,11 @@ class Person:
             raise ValueError(f"{table} lacks a column for {listed(missing)}, which names the person of each record")
         parts: list[Keys] = []
         for name, column in self.reading.items():
-            keys, problem = guarded_encoder(column)(columns[name])
+            values = columns[name]
+            if isinstance(values, np.ndarray) and values.dtype == KEY:
+                parts.append(values)
+                continue
+            keys, problem = guarded_encoder(column)(values)
             if problem is not None:
                 raise ValueError(f"{table}: {problem.of(name)}")
             parts.append(keys)
@@ -149,9 +153,7 @@ class KeyColumn:
         """Return what turns values into keys piece by piece."""
 
         def encode(values: Values) -> tuple[Keys, Misfit | None]:
-            if isinstance(values, np.ndarray) and values.dtype == KEY:
-                keys = values
-            elif is_plain(values, "iu"):
+            if is_plain(values, "iu"):
                 numbers, places = np.unique(values, return_inverse=True)
                 keys = np.array([*map(_key, numbers.tolist()), b""], KEY)[places]
             else:

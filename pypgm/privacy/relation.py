@@ -86,13 +86,12 @@ class Privacy:
         >>> Privacy("replace", 2).sentence
         'what the records of any one person (at most 2 records) hold; how many records there are is public'
         >>> Privacy("add-remove", 2, ["NHS Number"]).sentence
-        "whether any one person (at most 2 records of each 'NHS Number' are kept) is in the table at all"
+        "whether any one person (known by 'NHS Number', at most 2 records kept) is in the table at all"
         """
         k = self.records_per_person
-        records = "1 record" if k == 1 else f"{k} records"
-        if self.person:
-            records += f" of each {listed(list(map(repr, self.person)))} {'is' if k == 1 else 'are'} kept"
-        unit = f"any one person (at most {records})" if self.is_of_people else "any one record"
+        records = f"{k} record{'' if k == 1 else 's'}{' kept' if self.person else ''}"
+        known = f"known by {listed(list(map(repr, self.person)))}, " if self.person else ""
+        unit = f"any one person ({known}at most {records})" if self.is_of_people else "any one record"
         if self.total_is_public:
             what = f"what the records of {unit} hold" if self.is_of_people else f"what {unit} holds"
             return f"{what}; how many records there are is public"
