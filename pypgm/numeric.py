@@ -123,6 +123,20 @@ def _float_of(name: str, value: object) -> float:
         return math.copysign(math.inf, cast("Any", value) > 0 or -1)
 
 
+def dtype_of(values: object, array: NDArray[Any]) -> np.dtype[Any]:
+    """Return the type of an array that NumPy made of values; of a list with booleans it is theirs.
+
+    Beside integers NumPy makes 0 and 1 of them, and what others are must not decide whether a value is refused.
+
+    Examples
+    --------
+    >>> dtype_of([0, True], np.array([0, True])), dtype_of([0.5], np.array([0.5]))
+    (dtype('bool'), dtype('float64'))
+    """
+    has_booleans = isinstance(values, Sequence) and not {bool, np.bool_}.isdisjoint(map(type, values))
+    return np.dtype(bool) if has_booleans else array.dtype
+
+
 def real_array(name: str, values: ArrayLike) -> NDArray[Any]:
     """Return an array of integers or floats; ``TypeError``, naming what it is of, if its entries are none."""
     array = _plain_array(name, values)

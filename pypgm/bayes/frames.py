@@ -155,8 +155,8 @@ def _from_dataset(domain: Domain, data: Dataset, name: str) -> NDArray[np.intp]:
 
 def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
     own = columns_of(domain.project((name,)), with_nulls=True)[name]
-    if np.ndim(column) > 1:
-        raise ValueError(f"column {name!r} needs one dimension, got {np.ndim(column)}")
+    if (n_axes := getattr(column, "ndim", 1)) != 1:  # of a list each value is one, whatever it is
+        raise ValueError(f"column {name!r} needs one dimension, got {n_axes}")
     if str(getattr(column, "dtype", "")) in {"str", "string", "category"} and hasattr(column, "factorize"):
         places, distinct = column.factorize()  # of pandas, in which each text is then looked up once
         codes, problem = own.encode([*distinct.tolist(), None])

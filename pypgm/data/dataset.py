@@ -16,7 +16,7 @@ from pypgm.data.frames import Frame, Library, as_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain, nearest
 from pypgm.factor import Factor
 from pypgm.html import Shown
-from pypgm.numeric import float_array, is_masked
+from pypgm.numeric import dtype_of, float_array, is_masked
 
 
 class Encoder(Protocol):
@@ -308,8 +308,8 @@ def _as_codes(name: str, column: ArrayLike) -> NDArray[Any]:
         codes = codes.astype(np.int64)
     if codes.ndim != 1:
         raise ValueError(f"column {name!r} needs one dimension, got shape {codes.shape}")
-    if codes.dtype.kind not in "iu":
-        raise TypeError(f"column {name!r} needs integer codes, got dtype {codes.dtype}{_way_out(codes.dtype.kind)}")
+    if (dtype := dtype_of(column, codes)).kind not in "iu":
+        raise TypeError(f"column {name!r} needs integer codes, got dtype {dtype}{_way_out(dtype.kind)}")
     return np.require(codes.astype(codes.dtype.newbyteorder("="), copy=False), requirements="A")
 
 
