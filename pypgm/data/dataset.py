@@ -16,7 +16,7 @@ from pypgm.data.frames import Frame, Library, as_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain, nearest
 from pypgm.factor import Factor
 from pypgm.html import Shown
-from pypgm.numeric import dtype_of, float_array, is_masked
+from pypgm.numeric import float_array, is_masked, whole_array
 
 
 class Encoder(Protocol):
@@ -301,15 +301,13 @@ def _check_names(names: Sequence[object], domain: Domain) -> None:
 def _as_codes(name: str, column: ArrayLike) -> NDArray[Any]:
     if is_masked(column):
         raise TypeError(f"column {name!r} needs plain integer codes, got a masked array; give missing values a code")
-    codes = (
-        column if isinstance(column, np.ndarray) else guarded(f"reading column {name!r}", partial(np.asarray, column))
-    )
+    codes = guarded(f"reading column {name!r}", partial(whole_array, column))
     if codes.size == 0 and not isinstance(column, np.ndarray):
         codes = codes.astype(np.int64)
     if codes.ndim != 1:
         raise ValueError(f"column {name!r} needs one dimension, got shape {codes.shape}")
-    if (dtype := dtype_of(column, codes)).kind not in "iu":
-        raise TypeError(f"column {name!r} needs integer codes, got dtype {dtype}{_way_out(dtype.kind)}")
+    if codes.dtype.kind not in "iu":
+        raise TypeError(f"column {name!r} needs integer codes, got dtype {codes.dtype}{_way_out(codes.dtype.kind)}")
     return np.require(codes.astype(codes.dtype.newbyteorder("="), copy=False), requirements="A")
 
 

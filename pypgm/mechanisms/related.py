@@ -16,7 +16,7 @@ from pypgm.mechanisms.keys import parent_rows
 from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mechanisms.run import DEFAULTS, Options, check_noise
-from pypgm.numeric import checked_integer, dtype_of
+from pypgm.numeric import checked_integer, whole_array
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number, as_fraction
@@ -217,13 +217,13 @@ def _extended(domain: Domain, other: Domain, what: str) -> Domain:
 
 
 def _checked_rows(parent_of: ArrayLike, n_children: int) -> NDArray[Any]:
-    rows = np.asarray(parent_of)
+    rows = whole_array(parent_of)
     if rows.size == 0:
         rows = rows.astype(np.int64)
     if rows.shape != (n_children,):
         raise ValueError(f"parent_of needs one row number for each of the children, got shape {rows.shape}")
-    if (dtype := dtype_of(parent_of, rows)).kind not in "iu":
-        raise TypeError(f"parent_of needs integer rows, got dtype {dtype}; parent_rows finds them from keys")
+    if rows.dtype.kind not in "iu":
+        raise TypeError(f"parent_of needs integer rows, got dtype {rows.dtype}; parent_rows finds them from keys")
     return rows
 
 

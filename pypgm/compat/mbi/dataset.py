@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.compat.mbi.domain import Attribute, Domain
 from pypgm.compat.mbi.factor import Factor, refuse_mesh
-from pypgm.numeric import dtype_of
+from pypgm.numeric import whole_array
 
 
 class Columns(dict[Attribute, NDArray[Any]]):
@@ -197,12 +197,12 @@ def _code_of(attribute: Attribute, row: int, fields: Mapping[Attribute, str | No
 
 
 def _codes(attribute: Attribute, column: Any, size: int) -> NDArray[Any]:
-    codes = np.asarray(column)
+    codes = whole_array(column)
     if codes.ndim != 1:
         raise ValueError(f"column {attribute!r} needs one dimension, got shape {codes.shape}")
-    if (dtype := dtype_of(column, codes)).kind not in "iu":
+    if codes.dtype.kind not in "iu":
         if codes.size:
-            raise ValueError(f"column {attribute!r} needs integers, got {dtype}")
+            raise ValueError(f"column {attribute!r} needs integers, got {codes.dtype}")
         codes = codes.astype(np.int64)
     if codes.size and (codes.min() < 0 or codes.max() >= size):
         raise ValueError(f"invalid entry in coordinates array: column {attribute!r} needs codes 0 to {size - 1}")
