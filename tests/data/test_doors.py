@@ -8,7 +8,8 @@ import pytest
 for package in ("pandas", "polars", "pyarrow", "narwhals", "duckdb", "ibis"):
     pytest.importorskip(package)
 
-from doors import FAMILIES, SUBJECTS  # noqa: E402 - it imports what may be missing
+from door_cases import SUBJECTS  # noqa: E402 - it imports what may be missing
+from doors import FAMILIES  # noqa: E402
 
 import pypgm  # noqa: E402
 from pypgm.audit.fuzz import fuzz  # noqa: E402
