@@ -18,7 +18,7 @@ from pypgm.data.values import Values
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed, nearest
 from pypgm.factor import Factor
 from pypgm.html import Shown
-from pypgm.numeric import float_array, is_masked
+from pypgm.numeric import float_array, is_masked, whole_array
 
 
 class Encoder(Protocol):
@@ -375,9 +375,7 @@ def _check_names(names: Sequence[object], domain: Domain) -> None:
 def _as_codes(name: str, column: ArrayLike) -> NDArray[Any]:
     if is_masked(column):
         raise TypeError(f"column {name!r} needs plain integer codes, got a masked array; give missing values a code")
-    codes = (
-        column if isinstance(column, np.ndarray) else guarded(f"reading column {name!r}", partial(np.asarray, column))
-    )
+    codes = guarded(f"reading column {name!r}", partial(whole_array, column))
     if codes.size == 0 and not isinstance(column, np.ndarray):
         codes = codes.astype(np.int64)
     if codes.ndim != 1:

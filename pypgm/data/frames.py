@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.foreign import guarded
-from pypgm.data.values import EXACT, Values, beyond_unit
+from pypgm.data.values import EXACT, Values, beyond_unit, is_missing
 
 Library = Literal["pandas", "polars", "pyarrow"]
 Frame: TypeAlias = Any
@@ -231,7 +231,9 @@ def _are_doubles(series: Any) -> bool:  # noqa: ANN401 - a column of any library
     if series.dtype.is_float():
         return str(series.dtype) != "Float16"  # Arrow multiplies no halves
     lowest, highest = (series.min(), series.max()) if series.dtype.is_integer() else (None, None)
-    return lowest is not None and highest is not None and lowest > -EXACT and highest < EXACT
+    if lowest is None or highest is None or is_missing(lowest):  # pandas' NA where all are missing
+        return False
+    return bool(lowest > -EXACT and highest < EXACT)
 
 
 def _has_times(series: Any) -> bool:  # noqa: ANN401 - a column of any library

@@ -13,6 +13,7 @@ from pypgm.data.dataset import check_lengths
 from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.duckdb_file import check_table, duckdb_table, is_database, not_null
 from pypgm.data.encoding import problems_error
+from pypgm.data.enumerations import values_in_arrow, values_of_types
 from pypgm.data.files import check_no_pipe, csv_chunks, csv_rows, open_text, separator_hint
 from pypgm.data.foreign import guarded_pieces
 from pypgm.data.frames import Frame, as_columns, collected
@@ -36,8 +37,8 @@ class RawTable:
         What errors call it.
     layout : Layout
         Its names and types; a CSV file has none of these.
-    categories : mapping of str to sequence
-        Those that types declare.
+    listed : mapping of str to sequence
+        The values of columns whose type has a definition that lists them.
     complete : frozenset of str
         Columns whose type lets no value be missing.
     has_header : bool
@@ -49,7 +50,7 @@ class RawTable:
     name: str
     layout: Layout
     pieces: Callable[[], Iterator[Mapping[str, Values]]]
-    categories: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    listed: Mapping[str, Sequence[str]] = field(default_factory=dict)
     complete: frozenset[str] = frozenset()
     has_header: bool = False
 
@@ -82,7 +83,9 @@ def raw_table(source: Frame, how: Dialect = COMMAS, *, table: str | None = None)
         layout = Layout.of_arrow(types)
         _check_names(name, list(layout.types))
         pieces_of = partial(batches, source, list(layout.types), _ROWS)
-        return RawTable(name, layout, lambda: map(as_columns, pieces_of()), complete=_complete_in(types))
+        return RawTable(
+            name, layout, lambda: map(as_columns, pieces_of()), values_in_arrow(types), complete=_complete_in(types)
+        )
     if is_database(source):
         return _of_database(source, name, table)
     with open_text(source, how.encoding) as file:
@@ -114,7 +117,7 @@ def value_texts(table: str, name: str, values: Values) -> list[str]:
 
 
 def _of_frame(source: Frame, name: str = "the table") -> RawTable:
-    layout, categories = layout_of(source)
+    layout = layout_of(source)
     package = type(source).__module__.partition(".")[0]
 
     def pieces() -> Iterator[Mapping[str, Values]]:
@@ -130,7 +133,7 @@ def _of_frame(source: Frame, name: str = "the table") -> RawTable:
             for start in range(0, n_rows, _ROWS):
                 yield {name: values[start : start + _ROWS] for name, values in columns.items()}
 
-    return RawTable(name, layout, pieces, categories, _complete_of(source, layout))
+    return RawTable(name, layout, pieces, values_of_types(source), _complete_of(source, layout))
 
 
 def _complete_of(source: Frame, layout: Layout) -> frozenset[str]:

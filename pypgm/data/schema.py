@@ -304,16 +304,17 @@ class Schema(Declaration):
     ) -> Schema | OpenSchema:
         """Return a schema from what a table says of itself, its names and types, without reading a record.
 
-        Booleans, and the categories that a type declares, are known by it; values of texts are found privately.
+        Booleans, and the values of a polars ``Enum``, are known by their type. Values of texts are found privately
+        unless `bounds` lists them, and so are categories of all other types, which may have been made of the records.
 
         Parameters
         ----------
         source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
             A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have names alone.
         bounds : mapping of str to sequence
-            What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts, if
-            it is known, a list of all. Where there is no type, or that of texts, it is that of the bounds: whole
-            numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
+            What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts and
+            categories, if it is known, a list of all. Where there is no type, or that of texts, it is that of the
+            bounds: whole numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
         null : bool or sequence of str
             Which columns may have missing values, as is publicly known; all others are refused where they have some.
             True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that

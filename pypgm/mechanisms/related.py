@@ -16,7 +16,7 @@ from pypgm.mechanisms.keys import parent_rows
 from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mechanisms.run import DEFAULTS, Options, check_noise
-from pypgm.numeric import checked_integer
+from pypgm.numeric import checked_integer, whole_array
 from pypgm.privacy.arguments import as_budget, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number, as_fraction
@@ -226,11 +226,9 @@ def _extended(domain: Domain, other: Domain, what: str) -> Domain:
 
 
 def _checked_rows(parent_of: ArrayLike, n_children: int) -> NDArray[Any]:
-    rows = np.asarray(parent_of)
+    rows = whole_array(parent_of)
     if rows.size == 0:
         rows = rows.astype(np.int64)
-    elif isinstance(parent_of, list | tuple) and any(type(row) is bool for row in parent_of):
-        raise TypeError("parent_of needs integer rows, got booleans")  # which among integers NumPy takes for 0 and 1
     if rows.shape != (n_children,):
         raise ValueError(f"parent_of needs one row number for each of the children, got shape {rows.shape}")
     if rows.dtype.kind not in "iu":
