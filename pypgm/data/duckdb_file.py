@@ -54,6 +54,17 @@ def opened_table(path: str | os.PathLike[str], table: str | None) -> tuple[Any, 
         raise
 
 
+def quoted(name: str) -> str:
+    """Return the name of a column or table as DuckDB's SQL has it, in which a bare one may be any expression.
+
+    Examples
+    --------
+    >>> print(quoted('a "b" c'))
+    "a ""b"" c"
+    """
+    return '"' + name.replace('"', '""') + '"'
+
+
 def not_null(relation: Any) -> frozenset[str]:  # noqa: ANN401 - of a package that may be missing
     """Return the columns of a table that are declared NOT NULL; none of a query, whose joins may have made nulls."""
     if str(relation.type) != "TABLE_RELATION":
@@ -71,5 +82,4 @@ def _table_of(connection: Any, name: str, table: str | None) -> Any:  # noqa: AN
         # A view is a query of whoever made the file: it may read anything, and never end.
         needed = f"{name} has no table {table!r}, only {listed([repr(own[1]) for own in tables]) or 'none'}"
         raise ValueError(f"{needed}; of a view open the file with duckdb, and hand over the relation")
-    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in found[0])
-    return guarded(name, lambda: connection.table(quoted))
+    return guarded(name, lambda: connection.table(".".join(map(quoted, found[0]))))

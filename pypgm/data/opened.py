@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.dataset import Dataset
 from pypgm.data.dialect import COMMAS, Dialect
-from pypgm.data.duckdb_file import check_table, is_database, opened_table
+from pypgm.data.duckdb_file import check_table, is_database, opened_table, quoted
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
 from pypgm.data.files import check_no_pipe
@@ -165,7 +165,8 @@ def _database(
 
 def _relation(source: Any, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:  # noqa: ANN401
     scan(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
-    read = guarded("reading the relation", lambda: source.select(*schema.open).to_arrow_table()) if schema.open else {}
+    of_open = [*map(quoted, schema.open)]
+    read = guarded("reading the relation", lambda: source.select(*of_open).to_arrow_table()) if of_open else {}
     values = as_columns(read)
     layout = Layout.of(guarded("reading the relation", lambda: source.limit(0).to_arrow_table()))
     return Opened(lambda found: scan(source, found, ignore_extra=ignore_extra), values, layout)

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pypgm.data import tabulate
 from pypgm.data.dialect import COMMAS, Dialect
+from pypgm.data.duckdb_file import quoted
 from pypgm.data.encoding import encoded_pieces, name_problems, refuse
 from pypgm.data.files import as_path, check_no_pipe
 from pypgm.data.foreign import guarded, guarded_pieces
@@ -177,7 +178,7 @@ def scan(
         raise TypeError(f"scan needs paths or a DuckDB relation, got {type(source).__name__}")
 
     def pieces(names: Sequence[str], rows: int) -> Iterator[Frame]:
-        columns = map(duckdb.ColumnExpression, names)
+        columns = map(quoted, names)
         yield from guarded_pieces(what, lambda: relation.select(*columns).to_arrow_reader(rows))
 
     return StreamedTable(pieces, guarded(what, lambda: relation.columns), schema, ignore_extra=ignore_extra)
