@@ -221,7 +221,7 @@ def _check_named(name, kind, source, options):
         release = pypgm.synthesize(source, asked, 1000, 1e-6, mechanism="mst", ignore_extra=True, **options)
         found = dict(zip(release.model.domain.labels[name], release.model.project(name).values, strict=True))
         assert {text for text, count in found.items() if count > 9} == {"cook", "nurse"}, (kind, how)
-    typed = pypgm.Schema.from_types(source, dict.fromkeys(_held(name), ["cook"]), **options)
+    typed = pypgm.Schema.from_types(source, {column: ["cook"] for column in _held(name)}, **options)
     assert name in typed.domain, kind
 
 

@@ -242,7 +242,7 @@ def test_files_that_contradict_what_they_share_are_refused(changes, tmp_path):
 @pytest.mark.parametrize("budget", [Budget(epsilon=1, delta=1e-9), Budget(rho=2), Budget(epsilon=3)])
 @pytest.mark.parametrize("share", ["1/2", "1/5", "4/5"])
 def test_a_pair_that_contradicts_itself_is_refused_when_it_is_made(budget, share):
-    """Every one of its parts is taken from another pair in turn: where that says something else, there is no release."""
+    """Every one of its parts is taken from another pair in turn."""
     mechanism = "privbayes" if budget.unit == "epsilon" else "mst"
     options = {"mechanism": mechanism, "unsafe_seed": 0, "parents_share": share}
     release = synthesize_related(*households(40), max_children=3, budget=budget, **options)
@@ -252,7 +252,7 @@ def test_a_pair_that_contradicts_itself_is_refused_when_it_is_made(budget, share
     assert replace(release) == release
     for field in fields(RelatedRelease):
         with pytest.raises(
-            ValueError, match="children of a parent|other budgets|count up to|context|unknown attribute"
+            ValueError, match=r"children of a parent|other budgets|count up to|context|unknown attribute"
         ):
             replace(release, **{field.name: getattr(other, field.name)})
     whole = synthesize_related(*households(40), max_children=3, budget=Budget(rho=9), mechanism="mst")
