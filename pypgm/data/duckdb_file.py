@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pypgm.data.file_kind import DATABASE, START, file_kind
-from pypgm.data.files import as_path
+from pypgm.data.files import as_path, check_no_pipe
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
 from pypgm.domain import listed
@@ -40,6 +40,7 @@ def opened_table(path: str | os.PathLike[str], table: str | None) -> tuple[Any, 
     imported("pyarrow", "a DuckDB file", "duckdb")
     connect = imported("duckdb", "a DuckDB file", "duckdb").connect
     name = os.fspath(path)
+    check_no_pipe(path)
     with as_path(path).open("rb") as file:
         start = file.read(START)
     if (kind := file_kind(start)) != DATABASE:
