@@ -44,16 +44,7 @@ standing_still = _StandingStill()
 
 
 def now() -> float:
-    """Return the seconds of this thread's clocks: ``time.perf_counter()``, but for the time for which they stood still.
-
-    Examples
-    --------
-    >>> begun = now()
-    >>> with standing_still:
-    ...     time.sleep(0.2)
-    >>> now() - begun < 0.2
-    True
-    """
+    """Return the seconds of this thread's clocks: those of ``time.perf_counter()``, but for what they stood still."""
     return time.perf_counter() - _HERE.stood
 
 
