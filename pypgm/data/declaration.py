@@ -131,7 +131,7 @@ class Declaration(Shown):
 
     def _check_names(self, names: Iterable[str]) -> None:
         unknown = [name for name in names if name not in self.declared]
-        made = [name for name in names if name in self.made]
+        made = [name for name in names if isinstance(self.declared.get(name), Made)]
         if made:
             raise ValueError(f"a rule names {made[0]!r}, which is made of other columns: name those")
         if unknown:

@@ -76,9 +76,10 @@ class EngineTable(Source):
         problems = name_problems(self.schema.reading, names, drop=self.schema.unread, ignore_extra=ignore_extra)
         refuse("the table", problems)
         codes: dict[str, Expression] = {}
+        reading = self.schema.reading
         for name, column in self.schema.columns.items():
             if isinstance(column, Difference):
-                both: Any = [self.schema.reading[a] for a in (column.first, name)]
+                both: Any = [reading[a] for a in (column.first, name)]
                 code, problem = difference_of(table, (column.first, name), column, *(b.column for b in both))
             else:
                 code, problem = code_of(table, name, column)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.dataset import Dataset
 from pypgm.data.dialect import COMMAS, Dialect
-from pypgm.data.duckdb_file import check_table, is_database, opened_table
+from pypgm.data.duckdb_file import check_table, is_database, opened_table, quoted
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
 from pypgm.data.files import check_no_pipe
@@ -168,7 +168,7 @@ def _database(
 
 def _relation(source: Any, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:  # noqa: ANN401
     scan(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
-    names = (*schema.open, *schema.key_columns) if schema.open else ()
+    names = [*map(quoted, (*schema.open, *schema.key_columns))] if schema.open else []
     read = guarded("reading the relation", lambda: source.select(*names).to_arrow_table()) if names else {}
     values = as_columns(read)
     layout = Layout.of(guarded("reading the relation", lambda: source.limit(0).to_arrow_table()))

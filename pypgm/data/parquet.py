@@ -9,7 +9,7 @@ from typing import Any, BinaryIO, TypeVar
 
 from pypgm.data.encoding import name_problems, refuse
 from pypgm.data.file_kind import START, file_kind
-from pypgm.data.files import as_path
+from pypgm.data.files import as_path, check_no_pipe
 from pypgm.data.frames import imported
 
 ROWS = 1 << 16  # of a piece
@@ -67,6 +67,7 @@ def types_in(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - of a packag
 def _opened(path: str | os.PathLike[str]) -> Iterator[_Parquet]:
     """Open a Parquet file."""
     check_parquet([path])
+    check_no_pipe(path)
     with as_path(path).open("rb") as source:
         start = source.read(START)
         kind = file_kind(start)

@@ -440,7 +440,7 @@ class OpenSchema(Declaration):
             raise ValueError("the shares of open columns come to more than the budget")
         known = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
         for rule in self.rules:  # what is blank is known of open columns too, and nothing else
-            if not isinstance(rule, Blank) or (rule.names_values and rule.columns[0] in self.open):
+            if not isinstance(rule, Blank) or (rule.names_values and rule.columns[0] not in known):
                 rule.mask(known)
         self.provisional = self.closed({name: column.provisional for name, column in self.open.items()})
 

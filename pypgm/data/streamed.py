@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pypgm.data import tabulate
 from pypgm.data.dialect import COMMAS, Dialect
+from pypgm.data.duckdb_file import quoted
 from pypgm.data.encoding import encoded_pieces, name_problems, refuse
 from pypgm.data.files import as_path, check_no_pipe
 from pypgm.data.foreign import guarded, guarded_pieces
@@ -228,7 +229,7 @@ class RelationTable(StreamedTable):
         super().__init__(self._of_relation, names, schema, ignore_extra=ignore_extra)
 
     def _of_relation(self, names: Sequence[str], rows: int) -> Iterator[Frame]:
-        columns = list(map(imported("duckdb", "a table in DuckDB", "duckdb").ColumnExpression, names))
+        columns = list(map(quoted, names))
         yield from guarded_pieces(_RELATION, lambda: self._relation.select(*columns).to_arrow_reader(rows))
 
     def kept(self, secret: bytes) -> StreamedTable:
@@ -247,10 +248,6 @@ def kept_in_duckdb(relation: Any, person: Person, names: Sequence[str], secret: 
 
     Texts are compared by their bytes: no collation may take two persons for one.
     """
-
-    def quoted(name: str) -> str:
-        return '"' + name.replace('"', '""') + '"'
-
     keys = [f"p{i}" for i in range(len(person.columns))]
     spelled = [f"encode(nullif(trim(cast({quoted(n)} as varchar), ' \t\n\r\v\f'), ''))" for n in person.columns]
     contents = [f"encode(cast(c{i} as varchar))" for i in range(len(names))]

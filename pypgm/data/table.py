@@ -24,6 +24,7 @@ from pypgm.data.file_kind import START, TABLE, TABLES, check_suffix, it_looks_li
 from pypgm.data.files import (
     NO_TEXT,
     check_encoding,
+    check_no_pipe,
     csv_chunks,
     csv_rows,
     open_text,
@@ -275,6 +276,7 @@ def _opened(
     A field of the header is the column of just that name, where there is one, and else of the name without white space
     around it.
     """
+    check_no_pipe(path)
     with open_text(path, how.encoding) as file:
         start = cast("BufferedReader", file.buffer).peek(START)
         rows = csv_rows(path, file, how.delimiter)

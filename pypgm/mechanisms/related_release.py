@@ -68,6 +68,12 @@ class RelatedRelease(Shown):
         Attributes of the parent that the children's model has, the most important first.
     count : str
         The attribute of the parents' model that holds the number of children.
+
+    Raises
+    ------
+    ValueError
+        If the two releases are not of one budget, one relation and one context; a `BudgetError` if their lines are in
+        another unit than the budget's, or beyond it.
     """
 
     parents: Release
@@ -76,6 +82,22 @@ class RelatedRelease(Shown):
     max_children: int
     context: Clique
     count: str
+
+    def __post_init__(self) -> None:
+        first, second = self.parents, self.children
+        of_person = first.privacy.records_per_person * self.max_children
+        bound = Privacy("add-remove", of_person, first.privacy.person)
+        if first.privacy.total_is_public or second.privacy != bound:
+            raise ValueError(f"at most {self.max_children} children of a parent is not what its ledgers are for")
+        if first.ledger.budget.limit + second.ledger.budget.limit != self.budget.limit:
+            raise ValueError(f"its parts have other budgets than {self.budget!r}")
+        self.ledger.spent()  # of which all lines are in the budget's unit and within it
+        domain, other = first.model.domain, second.model.domain
+        if domain.size(self.count) != self.max_children + 1:
+            raise ValueError(f"{self.count!r} does not count up to {self.max_children} children")
+        in_both = sorted(a for a in other if a in domain)
+        if in_both != sorted(self.context) or other.project(in_both) != domain.project(in_both):
+            raise ValueError(f"the context {self.context} is not that of both tables")
 
     @property
     def ledger(self) -> LedgerReport:
@@ -263,27 +285,9 @@ class RelatedRelease(Shown):
         try:
             check_fields(both, _SHARED, _KEY)
             most, context = both["max_children"], tuple(both["context"])
-            release = cls(first, second, Budget(**both["budget"]), most, context, both["count"])
-            release._check()
+            return cls(first, second, Budget(**both["budget"]), most, context, both["count"])
         except (ArithmeticError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{directory}: not a whole release of related tables ({message_of(error)})") from error
-        return release
-
-    def _check(self) -> None:
-        """Raise ``ValueError`` if the two releases are not of one budget, one relation and one context."""
-        first, second = self.parents, self.children
-        of_person = first.privacy.records_per_person * self.max_children
-        bound = Privacy("add-remove", of_person, first.privacy.person)
-        if first.privacy.total_is_public or second.privacy != bound:
-            raise ValueError(f"at most {self.max_children} children of a parent is not what its ledgers are for")
-        if first.ledger.budget.limit + second.ledger.budget.limit != self.budget.limit:
-            raise ValueError(f"its parts have other budgets than {self.budget!r}")
-        self.ledger.spent()  # of which all lines are in the budget's unit and within it
-        domain, other = first.model.domain, second.model.domain
-        if domain.size(self.count) != self.max_children + 1:
-            raise ValueError(f"{self.count!r} does not count up to {self.max_children} children")
-        if other.project(self.context) != domain.project(self.context):
-            raise ValueError(f"the context {self.context} is not that of both tables")
 
 
 def _digest(releases: Iterable[Release]) -> str:

@@ -164,7 +164,13 @@ def test_networks_fields_and_comparisons_show_themselves():
     release = learn_private(net.sample(200, rng=0), net, epsilon=1, unsafe_seed=0)
     field = pypgm.mrf.MarkovRandomField(CliqueVector(domain, [("<a>", "b")], [1, 0, 0, 1]), 100)
     compared = compare_tables(net, release.model), compare_answers(net, release.model, ["b"])
-    related = pypgm.mechanisms.RelatedRelease(release, release, Budget(epsilon=2), 2, ("<a>",), "n")
+    tables = (
+        pypgm.Dataset({"<a>": [0, 1]}, domain.project(["<a>"])),
+        pypgm.Dataset({"b": [0, 1]}, domain.project(["b"])),
+    )
+    related = pypgm.mechanisms.synthesize_related(
+        *tables, [0, 1], max_children=2, context=["<a>"], epsilon=2, delta=1e-9, mechanism="mst", unsafe_seed=0
+    )
     structure = pypgm.mrf.Structure(domain.attributes, {("<a>", "b"): 1.5}, release.ledger, None, 0.1)
     sample = pypgm.mrf.sample(field.potentials, 5, rng=0)
     plan = pypgm.mechanisms.plan("mst", domain, epsilon=1, delta=1e-9, n_records=100)
