@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -11,9 +12,40 @@ from pypgm.numeric import checked_real, checked_threads
 from pypgm.progress import Bar, checked_progress
 
 
+class _Here(threading.local):
+    """How long the clocks of a thread stood still, and of each step of it at which they do, how it was before."""
+
+    def __init__(self) -> None:
+        self.stood = 0.0
+        self.before: list[tuple[float, float]] = []
+
+
+_HERE = _Here()
+
+
+class _StandingStill:
+    """A context for whose time the clocks of this thread stand still.
+
+    What is read of private records takes a time that depends on them: no clock tells it, and no time limit ends by it
+    what is released.
+    """
+
+    __slots__ = ()
+
+    def __enter__(self) -> None:
+        _HERE.before.append((_HERE.stood, time.perf_counter()))
+
+    def __exit__(self, *_: object) -> None:
+        stood, since = _HERE.before.pop()
+        _HERE.stood = stood + time.perf_counter() - since  # what a step within it stood is a part of that
+
+
+standing_still = _StandingStill()
+
+
 def now() -> float:
-    """Return ``time.perf_counter()``, looked up at each call."""
-    return time.perf_counter()
+    """Return the seconds of this thread's clocks: those of ``time.perf_counter()``, but for what they stood still."""
+    return time.perf_counter() - _HERE.stood
 
 
 class Clock:
@@ -28,7 +60,7 @@ class Clock:
     progress : bool or Bar
         Whether to show its steps on standard error; on a bar of another call, they are a part of that one.
     started : float, optional
-        ``time.perf_counter()`` when the work began; now by default.
+        `now` when the work began, which is the default.
     n_threads : int
         0 for all threads; the bits of what the call returns do not depend on it.
     ends : str
@@ -69,7 +101,7 @@ class Clock:
 
     @property
     def seconds(self) -> float:
-        """Wall time since the start."""
+        """Wall time since the start, but for that of reading private records."""
         return now() - self.started
 
     @property

@@ -13,7 +13,7 @@ from pypgm.data.columns import Column
 from pypgm.data.dialect import Dialect
 from pypgm.data.duckdb_file import is_database
 from pypgm.data.file_kind import RELEASE, START, file_kind
-from pypgm.data.files import as_path
+from pypgm.data.files import as_path, check_no_pipe
 from pypgm.data.frames import Frame
 from pypgm.data.marks import marked
 from pypgm.data.number_text import PLAIN, DecimalMark, plain_number
@@ -76,6 +76,7 @@ def is_table(path: str) -> bool:
     """Return whether a file is a table and no release, by its name or its beginning."""
     if path.endswith((".csv", ".csv.gz")) or is_parquet(path) or is_database(path):
         return True
+    check_no_pipe(path, "a table or a release")
     with as_path(path).open("rb") as file:
         return not path.endswith(".pgm") and file_kind(file.read(START)) != RELEASE
 

@@ -23,6 +23,7 @@ _MOST_EXPONENT = 4  # digits of an exponent: 1e9999 is quick to compute with, an
 _MOST_DIGITS = 400  # of an integer in a text
 _SHOWN = 40  # characters of a text that is none
 _MOST_SHOWN = 200  # characters of anything else
+_LARGEST = 2**63 - 1  # of the integers of 64 bits
 _MOST_THREADS = 2**31 - 1  # that the core can count; it takes at most 64, or as many as there are processors
 
 
@@ -121,6 +122,32 @@ def _float_of(name: str, value: object) -> float:
         return math.nan
     except OverflowError:  # of an integer or a fraction beyond the doubles
         return math.copysign(math.inf, cast("Any", value) > 0 or -1)
+
+
+def whole_array(values: ArrayLike) -> NDArray[Any]:
+    """Return an array of integers, where each value of a list is one; else one of another type, as NumPy makes it.
+
+    What others are does not decide whether a value is one: NumPy would make floats of integers of several types, and
+    0 and 1 of booleans beside integers. A list with booleans becomes an array of booleans; integers beyond those of 64
+    bits become the nearest of these.
+
+    Examples
+    --------
+    >>> [whole_array(v).dtype.kind for v in ([0, 1], [0, True], [np.uint64(0), np.int64(0)], [0, 2**63], [0, 1.0])]
+    ['i', 'b', 'i', 'i', 'f']
+    """
+    if not isinstance(values, Sequence) or isinstance(values, str | bytes):
+        return np.asarray(values)
+    kinds = set(map(type, values))
+    if not {bool, np.bool_}.isdisjoint(kinds):
+        return np.zeros(len(values), dtype=bool)
+    if not all(issubclass(kind, int | np.integer) for kind in kinds):
+        return np.asarray(values)
+    try:
+        return np.array(list(map(int, cast("Sequence[int]", values))), dtype=np.int64)
+    except OverflowError:
+        ends = [min(max(int(value), -_LARGEST - 1), _LARGEST) for value in cast("Sequence[int]", values)]
+        return np.array(ends, dtype=np.int64)
 
 
 def real_array(name: str, values: ArrayLike) -> NDArray[Any]:

@@ -37,7 +37,7 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.sampler import NoiseBackend
 from pypgm.release_fields import check_release, release_arguments, release_fields
 from pypgm.released import Model_co, Released
-from pypgm.report import error_lines, missing_lines, model_lines, summary_lines, warned_lines
+from pypgm.report import caveat_lines, error_lines, missing_lines, model_lines, summary_lines, warned_lines
 from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import PAGE_PAIRS, TITLE, Part, write_page
@@ -587,8 +587,11 @@ class Release(Released[Model_co]):
         raise ValueError(f"{path} holds a {type(found).__name__}, no {cls.__name__}: pypgm.load reads it")
 
     def summary(self) -> str:
-        """Return the guarantee, the ledger line by line and the model in a few lines of text."""
-        return "\n".join(summary_lines(self))
+        """Return the guarantee, the ledger line by line and the model in a few lines of text.
+
+        What is not protected is said in the first line, where there is such a thing.
+        """
+        return "\n".join([*caveat_lines(self.promise), *summary_lines(self)])
 
     def report(self) -> str:
         """Return all a reader is to know as text: the guarantee, the summary, the model and how its estimate ended.
@@ -602,7 +605,7 @@ class Release(Released[Model_co]):
         >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).report().splitlines()[0]
         'guarantee: epsilon 1.0, delta 1e-09'
         """
-        owner = [f"guarantee: {self.guarantee}", f"protects: {self.privacy.sentence}"]
+        owner = [f"guarantee: {self.promise.guarantee}", f"protects: {self.promise.covered}"]
         owner += [*warned_lines(self), *error_lines(self.model), *missing_lines(self)]
         return "\n".join([*owner, self.summary(), *model_lines(self.model)])
 
@@ -648,10 +651,12 @@ class Release(Released[Model_co]):
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {unsafe_data.domain!r}")
         part = Part("", Facts(self, PAGE_PAIRS), unsafe_data)
         found = None if audit is None else read_audit(audit)
-        write_page(path, [part], self.ledger, self.privacy.sentence, self.not_private, title=title, audit=found)
+        write_page(path, [part], self.ledger, self.promise, title=title, audit=found)
 
     def __repr__(self) -> str:
-        return f"Release({self.mechanism}: {len(self.measurements)} measurements, {self.ledger!r}, {self.model!r})"
+        first = "".join(f"{text} " for text in caveat_lines(self.promise))
+        held = f"{len(self.measurements)} measurements, {self.ledger!r}, {self.model!r}"
+        return f"Release({first}{self.mechanism}: {held})"
 
 
 ModelRelease: TypeAlias = "Release[GraphicalModel | RegionGraphModel]"

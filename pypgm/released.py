@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Generic
 
 from pypgm._core import __version__
@@ -15,10 +13,9 @@ from pypgm.data.layout import Layout
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.html import Shown
 from pypgm.models.stored_model import Stored
-from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger, LedgerReport
+from pypgm.privacy.promise import Promise
 from pypgm.privacy.relation import Privacy
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
@@ -33,7 +30,7 @@ else:
 
     Model_co = TypeVar("Model_co", covariant=True)
 
-__all__ = ["Model_co", "Released", "budget_text"]
+__all__ = ["Model_co", "Released"]
 
 _NAME = re.compile(r"\w+([ .-]\w+)*")
 
@@ -87,19 +84,15 @@ class Released(Shown, Stored, Generic[Model_co]):
         return self.model.not_private
 
     @property
+    def promise(self) -> Promise:
+        """What is protected and what is not, which every view of the release says first."""
+        return Promise.of(self.ledger, self.privacy.sentence, [self.schema], self.not_private)
+
+    @property
     def guarantee(self) -> str:
-        """What the budget guarantees, such as ``epsilon 1.0, delta 1e-09``; of a release for nobody, ``none``."""
-        return f"none ({escaped(self.not_private)})" if self.not_private else budget_text(self.ledger.budget)
+        """What the budget guarantees, such as ``epsilon 1.0, delta 1e-09``; of a release for nobody, ``none``.
 
-
-def budget_text(budget: Budget) -> str:
-    """Return what a budget guarantees, such as ``epsilon 1.0, delta 1e-09``."""
-    delta = budget.delta or budget.reserved_delta
-    amount = f"rho {_shown(budget.limit)}" if budget.epsilon is None else f"epsilon {_shown(budget.epsilon)}"
-    return f"{amount}{f', delta {_shown(delta)}' if delta else ''}"
-
-
-def _shown(value: Fraction) -> str:
-    """Return the shortest decimal of a float that is not below a rational."""
-    nearest = float(value)
-    return repr(nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf))
+        What is not protected, by a schema that was drafted from the records or a budget that is next to nothing, is
+        said before.
+        """
+        return self.promise.guarantee

@@ -16,7 +16,6 @@ from pypgm.domain import Clique, Domain, listed
 from pypgm.memory import short
 from pypgm.models.expected_error import expected_total_variation
 from pypgm.models.model import Model
-from pypgm.privacy.arguments import is_large
 from pypgm.privacy.measured_lines import measured_lines
 from pypgm.terminal import escaped, label_text
 
@@ -25,7 +24,7 @@ if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
     from pypgm.factor import Factor
     from pypgm.models.stored_model import ReleasedModel
-    from pypgm.privacy.budget import Budget
+    from pypgm.privacy.promise import Promise
     from pypgm.released import Released
 
 _CHARGES = 40  # lines of a ledger that a summary shows
@@ -36,14 +35,16 @@ _ATTRIBUTES = 300  # at most, evenly spaced among all, that such pairs are of
 _PAIRS = 30  # of attributes whose error the report tells
 _CELLS = 10**6  # of such a pair at most
 _SECONDS = 20.0  # of an estimate that the report is ready to do again
-_MUCH = 30  # epsilon: who has seen the release may be sure, whatever was thought before
 
 
 def warned_lines(release: Released) -> list[str]:
-    """Return what a reader is to be warned of, whatever the answers are: of a draft for a schema, of a weak budget."""
-    drafted = "" if release.schema is None else release.schema.draft_warning
-    about = [*weakness_lines(release.ledger.budget), *stopped_lines(release.model), *uncounted_lines(release.model)]
-    return [*([f"warning: {drafted}"] if drafted else []), *about]
+    """Return what a reader is to be warned of beside the promise, whatever the answers are."""
+    return [*stopped_lines(release.model), *uncounted_lines(release.model)]
+
+
+def caveat_lines(promise: Promise) -> list[str]:
+    """Return the line that says first what is not protected, if there is such a thing."""
+    return [f"{promise.reservation}."] if promise.caveats else []
 
 
 def stopped_lines(model: ReleasedModel) -> list[str]:
@@ -60,12 +61,6 @@ def uncounted_lines(model: ReleasedModel) -> list[str]:
         return []
     names = [a for a in model.domain if model.basis((a,)) == "unknown"]
     return [f"warning: never counted: {escaped(', '.join(names))}: even shares, nothing is known"] if names else []
-
-
-def weakness_lines(budget: Budget) -> list[str]:
-    """Return a warning where what a budget guarantees is next to nothing."""
-    weak = (budget.epsilon or 0) > _MUCH or is_large(budget.delta)
-    return ["warning: a guarantee as weak as this protects hardly anybody"] if weak else []
 
 
 def summary_lines(release: Released) -> list[str]:

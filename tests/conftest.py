@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -19,3 +20,19 @@ def data_dir() -> Path:
     if not folder:
         pytest.skip("PYPGM_DATA is not set")
     return Path(folder)
+
+
+@pytest.fixture
+def ends_by_itself():
+    """Fail where a test waits for ever, for what takes for ever or for a pipe that nobody writes to."""
+
+    def give_up(*_):
+        raise AssertionError("this takes for ever")
+
+    before = signal.signal(signal.SIGALRM, give_up)
+    signal.setitimer(
+        signal.ITIMER_REAL, 30
+    )  # far more than any such test takes, and far less than what it guards against
+    yield
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)

@@ -114,8 +114,10 @@ def pack(header: dict[str, Any], arrays: Arrays, *, sealed: bool = True) -> byte
 
 def digest(header: dict[str, Any], arrays: Arrays) -> str:
     """Return the SHA-256 of a header without its digest, and a line for each array, as the documentation has it."""
-    text = json.dumps({k: v for k, v in header.items() if k != "digest"}, separators=(",", ":"))
-    lines = [text]
+    said = {k: v for k, v in header.items() if k != "digest"}
+    if isinstance(fit := said.get("fit"), dict) and said.get("version") not in {2, 3}:
+        said["fit"] = {k: v for k, v in fit.items() if k != "seconds"}
+    lines = [json.dumps(said, separators=(",", ":"))]
     for name in sorted(arrays, key=lambda name: (len(name), name)):
         array = np.ascontiguousarray(arrays[name])
         lines.append(f"{name} {array.dtype.str} {array.shape} {hashlib.sha256(array.tobytes()).hexdigest()}")

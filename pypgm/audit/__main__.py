@@ -12,9 +12,8 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from pypgm.audit.cases import Case
 from pypgm.audit.finding import Finding
-from pypgm.audit.fuzz import fuzz
+from pypgm.audit.fuzz import Tried, fuzz
 from pypgm.audit.own_mechanism import check
 from pypgm.audit.report import failures, row, run, unmade
 from pypgm.audit.tiers import NAMES, suite
@@ -104,7 +103,7 @@ def _made(checks: Sequence[Callable[[], Finding | list[Finding]]]) -> tuple[list
 def _fuzzed(seed: int, cases: int, minutes: float, only: Sequence[str]) -> int:
     """Run random cases, print a line for each failure and each mechanism; return the exit code."""
 
-    def tell(number: int, case: Case, found: Finding) -> None:
+    def tell(number: int, case: Tried, found: Finding) -> None:
         print(f"seed {number}: {case}: {found.detail}", flush=True)
 
     done = fuzz(range(seed, seed + cases), 60 * minutes, only, tell)

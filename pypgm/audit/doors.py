@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from itertools import pairwise
@@ -59,6 +59,11 @@ class Door:
     tables: Sequence[str] = ("typed", "whole floats and a text")
     has_names: bool = True
 
+    @property
+    def names(self) -> Mapping[str, str]:
+        """The name of each attribute's column."""
+        return _NAMES if self.has_names else _NUMBERED
+
 
 @dataclass(frozen=True, slots=True)
 class Raw:
@@ -74,6 +79,8 @@ class Raw:
         Whether the values of a column have one type.
     is_open : bool
         Whether values are found privately: the mechanism is then also tried on no records, and charges nobody for it.
+    is_checked : bool
+        Whether the schema names the column of a person's key, instead of a number of records to be believed.
     privacy : Privacy
         With several records a person the neighbour is a whole person more, whose records have one key.
     """
@@ -82,18 +89,26 @@ class Raw:
     columns: Mapping[str, Any]
     is_typed: bool = False
     is_open: bool = False
+    is_checked: bool = False
     privacy: Sequence[Privacy] = field(default=(Privacy(), Privacy("replace")))
 
     @property
     def is_keyed(self) -> bool:
         """Whether a column says whose record it is."""
-        return self.privacy[0].records_per_person > 1
+        return self.n_records > 1
+
+    @property
+    def n_records(self) -> int:
+        """How many records a person has at most."""
+        return self.privacy[0].records_per_person
 
     def schema(self, names: Mapping[str, str]) -> dict[str, Any]:
         """Return the fields of a schema whose columns have other names."""
         fields: dict[str, Any] = {"columns": {names[a]: dict(c) for a, c in self.columns.items()}}
         if self.is_keyed:
-            fields |= {"drop": [names[_KEY]], "records_per_person": self.privacy[0].records_per_person}
+            believed = {"drop": [names[_KEY]], "records_per_person": self.n_records}
+            checked = {"person": {"column": names[_KEY], "at_most": self.n_records}}
+            fields |= checked if self.is_checked else believed
         return fields
 
     def raw(self, data: Any, n_others: int, names: Mapping[str, str]) -> Columns:
@@ -118,7 +133,7 @@ _TYPED: dict[str, Sequence[Any]] = {"a": ["x", "a long name", None], "b": [7, 1 
 _OPEN = _CLOSED | {"b": {"kind": "integer", "low": 0, "high": 99, "bins": {"quantiles": 2, "share": "1/4"}}}
 
 
-_ONE = (Privacy(),)
+_ONE, _THREE = (Privacy(),), (Privacy(records_per_person=3),)
 
 
 def _odd(values: Sequence[Any], labels: Sequence[str]) -> Raw:
@@ -131,7 +146,8 @@ def _odd(values: Sequence[Any], labels: Sequence[str]) -> Raw:
 RAW: dict[str, Raw] = {
     "typed": Raw(_TYPED, _CLOSED, is_typed=True, privacy=_ONE),
     "open": Raw(_TYPED | {"b": [7, 80]}, _OPEN, is_typed=True, is_open=True, privacy=_ONE),
-    "several records a person": Raw(_TYPED, _CLOSED, is_typed=True, privacy=(Privacy(records_per_person=3),)),
+    "several records a person": Raw(_TYPED, _CLOSED, is_typed=True, privacy=_THREE),
+    "persons by their keys": Raw(_TYPED, _CLOSED, is_typed=True, is_checked=True, privacy=_THREE),
     "booleans and a number": _odd([True, False, 5], ["True", "False"]),
     "floats and a text": _odd([0.1, 1e-07, "x"], ["0.1", "0.0000001"]),
     "whole floats and a text": _odd([1.0, 2.0, "x"], ["1", "2"]),
@@ -285,7 +301,7 @@ def check_door(name: str, tables: Sequence[str] = (), containers: Sequence[str] 
 def _through(door: Door, raw: Raw, container: Container, where: str) -> Iterator[tuple[str, str]]:
     traces = [
         each
-        for pair in _pairs(raw, may_be_empty=door.has_names)
+        for pair in _pairs(raw, door.names, may_be_empty=door.has_names)
         for each in run_pairs(where, _entered(door, raw, container, pair), _BUDGET, [pair]).traces
     ]
     runs = Runs(where, _BUDGET, tuple(traces))
@@ -299,7 +315,7 @@ _CHECKS = (check_calibration, check_charges, check_noninterference, check_claims
 
 def _entered(door: Door, raw: Raw, container: Container, pair: Pair) -> Mechanism:
     """Return the call as the audit makes it, with a table's raw values."""
-    names = _NAMES if door.has_names else _NUMBERED
+    names = door.names
     n_others = min(pair.one.n_records, pair.other.n_records)
 
     def mechanism(data: Any, budget: Budget, privacy: Privacy) -> Any:
@@ -309,12 +325,16 @@ def _entered(door: Door, raw: Raw, container: Container, pair: Pair) -> Mechanis
     return mechanism
 
 
-def _pairs(raw: Raw, *, may_be_empty: bool) -> list[Pair]:
+def _pairs(raw: Raw, names: Mapping[str, str], *, may_be_empty: bool) -> list[Pair]:
     """Return a person more among records all alike, of whom nobody has such a value; of typed ones other pairs too.
 
     Records without names have no columns where there are no records, and are refused then.
     """
     wanted = ("constant, [2, 1, 1]", "crossed") if raw.is_typed else ("constant, [2, 1, 1]",)
     near = [pair for pair in neighbour_pairs(raw.privacy) if pair.name.startswith(wanted)]
+    if raw.is_checked:  # the relation of a release then says by which column
+        near = [
+            replace(pair, privacy=Privacy(records_per_person=raw.n_records, person=(names[_KEY],))) for pair in near
+        ]
     far = [pair for pair in far_pairs([Privacy()]) if may_be_empty or not pair.name.startswith("empty")]
     return [*near, *(far if raw.is_typed and not raw.is_keyed else [])]

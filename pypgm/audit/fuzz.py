@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -17,16 +19,36 @@ from pypgm.audit.stated import Effort
 _EFFORT = Effort(candidates=4, climbs=4, moves=16)
 
 
+class Tried(Protocol):
+    """A case of any kind."""
+
+    @property
+    def subject(self) -> str:
+        """What it is a case of."""
+
+
+Subjects = Mapping[str, Callable[[Choose], tuple[Any, Outcome]]]
+"""By name what chooses a case, which is `Tried`, and runs it."""
+
+
+def _of_mechanism(name: str, choose: Choose) -> tuple[Case, Outcome]:
+    case = case_of(name, choose, neighbours=2)
+    return case, run_case(case, _EFFORT)
+
+
+_MECHANISMS: Subjects = {name: partial(_of_mechanism, name) for name in SETTINGS}
+
+
 @dataclass(slots=True)
 class Fuzzed:
     """What came of random cases."""
 
     ran: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
-    failed: list[tuple[int, Case, Finding]] = field(default_factory=list)
+    failed: list[tuple[int, Tried, Finding]] = field(default_factory=list)
     attained: dict[str, dict[str, float]] = field(default_factory=dict)
 
-    def add(self, seed: int, case: Case, outcome: Outcome) -> None:
+    def add(self, seed: int, case: Tried, outcome: Outcome) -> None:
         """Count a case."""
         (self.refused if outcome.refused else self.ran)[case.subject] += 1
         if outcome.found.defects:
@@ -48,7 +70,8 @@ def fuzz(
     seeds: range,
     seconds: float = float("inf"),
     only: Collection[str] = (),
-    tell: Callable[[int, Case, Finding], object] = lambda *_: None,
+    tell: Callable[[int, Tried, Finding], object] = lambda *_: None,
+    subjects: Subjects = _MECHANISMS,
 ) -> Fuzzed:
     """Run the cases of some seeds, until time is over.
 
@@ -61,27 +84,28 @@ def fuzz(
     seconds : float
         After which no other case begins.
     only : collection of str
-        Names of `pypgm.audit.settings.SETTINGS`: cases of others are left out; all by default.
+        Names of subjects: cases of others are left out; all by default.
     tell : callable
         Called with the seed, the case and the finding of each failure.
+    subjects : mapping of str to callable
+        What cases are of: `pypgm.audit.settings.SETTINGS` by default.
 
     Raises
     ------
     ValueError
         If a name is unknown.
     """
-    unknown = sorted(set(only) - SETTINGS.keys())
+    unknown = sorted(set(only) - subjects.keys())
     if unknown:
-        raise ValueError(f"only takes names among {', '.join(SETTINGS)}, got {unknown[0]!r}")
-    end, names, done = time.monotonic() + seconds, list(SETTINGS), Fuzzed()
+        raise ValueError(f"only takes names among {', '.join(subjects)}, got {unknown[0]!r}")
+    end, names, done = time.monotonic() + seconds, list(subjects), Fuzzed()
     for seed in seeds:
         if time.monotonic() > end:
             break
         name = names[int(np.random.default_rng([seed, 1]).integers(len(names)))]  # another stream than that of its case
         if only and name not in only:
             continue
-        case = case_of(name, Choose(seed), neighbours=2)
-        done.add(seed, case, run_case(case, _EFFORT))
+        done.add(seed, *subjects[name](Choose(seed)))
         if done.failed and done.failed[-1][0] == seed:
             tell(*done.failed[-1])
     return done

@@ -147,7 +147,7 @@ class WatchedRecords(Dataset):
     gone = False
 
     def __init__(self, data: Dataset) -> None:
-        super().__init__(data.columns, data.domain, schema=data.schema)
+        super().__init__(data.columns, data.domain, schema=data.schema, persons=data.persons)
         self._data = data
         self.note: Callable[[str, Any], None] | None = None
 
@@ -171,6 +171,12 @@ class WatchedRecords(Dataset):
         """Return a column for a step that takes columns: handing it over is not yet reading it."""
         column: NDArray[Any] = self._data.columns[name]
         return column
+
+    def kept(self, secret: bytes) -> WatchedRecords:
+        """Return this table, from now on of the records that are kept of each person: choosing them is no answer."""
+        self._data = self._data.kept(secret)
+        self.columns, self.persons = self._data.columns, self._data.persons
+        return self
 
     def recount(self, clique: Clique) -> NDArray[np.int64]:
         """Return exact counts for the audit itself; no read."""
@@ -312,6 +318,10 @@ class _Follower(_Charges):
         self.scores = WatchedScores(lambda kind, event: trace.events.append((kind, event)), trace.records, effort)
         self._queries: WeakKeyDictionary[L1Selector, dict[Clique, Any]] = WeakKeyDictionary()
         self._told: WeakKeyDictionary[L1Selector, tuple[list[Clique], dict[Clique, Any]]] = WeakKeyDictionary()
+
+    def secret(self) -> bytes:
+        """Return the same secret in both runs, as a run has only one."""
+        return b"known to an audit"[:16]
 
     def queried(self, selector: Any, query: Any) -> Any:
         """Note each query of a selector."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import partial
 from typing import Any, Protocol, TypeAlias
 
 import numpy as np
@@ -10,6 +11,7 @@ from numpy.typing import NDArray
 
 from pypgm.data import Dataset
 from pypgm.data.encoding import columns_of
+from pypgm.data.foreign import guarded
 from pypgm.data.frames import as_values as column_values
 from pypgm.data.values import as_list, bare
 from pypgm.domain import Domain, Label, listed
@@ -155,15 +157,9 @@ def _from_dataset(domain: Domain, data: Dataset, name: str) -> NDArray[np.intp]:
 
 def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
     own = columns_of(domain.project((name,)), with_nulls=True)[name]
-    if np.ndim(column) > 1:
-        raise ValueError(f"column {name!r} needs one dimension, got {np.ndim(column)}")
-    if str(getattr(column, "dtype", "")) in {"str", "string", "category"} and hasattr(column, "factorize"):
-        places, distinct = column.factorize()  # of pandas, in which each text is then looked up once
-        codes, problem = own.encode([*distinct.tolist(), None])
-        codes = codes[places]
-        problem = problem and problem._replace(row=int((places == problem.row).argmax()))
-    else:
-        codes, problem = own.encode(column_values(column))
+    if (n_axes := getattr(column, "ndim", 1)) != 1:  # of a list each value is one, whatever it is
+        raise ValueError(f"column {name!r} needs one dimension, got {n_axes}")
+    codes, problem = own.encode(guarded(f"reading column {name!r}", partial(column_values, column)))
     if problem is not None:
         raise ValueError(f"column {name!r}, row {problem.row} (the first is 0): {problem.what}")
     return np.where(codes == own.null_code, MISSING, codes.astype(np.intp))

@@ -43,7 +43,6 @@ from pypgm.privacy.counts import check_counts
 from pypgm.privacy.entry import LEARNER_DEFAULTS, LearnerOptions, PrivateOptions, entered
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
-from pypgm.privacy.relation import Privacy
 from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.progress import Bar
 from pypgm.queries import Identity
@@ -241,7 +240,7 @@ def learn_private(
     table = entered(data, epsilon, delta, private, bar=bar, n_threads=limits.n_threads, budget_of=budget_of)
     del data  # tracebacks from here on do not hold the records
     scheme = scheme.with_noise_of(table.ledger.budget.unit)
-    if scheme.sampling < 1 and table.privacy != Privacy():
+    if scheme.sampling < 1 and (table.privacy.total_is_public or table.privacy.records_per_person != 1):
         raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record a person")
     learner, measurements = _prepared(table, structure, scheme, limits.max_bytes)
     measurements += learner.measure(table, measurements)

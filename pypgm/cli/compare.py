@@ -98,7 +98,7 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 def _of_answers(model: ReleasedModel, known: Schema | None, arguments: argparse.Namespace) -> dict[str, float]:
     """Return how far a model's own answers are off, in percentage points: of its columns and of their pairs."""
-    data = read_table(arguments.table, known or model.domain, **reading(arguments))
+    data = read_table(arguments.table, model.domain if known is None else known.of_records(), **reading(arguments))
     names = model.domain.attributes
     some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
     pairs = [c for c in itertools.combinations(some, 2) if model.domain.size(c) <= _CELLS]

@@ -10,6 +10,7 @@ from pypgm.cli.printing import present
 from pypgm.cli.summary_rows import promise_rows, quality_rows
 from pypgm.cli.synth import stop_if_interrupted
 from pypgm.privacy import Budget
+from pypgm.report import caveat_lines
 from pypgm.reporting.facts import Facts
 from pypgm.terminal import laid_out, terminal_width
 
@@ -29,9 +30,10 @@ def _demo(arguments: argparse.Namespace) -> None:
     shown = f"ε = {float(arguments.epsilon):g}, δ = {float(arguments.delta):g}".replace("e-0", "e-")
     title = f"The people of the Titanic, real and private synthetic ({shown})"
     facts = Facts(release)
-    rows = [*promise_rows(facts), *quality_rows(facts.quality)]
+    rows = [*promise_rows(release.promise), *quality_rows(facts.quality)]
     errors, names = demo.errors(release, synthetic), demo.titles(release)
-    lines = [title, "", *demo.table_lines(synthetic, errors, names, unsafe_data=people), ""]
+    lines = [*caveat_lines(release.promise), title, ""]
+    lines += [*demo.table_lines(synthetic, errors, names, unsafe_data=people), ""]
     try:
         picture: str | None = str(demo.draw(synthetic, title, errors, names, unsafe_data=people))
         told = f"picture: {picture}"

@@ -59,7 +59,8 @@ def _rows(facts: Facts) -> Rows:
     """Return the guarantee, how good it is, what was lost and what was paid for what."""
     release = facts.release
     made = " ".join(part for part in (release.mechanism, "of pypgm", release.version) if part)
-    rows = [*promise_rows(facts), ("made by", made), ("records", facts.records_text), *quality_rows(facts.quality)]
+    rows = [*promise_rows(release.promise), ("made by", made), ("records", facts.records_text)]
+    rows += quality_rows(facts.quality)
     if facts.quality and facts.quality.largest_error:
         column, records = facts.quality.largest_error
         rows.append(("largest error", f"± {records:,.3g} records, in a count of {column[0]}"))

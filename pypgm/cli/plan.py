@@ -10,16 +10,17 @@ from typing import TYPE_CHECKING, Any
 from pypgm import mechanisms
 from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, schema_in
 from pypgm.cli.printing import present
-from pypgm.cli.summary_rows import pair_text
+from pypgm.cli.summary_rows import pair_text, promise_rows
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data.schema import OpenSchema
 from pypgm.mechanisms.tables import budget_for
 from pypgm.privacy import Budget
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.privacy.promise import Promise
 from pypgm.report import together
 from pypgm.reporting.quality import rounded
-from pypgm.reporting.words import many, promise
+from pypgm.reporting.words import many
 from pypgm.terminal import NO_BREAK, aligned, laid_out, terminal_width
 
 if TYPE_CHECKING:
@@ -93,8 +94,7 @@ def _plan(arguments: argparse.Namespace) -> None:
     )
     width = terminal_width()
     rows = [
-        ("guarantee", promise(LedgerReport(asked))),
-        ("protects", privacy.sentence),
+        *promise_rows(Promise.of(LedgerReport(asked), privacy.sentence, [declared])),
         *_quality_rows(found),
         *_measured_rows(found),
         ("time", f"{found.seconds:.1f} s beside reading the table{_memory(found)}"),

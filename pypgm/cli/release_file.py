@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from pypgm.cli.claim import Claim
 from pypgm.files.file import file_bytes
+from pypgm.privacy.promise import budget_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -108,6 +109,7 @@ class Place:
 
     def _elsewhere(self, packed: bytes, release: Release) -> str:
         """Keep a release somewhere else, and return what to say."""
+        price = budget_text(release.ledger.budget)
         for folder in (Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
             path = folder / f"{self.path.stem}-{os.urandom(4).hex()}.pgm"
             try:
@@ -116,8 +118,8 @@ class Place:
                 with contextlib.suppress(OSError):
                     path.unlink(missing_ok=True)
             else:
-                return f"the release, paid for with {release.guarantee}, is whole in {path}{self._go_on(path)}"
-        return f"no other disk takes the release either, for which {release.guarantee} is spent"
+                return f"the release, paid for with {price}, is whole in {path}{self._go_on(path)}"
+        return f"no other disk takes the release either, for which {price} is spent"
 
     def _clear(self) -> None:
         with contextlib.suppress(OSError):

@@ -10,12 +10,13 @@ from typing import Any
 from pypgm.cli.arguments import Verbs, add_reading, add_verb, check_places, reading
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
+from pypgm.cli.summary_rows import warning_lines
 from pypgm.comparison import is_table
 from pypgm.data import read_table
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE
-from pypgm.reporting.facts import Facts
+from pypgm.reporting.facts import Facts, promise_dict
 from pypgm.reporting.page import TITLE
 
 _ABOUT = """\
@@ -70,16 +71,17 @@ def _report(arguments: argparse.Namespace) -> None:
                 facts = Facts(found).to_dict() if arguments.json else {}
                 records = None
                 if arguments.table is not None:
-                    records = read_table(arguments.table, found.schema or found.model.domain, **reading(arguments))
+                    known = found.model.domain if found.schema is None else found.schema.of_records()
+                    records = read_table(arguments.table, known, **reading(arguments))
                 found.report_html(arguments.out, unsafe_data=records, audit=arguments.audit, title=arguments.title)
             else:
                 if arguments.unsafe:
                     raise ValueError("a report of two related tables has no real records beside")
                 parts = (found.parents, found.children) if arguments.json else ()
-                facts = {"parts": [Facts(part).to_dict() for part in parts]}
+                facts = {**promise_dict(found.promise), "parts": [Facts(part).to_dict() for part in parts]}
                 found.report_html(arguments.out, audit=arguments.audit, title=arguments.title)
         except ImportError as error:
             raise ValueError(str(error)) from None
     kind = f"NOT PRIVATE: {NOT_PRIVATE}" if arguments.unsafe else "as public as the release"
-    lines = [f"wrote {arguments.out}, {kind}"]
+    lines = [*warning_lines(found.promise.caveats), f"wrote {arguments.out}, {kind}"]
     present(arguments, facts | {"files": {"report": arguments.out}}, lines, tell)

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
     from pypgm.models.stored_model import ReleasedModel
+    from pypgm.privacy.promise import Promise
     from pypgm.release import Release
     from pypgm.reporting.facts import Facts
     from pypgm.reporting.quality import Quality
@@ -24,9 +25,9 @@ _NAMED = 4  # columns that are named, the worst
 _POINTS = "points: % of records to change to agree with the table, as expected by the release alone"
 
 
-def promise_rows(facts: Facts) -> Rows:
-    """Return what is guaranteed to whom."""
-    return [("guarantee", facts.promise), ("protects", facts.release.privacy.sentence)]
+def promise_rows(promise: Promise) -> Rows:
+    """Return what is not protected, and then what is guaranteed to whom."""
+    return [("guarantee", promise.strength), ("protects", promise.covered)]
 
 
 def quality_rows(quality: Quality | None) -> Rows:

@@ -34,6 +34,7 @@ from pypgm.data import Dataset, OpenSchema, Schema, write_table
 from pypgm.data.file_kind import TABLES
 from pypgm.domain import Domain
 from pypgm.mechanisms.tables import prepared
+from pypgm.privacy.promise import budget_text
 from pypgm.release import Release
 from pypgm.reporting.facts import Facts
 from pypgm.terminal import laid_out, terminal_width
@@ -105,8 +106,8 @@ def add_to(commands: Verbs) -> None:
 class PaidError(Exception):
     """What went wrong after the release was paid for and kept, and how to go on."""
 
-    def __init__(self, cause: BaseException, kept: Path, guarantee: str, way_on: str) -> None:
-        super().__init__(f"the release, paid for with {guarantee}, is whole in {kept}, its ledger too{way_on}")
+    def __init__(self, cause: BaseException, kept: Path, price: str, way_on: str) -> None:
+        super().__init__(f"the release, paid for with {price}, is whole in {kept}, its ledger too{way_on}")
         self.cause = cause
 
 
@@ -131,7 +132,7 @@ def _synth(arguments: argparse.Namespace) -> None:
             synthetic = release.synthetic_data(arguments.rows)
             write_table(synthetic, arguments.out, release.schema, layout=release.layout)
         except (Exception, KeyboardInterrupt) as error:
-            raise PaidError(error, kept, release.guarantee, _way_on(arguments, kept)) from error
+            raise PaidError(error, kept, budget_text(release.ledger.budget), _way_on(arguments, kept)) from error
     facts = Facts(release, progress=_talks(arguments))
     if arguments.quiet and not arguments.json:
         tell(warning_lines(facts.warnings))
@@ -156,7 +157,7 @@ def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, ke
         return
     width = terminal_width()
     rows = [
-        *promise_rows(facts),
+        *promise_rows(facts.release.promise),
         ("records", f"{synthetic.n_records:,} synthetic, of {facts.records_text}"),
         *quality_rows(facts.quality),
         ("lost", "; ".join(facts.losses.sentences()) or "nothing that the schema says: each value is as it was"),

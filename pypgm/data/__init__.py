@@ -15,6 +15,7 @@ from pypgm.data.frames import as_frame
 from pypgm.data.made import Fake, Id
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.open_columns import OpenSet, QuantileBins
+from pypgm.data.person import Person
 from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import Blank, Rule
 from pypgm.data.schema import OpenSchema, Schema, read_schema
@@ -40,6 +41,7 @@ __all__ = [
     "Integer",
     "OpenSchema",
     "OpenSet",
+    "Person",
     "QuantileBins",
     "Real",
     "Rule",

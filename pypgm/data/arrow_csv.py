@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pypgm.data.columns import Column, Encoder, Misfit
+from pypgm.data.columns import Encoder, Misfit, Readable
 from pypgm.data.files import open_text
 from pypgm.data.numbers import Numeric
 
@@ -31,7 +31,7 @@ _CR, _LF, _QUOTE = b'\r\n"'
 def arrow_codes(
     path: str | os.PathLike[str],
     header: Sequence[str],
-    columns: Mapping[str, Column],
+    columns: Mapping[str, Readable],
     *,
     delimiter: str,
     texts: Mapping[str, list[str]],
@@ -176,7 +176,7 @@ def _held(array: Any, dtype: DTypeLike) -> NDArray[Any]:  # noqa: ANN401
     return np.frombuffer(array.buffers()[1] or b"", dtype)[array.offset : array.offset + len(array)]
 
 
-def _codes(distinct: Any, column: Column, encode: Encoder) -> tuple[NDArray[Any], Misfit | None]:  # noqa: ANN401
+def _codes(distinct: Any, column: Readable, encode: Encoder) -> tuple[NDArray[Any], Misfit | None]:  # noqa: ANN401
     """Return the codes of different texts; many numbers are read at once, to the doubles that each is read to alone."""
     if len(distinct) <= _FEW or not isinstance(column, Numeric):
         return encode(distinct.to_pylist())

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from decimal import Decimal
 from functools import cached_property
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,6 +37,17 @@ Encoder = Callable[[Values], tuple[NDArray[Any], Misfit | None]]
 
 def _is_worked_out(kind: type, name: str) -> bool:
     return isinstance(getattr(kind, name, None), cached_property)
+
+
+class Readable(Protocol):
+    """A column as a reader of tables needs it."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the codes."""
+
+    def encoder(self) -> Encoder:
+        """Return what turns values into codes piece by piece."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -234,7 +245,7 @@ class Column(ABC):
             yield f"{self.other_label!r} is a null and the label of other values"
 
 
-def guarded_encoder(column: Column) -> Encoder:
+def guarded_encoder(column: Readable) -> Encoder:
     """Return the encoder of a column to which values may be objects of any type, whose own methods may raise errors.
 
     What such an error says may be a value, and is not kept: the first value that raises one by itself is named by its

@@ -13,14 +13,18 @@ from pypgm.data import tabulate
 from pypgm.data.encoding import columns_of, encoded
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, Library, as_frame
-from pypgm.domain import Clique, Domain, as_clique, check_domain, nearest
+from pypgm.data.person import KEY, Keys, Person
+from pypgm.data.values import Values
+from pypgm.domain import Clique, Domain, as_clique, check_domain, listed, nearest
 from pypgm.factor import Factor
 from pypgm.html import Shown
-from pypgm.numeric import float_array, is_masked
+from pypgm.numeric import float_array, is_masked, whole_array
 
 
 class Encoder(Protocol):
     """What turns tables into records over a domain, as a `pypgm.Schema` does."""
+
+    person: Person | None
 
     def check_domain(self, domain: Domain) -> None:
         """Raise ``ValueError`` unless the domain is that of its columns."""
@@ -45,13 +49,23 @@ class Dataset(Shown):
     schema : Schema, optional
         What encoded the records, public; `pypgm.Schema.encode` and `pypgm.read_table` set it. Every private release of
         the records keeps its promises: records per person, rules, ordinal columns. A table made of some rows of another
-        has them as long as it gets the other's schema: ``Dataset(columns, data.domain, schema=data.schema)``.
+        has them as long as it gets the other's schema: ``Dataset(columns, data.domain, schema=data.schema)``, and
+        ``persons=data.persons[rows]`` where that names a person.
+    persons : sequence of length n_records, or mapping of str to sequence, optional
+        Who each record is of, where the schema names a person: the values of the column it names, or of several by
+        their names, or `persons` of another table. Without them no private release is made by such a schema.
+
+    Attributes
+    ----------
+    persons : ndarray of bytes, shape (n_records,), or None
+        The key of each record's person, equal only for the records of one.
 
     Raises
     ------
     ValueError
         If a column is missing, unknown, of another length or not one-dimensional, or a code or weight lies outside its
-        range; or the schema is of another domain. The message names the column, the row (the first is 0) and the range,
+        range; the schema is of another domain; or persons come without a schema that names one, or are not one for each
+        record. The message names the column, the row (the first is 0) and the range,
         never the value.
     TypeError
         If a column does not hold integers.
@@ -66,10 +80,11 @@ class Dataset(Shown):
     array([1., 2.])
     """
 
-    __slots__ = ("columns", "domain", "schema", "weights")
+    __slots__ = ("columns", "domain", "persons", "schema", "weights")
 
     columns: dict[str, NDArray[Any]]
     domain: Domain
+    persons: Keys | None
     schema: Any  # a `pypgm.Schema`, which makes datasets: its name is not known here
     weights: NDArray[np.float64] | None
 
@@ -80,6 +95,7 @@ class Dataset(Shown):
         weights: ArrayLike | None = None,
         *,
         schema: Encoder | None = None,
+        persons: Values | Mapping[str, Values] | None = None,
     ) -> None:
         check_domain(domain)
         if schema is not None:
@@ -93,6 +109,7 @@ class Dataset(Shown):
         check_lengths(self.columns)
         tabulate.check_codes(self.columns, domain)
         self.weights = None if weights is None else _as_weights(weights, self._length(weights))
+        self.persons = None if persons is None else self._keys_of(persons)
 
     @classmethod
     def from_frame(cls, frame: Frame, schema: Encoder | Domain, *, ignore_extra: bool = False) -> Dataset:
@@ -239,6 +256,63 @@ class Dataset(Shown):
             raise TypeError(f"count needs a sequence of cliques, got the name {cliques!r}; write [({cliques!r},)]")
         return tabulate.count(self.columns, self.domain, [as_clique(c) for c in cliques], n_threads)
 
+    def kept(self, secret: bytes) -> Dataset:
+        """Return the records that are kept of each person by a secret of 16 bytes, see `pypgm.data.Person`.
+
+        Raises
+        ------
+        ValueError
+            If nobody said who the records are of.
+        """
+        return self.where(self.is_kept(secret))
+
+    def is_kept(self, secret: bytes) -> NDArray[np.bool_]:
+        """Return which records `kept` keeps, shape (n_records,).
+
+        Raises
+        ------
+        ValueError
+            If nobody said who the records are of.
+        """
+        person = self._person()
+        if self.persons is None:
+            names = listed([repr(name) for name in person.columns])
+            needed = f"at most {person.at_most} records of each person are kept, whom {names} names"
+            raise ValueError(f"{needed}: these records need persons=, or to be read by the schema")
+        return person.kept(self.persons, self.columns.values(), secret)
+
+    def where(self, chosen: NDArray[np.bool_]) -> Dataset:
+        """Return some of the records, in their order, with all that is known of them.
+
+        Examples
+        --------
+        >>> data = Dataset({"a": [0, 1, 1]}, Domain({"a": 2}))
+        >>> data.where(np.array([True, False, True])).columns["a"].tolist()
+        [0, 1]
+        """
+        columns = {name: codes[chosen] for name, codes in self.columns.items()}
+        weights = None if self.weights is None else self.weights[chosen]
+        persons = None if self.persons is None else self.persons[chosen]
+        return Dataset(columns, self.domain, weights, schema=self.schema, persons=persons)
+
+    def _person(self) -> Person:
+        person: Person | None = None if self.schema is None else self.schema.person
+        if person is None:
+            raise ValueError("persons need a schema that names the person of a record")
+        return person
+
+    def _keys_of(self, persons: Values | Mapping[str, Values]) -> Keys:
+        """Return the keys of the records' persons."""
+        person = self._person()
+        given = persons if isinstance(persons, Mapping) else {person.columns[0]: persons}
+        if not isinstance(persons, Mapping) and getattr(persons, "dtype", None) == KEY:
+            keys = np.asarray(persons)
+        else:
+            keys = person.keys(given)
+        if keys.shape != (len(self),):
+            raise ValueError(f"persons need one value for each of {len(self)} records, got shape {keys.shape}")
+        return keys
+
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the table of some attributes: the records of each cell, or the sum of their weights.
 
@@ -301,9 +375,7 @@ def _check_names(names: Sequence[object], domain: Domain) -> None:
 def _as_codes(name: str, column: ArrayLike) -> NDArray[Any]:
     if is_masked(column):
         raise TypeError(f"column {name!r} needs plain integer codes, got a masked array; give missing values a code")
-    codes = (
-        column if isinstance(column, np.ndarray) else guarded(f"reading column {name!r}", partial(np.asarray, column))
-    )
+    codes = guarded(f"reading column {name!r}", partial(whole_array, column))
     if codes.size == 0 and not isinstance(column, np.ndarray):
         codes = codes.astype(np.int64)
     if codes.ndim != 1:

@@ -186,6 +186,10 @@ class Date(Binned):
 
     def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
         """Return the first and the last day, or second, of each bin, from 1970 on."""
+        return self._ends
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         first = self._starts.astype(np.int64)
         return first, np.append(first[1:] - 1, int(self._bounds[1]))
 

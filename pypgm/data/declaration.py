@@ -14,6 +14,7 @@ from pypgm.data.encoding import as_column, check_writable
 from pypgm.data.files import replacing_text
 from pypgm.data.made import Made
 from pypgm.data.open_columns import OpenColumn
+from pypgm.data.person import Person
 from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import AnyRule
 from pypgm.domain import Label, listed, nearest
@@ -21,11 +22,13 @@ from pypgm.html import Shown
 from pypgm.numeric import fraction_of
 from pypgm.terminal import escaped
 
+_NOT_REVIEWED = "drafted from a table, and not reviewed"
+
 
 class Declaration(Shown):
     """A declaration of each column, as in a file; `Schema` and `OpenSchema` tell its parameters."""
 
-    __slots__ = ("declared", "drop", "notes", "rules", "stated_records_per_person", "warned")
+    __slots__ = ("declared", "drop", "notes", "person", "rules", "stated_records_per_person", "warned", "warning")
 
     def __init__(
         self,
@@ -34,14 +37,17 @@ class Declaration(Shown):
         drop: Iterable[str] = (),
         rules: Iterable[AnyRule | str] = (),
         records_per_person: int | None = None,
+        person: Person | Mapping[str, Any] | None = None,
         warned: Iterable[str] | Mapping[str, str] = (),
+        warning: str = "",
     ) -> None:
         if not isinstance(columns, Mapping):
             raise TypeError(f"a schema needs a mapping of names to columns, got {type(columns).__name__}")
         self.declared = {name: as_column(name, given) for name, given in columns.items()}
         self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
-        self.stated_records_per_person = k = records_per_person
+        self.person = Person(**person) if isinstance(person, Mapping) else person
         self.warned = tuple(warned)
+        self.warning = str(warning)
         noted = [given for given in (drop, warned) if isinstance(given, Mapping)]
         self.notes = {name: str(note) for given in noted for name, note in given.items()}
         self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
@@ -51,8 +57,7 @@ class Declaration(Shown):
         both = [name for name in self.drop if name in self.declared]
         if both:
             raise ValueError(f"column {both[0]!r} is declared and dropped")
-        if k is not None and (type(k) is not int or k < 1):
-            raise ValueError(f"records_per_person needs a whole number, 1 or more, got {k!r}")
+        self.stated_records_per_person = self._checked_bound(records_per_person)
         for rule in self.rules:
             self._check_names(rule.columns)
         self._complete()
@@ -61,9 +66,28 @@ class Declaration(Shown):
     def _complete(self) -> None:
         """Check what is declared together, and make what follows from it."""
 
+    def _checked_bound(self, stated: int | None) -> int | None:
+        """Return how many records a person has at most, as stated or as is kept; ``ValueError`` where both differ."""
+        if stated is not None and (type(stated) is not int or stated < 1):
+            raise ValueError(f"records_per_person needs a whole number, 1 or more, got {stated!r}")
+        if self.person is None:
+            return stated
+        if not isinstance(self.person, Person):
+            raise TypeError(f"person needs a pypgm.data.Person, got {type(self.person).__name__}")
+        check_writable(self.person.columns)
+        published = [name for name in self.person.columns if name in self.declared and name not in self.made]
+        if published:
+            raise ValueError(
+                f"column {published[0]!r} names the person of a record, is never published, and is declared"
+            )
+        if stated not in {None, self.person.at_most}:
+            kept = f"at most {self.person.at_most} records of each person are kept"
+            raise ValueError(f"{kept}, and records_per_person is {stated}: leave it out, it follows from person")
+        return self.person.at_most
+
     @property
     def records_per_person(self) -> int:
-        """Records that one person has at most: as stated, else 1."""
+        """Records that one person has at most: as stated, or as are kept of each, else 1."""
         return self.stated_records_per_person or 1
 
     @property
@@ -87,14 +111,27 @@ class Declaration(Shown):
         return (*self.drop, *self.made)
 
     @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Columns that name the person of a record; none where `person` is not given."""
+        return () if self.person is None else self.person.columns
+
+    @property
+    def whole_warning(self) -> str:
+        """What a draft says of the whole table: at the top of the schema, and of the person."""
+        return "; ".join(filter(None, (self.warning, self.person.warning if self.person else "")))
+
+    @property
     def draft_warning(self) -> str:
-        """What is to be said where warnings of a draft are left; empty where none is."""
-        still = f"a draft's warnings are still in the schema, of {listed(self.warned)}"
-        return f"{still}: what was read from the records is not protected" if self.warned else ""
+        """What is not protected where warnings of a draft are left, as a sentence; empty where none is."""
+        places = ["at its top"] * bool(self.warning)
+        places += ["at its person"] * bool(self.person and self.person.warning)
+        places += [f"of {listed(self.warned)}"] * bool(self.warned)
+        left = f"a draft's warnings are still in the schema, {' and '.join(places)}"
+        return f"Not protected: what the schema took from the records or left open ({left})" if places else ""
 
     def _check_names(self, names: Iterable[str]) -> None:
         unknown = [name for name in names if name not in self.declared]
-        made = [name for name in names if name in self.made]
+        made = [name for name in names if isinstance(self.declared.get(name), Made)]
         if made:
             raise ValueError(f"a rule names {made[0]!r}, which is made of other columns: name those")
         if unknown:
@@ -102,22 +139,31 @@ class Declaration(Shown):
             raise ValueError(f"a rule names {unknown[0]!r}, and no such column is declared{near}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has; `Schema.from_dict` reads it."""
-        told: dict[str, Any] = {"columns": {name: column.to_dict() for name, column in self.declared.items()}}
+        """Return what a schema file has; `Schema.from_dict` reads it.
+
+        Of a warning it has that there is one: what a draft says comes from the records, and stays in files of `save`.
+        """
+        told: dict[str, Any] = {"warning": _NOT_REVIEWED} if self.warning else {}
+        told["columns"] = {name: column.to_dict() for name, column in self.declared.items()}
         for name in self.warned:
-            told["columns"][name]["warning"] = "drafted from a table, and not reviewed"
+            told["columns"][name]["warning"] = _NOT_REVIEWED
         if self.drop:
             told["drop"] = list(self.drop)
         if self.rules:
             told["rules"] = [rule.to_dict() for rule in self.rules]
+        if self.person is not None:
+            told["person"] = self.person.to_dict() | ({"warning": _NOT_REVIEWED} if self.person.warning else {})
+            return told
         k = self.stated_records_per_person
         return told | ({} if k is None else {"records_per_person": k})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to a JSON file, whole or not at all; ``OSError`` if it cannot be written."""
-        given = self.to_dict()
+        given = self.to_dict() | ({"warning": self.warning} if self.warning else {})
         for name in self.warned:
             given["columns"][name]["warning"] = self.notes.get(name, given["columns"][name]["warning"])
+        if self.person is not None:
+            given["person"] = self.person.to_dict()
         if any(name in self.notes for name in self.drop):
             given["drop"] = {name: self.notes.get(name, "") for name in self.drop}
         with replacing_text(path) as file:
@@ -131,7 +177,7 @@ class Declaration(Shown):
 
     @property
     def _said(self) -> tuple[object, ...]:
-        return list(self.declared.items()), self.drop, self.rules, self.stated_records_per_person
+        return list(self.declared.items()), self.drop, self.rules, self.stated_records_per_person, self.person
 
     def __hash__(self) -> int:
         return hash((tuple(self.declared), self.drop))

@@ -100,6 +100,9 @@ class Derived(Made):
 
     def check(self, columns: Mapping[str, Column], name: str) -> None:
         """Raise ``ValueError`` if it cannot follow from these columns."""
+        new = [source for source in self.sources if source not in columns]
+        if new:
+            raise ValueError(f"derived column {name!r} follows from {new[0]!r}, whose values are new in each record")
         try:
             function = self._function([columns[source] for source in self.sources])
             if isinstance(function, Mapped):

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.derived import Derived
 from pypgm.data.difference import Difference
-from pypgm.data.made import Cells, Made, made_in_order
+from pypgm.data.made import Cells, Made
+from pypgm.data.mapped import MOST_CELLS
+from pypgm.data.order import in_order
 from pypgm.data.schema import Schema
 from pypgm.domain import Clique, as_clique, listed
 from pypgm.terminal import label_text
@@ -32,13 +36,39 @@ def read_names(schema: Schema | None, clique: str | Iterable[str]) -> Clique:
         return names
     found: dict[str, None] = {}
     for name in names:
-        chain = _chain(made, name) if name in made else []
+        chain = _chain(made, [name]) if name in made else []
         found |= dict.fromkeys([source for own in chain for source in made[own].sources if source not in made])
         found |= {} if chain else {name: None}
     return tuple(found)
 
 
-def image_of(schema: Schema, name: str) -> tuple[Clique, Cells]:
+Image: TypeAlias = tuple[Clique, Cells]
+"""Columns that are read, and what one that is made has for each combination of their codes, in C order."""
+
+
+def images_of(schema: Schema, names: Iterable[str]) -> Iterator[tuple[str, Image]]:
+    """Yield, of columns that are made, those that are mappings which tell no values within a bin apart.
+
+    They come in the order in which they are made, each from what those hold that it follows from: an image is made
+    once, and gone where nothing follows from it any more.
+    """
+    made, wanted = schema.made, set(names)
+    order = in_order({name: made[name].sources for name in _chain(made, wanted)}, "is made of itself")
+    uses = Counter(source for name in order for source in set(made[name].sources))
+    held: dict[str, Image] = {}
+    for name in order:
+        image = _image(schema.columns, made[name], held)
+        for source in set(made[name].sources):
+            uses[source] -= 1
+            if not uses[source]:
+                held.pop(source, None)
+        if image is not None and uses[name]:
+            held[name] = image
+        if image is not None and name in wanted:
+            yield name, image
+
+
+def image_of(schema: Schema, name: str) -> Image:
     """Return the columns that a mapping is of, and what it has for each combination of their codes, in C order.
 
     Raises
@@ -46,23 +76,10 @@ def image_of(schema: Schema, name: str) -> tuple[Clique, Cells]:
     ValueError
         If the column is no mapping, or one that tells values within a bin apart: with the names of its sources.
     """
-    made, columns = schema.made, schema.columns
-    chain, parents = _chain(made, name), read_names(schema, name)
-    told = listed([repr(own) for own in parents]) or "no other column"
-    refused = ValueError(f"column {name!r} is made when records are decoded, of {told}")
-    is_mapping = all(isinstance(column := made[own], Derived) and column.source for own in chain)
-    if not is_mapping or any(isinstance(columns[own], Difference) for own in parents):
-        raise refused
-    sizes = [columns[own].size for own in parents]
-    codes = np.indices(sizes).reshape(len(sizes), -1)
-    cells = {own: _first_values(columns[own], codes[i]) for i, own in enumerate(parents)}
-    rows, draws = range(codes.shape[1]), np.random.default_rng(0)
-    for own in made_in_order({own: made[own] for own in chain}, parents):
-        column = made[own]
-        if isinstance(column, Derived) and column.splits_bins({n: c.column for n, c in cells.items()}):
-            raise refused
-        cells[own] = column.made(cells, rows, draws)
-    return parents, cells[name]
+    for _, image in images_of(schema, [name]):
+        return image
+    told = listed([repr(own) for own in read_names(schema, name)]) or "no other column"
+    raise ValueError(f"column {name!r} is made when records are decoded, of {told}")
 
 
 def codes_giving(schema: Schema, name: str, text: str) -> tuple[str, list[int]]:
@@ -93,18 +110,43 @@ def codes_giving(schema: Schema, name: str, text: str) -> tuple[str, list[int]]:
     return source, found
 
 
-def _chain(made: Mapping[str, Made], name: str) -> list[str]:
-    """Return a column that is made and those that are made which it follows from."""
-    chain = [name]
-    for own in chain:
-        chain += [source for source in made[own].sources if source in made and source not in chain]
+def _chain(made: Mapping[str, Made], names: Iterable[str]) -> list[str]:
+    """Return columns that are made and those that are made which they follow from."""
+    found = dict.fromkeys(names)
+    chain = list(found)
+    for name in chain:
+        new = dict.fromkeys(own for own in made[name].sources if own in made and own not in found)
+        found |= new
+        chain += new
     return chain
 
 
-def _first_values(column: Column, codes: NDArray[np.int64]) -> Cells:
-    """Return codes with the first value of each bin, where there are bins."""
+def _image(columns: Mapping[str, Column], column: Made, held: Mapping[str, Image]) -> Image | None:
+    """Return the image of a column, given those that it follows from and that are made; None where it has none."""
+    if not isinstance(column, Derived) or not column.source:
+        return None
+    images: dict[str, Image] = {}
+    for name in column.sources:
+        if name not in held and (name not in columns or isinstance(columns[name], Difference)):
+            return None
+        images[name] = held.get(name) or ((name,), _first_values(columns[name]))
+    parents = tuple(dict.fromkeys(own for of, _ in images.values() for own in of))
+    sizes = {name: columns[name].size for name in parents}
+    if math.prod(sizes.values()) > MOST_CELLS or column.splits_bins({n: c.column for n, (_, c) in images.items()}):
+        return None
+    axes = dict(zip(parents, np.indices([*sizes.values()]).reshape(len(parents), -1), strict=True))
+    cells = {}
+    for name, (of, own) in images.items():
+        at = np.ravel_multi_index([axes[a] for a in of], [sizes[a] for a in of])
+        cells[name] = Cells(own.column, own.codes[at], None if own.values is None else own.values[at])
+    return parents, column.made(cells, range(math.prod(sizes.values())), np.random.default_rng(0))
+
+
+def _first_values(column: Column) -> Cells:
+    """Return all codes, with the first value of each bin, where there are bins."""
+    codes = np.arange(column.size)
     if not isinstance(column, Binned):
         return Cells(column, codes)
     first, _ = column.ends()
     steps = np.array([*first, *[first[0]] * (column.size - len(first))], dtype=first.dtype)
-    return Cells(column, codes, column.of_steps(steps)[codes])
+    return Cells(column, codes, column.of_steps(steps))

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pypgm.data.file_kind import DATABASE, START, file_kind
-from pypgm.data.files import as_path
+from pypgm.data.files import as_path, check_no_pipe
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
 from pypgm.domain import listed
@@ -40,6 +40,7 @@ def opened_table(path: str | os.PathLike[str], table: str | None) -> tuple[Any, 
     imported("pyarrow", "a DuckDB file", "duckdb")
     connect = imported("duckdb", "a DuckDB file", "duckdb").connect
     name = os.fspath(path)
+    check_no_pipe(path)
     with as_path(path).open("rb") as file:
         start = file.read(START)
     if (kind := file_kind(start)) != DATABASE:
@@ -52,6 +53,17 @@ def opened_table(path: str | os.PathLike[str], table: str | None) -> tuple[Any, 
     except BaseException:
         connection.close()
         raise
+
+
+def quoted(name: str) -> str:
+    """Return the name of a column or table as DuckDB's SQL has it, in which a bare one may be any expression.
+
+    Examples
+    --------
+    >>> print(quoted('a "b" c'))
+    "a ""b"" c"
+    """
+    return '"' + name.replace('"', '""') + '"'
 
 
 def not_null(relation: Any) -> frozenset[str]:  # noqa: ANN401 - of a package that may be missing
@@ -71,5 +83,4 @@ def _table_of(connection: Any, name: str, table: str | None) -> Any:  # noqa: AN
         # A view is a query of whoever made the file: it may read anything, and never end.
         needed = f"{name} has no table {table!r}, only {listed([repr(own[1]) for own in tables]) or 'none'}"
         raise ValueError(f"{needed}; of a view open the file with duckdb, and hand over the relation")
-    quoted = ".".join('"' + part.replace('"', '""') + '"' for part in found[0])
-    return guarded(name, lambda: connection.table(quoted))
+    return guarded(name, lambda: connection.table(".".join(map(quoted, found[0]))))

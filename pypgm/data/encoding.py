@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.categorical import Categorical
 from pypgm.data.closed import Codes
-from pypgm.data.columns import Column, Encoder, guarded_encoder
+from pypgm.data.columns import Column, Encoder, Readable, guarded_encoder
 from pypgm.data.frames import Frame, as_columns
 from pypgm.data.made import Made
 from pypgm.data.open_columns import OpenColumn
@@ -24,7 +24,7 @@ _UNWRITABLE = re.compile("[\0\ud800-\udfff]")
 
 
 def encoded(
-    columns: Mapping[str, Column], table: Frame, *, drop: Sequence[str] = (), ignore_extra: bool = False
+    columns: Mapping[str, Readable], table: Frame, *, drop: Sequence[str] = (), ignore_extra: bool = False
 ) -> dict[str, NDArray[Any]]:
     """Return the codes of a table's columns.
 
@@ -51,7 +51,7 @@ def encoded(
 
 
 def encoded_pieces(
-    columns: Mapping[str, Column], pieces: Iterable[Frame], what: str
+    columns: Mapping[str, Readable], pieces: Iterable[Frame], what: str
 ) -> Iterator[dict[str, NDArray[Any]]]:
     """Yield the codes of a table's columns piece by piece; `what` is what an error calls the table.
 

@@ -14,11 +14,12 @@ from pypgm.data.encoding import name_problems, refuse
 from pypgm.data.engine_codes import code_of
 from pypgm.data.engine_differences import difference_of
 from pypgm.data.engine_numbers import Expression
+from pypgm.data.engine_persons import kept_in_engine, key_of
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
 from pypgm.data.schema import SchemaLike, as_schema
 from pypgm.data.source import Source
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Clique, Domain, listed
 
 _MOST_SELECTS = 100  # in one query of an engine without GROUPING SETS; SQLite takes 500
 
@@ -72,23 +73,43 @@ class EngineTable(Source):
         self._ibis = ibis
         self._backend = guarded("asking for the engine", table.get_backend)
         names = guarded("asking the engine for its columns", lambda: list(table.columns))
-        problems = name_problems(self.schema.columns, names, drop=self.schema.unread, ignore_extra=ignore_extra)
+        problems = name_problems(self.schema.reading, names, drop=self.schema.unread, ignore_extra=ignore_extra)
         refuse("the table", problems)
         codes: dict[str, Expression] = {}
+        reading = self.schema.reading
         for name, column in self.schema.columns.items():
             if isinstance(column, Difference):
-                both: Any = [self.schema.reading[a] for a in (column.first, name)]
+                both: Any = [reading[a] for a in (column.first, name)]
                 code, problem = difference_of(table, (column.first, name), column, *(b.column for b in both))
             else:
                 code, problem = code_of(table, name, column)
             codes[f"c{len(codes)}"] = code
             problems += [] if problem is None else [f"column {name!r}: {problem}"]
+        self._n_keys = len(self.schema.key_columns)
+        for name in self.schema.key_columns:
+            codes[f"p{len(codes) - len(self.domain)}"], problem = key_of(table, name)
+            problems += [] if problem is None else [f"column {name!r}: {problem}"]
         refuse("the table", problems)
-        query = guarded("writing a query of codes", lambda: self._backend.compile(table.select(**codes)))
-        self._coded = f"({query})"
+        self._records = table.select(**codes)
+        self._coded = self._query_of(self._records)
         self._n_records = self._checked()
         self._has_grouping_sets = self._groups_by_sets()
         self.schema.check_rules(self)
+
+    def kept(self, secret: bytes) -> EngineTable:
+        """Return the records that are kept of each person, by a query with window functions."""
+        if (person := self.schema.person) is None:
+            raise ValueError("the schema names no person")
+        records = kept_in_engine(self._records, len(self.domain), person, secret)
+        part = self._part(0)
+        part._records, part._coded = records, self._query_of(records)
+        (count,) = self._asked(f"SELECT COUNT(*) AS {self._quoted('n')} FROM {part._coded} AS coded", ["n"])["n"]
+        part._n_records = int(count)
+        return part
+
+    def _query_of(self, records: Expression) -> str:
+        query: str = guarded("writing a query of codes", lambda: self._backend.compile(records))
+        return f"({query})"
 
     def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
         del n_threads  # the engine has its own
@@ -108,7 +129,10 @@ class EngineTable(Source):
             f"n{i}": f"COUNT(CASE WHEN {code} IS NULL OR {code} < 0 OR {code} >= {size} THEN 1 END)"
             for i, (code, size) in enumerate(zip(self._names.values(), self.domain.shape, strict=True))
         }
-        asked = {"total": "COUNT(*)", **outside}
+        keys = [self._quoted(f"p{i}") for i in range(self._n_keys)]
+        is_missing = " OR ".join(f"{key} IS NULL" for key in keys)
+        nobody = {"nobody": f"COUNT(CASE WHEN {is_missing} THEN 1 END)"} if keys else {}
+        asked = {"total": "COUNT(*)", **outside, **nobody}
         chosen = ", ".join(f"{expression} AS {self._quoted(name)}" for name, expression in asked.items())
         found = self._asked(f"SELECT {chosen} FROM {self._coded} AS coded", list(asked))
         problems = [
@@ -116,6 +140,9 @@ class EngineTable(Source):
             for a, name in zip(self.domain, outside, strict=True)
             if found[name][0]
         ]
+        if (person := self.schema.person) and person.null == "refuse" and found["nobody"][0]:
+            names = listed([repr(name) for name in self.schema.key_columns])
+            problems.append(f"column {names}: needs a value that names a person in each record, and has none in some")
         refuse("the table", problems)
         return int(found["total"][0])
 

@@ -90,7 +90,7 @@ def _of_storage(ibis: Any, table: Expression, value: Expression, column: Column)
 
 def _of_texts(ibis: Any, table: Expression, value: Expression, column: Column) -> Expression:  # noqa: ANN401
     """Return the code of each distinct text, encoded as those of a file are."""
-    key = _bytes_of(ibis, table.get_backend().name, value)
+    key = bytes_of(ibis, table.get_backend().name, value)
     distinct = table.select(key=key).distinct().limit(_MOST_TEXTS + 1)
     keys = guarded("asking the engine for distinct texts", lambda: distinct.to_pyarrow()["key"].drop_null().to_pylist())
     if len(keys) > _MOST_TEXTS:
@@ -110,7 +110,7 @@ def _of_texts(ibis: Any, table: Expression, value: Expression, column: Column) -
     return _cases(ibis, [(key.isin(found), code) for code, found in written.items()], _NONE)
 
 
-def _bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: ANN401
+def bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: ANN401
     """Return the bytes of a text in hexadecimal digits, of which no collation takes two for one."""
     types = imported("ibis.expr.datatypes", "a table of an engine", "ibis")
     cast = imported("ibis.expr.operations", "a table of an engine", "ibis").Cast

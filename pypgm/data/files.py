@@ -60,10 +60,10 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     return found
 
 
-def check_no_pipe(path: str | os.PathLike[str]) -> None:
-    """Raise ``ValueError`` where a table is a pipe: it is opened again and again, and what is read once is gone."""
+def check_no_pipe(path: str | os.PathLike[str], what: str = "a table") -> None:
+    """Raise ``ValueError`` where what is read more than once is a pipe: what is read of one is gone."""
     if as_path(path).is_fifo():
-        raise ValueError(f"{os.fspath(path)} is a pipe, and a table is read more than once: write it to a file")
+        raise ValueError(f"{os.fspath(path)} is a pipe, and {what} is read more than once: write it to a file")
 
 
 def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iterator[list[str]]:

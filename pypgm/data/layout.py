@@ -48,6 +48,7 @@ _POLARS_DECIMAL = re.compile(r"Decimal\(precision=(\d+|None), scale=(\d+)\)")
 _ARROW_TIME = re.compile(r"timestamp\[(\w+)(?:, tz=(.+))?\]")
 _ARROW_DECIMAL = re.compile(r"decimal(\d+)\((\d+), (-?\d+)\)")
 _ARROW_DICTIONARY = re.compile(r"dictionary<values=(.+), indices=(\w+), ordered=([01])>")
+_INDICES = re.compile(r"(?<=, indices=)\w+(?=, ordered=)")  # of a dictionary, as wide as its number of values needs
 
 
 @dataclass(frozen=True)
@@ -55,8 +56,8 @@ class Layout:
     """Whose frame a table is, its columns in their order, and their types.
 
     It is taken to be public, as a schema is, and holds nothing of the records: of a categorical type the categories are
-    left out, since they may be the values that were found. Types that a reader guesses from the records are not public:
-    read with declared ones.
+    left out, since they may be the values that were found, and so is how wide the indices of a dictionary are, which
+    tells how many there are. Types that a reader guesses from the records are not public: read with declared ones.
 
     Attributes
     ----------
@@ -119,7 +120,7 @@ class Layout:
             noted = (schema.pandas_metadata or {}).get("columns", ())
             own = {entry["field_name"]: entry["numpy_type"] for entry in noted}
             own = {name: kind for name, kind in own.items() if name in schema.names and _OWN.fullmatch(kind)}
-        return cls("pyarrow", {entry.name: str(entry.type) for entry in schema}, pandas=own)
+        return cls("pyarrow", {entry.name: _of_arrow(entry.type) for entry in schema}, pandas=own)
 
     def frame(self, cells: Mapping[str, Cells]) -> Frame:
         """Return records as such a frame: columns in its order and of its types.
@@ -199,30 +200,27 @@ class Layout:
         return told if self.pandas else {name: value for name, value in told.items() if name != "pandas"}
 
 
-def layout_of(source: Frame) -> tuple[Layout, dict[str, list[Any]]]:
-    """Return the layout of a frame, a relation or an engine's table, and the declared categories.
-
-    No record is read.
-    """
+def layout_of(source: Frame) -> Layout:
+    """Return the layout of a frame, a relation or an engine's table; no record is read."""
     if isinstance(source, Mapping):
         check_columns(source)
-        kinds = {name: str(getattr(values, "dtype", "")) for name, values in source.items()}
-        return Layout(types={name: kind if family_of(kind) != "any" else "" for name, kind in kinds.items()}), {}
+        kinds = {name: _of_arrow(getattr(values, "dtype", "")) for name, values in source.items()}
+        return Layout(types={name: kind if family_of(kind) != "any" else "" for name, kind in kinds.items()})
     package = type(source).__module__.partition(".")[0]
     if package == "ibis":
-        return Layout.of_arrow(source.schema().to_pyarrow()), {}
+        return Layout.of_arrow(source.schema().to_pyarrow())
     if package in {"duckdb", "_duckdb"}:
-        return Layout.of(source.limit(0).to_arrow_table()), {}
+        return Layout.of(source.limit(0).to_arrow_table())
     check_frame(source)
-    layout = Layout.of(source)
-    names = [name for name, kind in layout.types.items() if kind in {"category", _ORDERED, "Enum"}]
-    if layout.library == "polars":
-        return layout, {name: source.collect_schema()[name].categories.to_list() for name in names}
-    return layout, {name: source[name].dtype.categories.tolist() for name in names}
+    return Layout.of(source)
 
 
 def _of_pandas(kind: object) -> str:
-    return _ORDERED if getattr(kind, "ordered", False) else str(kind)
+    return _ORDERED if getattr(kind, "ordered", False) else _of_arrow(kind)
+
+
+def _of_arrow(kind: object) -> str:
+    return _INDICES.sub("int32", str(kind))
 
 
 def _of_polars(kind: object) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -15,6 +15,7 @@ from pypgm.data.categorical import Categorical
 from pypgm.data.columns import Column, fields_of
 from pypgm.data.frames import imported
 from pypgm.data.numbers import Integer, Numeric
+from pypgm.data.order import in_order
 
 _FORMAT = re.compile(r"[^{}]*\{(:0?[0-9]{0,2}d?)?\}[^{}]*")
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]*")
@@ -191,7 +192,7 @@ class Fake(Made):
             yield "locale needs a text such as 'en_US'"
 
 
-def made_in_order(made: Mapping[str, Made], known: Sequence[str]) -> list[str]:
+def made_in_order(made: Mapping[str, Made], known: Collection[str]) -> list[str]:
     """Return the names of columns that are made such that each comes after those that it is made of.
 
     Raises
@@ -199,16 +200,9 @@ def made_in_order(made: Mapping[str, Made], known: Sequence[str]) -> list[str]:
     ValueError
         If one is made of a column that is not there, or of itself by way of others.
     """
-    done: list[str] = []
-    left = dict(made)
-    while left:
-        ready = [name for name, column in left.items() if set(column.sources) <= {*known, *done}]
-        if not ready:
-            name, column = next(iter(left.items()))
-            missing = [source for source in column.sources if source not in known and source not in made]
-            why = f"of {missing[0]!r}, and no such column is declared" if missing else "of itself, by way of others"
-            raise ValueError(f"column {name!r} is made {why}")
-        done += ready
-        for name in ready:
-            del left[name]
-    return done
+    sources = {name: column.sources for name, column in made.items()}
+    for name, of in sources.items():
+        missing = [source for source in of if source not in known and source not in made]
+        if missing:
+            raise ValueError(f"column {name!r} is made of {missing[0]!r}, and no such column is declared")
+    return in_order(sources, "is made of itself, by way of others")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -14,10 +13,11 @@ from pypgm.data.bins import Binned, UnreadableError
 from pypgm.data.categorical import Categorical
 from pypgm.data.columns import Column
 from pypgm.data.made import Cells
-from pypgm.data.rules import codes_named
+from pypgm.data.rules import cells_named
 from pypgm.domain import Label, listed
 
-_MOST_CELLS = 1 << 24  # of a mapping of several columns
+MOST_CELLS = 1 << 24
+"""Combinations of values that a mapping of several columns may have."""
 
 
 class Mapped:
@@ -89,16 +89,17 @@ class Mapped:
     def _images(self) -> NDArray[np.int64]:
         """Return the code for each combination of codes of the sources; -1 where it has none."""
         sizes = [source.size for source in self._sources]
-        if math.prod(sizes) > _MOST_CELLS:
-            raise ValueError(f"a mapping needs columns of at most {_MOST_CELLS:,} combinations")
+        if math.prod(sizes) > MOST_CELLS:
+            raise ValueError(f"a mapping needs columns of at most {MOST_CELLS:,} combinations")
         found = np.full(sizes, self._of_other)
         for axis, source in enumerate(self._sources):
             if source.null_code is not None:
                 np.moveaxis(found, axis, 0)[source.null_code] = self.column.size - 1
-        for entries, image in reversed(self._pairs):
-            parts = zip(self._names, self._sources, entries, strict=True)
-            for codes in itertools.product(*(_codes_of(*part) for part in parts)):
-                found[codes] = self._code(image)
+        pairs = self._pairs[::-1]
+        named = cells_named(self._names, self._sources, [entries for entries, _ in pairs])
+        for codes, (entries, image) in zip(named, pairs, strict=True):
+            parts = zip(self._sources, entries, codes, strict=True)
+            found[np.ix_(*(_listed(*part) for part in parts))] = self._code(image)
         return found
 
 
@@ -179,10 +180,10 @@ class MappedBins(Mapped):
             raise ValueError(f"the mapping has nothing for some values: it needs all, {source.allowed}, or other")
 
 
-def _codes_of(name: str, source: Column, entry: Any) -> list[int]:  # noqa: ANN401
+def _listed(source: Column, entry: Any, codes: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ANN401
     """Return the codes of an entry, but that of a value which was not found and is among the others."""
-    found = codes_named(name, source, entry)
-    return [code for code in found if code != source.other_code or entry == source.other_label]
+    is_other = source.other_code is not None and entry != source.other_label
+    return codes[codes != source.other_code] if is_other else codes
 
 
 def _typed(image: Any) -> tuple[type, Any]:  # noqa: ANN401

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import io
 import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pypgm.data.files import csv_rows, open_text
+from pypgm.data.files import as_path, csv_rows, read_text
 
 
 def columns_in(told: Mapping[Any, Any]) -> Mapping[Any, Any]:
@@ -41,7 +42,8 @@ def with_mappings(told: object, folder: str | os.PathLike[str]) -> object:
     OSError
         If a file cannot be read.
     ValueError
-        If it is no CSV file whose header names both columns, or a value comes twice.
+        If its name leads out of the folder, or it is no CSV file whose header names both columns, or a value comes
+        twice.
     """
     if not isinstance(told, Mapping):
         return told
@@ -53,26 +55,40 @@ def with_mappings(told: object, folder: str | os.PathLike[str]) -> object:
 def _with_mapping(name: object, spec: object, folder: Path) -> object:
     if not isinstance(spec, Mapping) or spec.get("kind") != "derived" or not isinstance(spec.get("mapping"), str):
         return spec
-    return {**spec, "mapping": _read(folder / spec["mapping"], spec.get("from"), name)}
+    return {**spec, "mapping": _read(_below(folder, spec["mapping"], name), spec.get("from"), name)}
+
+
+def _below(folder: Path, text: str, name: object) -> Path:
+    """Return the path of a file below a folder; ``ValueError`` where a name leads out of it, or to no regular file.
+
+    Who wrote the schema may not know what is on this machine, and learns nothing of what lies outside: all names that
+    lead there are refused in the same words, whatever is there. What a mapping holds is published with a release.
+    """
+    given = as_path(text)
+    root, path = Path(os.path.realpath(folder)), Path(os.path.realpath(folder / given))
+    if given.anchor or ".." in given.parts or root not in path.parents:
+        needed = "needs the name of a file below the folder of the schema, which no link leads out of"
+        raise ValueError(f"the mapping of column {name!r} {needed}, got {text!r}: copy it there")
+    if path.exists() and not path.is_file():
+        raise ValueError(f"the mapping of column {name!r} needs a file, and {text!r} is a folder, a pipe or a device")
+    return folder / given
 
 
 def _read(path: Path, source: object, name: object) -> list[list[Any]]:
     sources = [str(own) for own in source] if isinstance(source, list) else [str(source)]
-    with open_text(path) as file:
-        rows = csv_rows(path, file, ",")
-        header = [field.strip() for field in next(rows, [])]
-        wanted = [*sources, str(name)]
-        if any(header.count(own) != 1 for own in wanted):
-            told = " and ".join(map(repr, wanted))
-            raise ValueError(f"{path} needs a header that names the columns {told}, once each")
-        places = [header.index(own) for own in wanted]
-        found: dict[tuple[str, ...], str] = {}
-        for number, row in enumerate(filter(None, rows), 1):
-            if len(row) != len(header):
-                raise ValueError(
-                    f"{path}, row {number} (the header is row 0): needs {len(header)} fields, got {len(row)}"
-                )
-            *values, image = (row[place] for place in places)
-            if found.setdefault(tuple(values), image) != image:
-                raise ValueError(f"{path}, row {number} (the header is row 0): maps a value a second time, to another")
+    rows = csv_rows(path, io.StringIO(read_text(path), newline=""), ",")
+    header = [field.strip() for field in next(rows, [])]
+    wanted = [*sources, str(name)]
+    if any(header.count(own) != 1 for own in wanted):
+        told = " and ".join(map(repr, wanted))
+        raise ValueError(f"{path} needs a header that names the columns {told}, once each")
+    places = [header.index(own) for own in wanted]
+    found: dict[tuple[str, ...], str] = {}
+    for number, row in enumerate(filter(None, rows), 1):
+        where = f"{path}, row {number} (the header is row 0)"
+        if len(row) != len(header):
+            raise ValueError(f"{where}: needs {len(header)} fields, got {len(row)}")
+        *values, image = (row[place] for place in places)
+        if found.setdefault(tuple(values), image) != image:
+            raise ValueError(f"{where}: maps a value a second time, to another")
     return [[list(values) if isinstance(source, list) else values[0], image] for values, image in found.items()]

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar, cast
 
-from pypgm.data.columns import Column
+from pypgm.data.columns import Readable
 from pypgm.data.difference import Steps
 from pypgm.data.number_text import DecimalMark, marked_number
 from pypgm.data.numbers import Numeric
 
+R = TypeVar("R", bound=Readable)
 
-def marked(columns: Mapping[str, Column], decimal: DecimalMark, thousands: str) -> dict[str, Column]:
+
+def marked(columns: Mapping[str, R], decimal: DecimalMark, thousands: str) -> dict[str, R]:
     """Return columns of which those of numbers have the marks of a file, where they state none of their own.
 
     Raises
@@ -35,12 +38,12 @@ def marked(columns: Mapping[str, Column], decimal: DecimalMark, thousands: str) 
                 with_marks = replace(numbers, decimal=own, thousands=numbers.thousands or thousands)
             except ValueError as error:
                 raise ValueError(f"column {name!r}: {error}") from None
-            found[name] = replace(column, column=with_marks) if isinstance(column, Steps) else with_marks
+            found[name] = cast("R", replace(column, column=with_marks) if isinstance(column, Steps) else with_marks)
     return found
 
 
 def respelling(
-    columns: Mapping[str, Column], decimal: DecimalMark, thousands: str
+    columns: Mapping[str, Readable], decimal: DecimalMark, thousands: str
 ) -> dict[str, Callable[[Sequence[str]], Sequence[str]]]:
     """Return, for the columns that need it, what spells the numbers of a file as the columns read them."""
 

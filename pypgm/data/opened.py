@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.dataset import Dataset
 from pypgm.data.dialect import COMMAS, Dialect
-from pypgm.data.duckdb_file import check_table, is_database, opened_table
+from pypgm.data.duckdb_file import check_table, is_database, opened_table, quoted
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
 from pypgm.data.files import check_no_pipe
@@ -19,7 +19,7 @@ from pypgm.data.foreign import guarded
 from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout
 from pypgm.data.parquet import is_parquet, raw_columns
-from pypgm.data.parquet_records import read_parquet
+from pypgm.data.parquet_records import parquet_codes
 from pypgm.data.schema import OpenSchema, Schema, as_schema
 from pypgm.data.streamed import StreamedTable, scan
 from pypgm.data.table import csv_names, read_open_table
@@ -38,7 +38,7 @@ class Opened:
     records : callable
         ``records(schema)`` gives the records by a schema in which nothing is open any more.
     values : mapping of str to sequence
-        The raw values of each open column, which `pypgm.privacy.settle` takes.
+        The raw values of each open column, and of those that name persons, which `pypgm.privacy.settle` takes.
     layout : Layout
         How records that come back are to look.
     close : callable
@@ -95,7 +95,7 @@ def opened(
         codes, texts = read_open_table(source, schema, how, ignore_extra=ignore_extra)
         names = csv_names(source, schema.provisional, how, ignore_extra)
         written = how._replace(encoding=names.encoding)._asdict()
-        return _held(codes, texts, Layout(types=dict.fromkeys(names, ""), **written))
+        return _held(schema, codes, texts, Layout(types=dict.fromkeys(names, ""), **written))
     if is_path and is_parquet(source):
         return _parquet(source, schema, ignore_extra)
     if is_path:
@@ -120,8 +120,11 @@ def _with_schema(records: Dataset, schema: Schema) -> Dataset:
     return Dataset(records.columns, records.domain, records.weights, schema=schema)
 
 
-def _held(codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layout: Layout) -> Opened:
+def _held(
+    schema: Schema | OpenSchema, codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layout: Layout
+) -> Opened:
     """Return a table whose codes are here; those of open columns are made when their schema is known."""
+    keys = {name: codes[name] for name in schema.key_columns}
 
     def records(found: Schema) -> Dataset:
         late = {}
@@ -129,9 +132,9 @@ def _held(codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layou
             late[name], problem = found.columns[name].encode(values[name])
             if problem is not None:
                 raise ValueError(f"the values of column {name!r} are not those that they were when it was opened")
-        return found.records({name: late.get(name, codes[name]) for name in found.columns})
+        return found.records({**codes, **late})
 
-    return Opened(records, values, layout)
+    return Opened(records, {**values, **keys}, layout)
 
 
 def _frame(source: Frame, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
@@ -141,15 +144,15 @@ def _frame(source: Frame, schema: Schema | OpenSchema, ignore_extra: bool) -> Op
     codes = before.combined(encoded(before.reading, columns, drop=schema.unread, ignore_extra=ignore_extra))
     before.check_rules(before.records(codes))
     layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame)
-    return _held(codes, {name: columns[name] for name in schema.open}, layout)
+    return _held(schema, codes, {name: columns[name] for name in schema.open}, layout)
 
 
 def _parquet(path: str | os.PathLike[str], schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
     before = schema.provisional
-    held = read_parquet(path, before.domain, before, ignore_extra=ignore_extra)
-    before.check_rules(held, os.fspath(path))
+    codes = parquet_codes(path, before, ignore_extra=ignore_extra)
+    before.check_rules(before.records(codes), os.fspath(path))
     values, types = raw_columns(path, tuple(schema.open))
-    return _held(held.columns, as_columns(values) if schema.open else {}, Layout.of_arrow(types))
+    return _held(schema, codes, as_columns(values) if schema.open else {}, Layout.of_arrow(types))
 
 
 def _database(
@@ -165,7 +168,8 @@ def _database(
 
 def _relation(source: Any, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:  # noqa: ANN401
     scan(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
-    read = guarded("reading the relation", lambda: source.select(*schema.open).to_arrow_table()) if schema.open else {}
+    names = [*map(quoted, (*schema.open, *schema.key_columns))] if schema.open else []
+    read = guarded("reading the relation", lambda: source.select(*names).to_arrow_table()) if names else {}
     values = as_columns(read)
     layout = Layout.of(guarded("reading the relation", lambda: source.limit(0).to_arrow_table()))
     return Opened(lambda found: scan(source, found, ignore_extra=ignore_extra), values, layout)
@@ -173,9 +177,8 @@ def _relation(source: Any, schema: Schema | OpenSchema, ignore_extra: bool) -> O
 
 def _engine(source: Any, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:  # noqa: ANN401
     EngineTable(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
-    read = (
-        guarded("reading the engine's table", lambda: source.select(*schema.open).to_pyarrow()) if schema.open else {}
-    )
+    names = (*schema.open, *schema.key_columns) if schema.open else ()
+    read = guarded("reading the engine's table", lambda: source.select(*names).to_pyarrow()) if names else {}
     values = as_columns(read)
     layout = Layout.of_arrow(guarded("asking the engine for its types", lambda: source.schema().to_pyarrow()))
     return Opened(lambda found: EngineTable(source, found, ignore_extra=ignore_extra), values, layout)

@@ -7,10 +7,9 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, TypeVar
 
-from pypgm.data.columns import Column
 from pypgm.data.encoding import name_problems, refuse
 from pypgm.data.file_kind import START, file_kind
-from pypgm.data.files import as_path
+from pypgm.data.files import as_path, check_no_pipe
 from pypgm.data.frames import imported
 
 ROWS = 1 << 16  # of a piece
@@ -37,7 +36,7 @@ def check_parquet(paths: Iterable[str | os.PathLike[str]]) -> None:
 
 
 def check_names(
-    path: str | os.PathLike[str], columns: Mapping[str, Column], *, drop: tuple[str, ...], ignore_extra: bool
+    path: str | os.PathLike[str], columns: Mapping[str, object], *, drop: tuple[str, ...], ignore_extra: bool
 ) -> list[str]:
     """Return the names of a Parquet file's columns; ``ValueError`` if they do not fit those that are declared."""
     with _opened(path) as file:
@@ -68,6 +67,7 @@ def types_in(path: str | os.PathLike[str]) -> Any:  # noqa: ANN401 - of a packag
 def _opened(path: str | os.PathLike[str]) -> Iterator[_Parquet]:
     """Open a Parquet file."""
     check_parquet([path])
+    check_no_pipe(path)
     with as_path(path).open("rb") as source:
         start = source.read(START)
         kind = file_kind(start)

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import contextlib
 import os
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.dataset import Dataset
 from pypgm.data.encoding import encoded_pieces
@@ -14,22 +16,17 @@ from pypgm.data.frames import imported
 from pypgm.data.layout import Layout
 from pypgm.data.parquet import ROWS, batches, check_names, check_parquet
 from pypgm.data.schema import Schema
-from pypgm.domain import Domain
 
 
-def read_parquet(
-    path: str | os.PathLike[str],
-    domain: Domain,
-    schema: Schema,
-    *,
-    ignore_extra: bool = False,
-) -> Dataset:
-    """Read records from a Parquet file, as `pypgm.read_table` does."""
+def parquet_codes(
+    path: str | os.PathLike[str], schema: Schema, *, ignore_extra: bool = False
+) -> dict[str, NDArray[Any]]:
+    """Return the codes of the columns of a Parquet file, and the keys of persons, as `pypgm.read_table` reads them."""
     columns = schema.reading
     check_names(path, columns, drop=schema.unread, ignore_extra=ignore_extra)
     parts = list(encoded_pieces(columns, batches(path, list(columns)), os.fspath(path)))
     codes = {n: np.concatenate([np.empty(0, c.dtype), *(part[n] for part in parts)]) for n, c in columns.items()}
-    return Dataset(schema.combined(codes, os.fspath(path)), domain)
+    return schema.combined(codes, os.fspath(path))
 
 
 def write_parquet(

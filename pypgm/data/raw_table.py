@@ -6,22 +6,20 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from decimal import Decimal
 from functools import partial
 from typing import Any
-
-import numpy as np
 
 from pypgm.data.dataset import check_lengths
 from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.duckdb_file import check_table, duckdb_table, is_database, not_null
 from pypgm.data.encoding import problems_error
+from pypgm.data.enumerations import values_in_arrow, values_of_types
 from pypgm.data.files import check_no_pipe, csv_chunks, csv_rows, open_text, separator_hint
 from pypgm.data.foreign import guarded_pieces
 from pypgm.data.frames import Frame, as_columns, collected
 from pypgm.data.layout import Layout, layout_of
 from pypgm.data.parquet import batches, is_parquet, types_in
-from pypgm.data.values import EXACT, Values, as_list, bare, plain
+from pypgm.data.values import Values, as_list, value_text
 from pypgm.domain import first_repeat
 from pypgm.numeric import is_masked
 
@@ -39,8 +37,8 @@ class RawTable:
         What errors call it.
     layout : Layout
         Its names and types; a CSV file has none of these.
-    categories : mapping of str to sequence
-        Those that types declare.
+    listed : mapping of str to sequence
+        The values of columns whose type has a definition that lists them.
     complete : frozenset of str
         Columns whose type lets no value be missing.
     has_header : bool
@@ -52,7 +50,7 @@ class RawTable:
     name: str
     layout: Layout
     pieces: Callable[[], Iterator[Mapping[str, Values]]]
-    categories: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    listed: Mapping[str, Sequence[str]] = field(default_factory=dict)
     complete: frozenset[str] = frozenset()
     has_header: bool = False
 
@@ -85,7 +83,9 @@ def raw_table(source: Frame, how: Dialect = COMMAS, *, table: str | None = None)
         layout = Layout.of_arrow(types)
         _check_names(name, list(layout.types))
         pieces_of = partial(batches, source, list(layout.types), _ROWS)
-        return RawTable(name, layout, lambda: map(as_columns, pieces_of()), complete=_complete_in(types))
+        return RawTable(
+            name, layout, lambda: map(as_columns, pieces_of()), values_in_arrow(types), complete=_complete_in(types)
+        )
     if is_database(source):
         return _of_database(source, name, table)
     with open_text(source, how.encoding) as file:
@@ -110,29 +110,14 @@ def value_texts(table: str, name: str, values: Values) -> list[str]:
     given = as_list(values)
     if set(map(type, given)) <= {str}:
         return [value.strip() for value in given]
-    texts = [_text(value) for value in given]
+    texts = [value_text(value) for value in given]
     if None in texts:
         raise ValueError(f"{table}: column {name!r} has bytes that are no text in UTF-8")
     return [text or "" for text in texts]
 
 
-def _text(value: object) -> str | None:
-    """Return a value as a text: a number as it is spelled without needless zeros; None of bytes that are no text."""
-    found = bare(value)
-    if found is None or isinstance(found, bytes):
-        return "" if found is None else None
-    if isinstance(found, bool | np.bool_):
-        return "true" if found else "false"
-    if isinstance(found, float | np.floating):
-        return str(int(found)) if found.is_integer() and abs(found) < EXACT else repr(float(found))
-    if isinstance(found, Decimal) and found.is_finite():
-        whole, _, rest = format(found, "f").partition(".")
-        return f"{whole}.{rest.rstrip('0')}".rstrip(".")
-    return found if isinstance(found, str) else str(plain(found))
-
-
 def _of_frame(source: Frame, name: str = "the table") -> RawTable:
-    layout, categories = layout_of(source)
+    layout = layout_of(source)
     package = type(source).__module__.partition(".")[0]
 
     def pieces() -> Iterator[Mapping[str, Values]]:
@@ -148,7 +133,7 @@ def _of_frame(source: Frame, name: str = "the table") -> RawTable:
             for start in range(0, n_rows, _ROWS):
                 yield {name: values[start : start + _ROWS] for name, values in columns.items()}
 
-    return RawTable(name, layout, pieces, categories, _complete_of(source, layout))
+    return RawTable(name, layout, pieces, values_of_types(source), _complete_of(source, layout))
 
 
 def _complete_of(source: Frame, layout: Layout) -> frozenset[str]:

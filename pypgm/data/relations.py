@@ -15,8 +15,11 @@ from pypgm.data.derived import Derived
 from pypgm.data.difference import Difference, Steps
 from pypgm.data.encoding import refuse
 from pypgm.data.made import Cells, Fake, Made, made_in_order
+from pypgm.data.order import in_order
 from pypgm.data.within import values_within
 from pypgm.domain import nearest
+
+_CIRCULAR = "is the difference from itself, by way of others"
 
 
 class Relations:
@@ -43,14 +46,18 @@ class Relations:
 
     def __init__(self, columns: Mapping[str, Column], made: Mapping[str, Made], rules: Sequence[object]) -> None:
         self._columns, self._made, self._rules = columns, made, rules
-        whole = {name: self._whole(name, ()) for name in columns}
-        firsts = {column.first for column in columns.values() if isinstance(column, Difference)}
+        firsts = {name: column.first for name, column in columns.items() if isinstance(column, Difference)}
+        self._differences = in_order({name: (first,) for name, first in firsts.items()}, _CIRCULAR)
+        whole = dict(columns)
+        for name in self._differences:
+            whole[name] = _second(name, firsts[name], columns, whole)
+        bases = set(firsts.values())
         self._steps = {
             name: Steps(column, null=column.nulls)
             for name, column in whole.items()
-            if isinstance(column, Binned) and (name in firsts or isinstance(columns[name], Difference))
+            if isinstance(column, Binned) and (name in bases or name in firsts)
         }
-        self._order, self.written = made_in_order(made, list(columns)), whole
+        self._order, self.written = made_in_order(made, columns), whole
         for name in self._order:
             made[name].check(whole, name)
             if isinstance(column := made[name], Derived):
@@ -65,7 +72,7 @@ class Relations:
         """Return which columns are read for the codes of some."""
         found = dict.fromkeys(names)
         for name in names:
-            if isinstance(column := self._columns[name], Difference):
+            if isinstance(column := self._columns.get(name), Difference):
                 found[column.first] = None
         return list(found)
 
@@ -113,13 +120,10 @@ class Relations:
             How many records came before.
         """
         values = values_within(self._rules, self._columns, codes, rng)
-        left = {n: c for n, c in self._columns.items() if isinstance(c, Difference)}
-        found = {n: Cells(c, np.asarray(codes[n]), values.get(n)) for n, c in self._columns.items() if n not in left}
-        while left:
-            for name, column in list(left.items()):
-                if column.first in found:
-                    found[name] = column.cells(found[column.first], np.asarray(codes[name], dtype=np.int64), rng)
-                    del left[name]
+        found = {n: Cells(c, np.asarray(codes[n]), values.get(n)) for n, c in self._columns.items()}
+        for name in self._differences:
+            column: Any = self._columns[name]
+            found[name] = column.cells(found[column.first], np.asarray(codes[name], dtype=np.int64), rng)
         rows = range(start, start + len(next(iter(codes.values()))))
         for name in self._order:
             found[name] = self._made[name].made(found, rows, rng)
@@ -131,20 +135,18 @@ class Relations:
             if isinstance(column, Fake):
                 column.check_there()
 
-    def _whole(self, name: str, seen: tuple[str, ...]) -> Column:
-        """Return what the values of a column are, of a difference those of its own dates or numbers."""
-        column = self._columns[name]
-        if not isinstance(column, Difference):
-            return column
-        if column.first not in self._columns or column.first in (name, *seen):
-            lost = f", and no such column is read{nearest(column.first, self._columns)}"
-            why = ", itself a difference from it" if column.first in self._columns else lost
-            raise ValueError(f"column {name!r} is the difference from {column.first!r}{why}")
-        first = self._whole(column.first, (name, *seen))
-        if not isinstance(first, Binned):
-            told = f"column {name!r} is a difference from {column.first!r}"
-            raise ValueError(f"{told}, which needs numbers or dates")  # noqa: TRY004 - of a schema that contradicts itself
-        try:
-            return column.second(first)
-        except ValueError as error:
-            raise ValueError(f"column {name!r}: {error}") from None
+
+def _second(name: str, first: str, columns: Mapping[str, Column], whole: Mapping[str, Column]) -> Column:
+    """Return what the own dates or numbers of a difference are, given those of the column that it is from."""
+    column, base = columns[name], whole.get(first)
+    if base is None:
+        lost = f"no such column is read{nearest(first, columns)}"
+        raise ValueError(f"column {name!r} is the difference from {first!r}, and {lost}")
+    if not isinstance(base, Binned):
+        told = f"column {name!r} is a difference from {first!r}"
+        raise ValueError(f"{told}, which needs numbers or dates")  # noqa: TRY004 - of a schema that contradicts itself
+    assert isinstance(column, Difference)
+    try:
+        return column.second(base)
+    except ValueError as error:
+        raise ValueError(f"column {name!r}: {error}") from None

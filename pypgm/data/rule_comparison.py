@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -142,10 +141,16 @@ def check_together(rules: Iterable[object]) -> None:
     ValueError: the rules 'start <= end' and 'start > end' on columns 'start', 'end' contradict each other
     """
     comparisons = [rule for rule in rules if isinstance(rule, Comparison)]
-    for one, other in itertools.combinations(comparisons, 2):
-        if one.columns == other.columns[::-1] and not ("=" in one.order and "=" in other.order):
-            named = ", ".join(map(repr, one.columns))
-            raise ValueError(f"the rules {one.text!r} and {other.text!r} on columns {named} contradict each other")
+    strictest: dict[tuple[str, str], Comparison] = {}
+    for rule in comparisons:
+        known = strictest.setdefault(rule.columns, rule)
+        strictest[rule.columns] = rule if rule.is_strict and not known.is_strict else known
+    for other in comparisons:
+        one = strictest.get(other.columns[::-1])
+        if one is not None and (one.is_strict or other.is_strict):
+            first, second = sorted((one, other), key=comparisons.index)
+            named = ", ".join(map(repr, first.columns))
+            raise ValueError(f"the rules {first.text!r} and {second.text!r} on columns {named} contradict each other")
 
 
 def _line(columns: Mapping[str, Column], name: str, text: str) -> Binned:

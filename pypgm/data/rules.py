@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Protocol, runtime_checkable
@@ -15,7 +15,7 @@ from pypgm.data.columns import Column
 from pypgm.data.dataset import Dataset
 from pypgm.data.rule_comparison import MOST_CELLS, Comparison
 from pypgm.data.within import can_hold
-from pypgm.domain import Clique, Label
+from pypgm.domain import Clique, Label, listed
 from pypgm.memory import check_fits, short
 from pypgm.terminal import escaped
 
@@ -90,8 +90,8 @@ class Rule:
         told = f"the rule on {', '.join(self.columns)} needs {short(math.prod(shape))} cells"
         check_fits(math.prod(shape), MOST_CELLS, told, "make bins wider")
         found = np.zeros(shape, dtype=bool)
-        for cell in self.forbidden:
-            codes = [codes_named(name, columns[name], entry) for name, entry in zip(self.columns, cell, strict=True)]
+        of_columns = [columns[name] for name in self.columns]
+        for codes in cells_named(self.columns, of_columns, self.forbidden):
             found[np.ix_(*codes)] = True
         if found.all():
             raise ValueError(f"the rule on {escaped(', '.join(self.columns))} leaves no record possible")
@@ -154,7 +154,7 @@ class Blank:
         if isinstance(self.unless, str):
             if other.null_code is None:
                 raise ValueError(f"a rule on blanks of {self.column!r} names {self.columns[0]!r}, which is never null")
-            met = [code for code in range(other.size) if code != other.null_code]
+            met = np.delete(np.arange(other.size), other.null_code)
         else:
             met = codes_named(self.columns[0], other, self.unless[self.columns[0]])
         found = np.ones((other.size, own.size), dtype=bool)
@@ -268,7 +268,28 @@ def _column(columns: Mapping[str, Column], name: str) -> Column:
     return columns[name]
 
 
-def codes_named(name: str, column: Column, entry: Entry) -> list[int]:
+def cells_named(
+    names: Sequence[str], columns: Sequence[Column], cells: Iterable[Sequence[Entry]]
+) -> Iterator[list[NDArray[np.int64]]]:
+    """Yield, for each combination of entries, the codes of each column that its entry stands for.
+
+    Raises
+    ------
+    ValueError
+        If an entry is none of its column, or all stand for more combinations of codes than are gone through, as many
+        ranges that overlap may: a small file would take long.
+    """
+    left = MOST_CELLS
+    for cell in cells:
+        codes = [codes_named(*of_one) for of_one in zip(names, columns, cell, strict=True)]
+        left -= math.prod(map(len, codes))
+        if left < 0:
+            told = f"ranges of {listed([repr(name) for name in names])} overlap"
+            raise ValueError(f"{told} in more than {MOST_CELLS:,} combinations of values: name each once")
+        yield codes
+
+
+def codes_named(name: str, column: Column, entry: Entry) -> NDArray[np.int64]:
     """Return the codes that an entry of a rule stands for: a value, a list of values, or a range of them."""
     if isinstance(entry, Mapping):
         if not entry or set(entry) - {"from", "to"}:
@@ -277,9 +298,9 @@ def codes_named(name: str, column: Column, entry: Entry) -> list[int]:
         high = _code(name, column, entry["to"]) if "to" in entry else column.n_values - 1
         if low > high:
             raise ValueError(f"a rule on {name!r} has a range that ends before it begins")
-        return list(range(low, high + 1))
+        return np.arange(low, high + 1)
     values = entry if isinstance(entry, Sequence) and not isinstance(entry, str) else [entry]
-    return [_code(name, column, value) for value in values]
+    return np.array([_code(name, column, value) for value in values], dtype=np.int64)
 
 
 def _code(name: str, column: Column, value: Label) -> int:

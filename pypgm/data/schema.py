@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.bins import Binned
-from pypgm.data.columns import Column
+from pypgm.data.columns import Column, Readable
 from pypgm.data.dataset import Dataset
 from pypgm.data.declaration import Declaration
 from pypgm.data.dialect import Dialect
@@ -59,9 +59,14 @@ class Schema(Declaration):
         text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int, optional
         Records that one person has at most: every private release of the records takes it from here, and refuses
-        another. Left out, it is 1, and a release may be given another.
+        another. Left out, what is protected is any one record, and a release may be given another.
+    person : Person or mapping, optional
+        Which columns name the person a record is of, and how many records of each are kept: every private release
+        keeps no more, and `records_per_person` follows from it.
     warned : sequence of str, or mapping of str to str
         Columns of a draft that have their warning still.
+    warning : str
+        What a draft says of the whole table, if its warning is left.
 
     Attributes
     ----------
@@ -105,9 +110,13 @@ class Schema(Declaration):
         self._relations = Relations(self.columns, self.made, self.rules)
 
     @property
-    def reading(self) -> Mapping[str, Column]:
-        """What encodes each column of a table that is read; `combined` takes all that it gave."""
-        return self._relations.reading
+    def reading(self) -> Mapping[str, Readable]:
+        """What encodes each column of a table that is read, those too that name the person of each record.
+
+        `combined` takes all that it gave.
+        """
+        keys = {} if self.person is None else self.person.reading
+        return {**keys, **self._relations.reading}
 
     @property
     def written(self) -> Mapping[str, Column]:
@@ -124,11 +133,24 @@ class Schema(Declaration):
         columns: Mapping[str, Column],
         records_per_person: int | None,
         rules: Iterable[AnyRule] = (),
+        source: Schema | None = None,
     ) -> Schema:
-        """Return the schema with further columns and rules, for another number of records per person."""
+        """Return the schema with further columns and rules, for another number of records per person.
+
+        Where they come from another schema, warnings that it has of them, or at its top, come along.
+        """
         drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
-        known = {**self.declared, **columns}
-        return Schema(known, drop=drop, rules=both, records_per_person=records_per_person, warned=self.warned)
+        known, others = {**self.declared, **columns}, () if source is None else source.warned
+        warned = (*self.warned, *(name for name in columns if name in others))
+        warning = self.whole_warning or ("" if source is None else source.whole_warning)
+        k = records_per_person
+        return Schema(known, drop=drop, rules=both, records_per_person=k, warned=warned, warning=warning)
+
+    def of_records(self) -> Schema:
+        """Return the schema of single records, whoever they are of: columns that name persons are dropped."""
+        drop = (*self.drop, *(name for name in self.key_columns if name not in self.unread))
+        k, warned, warning = self.stated_records_per_person, self.warned, self.whole_warning
+        return Schema(self.declared, drop=drop, rules=self.rules, records_per_person=k, warned=warned, warning=warning)
 
     @property
     def ordinal(self) -> tuple[str, ...]:
@@ -166,8 +188,9 @@ class Schema(Declaration):
         return data
 
     def records(self, codes: Mapping[str, NDArray[Any]]) -> Dataset:
-        """Return the records of columns of codes, which know the schema."""
-        return Dataset(codes, self.domain, schema=self)
+        """Return the records of columns of codes, and of keys of persons, as `combined` gives them."""
+        persons = None if self.person is None else self.person.keys(codes)
+        return Dataset({name: codes[name] for name in self.columns}, self.domain, schema=self, persons=persons)
 
     def decode(self, data: Dataset, rng: np.random.Generator | int | None = None) -> dict[str, NDArray[Any]]:
         """Return records as columns of values, drawn within bins as each column declares, and such that rules hold.
@@ -281,16 +304,17 @@ class Schema(Declaration):
     ) -> Schema | OpenSchema:
         """Return a schema from what a table says of itself, its names and types, without reading a record.
 
-        Booleans, and the categories that a type declares, are known by it; values of texts are found privately.
+        Booleans, and the values of a polars ``Enum``, are known by their type. Values of texts are found privately
+        unless `bounds` lists them, and so are categories of all other types, which may have been made of the records.
 
         Parameters
         ----------
         source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
             A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have names alone.
         bounds : mapping of str to sequence
-            What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts, if
-            it is known, a list of all. Where there is no type, or that of texts, it is that of the bounds: whole
-            numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
+            What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts and
+            categories, if it is known, a list of all. Where there is no type, or that of texts, it is that of the
+            bounds: whole numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
         null : bool or sequence of str
             Which columns may have missing values, as is publicly known; all others are refused where they have some.
             True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that
@@ -384,7 +408,7 @@ class OpenSchema(Declaration):
     ----------
     columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
         As for `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
-    drop, rules, records_per_person, warned
+    drop, rules, records_per_person, person, warned, warning
         As for `Schema`. No rule names a value of an open column.
 
     Attributes
@@ -416,7 +440,7 @@ class OpenSchema(Declaration):
             raise ValueError("the shares of open columns come to more than the budget")
         known = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
         for rule in self.rules:  # what is blank is known of open columns too, and nothing else
-            if not isinstance(rule, Blank) or (rule.names_values and rule.columns[0] in self.open):
+            if not isinstance(rule, Blank) or (rule.names_values and rule.columns[0] not in known):
                 rule.mask(known)
         self.provisional = self.closed({name: column.provisional for name, column in self.open.items()})
 
@@ -434,7 +458,8 @@ class OpenSchema(Declaration):
     def closed(self, found: Mapping[str, Column]) -> Schema:
         """Return the schema with what was found of each open column."""
         columns, k = {**self.declared, **found}, self.stated_records_per_person
-        return Schema(columns, drop=self.drop, rules=self.rules, records_per_person=k, warned=self.warned)
+        of_records: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
+        return Schema(columns, **of_records, records_per_person=k, person=self.person, warning=self.warning)
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
@@ -449,7 +474,7 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
         YAML where the name ends in ``.yaml`` or ``.yml``, which needs the extra ``[yaml]``. For example ``{"columns":
         {"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]}, "drop": ["id"]}``. Each
         kind takes what its class takes: "categorical", "boolean", "codes", "integer", "real", "date". A "comment" or a
-        "warning" may stand anywhere.
+        "warning" may stand anywhere; a release says of a warning that it is there still.
 
     Raises
     ------

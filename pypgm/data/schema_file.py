@@ -23,6 +23,7 @@ from pypgm.data.made import Fake, Id, Made
 from pypgm.data.mapping_file import columns_in
 from pypgm.data.numbers import Integer, Real
 from pypgm.data.open_columns import OpenColumn, OpenSet, QuantileBins
+from pypgm.data.person import Person
 from pypgm.data.rule_comparison import Comparison
 from pypgm.data.rules import AnyRule, Blank, Rule
 from pypgm.data.yaml_text import MOST_YAML, parse_yaml
@@ -40,7 +41,7 @@ _Declared = Column | OpenColumn | Made
 _NOTES = {"comment", "warning"}
 _SHOWN = {"codes": "size", "source": "from", "first": "from"}  # what files call the fields of columns
 _ASIDE = {*_NOTES, "$schema"}  # what a whole file may have besides, for people and editors
-_TOP = ("columns", "drop", "rules", "records_per_person")
+_TOP = ("columns", "drop", "rules", "records_per_person", "person")
 _EXAMPLE = '{"age": 85, "sex": ["F", "M"]}'
 
 
@@ -75,7 +76,7 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
         return {}, {}, [f"needs an object of attributes, such as {_EXAMPLE}"]
     given = columns_in(told)
     rest = {} if given is told else {n: v for n, v in told.items() if n != "columns" and n not in _ASIDE}
-    warned = {n: str(w) for n, s in given.items() if isinstance(s, Mapping) and (w := s.get("warning"))}
+    warned = {n: w for n, s in given.items() if isinstance(s, Mapping) and (w := _warning(s, s.get("bins")))}
     columns: dict[str, _Declared] = {}
     problems = [f"{name!r} is none of {', '.join(_TOP)}" for name in rest if name not in _TOP]
     drop = rest.get("drop", [])
@@ -83,6 +84,9 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
         problems.append("drop needs a list of names, or an object that says of each why")
     rules, wrong_rules = _rules(rest.get("rules", []))
     problems += wrong_rules
+    if rest.get("person") is not None:
+        rest["person"], wrong_person = _person(rest["person"])
+        problems += wrong_person
     if not given:
         problems.append("columns needs at least one column")
     for name, spec in given.items():
@@ -93,7 +97,30 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
             problems += [f"attribute {name!r}{' ' if w.startswith('needs') else ': '}{w}" for w in wrong]
             if column is not None:
                 columns[name] = column
-    return columns, rest | {"warned": warned, "rules": rules}, problems
+    written = rest.get("rules", [])
+    notes = {n: v for n, v in given.items() if isinstance(v, str)}  # beside columns, where none has that name
+    warning = _warning({} if given is told else told, notes, *(written if isinstance(written, list) else []))
+    return columns, rest | {"warned": warned, "warning": warning, "rules": rules}, problems
+
+
+def _warning(*places: object) -> str:
+    """Return the warnings of some objects of a file as one text."""
+    found = [place.get("warning") for place in places if isinstance(place, Mapping)]
+    return "; ".join(str(text) for text in found if text)
+
+
+def _person(entry: object) -> tuple[Person | None, list[str]]:
+    """Return the person that an entry of a parsed file names, or all that is wrong with it."""
+    if not isinstance(entry, Mapping):
+        return None, ['person needs an object, such as {"column": "patient", "at_most": 2}']
+    given = {n: v for n, v in entry.items() if n != "comment"}
+    wanted = {f.name: f.default is dataclasses.MISSING for f in dataclasses.fields(Person)}
+    if wrong := _key_problems("person", given, wanted):
+        return None, [w if w.startswith("person") else f"person {w}" for w in wrong]
+    try:
+        return Person(**given), []
+    except (TypeError, ValueError) as error:
+        return None, [str(error)]
 
 
 def _rules(told: object) -> tuple[list[AnyRule], list[str]]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from itertools import combinations
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +14,9 @@ from numpy.typing import NDArray
 from pypgm.data import tabulate
 from pypgm.data.schema import Schema
 from pypgm.domain import Clique, Domain, as_clique
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 _KEPT_CELLS = 1 << 24  # of tables that are kept, 128 MiB
 
@@ -46,6 +51,23 @@ class Source(ABC):
     def n_records(self) -> int:
         """Number of records, when the table was opened."""
         return self._n_records
+
+    @abstractmethod
+    def kept(self, secret: bytes) -> Source:
+        """Return the records that are kept of each person by a secret of 16 bytes, see `pypgm.data.Person`.
+
+        Raises
+        ------
+        ValueError
+            If the schema names no person, or this table cannot keep some of the records of each.
+        """
+
+    def _part(self, n_records: int) -> Self:
+        """Return the same table for some of its records, of which none is counted yet."""
+        part = copy.copy(self)
+        Source.__init__(part, self.schema)
+        part._n_records = n_records
+        return part
 
     @property
     def weights(self) -> None:

@@ -12,12 +12,14 @@ from numpy.typing import NDArray
 
 from pypgm.data import tabulate
 from pypgm.data.dialect import COMMAS, Dialect
+from pypgm.data.duckdb_file import quoted
 from pypgm.data.encoding import encoded_pieces, name_problems, refuse
 from pypgm.data.files import as_path, check_no_pipe
 from pypgm.data.foreign import guarded, guarded_pieces
 from pypgm.data.frames import Frame, imported
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import batches, check_names, is_parquet
+from pypgm.data.person import Person, Selection, blake2b
 from pypgm.data.schema import Schema, SchemaLike, as_schema
 from pypgm.data.source import Source
 from pypgm.data.table import csv_names, csv_pieces
@@ -25,6 +27,7 @@ from pypgm.domain import Clique
 
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
 _DROPPED = " changed while it was counted"
+_RELATION = "reading the relation"
 
 Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
 
@@ -68,11 +71,31 @@ class StreamedTable(Source):
     def __init__(self, pieces: Pieces, names: Sequence[str], schema: SchemaLike, *, ignore_extra: bool = False) -> None:
         super().__init__(as_schema(schema))
         self._pieces = pieces
-        problems = name_problems(self.schema.columns, names, drop=self.schema.unread, ignore_extra=ignore_extra)
+        self._chosen: tuple[NDArray[np.bool_], bytes] | None = None  # which records, and a digest of all persons' keys
+        problems = name_problems(self.schema.reading, names, drop=self.schema.unread, ignore_extra=ignore_extra)
         refuse("the table", problems)
-        checked = self._codes(self.domain.attributes, _ROWS, "the table")
-        self._n_records = sum(len(codes[self.domain.attributes[0]]) for codes in checked)
+        every = (*self.schema.key_columns, *self.domain.attributes)
+        self._n_records = sum(len(codes[self.domain.attributes[0]]) for codes in self._read(every, _ROWS, "the table"))
         self.schema.check_rules(self)
+
+    def kept(self, secret: bytes) -> StreamedTable:
+        """Return the records that are kept of each person, chosen in one pass over all columns.
+
+        Each later pass reads the columns of persons too, and refuses a table in which another record is in the place
+        of one that was kept.
+        """
+        if (person := self.schema.person) is None:
+            raise ValueError("the schema names no person")
+        digest = blake2b()
+        with Selection(person.at_most) as selection:
+            for codes in self._read((*person.columns, *self.domain.attributes), _ROWS, f"the table{_DROPPED}"):
+                keys = person.keys(codes)
+                digest.update(keys.tobytes())
+                selection.add(keys, (codes[name] for name in self.domain))
+            is_kept = selection.kept(secret)
+        part = self._part(int(is_kept.sum()))
+        part._chosen = is_kept, digest.digest()
+        return part
 
     def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
         needed = self.domain.canonical({a for clique in cliques for a in clique}) or self.domain.attributes[:1]
@@ -93,7 +116,25 @@ class StreamedTable(Source):
         return self._codes(names, _ROWS, f"the table{_DROPPED}")
 
     def _codes(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
-        """Return the codes of some columns, about so many rows at a time: small files are put together."""
+        """Yield the codes of some columns, of the records that are kept where not all are."""
+        if self._chosen is None or self.schema.person is None:
+            yield from self._read(names, rows, what)
+            return
+        is_kept, expected = self._chosen
+        digest, first = blake2b(), 0
+        for codes in self._read((*self.schema.key_columns, *names), rows, what):
+            keys = self.schema.person.keys(codes)
+            digest.update(keys.tobytes())
+            here = is_kept[first : first + len(keys)]
+            first += len(keys)
+            if len(here) != len(keys):
+                raise ValueError(what)
+            yield {name: codes[name][here] for name in names}
+        if digest.digest() != expected:
+            raise ValueError(what)
+
+    def _read(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
+        """Yield the codes of some columns, about so many rows at a time: small files are put together."""
         held: list[dict[str, NDArray[Any]]] = []
         n_held = 0
         needed, reading, first = self.schema.needed(names), self.schema.reading, 0
@@ -170,17 +211,54 @@ def scan(
         raise ValueError("only CSV files have a delimiter, encoding or decimal mark")
     if kinds:
         return _scan_parquet(paths, as_schema(schema), ignore_extra)
-    duckdb, what = imported("duckdb", "a table in DuckDB", "duckdb"), "reading the relation"
+    duckdb = imported("duckdb", "a table in DuckDB", "duckdb")
     imported("pyarrow", "a table in DuckDB", "duckdb")
     relation: Any = source
     if not isinstance(relation, duckdb.DuckDBPyRelation):
         raise TypeError(f"scan needs paths or a DuckDB relation, got {type(source).__name__}")
 
-    def pieces(names: Sequence[str], rows: int) -> Iterator[Frame]:
-        columns = map(duckdb.ColumnExpression, names)
-        yield from guarded_pieces(what, lambda: relation.select(*columns).to_arrow_reader(rows))
+    return RelationTable(relation, schema, ignore_extra=ignore_extra)
 
-    return StreamedTable(pieces, guarded(what, lambda: relation.columns), schema, ignore_extra=ignore_extra)
+
+class RelationTable(StreamedTable):
+    """A relation of DuckDB: its records come in no certain order, so that a query keeps some of each person's."""
+
+    def __init__(self, relation: Any, schema: SchemaLike, *, ignore_extra: bool) -> None:  # noqa: ANN401
+        self._relation = relation
+        names = guarded(_RELATION, lambda: relation.columns)
+        super().__init__(self._of_relation, names, schema, ignore_extra=ignore_extra)
+
+    def _of_relation(self, names: Sequence[str], rows: int) -> Iterator[Frame]:
+        columns = list(map(quoted, names))
+        yield from guarded_pieces(_RELATION, lambda: self._relation.select(*columns).to_arrow_reader(rows))
+
+    def kept(self, secret: bytes) -> StreamedTable:
+        """Return the records that are kept of each person, by a query."""
+        if (person := self.schema.person) is None:
+            raise ValueError("the schema names no person")
+        names = self.schema.needed(self.domain.attributes)
+        relation = guarded(_RELATION, lambda: kept_in_duckdb(self._relation, person, names, secret))
+        part = self._part(guarded(_RELATION, lambda: int(relation.aggregate("count(*)").fetchall()[0][0])))
+        part._relation, part._pieces = relation, part._of_relation
+        return part
+
+
+def kept_in_duckdb(relation: Any, person: Person, names: Sequence[str], secret: bytes) -> Any:  # noqa: ANN401
+    """Return some columns of a relation, of the records that are kept of each person, see `Selection`.
+
+    Texts are compared by their bytes: no collation may take two persons for one.
+    """
+    keys = [f"p{i}" for i in range(len(person.columns))]
+    spelled = [f"encode(nullif(trim(cast({quoted(n)} as varchar), ' \t\n\r\v\f'), ''))" for n in person.columns]
+    contents = [f"encode(cast(c{i} as varchar))" for i in range(len(names))]
+    columns = [f"{quoted(name)} as c{i}" for i, name in enumerate(names)]
+    columns += [f"{text} as {key}" for key, text in zip(keys, spelled, strict=True)]
+    of_person = f"row_number() over (partition by {', '.join(keys)} order by"
+    drawn = f"md5(concat_ws('|', '{secret.hex()}', {', '.join(f'cast({key} as varchar)' for key in keys)}, place))"
+    placed = relation.project(", ".join(columns)).project(f"*, {of_person} {', '.join(contents)}) as place")
+    ranked = placed.project(f"*, {of_person} {drawn}, place) as rank")
+    is_kept = " or ".join([f"rank <= {person.at_most}", *(f"{key} is null" for key in keys)])
+    return ranked.filter(is_kept).project(", ".join(f"c{i} as {quoted(name)}" for i, name in enumerate(names)))
 
 
 def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, how: Dialect) -> StreamedTable:
@@ -198,7 +276,7 @@ def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, how: Dia
 
 def _scan_parquet(paths: Sequence[str], schema: Schema, ignore_extra: bool) -> StreamedTable:
     """Return the table in Parquet files, in each of which a column may be of another type."""
-    names = [check_names(path, schema.columns, drop=schema.unread, ignore_extra=ignore_extra) for path in paths]
+    names = [check_names(path, schema.reading, drop=schema.unread, ignore_extra=ignore_extra) for path in paths]
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
         for path in paths:

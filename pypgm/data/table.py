@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from pypgm.data.arrow_csv import arrow_codes
 from pypgm.data.codebook import label_texts
-from pypgm.data.columns import Column
+from pypgm.data.columns import Readable
 from pypgm.data.dataset import Dataset
 from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.encoding import name_problems, problems_error, refuse
@@ -24,6 +24,7 @@ from pypgm.data.file_kind import START, TABLE, TABLES, check_suffix, it_looks_li
 from pypgm.data.files import (
     NO_TEXT,
     check_encoding,
+    check_no_pipe,
     csv_chunks,
     csv_rows,
     open_text,
@@ -36,7 +37,7 @@ from pypgm.data.layout import Layout
 from pypgm.data.marks import marked, respelling
 from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import is_parquet
-from pypgm.data.parquet_records import read_parquet, write_parquet
+from pypgm.data.parquet_records import parquet_codes, write_parquet
 from pypgm.data.schema import OpenSchema, Schema, SchemaLike, as_schema
 from pypgm.domain import Domain, listed
 from pypgm.numeric import as_generator
@@ -111,17 +112,16 @@ def read_table(
     >>> read_table("adult.csv.gz", read_schema("schema.json"))  # doctest: +SKIP
     Dataset(48842 records; age: 85, workclass: 9, …)
     """
-    over = schema if isinstance(schema, Domain) else None
+    domain = schema if isinstance(schema, Domain) else None
     schema = as_schema(schema)
-    own, over = (schema, schema.domain) if over is None else (None, over)
     how = Dialect(delimiter, encoding, decimal, thousands)
     if is_parquet(path):
         if how != COMMAS:
             raise ValueError(f"{os.fspath(path)} is Parquet: it has no delimiter, encoding or decimal mark")
-        data, first_row = read_parquet(path, over, schema, ignore_extra=ignore_extra), 0
+        codes, first_row = parquet_codes(path, schema, ignore_extra=ignore_extra), 0
     else:
-        data, first_row = Dataset(_read(path, schema, how, {}, ignore_extra), over), 1
-    data.schema = own
+        codes, first_row = _read(path, schema, how, {}, ignore_extra), 1
+    data = schema.records(codes) if domain is None else Dataset(codes, domain)
     schema.check_rules(data, os.fspath(path), first_row)
     return data
 
@@ -139,7 +139,7 @@ def read_open_table(
     codes = _read(path, before, how, texts, ignore_extra)
     spell = respelling({name: before.columns[name] for name in texts}, how.decimal, how.thousands)
     texts = {name: list(spell[name](own)) if name in spell else own for name, own in texts.items()}
-    before.check_rules(Dataset(codes, before.domain), os.fspath(path), 1)
+    before.check_rules(before.records(codes), os.fspath(path), 1)
     _check_writable(path, texts)
     return codes, texts
 
@@ -219,14 +219,14 @@ def write_table(
 def csv_names(path: str | os.PathLike[str], schema: Schema, how: Dialect, ignore_extra: bool) -> _Header:
     """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
     how.check()
-    with _opened(path, [*schema.columns, *schema.unread], how) as (header, _):
-        problems = _header_problems(header, schema.columns, schema.unread, ignore_extra)
+    with _opened(path, [*schema.reading, *schema.unread], how) as (header, _):
+        problems = _header_problems(header, schema.reading, schema.unread, ignore_extra)
     refuse(os.fspath(path), problems)
     return header
 
 
 def csv_pieces(
-    path: str | os.PathLike[str], columns: Mapping[str, Column], n_rows: int, how: Dialect
+    path: str | os.PathLike[str], columns: Mapping[str, Readable], n_rows: int, how: Dialect
 ) -> Iterator[dict[str, Sequence[str]]]:
     """Yield the texts of some columns, about so many rows at a time, as `read_table` reads them."""
     spell = respelling(columns, how.decimal, how.thousands)
@@ -276,6 +276,7 @@ def _opened(
     A field of the header is the column of just that name, where there is one, and else of the name without white space
     around it.
     """
+    check_no_pipe(path)
     with open_text(path, how.encoding) as file:
         start = cast("BufferedReader", file.buffer).peek(START)
         rows = csv_rows(path, file, how.delimiter)
@@ -300,7 +301,7 @@ class _Header(list[str]):
 def _read_columns(
     rows: Iterator[list[str]],
     header: Sequence[str],
-    columns: Mapping[str, Column],
+    columns: Mapping[str, Readable],
     texts: dict[str, list[str]],
 ) -> tuple[dict[str, NDArray[Any]], list[str]]:
     """Return the codes of each column, and all that is wrong with the records; append the texts of some columns."""
@@ -332,7 +333,7 @@ def _read_columns(
 
 
 def _header_problems(
-    header: _Header, columns: Mapping[str, Column], drop: Sequence[str], ignore_extra: bool
+    header: _Header, columns: Mapping[str, Readable], drop: Sequence[str], ignore_extra: bool
 ) -> list[str]:
     """Return what is wrong with a header; a first line that is none is a record, and its content is never shown."""
     if not any(header) and not set(header).intersection(columns):

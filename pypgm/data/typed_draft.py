@@ -50,19 +50,20 @@ def typed_draft(
         As for `raw_table`.
     """
     raw = raw_table(source, Dialect(**marks), table=table)
-    types, categories = raw.layout.types, raw.categories
+    types = raw.layout.types
     bounds = {name: _as_list(name, known) for name, known in bounds.items()}
     nullable = _nullable(raw, null)
     for told, names in (("bounds name", bounds), ("null names", nullable)):
         if unknown := [repr(name) for name in names if name not in types]:
             raise ValueError(f"{told} {listed(unknown)}, and the table has no such column")
-    texts = [n for n, t in types.items() if t and family_of(t) in {"text", "any"} and n not in {*bounds, *categories}]
-    share = round(min(_MOST_SHARE, _SHARE / max(1, len(texts))), 4)
     columns, missing = {}, []
     for name, kind in types.items():
-        column, is_known = _column(name, kind, categories, bounds, share)
+        column, is_known = _column(name, kind, raw.listed, bounds)
         columns[name] = column | ({"null": True} if name in nullable else {})
         missing += [] if is_known else [name]
+    found = [column for column in columns.values() if column["kind"] == "open"]
+    for column in found:
+        column["share"] = round(min(_MOST_SHARE, _SHARE / len(found)), 4)
     return {"columns": columns, "records_per_person": 1}, missing
 
 
@@ -74,21 +75,21 @@ def _nullable(raw: RawTable, null: bool | Sequence[str]) -> Sequence[str]:
 
 
 def _column(
-    name: str, kind: str, categories: Mapping[str, Sequence[Any]], bounds: Mapping[str, Sequence[Any]], share: float
+    name: str, kind: str, listed_in_type: Mapping[str, Sequence[str]], bounds: Mapping[str, Sequence[Any]]
 ) -> tuple[dict[str, Any], bool]:
-    """Return what a schema file has for a column, and whether it is complete."""
+    """Return what a schema file has for a column, but for the share of an open one, and whether it is complete."""
     known = bounds.get(name)
-    family = _family(name, kind, known, has_values=name in categories or known is not None)
+    family = _family(name, kind, known)
     if family == "bool":
         return {"kind": "boolean"}, True
-    if name in categories or (family in {"text", "any", "category"} and known is not None):
-        given = categories[name] if known is None else known
+    given = listed_in_type.get(name) if known is None else known
+    if given is not None and family in {"text", "any", "category"}:
         labels = [value if isinstance(value, Label) else str(plain(value)) for value in given]
         return {"kind": "categorical", "values": labels}, True
     if not family:
         return {"kind": _UNKNOWN}, False
     if family in {"text", "any", "category"}:
-        return {"kind": "open", "share": share}, True
+        return {"kind": "open", "share": _MOST_SHARE}, True
     if known is not None and len(known) != 2:
         raise ValueError(f"bounds of column {name!r} need the lowest and the highest value, got {len(known)} values")
     low, high = (_UNKNOWN, _UNKNOWN) if known is None else known
@@ -105,12 +106,12 @@ def _column(
     return told, known is not None
 
 
-def _family(name: str, kind: str, known: Sequence[Any] | None, *, has_values: bool) -> Family | Literal[""]:
+def _family(name: str, kind: str, known: Sequence[Any] | None) -> Family | Literal[""]:
     """Return what a column holds, by its type and, where that may be texts of anything, by its bounds."""
     family = family_of(kind) if kind else ""
     if family == "bool" and known is not None:
         raise ValueError(f"column {name!r} is of booleans, which need no bounds")
-    if family == "any" and not has_values and kind.lower() not in _MAY_BE_TEXTS:
+    if family == "any" and known is None and kind.lower() not in _MAY_BE_TEXTS:
         way_out = "numbers, such as those of hours or of months, or texts, or give all of its values as bounds"
         raise ValueError(f"column {name!r} has the type {kind}, whose values are not found: make it {way_out}")
     if family in {"", "text"} or kind == "object":

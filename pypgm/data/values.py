@@ -81,6 +81,21 @@ def plain(value: object) -> object:
     return _number(value)
 
 
+def value_text(value: object) -> str | None:
+    """Return a value as a text: a number as it is spelled without needless zeros; None of bytes that are no text."""
+    found = bare(value)
+    if found is None or isinstance(found, bytes):
+        return "" if found is None else None
+    if isinstance(found, bool | np.bool_):
+        return "true" if found else "false"
+    if isinstance(found, float | np.floating):
+        return str(int(found)) if found.is_integer() and abs(found) < EXACT else repr(float(found))
+    if isinstance(found, Decimal) and found.is_finite():
+        whole, _, rest = format(found, "f").partition(".")
+        return f"{whole}.{rest.rstrip('0')}".rstrip(".")
+    return found if isinstance(found, str) else str(plain(found))
+
+
 def is_number(value: object) -> TypeGuard[Exact]:
     """Return whether what `plain` returned is a number."""
     return isinstance(value, int | Decimal | Fraction) and not isinstance(value, bool)

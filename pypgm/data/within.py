@@ -64,13 +64,24 @@ def can_hold(rules: Sequence[object], columns: Mapping[str, Column], codes: Code
 
 
 def _groups(rules: Sequence[object]) -> list[list[Comparison]]:
-    """Return comparisons, those together that have columns in common."""
-    found: list[list[Comparison]] = []
-    for rule in rules:
-        if isinstance(rule, Comparison):
-            near = [group for group in found if any(set(rule.columns) & set(other.columns) for other in group)]
-            found = [group for group in found if group not in near] + [[*(r for group in near for r in group), rule]]
-    return found
+    """Return comparisons, those together that have columns in common; the group of the last one is the last."""
+    comparisons = [rule for rule in rules if isinstance(rule, Comparison)]
+    compared: dict[str, list[str]] = {}
+    for rule in comparisons:
+        for one, other in (rule.columns, rule.columns[::-1]):
+            compared.setdefault(one, []).append(other)
+    group: dict[str, str] = {}
+    for start in compared:
+        waiting = [] if start in group else [start]
+        while waiting:
+            name = waiting.pop()
+            if name not in group:
+                group[name] = start
+                waiting += compared[name]
+    found: dict[str, list[Comparison]] = {}
+    for rule in reversed(comparisons):
+        found.setdefault(group[rule.columns[0]], []).append(rule)
+    return [own[::-1] for own in reversed(found.values())]
 
 
 class _Group:
@@ -125,14 +136,19 @@ class _Group:
         """
         found = {name: [low.copy(), high.copy()] for name, (low, high) in bounds.items()}
         for _ in self.columns:
+            is_done = True
             for rule in self.rules:
                 first, second = rule.columns
                 is_so = self._applies(rule, rows)
                 least = self._beyond(second, self._places(first, found[first][0]), rule.is_strict, 1)
                 most = self._beyond(first, self._places(second, found[second][1]), rule.is_strict, -1)
                 low, high = found[second][0], found[first][1]
-                np.maximum(low, least, out=low, where=is_so)
-                np.minimum(high, most, out=high, where=is_so)
+                rises, falls = is_so & (low < least), is_so & (high > most)
+                np.copyto(low, least, where=rises)
+                np.copyto(high, most, where=falls)
+                is_done = is_done and not (rises.any() or falls.any())
+            if is_done:
+                break
         return found
 
     def _applies(self, rule: Comparison, rows: NDArray[np.intp]) -> NDArray[np.bool_]:

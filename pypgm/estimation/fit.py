@@ -62,7 +62,8 @@ class Fit(Shown):
     iterations : int
         Oracle calls, rejected trials and validation included.
     seconds : float
-        Wall time, the plan included.
+        Wall time, the plan included, but for that of reading private records. Equal fits may differ in it, and the
+        digest of a file is not of it.
     history : tuple of float
         The loss after each step, the start first.
     """
@@ -71,7 +72,7 @@ class Fit(Shown):
     loss: float
     gap: float | None
     iterations: int
-    seconds: float
+    seconds: float = field(compare=False)
     history: tuple[float, ...] = field(repr=False)
 
     def __repr__(self) -> str:

@@ -52,9 +52,10 @@ class Limits:
         Ends when the certified gap is at most ``tolerance * (1 + loss)``, on a region graph when the loss changes by
         less over 50 iterations; 1e-2 by default, 1e-6 on a region graph. 0 runs all iterations.
     time_limit : float, optional
-        Seconds after which the best point so far is returned. Of a mechanism, seconds for the whole run: choosing what
-        to measure and measuring it takes the time it takes, and so does the start of an estimate. It is looked at
-        between steps: where the first, on a junction tree, takes longer, a `TimeLimitWarning` says so before it begins.
+        Seconds after which the best point so far is returned. Of a mechanism, seconds for the whole run, but for those
+        in which private records are read and counted, which no limit ends: it decides what is measured, and how long
+        records take would tell of them. The start of an estimate takes the time it takes. It is looked at between
+        steps: where the first, on a junction tree, takes longer, a `TimeLimitWarning` says so before it begins.
     max_bytes : float, optional
         Memory the estimate may take, with all copies of the tables its method keeps; half of what is available by
         default.
@@ -115,7 +116,7 @@ class SolverOptions(Limits):
     Attributes
     ----------
     started : float
-        ``time.perf_counter()`` at the beginning.
+        `pypgm.clock.now` at the beginning.
     keeps : bool
         Whether Ctrl-C ends the estimate with the best so far; else it is raised.
     is_start : bool

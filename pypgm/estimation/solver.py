@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import ClassVar
@@ -13,7 +12,7 @@ from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
+from pypgm.clock import Clock, now
 from pypgm.estimation.fit import Fit, FitState, Status
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.problem import Point, Problem, Solution
@@ -144,7 +143,7 @@ class Solver(ABC):
         gap = max(0.0, point.loss - max(lower, self.problem.loss.least)) if certified else None
         if status == "converged" and self.problem.exact and (gap is None or not self.options.meets(gap, point.loss)):
             status = "iterations"
-        seconds = time.perf_counter() - self.options.started
+        seconds = now() - self.options.started
         fit = Fit(status, point.loss, gap, self.calls, seconds, tuple(self.history))
         potentials = self.problem.tables.like(point.potentials)
         return Solution(potentials, potentials.like(point.marginals), fit)

@@ -1,7 +1,8 @@
 """The container of release and model files: fields as one JSON text, and the arrays among them, in an .npz archive.
 
 Members are ``header.npy``, the bytes of the text, and ``array 0.npy``, ``array 1.npy``, ... in the order in which the
-text names them, each once. The field ``digest`` is the SHA-256 of the text without it, and of a line for each array.
+text names them, each once. The field ``digest`` is the SHA-256 of the text without it and without the seconds of the
+estimate, which differ where all else is equal, and of a line for each array.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from pypgm.files.upgrades import UPGRADES
 from pypgm.memory import memory_limit
 
 _UNSEALED = 2  # the version of files that have no digest
+_TIMED = 3  # the last version whose digest is of the seconds of the estimate too
 _ARRAY = "array in this file"  # the key of what stands in the text for an array, whose name is the value
 _DIGEST = "digest"
 _READERS = {  # of files that people load and that hold no model of pypgm's, by their kind
@@ -139,6 +141,9 @@ def _lines(arrays: Arrays) -> Iterable[str]:
 
 def _digest(header: dict[str, Any], lines: Iterable[str]) -> str:
     """Return the SHA-256 of a header and lines of its arrays."""
+    fit = header.get("fit")
+    if isinstance(fit, dict) and header["version"] > _TIMED:
+        header = {**header, "fit": {name: value for name, value in fit.items() if name != "seconds"}}
     return sha256("\n".join([_text(header), *lines]).encode())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, BinaryIO
 
-from pypgm.data.files import as_path, replacing
+from pypgm.data.files import as_path, check_no_pipe, replacing
 from pypgm.fields import check_fields
 from pypgm.files import archive
 from pypgm.files.format import FILES
@@ -44,6 +44,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: float | None = None) -> F
     OSError
         If it cannot be read.
     """
+    check_no_pipe(path, "a release or a model")
     with as_path(path).open("rb") as file:
         return parse_file(file, str(path), max_bytes)
 

@@ -17,7 +17,7 @@ from pypgm.fields import ANY_NUMBER, Record
 from pypgm.graphs.counting_numbers import CountingNumbers
 
 FORMAT = "pypgm model"
-VERSION = 3
+VERSION = 4
 """Of the format: raised by each change of it, with a step in `pypgm.files.upgrades`."""
 
 _NUMBER = (str, float)
@@ -87,7 +87,7 @@ _FIT = Record(
         "loss": (ANY_NUMBER, "at the end"),
         "gap": ((ANY_NUMBER, None), "how far above the least one at most; null where that is not known"),
         "iterations": (int, "how many"),
-        "seconds": (float, "of the clock"),
+        "seconds": (float, "of the clock; alone not in the digest"),
         "history": ([ANY_NUMBER], "losses on the way"),
     },
 )
@@ -162,7 +162,11 @@ _PRIVACY = Record(
     "A neighbour relation",
     {
         "neighbours?": (str, "add-remove or replace"),
-        "records_per_person?": (int, "how many records of one person there may be"),
+        "records_per_person?": (
+            int,
+            "how many records of one person there may be; absent where any one record is meant",
+        ),
+        "person?": ([str], "columns that name a person, of whose records so many are kept"),
     },
 )
 BUDGET = Record(

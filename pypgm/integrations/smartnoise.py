@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm.data.schema import SchemaLike, as_schema
 from pypgm.integrations._synthesizer import TableSynthesizer
@@ -60,9 +61,8 @@ class Synthesizer(TableSynthesizer):
             raise TypeError("fit needs a schema of pypgm as transformer: SmartNoise's have read the records")
         self._dtype = data.dtype if isinstance(data, np.ndarray) else None
         self._is_frame = not isinstance(data, np.ndarray | list)
-        columns = () if self._is_frame else zip(*data, strict=True)
-        frame = data if self._is_frame else {str(i): np.asarray(column) for i, column in enumerate(columns)}
-        self._fit(frame, transformer, map(str, [*categorical_columns, *ordinal_columns]), ())
+        listed = map(str, [*categorical_columns, *ordinal_columns])
+        self._fit(data if self._is_frame else _columns(data), transformer, listed, ())
 
     def sample(self, n_rows: int | None) -> Any:
         """Return records of the kind that was given to `fit`, a frame in its library; for None as many as counted."""
@@ -77,3 +77,10 @@ class Synthesizer(TableSynthesizer):
         """Fit, and return about as many records as there are: how many there are is private."""
         self.fit(data, *ignore, **options)
         return self.sample(None)
+
+
+def _columns(data: NDArray[Any] | list[Any]) -> dict[str, Any]:
+    """Return the columns of rows or of an array; values of rows stay what they are, whatever stands beside them."""
+    if isinstance(data, np.ndarray) and data.ndim == 2:
+        return {str(i): column for i, column in enumerate(data.T)}
+    return {str(i): list(column) for i, column in enumerate(zip(*data, strict=True))}

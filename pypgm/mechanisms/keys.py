@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.data.frames import as_values
+from pypgm.data.layout import Family, family_of
 from pypgm.data.values import Exact, as_list, is_number, plain
 
 
@@ -22,6 +23,9 @@ class _Key(NamedTuple):
 
 
 _Known: TypeAlias = Exact | str | _Key | None
+
+_KINDS: dict[Family, str] = {"text": "text", "bool": "booleans", "int": "numbers", "float": "numbers"}
+_KINDS |= {"decimal": "numbers", "date": "times", "time": "times"}
 
 
 def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.int64]:
@@ -38,8 +42,8 @@ def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.
     Raises
     ------
     TypeError
-        If there are keys on both sides and none are of the same kind, such as numbers and text; or a value cannot be a
-        key.
+        If the types of two arrays or series say that no keys are of one kind, as of numbers and of text; or a value
+        cannot be a key.
     ValueError
         If a primary key comes twice, or a key is a float of 2^53 or more, which stands for several whole numbers (the
         row is named, not the key), or an array has not one dimension.
@@ -49,11 +53,10 @@ def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.
     >>> parent_rows(["x", "y"], ["y", "x", "z", "y"])
     array([ 1,  0, -1,  1])
     """
-    keys, asked = (_keys(*given) for given in (("primary", primary_keys), ("foreign", foreign_keys)))
-    kinds = [_kinds(side) for side in (keys, asked)]
-    if all(kinds) and not kinds[0] & kinds[1]:
-        one, other = (" and ".join(sorted(kind)) for kind in kinds)
+    one, other = map(_kind_of_type, (primary_keys, foreign_keys))
+    if one and other and one != other:
         raise TypeError(f"keys of parents and of children need to be of one kind, got {one}, and {other}")
+    keys, asked = (_keys(*given) for given in (("primary", primary_keys), ("foreign", foreign_keys)))
     found: dict[_Known, int] = {}
     for row, key in enumerate(keys):
         if key is not None and found.setdefault(key, row) != row:
@@ -74,10 +77,12 @@ def _keys(side: str, given: Any) -> list[_Known]:  # noqa: ANN401 - a column of 
     return [_key(f"row {row} of the {side} keys", value) for row, value in enumerate(values)]
 
 
-def _kinds(keys: list[_Known]) -> set[str]:
-    types = set(map(type, keys)) - {NoneType}
-    kinds = {"text" if kind is str else "numbers" for kind in types - {_Key}}
-    return kinds | {key.kind for key in keys if isinstance(key, _Key)} if _Key in types else kinds
+def _kind_of_type(given: Any) -> str:  # noqa: ANN401 - a column of any library
+    """Return the kind that the type of a column gives its keys, whatever they are; empty where it may be any."""
+    dtype = getattr(given, "dtype", getattr(given, "type", None))
+    if isinstance(dtype, np.dtype) and dtype.kind in "US":
+        return _KINDS["text"]
+    return _KINDS.get(family_of(str(dtype)), "")
 
 
 def _key(where: str, value: object) -> _Known:

@@ -16,11 +16,12 @@ from pypgm.mechanisms.keys import parent_rows
 from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mechanisms.run import DEFAULTS, Options, check_noise
-from pypgm.numeric import checked_integer
-from pypgm.privacy.arguments import as_budget
+from pypgm.numeric import checked_integer, whole_array
+from pypgm.privacy.arguments import as_budget, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import Sampler
 from pypgm.signatures import with_options
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def synthesize_related(
     max_children : int
         At least 1, public: the first `max_children` children of a parent, in the order of the table, are kept.
         It multiplies the sensitivity of the children's table. Where the schema of the parents states that a person has
-        several records there, the sensitivities of both tables are those of as many parents.
+        several records there, or keeps several of each, the sensitivities of both tables are those of as many parents.
     epsilon, delta : number
         The guarantee for both tables together; or `budget` among the options.
     mechanism : str
@@ -117,17 +118,20 @@ def synthesize_related(
     if neighbours != "add-remove":
         raise ValueError(f"related tables are released under add-remove only, got neighbours={neighbours!r}")
     bound = checked_integer("max_children", max_children, 1)
+    secret = Sampler(options.get("unsafe_seed")).secret()
     whole = as_budget(epsilon, delta, options.get("budget"))
     common.pop("budget", None)
     parts = _parts(whole, parents_share)
     run = mechanism_named(mechanism)
     own = [_checked_options(mechanism, {**common, **(o or {})}) for o in (parents_options, children_options)]
-    tables = joined(parents, children, parent_of, max_children=bound, context=context, count=count)
+    tables = joined(parents, children, parent_of, max_children=bound, context=context, count=count, secret=secret)
     used = tables[1].domain.attributes[len(children.domain) :]
     people = _per_person(parents)
-    relations = (Privacy(records_per_person=people), Privacy(records_per_person=people * bound))
+    person = () if parents.schema is None else parents.schema.key_columns
+    relations = [Privacy("add-remove", of_person, person) for of_person in (people, people * bound)]
     for part, relation in zip(parts, relations, strict=True):
         check_noise(mechanism, relation, part.unit, part.limit)
+    warn_at_door(None, whole)  # the parts, of rho, have no delta
     first, second = (
         run(table, budget=part, privacy=relation, **given)
         for table, part, relation, given in zip(tables, parts, relations, own, strict=True)
@@ -143,12 +147,14 @@ def joined(
     max_children: int,
     context: Sequence[str] | None = None,
     count: str = "children",
+    secret: bytes = b"",
 ) -> tuple[Dataset, Dataset]:
     """Return the parents with their numbers of children, and the kept children with their context.
 
     One parent, with all their children, is one record of the first and at most `max_children` of the second, whoever
-    else is in the tables. The arguments are those of `synthesize_related`, which raises their errors. The
-    schemas of the tables become schemas of what is returned, rules and records per person included.
+    else is in the tables. Where the schema of the parents names a person, the secret says which of a person's parents
+    are kept; the children of the others belong to nobody. The arguments are those of `synthesize_related`, which raises
+    their errors. The schemas of the tables become schemas of what is returned, rules and records per person included.
 
     Examples
     --------
@@ -162,10 +168,13 @@ def joined(
             raise TypeError(f"{name} needs a pypgm.Dataset, got {type(table).__name__}")
         if table.weights is not None:
             raise ValueError(f"{name} needs unweighted records: weights have no sensitivity bound")
+    rows_of = _checked_rows(parent_of, len(children))
+    if parents.schema is not None and parents.schema.person is not None:
+        parents, rows_of = _parents_kept(parents, rows_of, secret)
     numbered = _extended(parents.domain, Domain({count: max_children + 1}), "the number of children")
     used = parents.domain.attributes if context is None else _checked_context(numbered, context)
     domain = _extended(children.domain, numbered.project(used), "the context of the children")
-    kept, rows = _kept(_checked_rows(parent_of, len(children)), len(parents), max_children)
+    kept, rows = _kept(rows_of, len(parents), max_children)
     columns = {**parents.columns, count: np.bincount(rows, minlength=len(parents))}
     own = {a: column[kept] for a, column in children.columns.items()}
     counted = _schema_of_parents(parents, count, max_children)
@@ -217,16 +226,24 @@ def _extended(domain: Domain, other: Domain, what: str) -> Domain:
 
 
 def _checked_rows(parent_of: ArrayLike, n_children: int) -> NDArray[Any]:
-    rows = np.asarray(parent_of)
+    rows = whole_array(parent_of)
     if rows.size == 0:
         rows = rows.astype(np.int64)
-    elif isinstance(parent_of, list | tuple) and any(type(row) is bool for row in parent_of):
-        raise TypeError("parent_of needs integer rows, got booleans")  # which among integers NumPy takes for 0 and 1
     if rows.shape != (n_children,):
         raise ValueError(f"parent_of needs one row number for each of the children, got shape {rows.shape}")
     if rows.dtype.kind not in "iu":
         raise TypeError(f"parent_of needs integer rows, got dtype {rows.dtype}; parent_rows finds them from keys")
     return rows
+
+
+def _parents_kept(parents: Dataset, rows_of: NDArray[Any], secret: bytes) -> tuple[Dataset, NDArray[np.int64]]:
+    """Return the parents that are kept of each person, and the row of each child among these, -1 of the others."""
+    is_kept = parents.is_kept(secret)
+    row_of = np.where(is_kept, np.cumsum(is_kept) - 1, -1)
+    is_known = (rows_of >= 0) & (rows_of < len(parents))
+    rows = np.full(len(rows_of), -1)
+    rows[is_known] = row_of[rows_of[is_known].astype(np.int64)]
+    return parents.where(is_kept), rows
 
 
 def _per_person(parents: Dataset) -> int:
@@ -246,11 +263,14 @@ def _schema_of_children(children: Dataset, parents: Schema | None, context: Doma
     if children.schema is None and parents is None:
         return None
     own, of_context = children.schema or Schema.of(children.domain), parents or Schema.of(context)
+    if own.person is not None:
+        named = "the schema of the children names a person"
+        raise ValueError(f"{named}: what is protected is a parent with all their children, so that of the parents does")
     if own.records_per_person > bound:
         stated = f"the schema of the children states records_per_person={own.records_per_person}"
         raise ValueError(f"{stated}, and max_children keeps at most {bound} of a person: leave it out, or keep as many")
     rules = [rule for rule in of_context.rules if set(rule.columns) <= set(context)]
-    return own.extended({a: of_context.columns[a] for a in context}, bound, rules)
+    return own.extended({a: of_context.columns[a] for a in context}, bound, rules, of_context)
 
 
 def _kept(parent_of: NDArray[Any], n_parents: int, most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:

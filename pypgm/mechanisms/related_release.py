@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pypgm.data import Dataset
 from pypgm.data.files import as_path
-from pypgm.domain import Clique
+from pypgm.domain import Clique, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
 from pypgm.fields import check_fields
@@ -24,8 +24,10 @@ from pypgm.models.stored_model import message_of
 from pypgm.numeric import as_generator
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
+from pypgm.privacy.promise import Promise
 from pypgm.privacy.relation import Privacy
 from pypgm.release import Release, load
+from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import PAGE_PAIRS, TITLE, Part, write_page
@@ -50,7 +52,7 @@ class RelatedTables(NamedTuple):
     parent_of: NDArray[np.int64]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class RelatedRelease(Shown):
     """What `synthesize_related` returns: the releases of both tables and what they guarantee together.
 
@@ -66,6 +68,12 @@ class RelatedRelease(Shown):
         Attributes of the parent that the children's model has, the most important first.
     count : str
         The attribute of the parents' model that holds the number of children.
+
+    Raises
+    ------
+    ValueError
+        If the two releases are not of one budget, one relation and one context; a `BudgetError` if their lines are in
+        another unit than the budget's, or beyond it.
     """
 
     parents: Release
@@ -74,6 +82,22 @@ class RelatedRelease(Shown):
     max_children: int
     context: Clique
     count: str
+
+    def __post_init__(self) -> None:
+        first, second = self.parents, self.children
+        of_person = first.privacy.records_per_person * self.max_children
+        bound = Privacy("add-remove", of_person, first.privacy.person)
+        if first.privacy.total_is_public or second.privacy != bound:
+            raise ValueError(f"at most {self.max_children} children of a parent is not what its ledgers are for")
+        if first.ledger.budget.limit + second.ledger.budget.limit != self.budget.limit:
+            raise ValueError(f"its parts have other budgets than {self.budget!r}")
+        self.ledger.spent()  # of which all lines are in the budget's unit and within it
+        domain, other = first.model.domain, second.model.domain
+        if domain.size(self.count) != self.max_children + 1:
+            raise ValueError(f"{self.count!r} does not count up to {self.max_children} children")
+        in_both = sorted(a for a in other if a in domain)
+        if in_both != sorted(self.context) or other.project(in_both) != domain.project(in_both):
+            raise ValueError(f"the context {self.context} is not that of both tables")
 
     @property
     def ledger(self) -> LedgerReport:
@@ -89,7 +113,7 @@ class RelatedRelease(Shown):
             for line in release.ledger.lines
         ]
         of_both = (release.privacy.records_per_person for release in (self.parents, self.children))
-        relation = Privacy(records_per_person=sum(of_both))
+        relation = Privacy("add-remove", sum(of_both), self.parents.privacy.person)
         return LedgerReport(self.budget, lines, relation, self.not_private)
 
     @property
@@ -121,7 +145,7 @@ class RelatedRelease(Shown):
         """
         parts = [Part(name, Facts(release, PAGE_PAIRS)) for name, release in self._named()]
         found = None if audit is None else read_audit(audit)
-        write_page(path, parts, self.ledger, self.protects, self.not_private, title=title, audit=found)
+        write_page(path, parts, self.ledger, self.promise, title=title, audit=found)
 
     def _named(self) -> list[tuple[str, Release]]:
         return [("parents", self.parents), ("children", self.children)]
@@ -129,13 +153,25 @@ class RelatedRelease(Shown):
     @property
     def protects(self) -> str:
         """What is protected, in words."""
-        people = self.parents.privacy.records_per_person
-        who = "any one parent" if people == 1 else f"any one person (at most {people} parents)"
+        people, person = self.parents.privacy.records_per_person, self.parents.privacy.person
+        parents = f"{people} parent{'' if people == 1 else 's'}"
+        parents += f" of each {listed(list(map(repr, person)))}" if person else ""
+        who = f"any one person (at most {parents})" if person or people > 1 else "any one parent"
         return f"whether {who}, with all their children (at most {self.max_children} kept), is in the tables at all"
+
+    @property
+    def promise(self) -> Promise:
+        """What is protected and what is not, of both tables together, which every view says first."""
+        return Promise.of(self.ledger, self.protects, [release.schema for _, release in self._named()])
 
     def report(self) -> str:
         """Return what is protected, and both tables' charges, as text."""
-        return f"{self.budget!r} protects {self.protects}\n{self.ledger.report()}"
+        promise = self.promise
+        return f"guarantee: {promise.guarantee}\nprotects: {promise.covered}\n{self.ledger.report()}"
+
+    def __repr__(self) -> str:
+        first = "".join(f"{text} " for text in caveat_lines(self.promise))
+        return f"RelatedRelease({first}{self.budget!r}, parents={self.parents!r}, children={self.children!r})"
 
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> RelatedTables:
         """Return synthetic parents and their children.
@@ -249,26 +285,9 @@ class RelatedRelease(Shown):
         try:
             check_fields(both, _SHARED, _KEY)
             most, context = both["max_children"], tuple(both["context"])
-            release = cls(first, second, Budget(**both["budget"]), most, context, both["count"])
-            release._check()
+            return cls(first, second, Budget(**both["budget"]), most, context, both["count"])
         except (ArithmeticError, KeyError, TypeError, ValueError) as error:
             raise ValueError(f"{directory}: not a whole release of related tables ({message_of(error)})") from error
-        return release
-
-    def _check(self) -> None:
-        """Raise ``ValueError`` if the two releases are not of one budget, one relation and one context."""
-        first, second = self.parents, self.children
-        bound = Privacy(records_per_person=first.privacy.records_per_person * self.max_children)
-        if first.privacy.total_is_public or second.privacy != bound:
-            raise ValueError(f"at most {self.max_children} children of a parent is not what its ledgers are for")
-        if first.ledger.budget.limit + second.ledger.budget.limit != self.budget.limit:
-            raise ValueError(f"its parts have other budgets than {self.budget!r}")
-        self.ledger.spent()  # of which all lines are in the budget's unit and within it
-        domain, other = first.model.domain, second.model.domain
-        if domain.size(self.count) != self.max_children + 1:
-            raise ValueError(f"{self.count!r} does not count up to {self.max_children} children")
-        if other.project(self.context) != domain.project(self.context):
-            raise ValueError(f"the context {self.context} is not that of both tables")
 
 
 def _digest(releases: Iterable[Release]) -> str:

@@ -188,7 +188,6 @@ class Run:
         names = Options.__annotations__
         private, limits = split_options("a mechanism", options, PrivateOptions, LimitOptions, names=names)
         self.name, self.oracle, self.limits = name, oracle, Limits(**limits)
-        self.clock = Clock(name, self.limits.time_limit)
         self.further, self._is_full = 1.0, False
         self._is_own = not isinstance(data, PrivateTable)
         self._bar = Bar(name, shares=self._is_own) if self.limits.progress else None
@@ -212,6 +211,7 @@ class Run:
         self._whole, self.table = self.table, self.mapped.table(self.table)
         self._check_possible()
         self.given = tuple(m.checked(self.domain) for m in self.mapped.measurements(taken))
+        self.clock = Clock(name, self.limits.time_limit)  # from here on: how long records take to enter tells of them
 
     @property
     def max_bytes(self) -> float | None:

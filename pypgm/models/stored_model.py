@@ -104,7 +104,7 @@ class Stored(ABC):
 
     @property
     def digest(self) -> str:
-        """SHA-256 of all that its file holds, 64 hexadecimal digits: equal where two people hold the same.
+        """SHA-256 of what its file holds but for times, 64 hexadecimal digits: equal where two people hold the same.
 
         It says nothing of who made it: who changes a file can compute another one.
         """

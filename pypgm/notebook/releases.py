@@ -14,10 +14,9 @@ from pypgm.errors import ModelTooLargeError
 from pypgm.html import Markup, bar, element, folded, heading, table
 from pypgm.notebook.tables import few_labels, names_of, spark
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.released import budget_text
-from pypgm.report import noise_of, together, weakness_lines
+from pypgm.privacy.promise import Promise, strength_text
+from pypgm.report import caveat_lines, noise_of, together
 from pypgm.reporting.shares import budget_shares, law_text, share_text
-from pypgm.reporting.words import promise
 
 if TYPE_CHECKING:
     from pypgm.domain import Domain
@@ -36,7 +35,7 @@ def release(shown: Release) -> Markup:
     """Return what a release promises, its attributes, and folded what was measured and what it cost."""
     domain = shown.model.domain
     title = f"{shown.mechanism}: {shown.model.total:,.0f} records of {len(domain):,} attributes"
-    parts = [heading(type(shown).__name__, title), *_promise(shown.ledger, shown.privacy.sentence)]
+    parts = [heading(type(shown).__name__, title), *_promise(shown.promise)]
     rows = [[a, s, few_labels(domain, a), _picture(shown, a)] for a, s in _first(domain)]
     parts.append(table(["attribute", "values", "labels", "model"], rows, len(domain) - len(rows)))
     noise = together((m.clique, m.values.size, float(noise_of(m))) for m in shown.measurements)
@@ -52,7 +51,7 @@ def release(shown: Release) -> Markup:
 def relatedrelease(shown: RelatedRelease) -> Markup:
     """Return the releases of two tables."""
     told = f"at most {shown.max_children} children; context: {', '.join(shown.context) or 'none'}"
-    whole = heading("RelatedRelease", budget_text(shown.budget), told)
+    whole = "".join([heading("RelatedRelease", told), *_promise(shown.promise)])
     opened = folded("Parents", release(shown.parents), is_open=True) + folded("Children", release(shown.children))
     return Markup(whole + opened + folded("What both cost", ledgerreport(shown.ledger)))
 
@@ -69,8 +68,7 @@ def ledgerreport(shown: LedgerReport, measurements: Sequence[LinearMeasurement] 
     kept = sorted(laws, key=lambda key: -laws[key])[:_LINES]
     lines = [[*key, Markup(share_text(laws[key]))] for key in kept]
     head = ["what", "on", "law", "share"]
-    said = "protects nobody" if shown.not_private else budget_text(shown.budget)
-    whole = heading(type(shown).__name__, said) + table(["spent on", "share", ""], rows)
+    whole = heading(type(shown).__name__, Promise.of(shown, "").guarantee) + table(["spent on", "share", ""], rows)
     charges = folded(f"{len(shown.lines):,} charges", table(head, lines, len(laws) - len(lines)))
     return Markup(whole + charges * bool(lines))
 
@@ -121,17 +119,18 @@ def privatetable(shown: PrivateTable) -> Markup:
     domain = shown.domain
     rows = [[a, s, few_labels(domain, a)] for a, s in _first(domain)]
     parts = [heading(type(shown).__name__, "its records are not shown")]
-    parts += _promise(shown.ledger, shown.privacy.sentence)
+    parts += _promise(Promise.of(shown.ledger, shown.privacy.sentence, [shown.schema]))
     parts.append(table(["attribute", "values", "labels"], rows, len(domain) - len(rows)))
     return Markup("".join([*parts, folded("What was spent", ledgerreport(shown.ledger))]))
 
 
-def _promise(ledger: LedgerReport, sentence: str) -> list[Markup]:
-    """Return the guarantee in words, with what is to be said against it."""
-    if ledger.not_private:
-        return [element("div", f"Protects nobody: {ledger.not_private}", style=_WARNING)]
-    weak = [element("div", line, style=_WARNING) for line in weakness_lines(ledger.budget)]
-    return [element("div", f"Protects {sentence}. Guarantee: {promise(ledger)}."), *weak]
+def _promise(promise: Promise) -> list[Markup]:
+    """Return what is not protected, then the guarantee in words."""
+    first = [element("div", line, style=_WARNING) for line in caveat_lines(promise)]
+    if promise.not_private:
+        return first
+    protects = "Otherwise protects" if first else "Protects"
+    return [*first, element("div", f"{protects} {promise.protects}. Guarantee: {strength_text(promise.budget)}.")]
 
 
 def _first(domain: Domain) -> list[tuple[str, int]]:

@@ -54,7 +54,10 @@ def declaration(shown: Declaration) -> Markup:
         told = ", ".join(f"{k} {_short(v)}" for k, v in said.items())
         size: object = column.size if isinstance(column, Column) else "to be found"
         rows.append([name, kind, size, told])
-    parts = [f"{len(shown.declared):,} columns", f"{shown.records_per_person} record(s) a person"]
+    parts = [f"{len(shown.declared):,} columns"]
+    if (k := shown.stated_records_per_person) is not None:
+        people = f"kept of each {listed(list(map(repr, shown.key_columns)))}" if shown.key_columns else "a person"
+        parts.append(f"at most {k} record{'' if k == 1 else 's'} {people}")
     parts += [f"dropped: {', '.join(shown.drop)}"] * bool(shown.drop)
     parts += [f"{len(shown.rules):,} rules"] * bool(shown.rules)
     whole = heading("Schema", "; ".join(parts))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -9,7 +10,7 @@ import numpy as np
 from pypgm.canvas import BLUE, GREY, INK, PALE, axes_of, plain_text
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.released import budget_text
+from pypgm.privacy.promise import Promise, budget_text
 from pypgm.reporting.shares import NOT_SPENT, budget_shares
 from pypgm.terminal import escaped
 
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 _SHADES = ("#2563a8", "#e0a030", "#3f9b72", "#b5485d", "#7d62b5", "#4ba3b7", "#8a6d4b", "#9aa3ad")
 _MOST = len(_SHADES)
 _DELTAS = (1e-12, 1e-2)
+_TITLE_WIDTH = 70  # characters of a line above a picture
 
 
 def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
@@ -60,8 +62,7 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
         ax.set_xlim(0, 1)
         ax.set_ylim(-0.5, 0.5)
         ax.set_axis_off()
-        told = budget_text(ledger.budget) if not ledger.not_private else "protects nobody"
-        ax.set_title(f"Budget: {told}", loc="left", fontsize=11, color=INK)
+        _title(ax, spent, f"Budget: {budget_text(ledger.budget)}")
         ax.legend(loc="upper left", bbox_to_anchor=(0.0, -0.02), frameon=False, fontsize=9, borderaxespad=0.2)
     return ax
 
@@ -120,7 +121,7 @@ def privacy(spent: Release | LedgerReport | Budget, ax: Axes | None = None) -> A
         ax.set_ylabel("ε")
         ax.grid(color=PALE)
         ax.spines[["top", "right"]].set_visible(False)
-        ax.set_title("Privacy curve", loc="left", fontsize=11, color=INK)
+        _title(ax, spent, "Privacy curve")
         ax.legend(frameon=False, fontsize=9)
     return ax
 
@@ -138,3 +139,11 @@ def _ledger(spent: Release | LedgerReport) -> LedgerReport:
 
 def _colours(shares: list[tuple[str, float]]) -> list[str]:
     return [PALE if what == NOT_SPENT else _SHADES[i % _MOST] for i, (what, _) in enumerate(shares)]
+
+
+def _title(ax: Axes, spent: Release | LedgerReport | Budget, text: str) -> None:
+    """Write a title below what is not protected; a ledger or a budget alone knows no schema."""
+    ledger = LedgerReport(spent) if isinstance(spent, Budget) else _ledger(spent)
+    promise = getattr(spent, "promise", None) or Promise.of(ledger, "")
+    lines = [*textwrap.wrap(promise.reservation, _TITLE_WIDTH), text]
+    ax.set_title("\n".join(lines), loc="left", fontsize=11, color=INK)

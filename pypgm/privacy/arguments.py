@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-import math
-from fractions import Fraction
-
 from pypgm.data import OpenSchema, Schema
 from pypgm.errors import DraftWarning, WeakGuaranteeWarning, warn_caller
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.promise import is_large, weakness
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
-
-_LARGE = Fraction(1, 1000)  # delta: of a thousand people one may be shown as they are
 
 
 def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
@@ -71,8 +67,9 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
     Privacy(neighbours='replace', records_per_person=3)
     """
     stated = None if schema is None else schema.stated_records_per_person
+    person = () if schema is None else schema.key_columns
     if relation is None or isinstance(relation, str):
-        return Privacy("add-remove" if relation is None else relation, stated or 1)
+        return Privacy("add-remove" if relation is None else relation, stated, person)
     if not isinstance(relation, Privacy):
         raise TypeError(f"privacy needs a Privacy, got {type(relation).__name__}")
     if stated is not None and relation.records_per_person != stated:
@@ -80,18 +77,7 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
             f"the schema of the records states records_per_person={stated}, and privacy has "
             f"{relation.records_per_person}: the number is the schema's, and neighbours= alone takes it from there"
         )
-    return relation
-
-
-def is_large(delta: Fraction | None) -> bool:
-    """Return whether so large a delta protects hardly anybody, however many people there are.
-
-    Examples
-    --------
-    >>> is_large(Fraction(1, 1000)), is_large(Fraction(1, 10**6)), is_large(None)
-    (True, False, False)
-    """
-    return (delta or 0) >= _LARGE
+    return Privacy(relation.neighbours, stated, person) if person else relation
 
 
 def warn_at_door(schema: Schema | OpenSchema | None, budget: Budget) -> None:
@@ -101,7 +87,6 @@ def warn_at_door(schema: Schema | OpenSchema | None, budget: Budget) -> None:
     """
     if schema is not None and schema.draft_warning:
         warn_caller(schema.draft_warning, DraftWarning)
-    if budget.delta and is_large(budget.delta):
-        shown = f"delta {float(budget.delta):g} protects hardly anybody: it lets a release show one person"
-        told = f"{shown} in {math.ceil(1 / budget.delta):,} as they are; it has to be far below one in all people"
-        warn_caller(f"{told}, such as 1e-9", WeakGuaranteeWarning)
+    if is_large(budget.delta):
+        advice = "delta has to be far below one in all people, such as 1e-9"
+        warn_caller(f"{weakness(budget)}; {advice}", WeakGuaranteeWarning)

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pypgm.data import Dataset, Schema
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.observer import the_observer
+from pypgm.privacy.sampler import Sampler
 
 
 class Counts(Protocol):
@@ -82,6 +83,23 @@ def schema_of(data: Counts) -> Schema | None:
         return None
     schema.check_domain(data.domain)
     return schema
+
+
+def kept(data: Counts, schema: Schema | None, sampler: Sampler) -> Counts:
+    """Return the records of which no person has more than the schema keeps: a table itself where none is named.
+
+    Raises
+    ------
+    ValueError
+        If nobody said who the records are of.
+    """
+    if schema is None or schema.person is None:
+        return data
+    keep = getattr(data, "kept", None)
+    if keep is None:
+        raise ValueError(f"the schema names a person, and {type(data).__name__} has no records of persons to keep")
+    bounded: Counts = keep(sampler.secret())
+    return bounded
 
 
 def batches(sizes: Sequence[int]) -> list[tuple[int, int]]:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 
+from pypgm.clock import standing_still
 from pypgm.errors import ReleaseError
 
 T = TypeVar("T")
@@ -21,17 +22,20 @@ _TEXT = (
 class _FixedErrors:
     """A context in which every error is the same one, a `ReleaseError` without a cause, a context and their frames.
 
+    How long it takes depends on the records as well: clocks stand still, see `pypgm.clock.now`.
+
     `KeyboardInterrupt` and `SystemExit`, which come from outside, stay what they are, without what they interrupted.
     """
 
     __slots__ = ()
 
     def __enter__(self) -> None:
-        pass
+        standing_still.__enter__()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        standing_still.__exit__()
         del error, trace  # this frame is in the traceback of what is raised
         if kind is None:
             return

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, NoReturn, SupportsIndex
 
 from pypgm.privacy.budget import check_new
@@ -23,7 +22,7 @@ class Guarded:
         if type(sampler) is not Sampler:  # nor a subclass, which could draw less noise than is charged
             raise TypeError(f"records need a Sampler, got {type(sampler).__name__}")
         ledger.bind(privacy)
-        self._privacy = replace(privacy)  # a copy: nothing the caller does to its own changes a sensitivity
+        self._privacy = privacy.copy()  # nothing the caller does to its own changes a sensitivity
         self._ledger = ledger
         self._sampler = sampler
         if sampler.not_private:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Sequence
-from dataclasses import replace
 from fractions import Fraction
 
 from pypgm.errors import BudgetError
@@ -88,7 +87,8 @@ class Ledger(LedgerReport):
         with self._lock:
             if root._privacy is not None and root._privacy != privacy:
                 raise ValueError(f"this ledger's charges are for {root._privacy}, a table came with {privacy}")
-            root._privacy = replace(privacy)  # a copy, that nobody else can change
+            if root._privacy is None or not privacy.is_of_people:  # of records is the weaker promise
+                root._privacy = privacy.copy()
 
     @property
     def not_private(self) -> str:

@@ -176,10 +176,7 @@ class LedgerReport(Shown):
 
     def to_dict(self) -> dict[str, Any]:
         """Return what `from_dict` takes: text, numbers and lists only, rationals as "a/b"."""
-        relation = self.privacy
-        named = (
-            {"neighbours": relation.neighbours, "records_per_person": relation.records_per_person} if relation else {}
-        )
+        named = {} if self.privacy is None else self.privacy.to_dict()
         return {
             **({"not_private": self.not_private} if self.not_private else {}),
             **({"privacy": named} if named else {}),

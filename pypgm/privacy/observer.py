@@ -43,6 +43,10 @@ class Observer:
     batch_cells: int = 1 << 22
     kept_cells: int = 1 << 25
 
+    def secret(self) -> bytes | None:
+        """Return what stands for a secret of 16 bytes; None for one that is drawn."""
+        return None
+
     def charged(self, ledger: object, line: object) -> None:
         """Receive that a line fits and is about to be entered in the ledger that was charged."""
 

@@ -17,7 +17,7 @@ from pypgm.privacy.access import ChargedNoise, TableAccess
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
-from pypgm.privacy.counts import Counts, batches, check_counts, part_of, schema_of
+from pypgm.privacy.counts import Counts, batches, check_counts, kept, part_of, schema_of
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, on_grid
@@ -64,7 +64,8 @@ class PrivateTable(Shown, Guarded):
     ------
     ValueError
         If the records are weighted: weights have no bound that a sensitivity could rest on; their schema is of another
-        domain, or states another number of records per person than `privacy`; or the ledger has another relation.
+        domain, or states another number of records per person than `privacy`, or names a person, and nobody said who
+        the records are of; or the ledger has another relation.
     """
 
     __slots__ = ("__data", "__views", "_domain", "schema")
@@ -89,7 +90,7 @@ class PrivateTable(Shown, Guarded):
             warn_at_door(schema, ledger.budget)
         own = Sampler(unsafe_seed, n_threads=n_threads, backend=backend) if sampler is None else sampler
         super().__init__(relation, ledger, own)
-        self.__data: Counts | None = data
+        self.__data: Counts | None = kept(data, schema, own)
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
         self._domain, self.schema = data.domain.project(data.domain), schema  # a copy
 
@@ -382,7 +383,7 @@ class PrivateTable(Shown, Guarded):
         ----------
         Balle, Barthe and Gaboardi 2018, "Privacy Amplification by Subsampling".
         """
-        if self._privacy != Privacy():
+        if self._privacy.total_is_public or self._privacy.records_per_person != 1:
             raise ValueError("sampling protects records that come or go, one a person: neighbours='add-remove' alone")
         if not isinstance(self.__records(), Dataset):
             raise TypeError("only a Dataset can be sampled")
@@ -393,8 +394,8 @@ class PrivateTable(Shown, Guarded):
         if self._ledger.not_private:
             inner.mark_not_private(self._ledger.not_private)
         with fixed_errors:
-            kept = self.__sampled(law)
-        sample = PrivateTable(kept, self._privacy, inner, sampler=self._sampler)
+            records = self.__sampled(law)
+        sample = PrivateTable(records, self._privacy, inner, sampler=self._sampler)
         self.__views.add(sample)
         return sample
 
@@ -425,8 +426,8 @@ class PrivateTable(Shown, Guarded):
         data = self.__records()
         if not isinstance(data, Dataset):
             raise TypeError("only a Dataset can be sampled")
-        kept = law.kept(data.n_records, self._sampler)
-        return Dataset({name: column[kept] for name, column in data.columns.items()}, data.domain, schema=data.schema)
+        rows = law.kept(data.n_records, self._sampler)
+        return data.where(rows)
 
 
 def _answers(query: LinearQuery, counts: NDArray[np.int64]) -> NDArray[np.int64]:

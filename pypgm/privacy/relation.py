@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
+from typing import Any
 
+from pypgm.domain import listed
 from pypgm.numeric import shown
 from pypgm.privacy.budget import check_new
 from pypgm.queries import LinearQuery, Neighbours
@@ -13,7 +16,7 @@ from pypgm.queries.neighbours import check_neighbours
 _LARGEST = 1 << 53  # below which every count is a double
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, slots=True, init=False, repr=False)
 class Privacy:
     """The neighbour relation of a release and the number of records a person may have in the table.
 
@@ -22,13 +25,17 @@ class Privacy:
     neighbours : {"add-remove", "replace"}
         "add-remove": neighbouring tables differ by one person's records being there or not; the number of
         records is private. "replace": by one person's records being others; the number of records is public.
-    records_per_person : int
-        Most records one person contributes. It multiplies every sensitivity.
+    records_per_person : int, optional
+        Most records one person contributes. It multiplies every sensitivity. Left out, what is protected is any one
+        record, and nothing is promised about people with several.
+    person : sequence of str
+        Columns by which persons are known, where so many records of each are kept; then the relation is "add-remove".
 
     Raises
     ------
     ValueError
-        If the relation is unknown or `records_per_person` is not a positive integer below 2^53.
+        If the relation is unknown, `records_per_person` is not a positive integer below 2^53, or a person is named
+        under "replace", or without a number of records.
 
     Examples
     --------
@@ -39,15 +46,34 @@ class Privacy:
 
     neighbours: Neighbours
     records_per_person: int
+    person: tuple[str, ...]
+    is_of_people: bool = field(compare=False)  # and of nobody's single records, which are protected alike
 
-    def __init__(self, neighbours: Neighbours = "add-remove", records_per_person: int = 1) -> None:
+    def __init__(
+        self,
+        neighbours: Neighbours = "add-remove",
+        records_per_person: int | None = None,
+        person: Sequence[str] = (),
+    ) -> None:
         check_new(self, "neighbours")
         check_neighbours(neighbours)
-        k = records_per_person
+        k = 1 if records_per_person is None else records_per_person
         if type(k) is not int or not 1 <= k < _LARGEST:  # nor a subclass, whose products would be its own
             raise ValueError(f"records_per_person must be a positive integer below 2^53, got {shown(k)}")
         object.__setattr__(self, "neighbours", "replace" if neighbours == "replace" else "add-remove")
         object.__setattr__(self, "records_per_person", k)
+        object.__setattr__(self, "is_of_people", records_per_person is not None)
+        object.__setattr__(self, "person", tuple(person))
+        if person and records_per_person is None:
+            raise ValueError("persons that columns name need records_per_person, how many records of each are kept")
+        if person and self.total_is_public:
+            needed = 'a person needs "add-remove": where only some records of each are kept, their number is not public'
+            raise ValueError(f"{needed}; if each has just as many, state records_per_person without a person")
+
+    def __repr__(self) -> str:
+        person = f", person={self.person!r}" if self.person else ""
+        k = self.records_per_person if self.is_of_people else None
+        return f"Privacy(neighbours={self.neighbours!r}, records_per_person={k}{person})"
 
     @property
     def sentence(self) -> str:
@@ -56,13 +82,29 @@ class Privacy:
         Examples
         --------
         >>> Privacy().sentence
-        'whether any one person (at most 1 record) is in the table at all'
+        'whether any one record is in the table at all'
+        >>> Privacy("replace", 2).sentence
+        'what the records of any one person (at most 2 records) hold; how many records there are is public'
+        >>> Privacy("add-remove", 2, ["NHS Number"]).sentence
+        "whether any one person (known by 'NHS Number', at most 2 records kept) is in the table at all"
         """
         k = self.records_per_person
-        person = f"any one person (at most {k} record{'' if k == 1 else 's'})"
+        records = f"{k} record{'' if k == 1 else 's'}{' kept' if self.person else ''}"
+        known = f"known by {listed(list(map(repr, self.person)))}, " if self.person else ""
+        unit = f"any one person ({known}at most {records})" if self.is_of_people else "any one record"
         if self.total_is_public:
-            return f"what the records of {person} hold; how many records there are is public"
-        return f"whether {person} is in the table at all"
+            what = f"what the records of {unit} hold" if self.is_of_people else f"what {unit} holds"
+            return f"{what}; how many records there are is public"
+        return f"whether {unit} is in the table at all"
+
+    def copy(self) -> Privacy:
+        """Return the same relation, checked anew, which nobody else can change."""
+        return Privacy(**Privacy.to_dict(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the arguments, as a file has them."""
+        stated = {"records_per_person": self.records_per_person} if self.is_of_people else {}
+        return {"neighbours": self.neighbours, **stated, **({"person": list(self.person)} if self.person else {})}
 
     @property
     def total_is_public(self) -> bool:

@@ -243,6 +243,10 @@ class Sampler:
         )
         return drawn
 
+    def secret(self) -> bytes:
+        """Return 16 bytes that nobody else knows."""
+        return the_observer().secret() or np.packbits(self.coins(128, Fraction(1, 2))).tobytes()
+
     def coins(self, count: int, probability: Fraction) -> NDArray[np.bool_]:
         """Return so many independent coins that are true with a probability, exactly."""
         flipped = the_observer().core.flip_coins(count, probability.numerator, probability.denominator, self.__words)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from decimal import Decimal
 from fractions import Fraction
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ import numpy as np
 from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
 from pypgm.data.numbers import Numeric
 from pypgm.data.open_columns import OpenColumn, OpenSet
+from pypgm.data.person import Keys, content_keys
 from pypgm.data.values import Values, as_list, bare, is_number, plain
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.ledger import Ledger
@@ -19,6 +21,7 @@ from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.quantiles import private_quantiles
 from pypgm.privacy.rational import as_fraction
 from pypgm.privacy.relation import Privacy
+from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.queries import Neighbours
 
@@ -38,7 +41,8 @@ def settle(
     ----------
     schema : OpenSchema
     columns : mapping of str to sequence, shape (n_records,)
-        The raw values of each open column. None is looked at before it is charged for.
+        The raw values of each open column, and of those that name the person of a record, by which some of each
+        person's are kept. No value of an open column shows before it is charged for.
     privacy : Privacy, "add-remove" or "replace", optional
         The neighbour relation, as for `PrivateTable`: the schema says how many records a person has.
     ledger : Ledger
@@ -79,17 +83,28 @@ def settle(
             "values that nobody lists are found with a probability of failure: "
             "the budget needs delta, and part of it reserved, as Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)"
         )
+    keys = None if schema.person is None else schema.person.keys(columns)
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
     found = {}
     with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
+        values_of = _kept_values(schema, columns, keys)
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
-                values = PrivateColumn(_Values(columns[name], column), relation, part)
+                values = PrivateColumn(_Values(values_of[name], column), relation, part)
                 found[name] = _settled(column, values, amounts[name], delta)
     return schema.closed(found)
+
+
+def _kept_values(schema: OpenSchema, columns: Mapping[str, Values], keys: Keys | None) -> Mapping[str, Values]:
+    """Return the values of the open columns, of the records that are kept of each person."""
+    if schema.person is None or keys is None:
+        return columns
+    content = [content_keys(columns[name]) for name in schema.open]
+    is_kept = schema.person.kept(keys, content, Sampler().secret())
+    return {name: list(compress(as_list(columns[name]), is_kept)) for name in schema.open}
 
 
 def _settled(

@@ -9,13 +9,14 @@ from typing import Any
 
 from pypgm.domain import Clique
 from pypgm.models.model import Model
+from pypgm.privacy.promise import Promise, odds
 from pypgm.released import Released
 from pypgm.report import warned_lines
 from pypgm.reporting.drawings import REACH
 from pypgm.reporting.losses import Losses, losses_of
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares, law_text
-from pypgm.reporting.words import odds, promise, records_text
+from pypgm.reporting.words import records_text
 
 
 @dataclass(frozen=True)
@@ -34,13 +35,6 @@ class Facts:
     release: Released
     most_pairs: int = 100
     progress: bool = False
-
-    @cached_property
-    def promise(self) -> str:
-        """What is guaranteed, in one sentence."""
-        if self.release.not_private:
-            return self.release.guarantee
-        return promise(self.release.ledger)
 
     @cached_property
     def quality(self) -> Quality | None:
@@ -70,22 +64,25 @@ class Facts:
         return budget_shares(self.release.ledger, self.release.measurements)
 
     @cached_property
-    def warnings(self) -> list[str]:
-        """What a reader has to be warned of."""
+    def remarks(self) -> list[str]:
+        """What a reader has to be warned of beside the promise."""
         return [*warned_lines(self.release), *(self.quality.warnings if self.quality else ())]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What a reader has to be warned of: what is not protected, then all else."""
+        return [*self.release.promise.caveats, *self.remarks]
 
     def to_dict(self, *, ledger: bool = False) -> dict[str, Any]:
         """Return the facts as JSON holds them; `ledger` adds every charge."""
         release, budget, lost = self.release, self.release.ledger.budget, self.losses
         epsilon, delta = budget.epsilon, budget.delta or budget.reserved_delta
         return {
-            "guarantee": release.guarantee,
+            **promise_dict(release.promise),
             "epsilon": None if epsilon is None else float(epsilon),
             "delta": float(delta or 0),
             "rho": float(budget.limit) if budget.unit == "rho" else None,
-            "odds": odds(release.ledger),
-            "not_private": release.not_private,
-            "protects": release.privacy.sentence,
+            "odds": odds(release.ledger.budget),
             "neighbours": release.privacy.neighbours,
             "records_per_person": release.privacy.records_per_person,
             "mechanism": release.mechanism,
@@ -98,6 +95,16 @@ class Facts:
             "budget": [_share_dict(share, laws=ledger) for share in self.shares],
             "warnings": [line.removeprefix("warning: ") for line in self.warnings],
         }
+
+
+def promise_dict(promise: Promise) -> dict[str, Any]:
+    """Return a promise as JSON holds it: what is not protected, and all else behind it."""
+    return {
+        "guarantee": promise.guarantee,
+        "protects": promise.sentence,
+        "caveats": list(promise.caveats),
+        "not_private": promise.not_private,
+    }
 
 
 def quality_dict(quality: Quality | None) -> dict[str, Any] | None:

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
+
+import numpy as np
 
 from pypgm.data import Schema
 from pypgm.data.bins import Binned
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
 from pypgm.data.derived import Derived
+from pypgm.data.derived_images import images_of
 from pypgm.data.made import Made
 from pypgm.data.numbers import Integer
-from pypgm.models.derived_answers import answered
 from pypgm.models.stored_model import ReleasedModel
 from pypgm.report import missing_shares, missing_text, percent
 from pypgm.reporting.words import many
@@ -98,23 +101,30 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
         n: float(model.project(n).values[c.other_code]) / total for n, c in columns.items() if c.other_code is not None
     }
     missing = missing_shares(model, schema)
-    made = {name: _made_of(model, schema, name, column) for name, column in schema.made.items()}
+    lost = dict(_lost_to_other(model, schema))
+    made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items()}
     return Losses(coarse, cut, other, {n: columns[n].n_values for n in other}, made, tuple(schema.drop), missing)
 
 
-def _made_of(model: ReleasedModel, schema: Schema, name: str, column: Made) -> str:
+def _lost_to_other(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, float]]:
+    """Yield which part of the records has, in a mapped column, what it has for values that its mapping has not."""
+    mapped = {name: column for name, column in schema.made.items() if isinstance(column, Derived)}
+    other_of = {n: c.other for n, c in mapped.items() if c.other not in (None, *(image for _, image in c.pairs))}
+    for name, (parents, cells) in images_of(schema, other_of):
+        labels: list[object] = list(cells.column.labels or ())
+        is_other = np.asarray(cells.codes) == labels.index(other_of[name])
+        with contextlib.suppress(ValueError, MemoryError):  # it is of too many columns
+            yield name, float(model.project(parents).values.ravel()[is_other].sum()) / max(model.total, 1e-300)
+
+
+def _made_of(column: Made, lost: float | None) -> str:
     """Return what a column is made of, and how many records have what it has for values that its mapping has not."""
     if not column.sources:
         return "no real values"
-    told, other = f"from {', '.join(column.sources)}", getattr(column, "other", None)
-    if not isinstance(column, Derived) or other is None or other in [image for _, image in column.pairs]:
+    told = f"from {', '.join(column.sources)}"
+    if lost is None or not isinstance(column, Derived):
         return told
-    try:
-        shares = answered(schema, name, model.project)
-    except (ValueError, MemoryError):  # it tells values within a bin apart, or is of too many columns
-        return told
-    lost = float(shares.values[list(shares.domain.labels[name]).index(other)]) / max(model.total, 1e-300)
-    return f"{told}; {percent(lost)} of records have {str(other)!r}, for values that the mapping has not"
+    return f"{told}; {percent(lost)} of records have {str(column.other)!r}, for values that the mapping has not"
 
 
 def _bins(column: Column) -> str:

@@ -17,7 +17,8 @@ from pypgm.data.files import write_text
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.privacy.ledger_report import LedgerReport
-from pypgm.released import Released, budget_text
+from pypgm.privacy.promise import Promise, budget_text, chances, odds_text, weakness
+from pypgm.released import Released
 from pypgm.reporting.audited import AuditReport, told
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
 from pypgm.reporting.facts import Facts
@@ -25,12 +26,12 @@ from pypgm.reporting.quality import Quality
 from pypgm.reporting.shares import Share, ledger_lines
 from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
-from pypgm.reporting.words import chances, labels_of, many, odds_text
+from pypgm.reporting.words import labels_of, many
 
 PAGE_PAIRS = 1000
 """Pairs that a page looks at: all of 45 columns."""
-TITLE = "Private synthetic data"
-"""What a page is called."""
+TITLE = "Synthetic data"
+"""What a page is called; its promise is in its first section."""
 
 _PICTURES = 120  # columns that are drawn
 _DRAWN = 3  # best pairs, and as many worst ones
@@ -65,8 +66,7 @@ def write_page(
     path: str | os.PathLike[str],
     parts: Sequence[Part],
     ledger: LedgerReport,
-    protects: str,
-    not_private: str = "",
+    promise: Promise,
     *,
     title: str = TITLE,
     audit: AuditReport | None = None,
@@ -80,10 +80,8 @@ def write_page(
         The tables, one or two.
     ledger : LedgerReport
         Of all of them.
-    protects : str
-        What is protected, in words.
-    not_private : str
-        Why it protects nobody; empty where it does.
+    promise : Promise
+        Of all of them.
     title : str
     audit : AuditReport, optional
         Of the version that made the release: its result is folded in.
@@ -95,14 +93,13 @@ def write_page(
     OSError
         If the file cannot be written.
     """
-    write_text(path, page_of(parts, ledger, protects, not_private, title=title, audit=audit))
+    write_text(path, page_of(parts, ledger, promise, title=title, audit=audit))
 
 
 def page_of(
     parts: Sequence[Part],
     ledger: LedgerReport,
-    protects: str,
-    not_private: str,
+    promise: Promise,
     *,
     title: str = TITLE,
     audit: AuditReport | None = None,
@@ -114,15 +111,15 @@ def page_of(
     return rendered(
         "page.html",
         title=title,
-        not_private=not_private,
         is_unsafe=any(part.unsafe_data is not None for part in parts),
         budget=budget_text(ledger.budget),
-        odds=odds_text(ledger),
-        chances=chances(ledger),
+        odds=odds_text(ledger.budget),
+        chances=chances(ledger.budget),
         unit=ledger.budget.unit,
         limit=f"{float(ledger.budget.limit):.6g}",
         delta=float(ledger.budget.delta or ledger.budget.reserved_delta or 0),
-        protects=protects,
+        promise=promise,
+        is_weak=bool(weakness(promise.budget)),
         shares=[(share, i) for i, share in enumerate(shares)],
         ledger=_ledger(ledger, shares),
         parts=[_part(part) for part in parts],
@@ -164,7 +161,7 @@ def _part(part: Part) -> dict[str, Any]:
         "digest": release.digest,
         "records": release.model.total,
         "is_public": release.privacy.total_is_public,
-        "warnings": [line.removeprefix("warning: ") for line in facts.warnings],
+        "warnings": [line.removeprefix("warning: ") for line in facts.remarks],
         "quality": quality,
         "columns": [_column(part, name) for name in names[:_PICTURES]],
         "n_columns": len(names),

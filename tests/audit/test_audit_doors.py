@@ -51,6 +51,7 @@ NOT_PRIVATE = {
     "pypgm.data.*.shown": "synthetic values",
     "pypgm.data.*.written": "synthetic values",
     "pypgm.data.as_frame": "synthetic values",
+    "pypgm.data.Person.*": "keys, which stay with the records",
     "pypgm.write_table": "synthetic records",
     "pypgm.*read_domain": "a file of a domain",
     "pypgm.*read_schema": "a file of a schema",

@@ -639,7 +639,7 @@ class Twins:
         (lambda n: n.predict({"snow": ["no"]}), ValueError, "columns without an attribute in the network: 'snow'"),
         (lambda n: n.predict({"rain": ["no", "maybe"]}), ValueError, "'rain', row 1 .*: needs one of 'no', 'yes'"),
         (lambda n: n.predict({"rain": ["no"], "grass": ["dry", "wet"]}), ValueError, "columns need equal lengths"),
-        (lambda n: n.predict({"rain": [["no"], ["yes"]]}), ValueError, "needs one dimension"),
+        (lambda n: n.predict({"rain": np.array([["no"], ["yes"]])}), ValueError, "needs one dimension"),
         (lambda n: n.predict({"rain": [0.5]}), ValueError, "needs one of 'no', 'yes'"),
         (lambda n: n.predict([1, 2]), TypeError, "a frame must be a mapping of columns"),
         (lambda n: n.predict({"rain": ["no"]}, impossible="maybe"), ValueError, "'raise' or 'nan', got 'maybe'"),

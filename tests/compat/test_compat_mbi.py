@@ -427,3 +427,28 @@ def test_what_needs_jax_says_so():
         estimation.mirror_descent(DOMAIN, [], mesh=object())
     with pytest.raises(TypeError, match="return_messages"):
         marginal_oracles.message_passing_stable(random_vector(np.random.default_rng(0)), return_messages=True)
+
+
+def test_a_field_that_is_no_code_is_named_by_its_row(tmp_path):
+    for text in ("anna", "0.5", "", "inf", "1e400"):
+        (tmp_path / "t.csv").write_text(f"a,b\n1,0\n{text},0\n")
+        with pytest.raises(ValueError, match=r"column 'a' needs integers, row 1 \(the first is 0\) has none") as error:
+            Dataset.load(str(tmp_path / "t.csv"), Domain(["a", "b"], [2, 2]))
+        assert error.value.__cause__ is error.value.__context__ is None
+        assert "anna" not in str(error.value)
+    with pytest.raises(ValueError, match="the file has no column 'c'"):
+        Dataset.load(str(tmp_path / "t.csv"), Domain(["c"], [2]))
+    (tmp_path / "t.csv").write_text("a,b\n1,0\n0.0,1e0\n")
+    assert Dataset.load(str(tmp_path / "t.csv"), Domain(["a", "b"], [2, 2])).data["b"].tolist() == [0, 1]
+
+
+def test_codes_are_integers_one_by_one():
+    domain = Domain(["a", "b"], [3, 2])
+    for column in ([True, False], [True, 0, 2], [np.bool_(True), 0]):
+        with pytest.raises(ValueError, match="column 'a' needs integers, got bool"):
+            Dataset({"a": column, "b": [0] * len(column)}, domain)
+    assert Dataset([(np.uint64(2), 0), (np.int8(1), 1)], domain).data["a"].tolist() == [2, 1]
+    with pytest.raises(ValueError, match="column 'b' needs integers, got float64"):
+        Dataset([(0, 1.0), (1, 0)], domain)
+    with pytest.raises(ValueError, match="data needs 2 columns, got 3"):
+        Dataset([(0, 1, 1)], domain)

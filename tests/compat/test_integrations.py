@@ -136,3 +136,23 @@ def test_an_estimator_for_those_who_keep_mbi():
         np.testing.assert_allclose(given, table / table.sum(axis=1, keepdims=True), rtol=0.01)
     finally:
         uninstall()
+
+
+def test_rows_are_read_value_by_value():
+    """A value of another type among others is "other", and leaves their codes as they are."""
+    schema = {"0": {"kind": "categorical", "values": ["True", "False"], "other": True}, "1": ["a", "b"]}
+    rows = [(True, "a"), (False, "b")] * 300
+    objects = np.empty((601, 2), dtype=object)
+    objects[:] = [*rows, (5, "a")]
+    for given in ([*rows, (5, "a")], [(5, "a"), *rows], objects):
+        synthesizer = smartnoise.Synthesizer(50.0, schema=schema, mechanism="mst")
+        synthesizer.fit(given)
+        assert synthesizer.release.model.project("0").values[:2].min() > 250
+    fields = np.array([("a", 1), ("b", 2)] * 300, dtype=[("x", "U1"), ("y", "i8")])
+    drawn = smartnoise.Synthesizer(50.0, schema={"0": ["a", "b"], "1": [1, 2]}).fit_sample(fields)
+    assert drawn.dtype == fields.dtype
+
+
+def test_rows_have_no_types_that_their_values_decide():
+    with pytest.raises(ValueError, match="bounds of '0', '1'"):
+        smartnoise.Synthesizer().fit([(True, 1), (False, 2)])

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import itertools
 import json
+from contextlib import closing
 
 import numpy as np
 import pytest
+from engines import ENGINES
 
 import pypgm
 from pypgm.data import JSON_SCHEMA
@@ -151,3 +153,90 @@ def test_mappings_in_files_beside_columns_with_words_of_the_format(whole, tmp_pa
     told = {"columns": told} if whole else told | {"columns": {"kind": "boolean"}}
     (tmp_path / "s.json").write_text(json.dumps(told))
     assert pypgm.read_schema(tmp_path / "s.json").made["land"].mapping
+
+
+SQL = [
+    "job title",
+    "select",
+    'a"b',
+    "*",
+    "1+1",
+    "a.b",
+    "(select 7)",
+    "job as x",
+    "a'b",
+    "t.*",
+    "$1",
+    "?",
+    "'x'",
+    "a]b",
+    "b`c",
+]
+
+
+def _held(name):
+    """Return records whose column of a name holds other values than what the name means in SQL."""
+    return {name: ["cook", "nurse", "cook"] * 30, "job": ["secret 1", "secret 2"] * 45, "sex": ["F", "M", "M"] * 30}
+
+
+def _sources(columns, folder):
+    """Yield the records in each kind of table that is there, with its options."""
+    yield "mapping", columns, {}
+    pypgm.write_table(_encoded_texts(columns), folder / "t.csv")
+    yield "CSV", folder / "t.csv", {}
+    pytest.importorskip("narwhals")
+    arrow = pytest.importorskip("pyarrow").table(columns)
+    yield "Arrow", arrow, {}
+    pytest.importorskip("pyarrow.parquet").write_table(arrow, folder / "t.parquet")
+    yield "Parquet", folder / "t.parquet", {}
+    duckdb = pytest.importorskip("duckdb")
+    with duckdb.connect(folder / "t.duckdb") as file:
+        file.register("arrow", arrow)
+        file.execute('create table "my people" as select * from arrow')
+    yield "DuckDB file", folder / "t.duckdb", {"table": "my people"}
+    with duckdb.connect() as connection:
+        yield "relation", connection.from_arrow(arrow), {}
+
+
+def _engines(columns):
+    """Yield the records in each engine that needs no server."""
+    ibis = pytest.importorskip("ibis")
+    for name in ("duckdb", "sqlite"):
+        with closing(ENGINES[name](ibis)) as engine:
+            declared = ['"' + name.replace('"', '""') + '" TEXT' for name in columns]
+            rows = [[f"'{text}'" for text in row] for row in zip(*columns.values(), strict=True)]
+            yield f"Ibis, {engine.name}", engine.opened(engine.made(declared, rows)), {}
+
+
+def _encoded_texts(columns):
+    """Return texts as records of a schema that lists them."""
+    return pypgm.Schema({name: sorted(set(texts)) for name, texts in columns.items()}).encode(columns)
+
+
+def _check_named(name, kind, source, options):
+    """Check that a column is read by its name, where its values are listed and where they are found."""
+    known = {"sex": ["F", "M"]}
+    for how, declared in {"listed": ["cook", "nurse"], "found": {"kind": "open", "share": 0.3}}.items():
+        asked = {name: declared, **known}
+        release = pypgm.synthesize(source, asked, 1000, 1e-6, mechanism="mst", ignore_extra=True, **options)
+        found = dict(zip(release.model.domain.labels[name], release.model.project(name).values, strict=True))
+        assert {text for text, count in found.items() if count > 9} == {"cook", "nurse"}, (kind, how)
+    typed = pypgm.Schema.from_types(source, {column: ["cook"] for column in _held(name)}, **options)
+    assert name in typed.domain, kind
+
+
+@pytest.mark.parametrize("name", SQL)
+@pytest.mark.filterwarnings("ignore::pypgm.errors.DraftWarning")
+def test_a_name_is_never_run_as_sql(name, tmp_path):
+    """A name means the column that is called so, whatever it means in SQL."""
+    for kind, source, options in _sources(_held(name), tmp_path):
+        _check_named(name, kind, source, options)
+        drafted = pypgm.Schema.draft(source, **options)
+        assert {*drafted.domain.labels[name]} == {"cook", "nurse"}, kind
+
+
+@pytest.mark.parametrize("name", SQL)
+@pytest.mark.filterwarnings("ignore")  # those of the engines' own drivers
+def test_an_engine_never_runs_a_name_as_sql(name):
+    for kind, source, options in _engines(_held(name)):
+        _check_named(name, kind, source, options)

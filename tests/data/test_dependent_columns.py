@@ -556,7 +556,7 @@ def test_a_missing_package_is_told_before_anything_is_spent(monkeypatch):
         ({"b": Derived("o", {"x": 1})}, "needs other, what it has for the values of 'o' that are not listed"),
         ({"b": Difference("n", 0, 5, unit="year")}, "unit and format are of dates"),
         ({"b": Difference("a", 0, 5)}, "is a difference from 'a', which needs numbers or dates"),
-        ({"b": Difference("c", 0, 5), "c": Difference("b", 0, 5)}, "itself a difference from it"),
+        ({"b": Difference("c", 0, 5), "c": Difference("b", 0, 5)}, "is the difference from itself"),
         ({"b": Difference("d", 0, 5)}, "a difference of dates needs whole units"),
         ({"b": Difference("m", 0, 5)}, "needs null: column 'm' may have no value"),
         ({"b": Difference("r", 0, 5)}, "a difference of numbers needs decimals"),

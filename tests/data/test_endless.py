@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
 from decimal import Decimal
 from fractions import Fraction
 
@@ -19,23 +18,10 @@ from pypgm.numeric import as_fraction, fraction_of, whole_of
 from pypgm.privacy import Charge
 from pypgm.privacy.laws import Stated
 
-SECONDS = 30  # far more than any of these takes, and far less than what they guard against
+pytestmark = pytest.mark.usefixtures("ends_by_itself")
+
 HUGE = ["1e999999999", "1e-999999999", "1E+0099999999", "-1e999999999", "1" * 20_000, "1/" + "3" * 20_000]
 PAIR = "variable a { type discrete[2] { x, y }; } variable b { type discrete[2] { x, y }; } "
-
-
-@pytest.fixture(autouse=True)
-def _ends():
-    """End what does not end by itself."""
-
-    def give_up(*_):
-        raise AssertionError("this takes for ever")
-
-    before = signal.signal(signal.SIGALRM, give_up)
-    signal.setitimer(signal.ITIMER_REAL, SECONDS)
-    yield
-    signal.setitimer(signal.ITIMER_REAL, 0)
-    signal.signal(signal.SIGALRM, before)
 
 
 @pytest.mark.parametrize("text", [*HUGE, "1_0", "١", "0x10", "1/0", "nan", "inf", "", "1e", "e5"])

@@ -11,7 +11,7 @@ import pytest
 from engines import ENGINES
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Real, Rule, engine, engine_codes, scan
+from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Person, Real, Rule, engine, engine_codes, scan
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import as_columns
 
@@ -254,3 +254,41 @@ def test_guarded_steps_say_nothing(caplog, capfd):
 def test_refusals():
     with pytest.raises(TypeError, match=r"needs an ibis.Table, got dict"):
         EngineTable({}, SCHEMA)
+
+
+PERSONS = [("NHS no", [7, 7, 7, 8, 8, 9]), ("who", ["a", "a", "A", "a", "b ", "b"])]  # whose case and spaces differ
+
+
+@pytest.mark.parametrize(("name", "ids"), PERSONS)
+def test_of_each_person_so_many_records_are_kept(own, name, ids):
+    """Without any one person the engine keeps the same records of the others, and at most two of hers."""
+    kind = {int: "INT", str: {"sqlite": "TEXT", "spark": "STRING"}.get(own.name, "VARCHAR")}[type(ids[0])]
+    schema, secret = pypgm.Schema({"a": 3, "b": 2}, person=Person(name, 2)), bytes(range(16))
+    rng = np.random.default_rng(0)
+    people = rng.choice(np.array(ids, object), 30).tolist()
+    rows = [(p, *map(int, rng.integers(0, [3, 2]))) for p in people]
+
+    def opened(rows):
+        quote = "`" if own.name == "spark" else '"'
+        made = own.made([f"{quote}{name}{quote} {kind}", "a INT", "b INT"], [list(map(repr, row)) for row in rows])
+        return EngineTable(own.opened(made), schema)
+
+    if own.name == "sqlite":
+        with pytest.raises(ValueError, match="sqlite has no hash to choose some of their records by"):
+            opened(rows)
+        return
+    counted = opened(rows).kept(secret).count([("a", "b")])[0]
+    for somebody in {str(p).strip() for p in people}:
+        hers = [row for row in rows if str(row[0]).strip() == somebody]
+        rest = [row for row in rows if str(row[0]).strip() != somebody]
+        alone, without = (opened(part).kept(secret).count([("a", "b")])[0] for part in (hers, rest))
+        np.testing.assert_array_equal(alone + without, counted)
+        assert alone.sum() == min(2, len(hers))
+    nobody = opened(rows[:2]).schema.person
+    made = own.made(
+        [f"{name!r}".replace("'", "`" if own.name == "spark" else '"') + f" {kind}", "a INT"], [["NULL", "1"]]
+    )
+    with pytest.raises(ValueError, match="needs a value that names a person in each record"):
+        EngineTable(own.opened(made), pypgm.Schema({"a": 3}, person=nobody))
+    alone = pypgm.Schema({"a": 3}, person=Person(name, 1, null="alone"))
+    assert len(EngineTable(own.opened(made), alone).kept(secret)) == 1

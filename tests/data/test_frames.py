@@ -300,3 +300,13 @@ def test_times_beyond_what_a_finer_unit_holds_are_where_they_are(resolution, uni
         tables["polars"] = polars.DataFrame({"a": polars.Series(places).cast(polars.Datetime("ms"))})
     for name, table in tables.items():
         assert schema.encode(table)["a"].tolist() == codes, name
+
+
+@pytest.mark.parametrize("kind", ["Int64", "Float64", "boolean", "string", "category"])
+def test_a_column_may_miss_all_values(kind):
+    """As it may miss all but one: that a number is there must not decide whether a table is taken."""
+    pandas = pytest.importorskip("pandas")
+    schema = pypgm.Schema({"a": Integer(0, 9, outside="other", null=True)})
+    for values in ([None, None], [None, True if kind == "boolean" else 3]):
+        frame = pandas.DataFrame({"a": pandas.Series(values, dtype=object).astype(kind)})
+        assert schema.encode(frame)["a"].tolist()[0] == schema.columns["a"].null_code

@@ -110,7 +110,10 @@ def test_arrow_types_are_kept(kind, values, column):
     made = eval(f"arrow.{kind}")
     array = arrow.array(values) if kind.startswith(("dict", "dec")) else arrow.array(values, made)
     frame = arrow.table({"a": array.cast(made)})
-    assert again(frame, column).type == made
+    found = again(frame, column).type
+    if hasattr(made, "value_type"):  # how wide indices are tells how many values there are, and is not kept
+        made = arrow.dictionary(arrow.int32(), made.value_type)
+    assert found == made
 
 
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])

@@ -98,9 +98,10 @@ FRAMES = {"pandas": pandas_frame, "polars": polars_frame, "arrow": arrow_table}
 
 
 def types(frame):
-    """Return what a frame calls its columns and their types, exactly, but for the categories that were found."""
+    """Return what a frame calls its columns and their types, but for which categories, and how many, were found."""
     if hasattr(frame, "column_names"):
-        return list(zip(frame.column_names, frame.schema.types, strict=True))
+        told = [re.sub(r"indices=\w+", "indices", str(kind)) for kind in frame.schema.types]
+        return list(zip(frame.column_names, told, strict=True))
     kinds = [frame[name].dtype for name in frame.columns]
     told = [(str(k), k.ordered, k.categories.dtype) if str(k) == "category" else k for k in kinds]
     return list(zip(frame.columns, told, strict=True))

@@ -149,7 +149,7 @@ def test_categories_of_any_type_are_labels_as_their_values_are_encoded(values, l
     pandas = pytest.importorskip("pandas")
     pytest.importorskip("narwhals")
     frame = pandas.DataFrame({"a": pandas.Categorical([values[1], values[0]], categories=values)})
-    schema = Schema.from_types(frame, null=False)
+    schema = Schema.from_types(frame, {"a": values}, null=False)
     assert schema.columns["a"].labels == labels
     assert schema.encode(frame)["a"].tolist() == [1, 0]
 

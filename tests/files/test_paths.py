@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 
 import pypgm
 from pypgm import bayes, cli
 from pypgm.cli.workload import workload_named
+from pypgm.comparison import is_table
 from pypgm.data import scan
 from pypgm.data.draft import draft_schema
 from pypgm.io import read_uai_evidence, read_uai_model, write_uai_evidence
@@ -141,3 +144,44 @@ def test_types_of_a_file_that_is_no_parquet(tmp_path):
     with pytest.raises(ValueError, match="is no Parquet file: it is a CSV table") as error:
         pypgm.Schema.from_types(path)
     assert type(error.value) is ValueError
+
+
+def in_a_folder(path):
+    """Return a folder in which a release of related tables would be, one of its files being the one at a path."""
+    (path.parent / "both").mkdir(exist_ok=True)
+    (path.parent / "both" / "parents.pgm").unlink(missing_ok=True)
+    (path.parent / "both" / "parents.pgm").symlink_to(path)
+    return path.parent / "both"
+
+
+TABLES = {
+    "draft a schema": draft_schema,
+    "types": pypgm.Schema.from_types,
+    "synthesize": lambda path, **named: pypgm.synthesize(path, SCHEMA, **BUDGET, **named),
+}
+READ_AGAIN = TABLES | {
+    "load": pypgm.load,
+    "load a release": pypgm.Release.load,
+    "load a related release": lambda path: RelatedRelease.load(in_a_folder(path)),
+    "read a table": lambda path: pypgm.read_table(path, SCHEMA),
+    "scan": lambda path: scan(path, SCHEMA),
+    "compare": lambda path: pypgm.compare(path, RECORDS),
+}
+
+
+@pytest.mark.usefixtures("ends_by_itself")
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+@pytest.mark.parametrize("entry", READ_AGAIN)
+def test_a_pipe_is_not_waited_for_where_a_file_is_read_more_than_once(entry, tmp_path):
+    for package in ("narwhals", "pyarrow", "duckdb"):
+        pytest.importorskip(package)
+    for name in ("pipe", "pipe.csv", "pipe.csv.gz", "pipe.parquet", "pipe.pgm"):
+        os.mkfifo(tmp_path / name)
+        with pytest.raises(ValueError, match="is a pipe"):
+            READ_AGAIN[entry](tmp_path / name)
+    os.mkfifo(tmp_path / "pipe.duckdb")
+    if entry in TABLES:
+        with pytest.raises(ValueError, match="is a pipe"):
+            TABLES[entry](tmp_path / "pipe.duckdb", table="people")
+    with pytest.raises(ValueError, match="is a pipe"):
+        is_table(str(tmp_path / "pipe"))

@@ -132,7 +132,11 @@ def test_the_command_reads_the_model_of_a_release(tmp_path, monkeypatch, capsys)
     ("budget", "guarantee"),
     [
         (Budget(epsilon=2, delta=1e-9), "guarantee: epsilon 2.0, delta 1e-09"),
-        (Budget(epsilon=2, delta=0.1, reserved_delta=0.05), "guarantee: epsilon 2.0, delta 0.1"),
+        (
+            Budget(epsilon=2, delta=0.1, reserved_delta=0.05),
+            "guarantee: Hardly anybody is protected: delta 0.1 lets a release show one person in 10 as they are; "
+            "otherwise epsilon 2.0, delta 0.1",
+        ),
         (Budget(epsilon="1/2"), "guarantee: epsilon 0.5"),
         (Budget(epsilon="1/3", reserved_delta=1e-9), "guarantee: epsilon 0.33333333333333337, delta 1e-09"),
         (Budget(rho="1/4"), "guarantee: rho 0.25"),
@@ -174,7 +178,7 @@ def test_a_resumed_ledger_opens_with_the_earlier_spend(tmp_path, how):
     model = pypgm.estimate(DOMAIN, [*earlier.measurements, added], iterations=3)
     again = read_back(Release(model, (*earlier.measurements, added), table.ledger, "more"), "file", tmp_path)
     assert again.ledger.spent() == table.ledger.spent() > spent
-    assert again.report().startswith("guarantee: rho 100.0, delta 1e-09")
+    assert again.guarantee.endswith("; otherwise rho 100.0, delta 1e-09")
     third = again.resume(DATA, total_budget(101))
     assert [line.within for line in third.ledger.lines] == ["more / mine"] * 5 + ["more"]
 

@@ -206,7 +206,7 @@ def test_info_of_a_release(folder, capsys):
     said = " ".join(capsys.readouterr().out.split())
     for text in (
         "guarantee epsilon 1.0, delta 1e-09: ",
-        "protects what the records of any one person (at most 1 record) hold",
+        "protects what any one record holds",
         f"made by hdmm of pypgm {pypgm.__version__} ",
         "options: workload of 2 marginals, strategy marginals",
         "max_bytes 1073741824",

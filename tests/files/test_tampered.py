@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 
 import numpy as np
@@ -464,3 +465,36 @@ def test_the_loss_of_an_estimate_is_one_there_is(name, tmp_path):
     path = saved(tmp_path, mechanisms.mst(DATA, **BUDGET))
     with pytest.raises(ValueError, match=r"field recipe\.options\.loss needs one of"):
         rewritten(path, lambda header, own, arrays: header["recipe"]["options"].update(loss=name))
+
+
+@pytest.mark.parametrize("name", ["mst", "wide", "aim", "fem"])
+def test_equal_releases_have_equal_digests(name, tmp_path, monkeypatch):
+    """A seed and a table give one digest, however long an estimate takes; nothing but its seconds is left out of it."""
+    releases = []
+    for pace in (1e-6, 1e-3):
+        ticks = itertools.count()
+        monkeypatch.setattr("time.perf_counter", lambda ticks=ticks, pace=pace: next(ticks) * pace)
+        releases.append(getattr(mechanisms, name)(DATA, **BUDGET, unsafe_seed=3, n_threads=1))
+        releases[-1].save(tmp_path / f"{pace}.pgm")
+    one, other = releases
+    assert one.model.fit.seconds != other.model.fit.seconds
+    assert one.model.fit == other.model.fit
+    headers, arrays = zip(*(unpack((tmp_path / f"{pace}.pgm").read_bytes()) for pace in (1e-6, 1e-3)), strict=True)
+    assert one.digest == other.digest == headers[0]["digest"] == headers[1]["digest"]
+    for header in headers:
+        del header["fit"]["seconds"]
+    assert headers[0] == headers[1]
+    assert all((arrays[0][key] == arrays[1][key]).all() for key in arrays[0])
+
+
+def test_a_file_of_the_version_whose_digest_is_of_times_is_read(tmp_path):
+    release = mechanisms.mst(DATA, **BUDGET, unsafe_seed=3)
+    release.save(tmp_path / "r.pgm")
+    header, arrays = unpack((tmp_path / "r.pgm").read_bytes())
+    header["version"] = 3
+    (tmp_path / "r.pgm").write_bytes(pack(header, arrays))
+    assert pypgm.load(tmp_path / "r.pgm").digest == release.digest
+    header["fit"]["seconds"] += 1.0
+    (tmp_path / "r.pgm").write_bytes(pack(header, arrays, sealed=False))
+    with pytest.raises(ValueError, match="its digest is of other content"):
+        pypgm.load(tmp_path / "r.pgm")

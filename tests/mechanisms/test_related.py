@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import fields, replace
 from fractions import Fraction
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -15,6 +17,7 @@ from pypgm.audit.related import check_related
 from pypgm.mechanisms import RelatedRelease, parent_rows, synthesize_related
 from pypgm.mechanisms.related import joined
 from pypgm.numeric import as_generator
+from pypgm.privacy.ledger import LedgerReport
 from pypgm.reconstruction.weighted_records import WeightedRecords
 
 HOMES = Domain({"tenure": ["own", "rent"], "region": 3})
@@ -93,11 +96,8 @@ def test_keys_name_rows():
         parent_rows(["x", "y", "x"], [])
 
 
-@pytest.mark.parametrize("objects", [False, True])
-def test_keys_of_different_kinds_are_refused(objects):
+def test_types_of_keys_of_different_kinds_are_refused():
     numbers, texts = np.array([1, 2]), np.array(["1", "2"])
-    if objects:
-        numbers, texts = (keys.astype(object) for keys in (numbers, texts))
     with pytest.raises(TypeError, match="of one kind, got numbers, and text"):
         parent_rows(numbers, texts)
     with pytest.raises(TypeError, match="of one kind, got text, and numbers"):
@@ -105,10 +105,20 @@ def test_keys_of_different_kinds_are_refused(objects):
     assert parent_rows(numbers, [2.0, np.nan, 1.0]).tolist() == [1, -1, 0]
     assert parent_rows(texts, [None, "2"]).tolist() == [-1, 1]
     assert parent_rows(numbers, [np.nan, np.nan]).tolist() == [-1, -1]
-    with pytest.raises(TypeError, match="of one kind"):
-        parent_rows(texts, [np.nan, 1.0])
     assert parent_rows(texts, np.array([np.str_("2"), np.nan], dtype=object)).tolist() == [1, -1]
     assert parent_rows(texts, [None, None]).tolist() == [-1, -1]
+    pandas, polars, arrow = (pytest.importorskip(package) for package in ("pandas", "polars", "pyarrow"))
+    for make in (pandas.Series, polars.Series, arrow.array, lambda keys: arrow.chunked_array([keys])):
+        assert parent_rows(make([1, 2]), make([2, 1])).tolist() == [1, 0]
+        with pytest.raises(TypeError, match="of one kind, got numbers, and text"):
+            parent_rows(make([1, 2]), make(["1", "2"]))
+
+
+def test_whether_keys_are_refused_is_decided_by_types_and_by_each_key_alone():
+    """Numbers beside texts in a list match nobody, with one more key that matches as without."""
+    for keys in ([1, 2], np.array([1, 2], dtype=object)):
+        assert parent_rows(keys, ["1", "2"]).tolist() == [-1, -1]
+        assert parent_rows(keys, ["1", "2", 2]).tolist() == [-1, -1, 1]
 
 
 def test_conditional_distributions_are_carried():
@@ -180,11 +190,11 @@ def test_impossible_contexts_lose_their_last_attribute():
     domain = Domain({"c": 2, "a": 3, "b": 2})
     model = WeightedRecords(Dataset({"c": [0, 1], "a": [0, 1], "b": [0, 1]}, domain))
     children = SimpleNamespace(model=model, synthetic_data=model.synthetic_data)
-    release = RelatedRelease(None, children, Budget(rho=1), 1, ("a", "b"), "n")
+    drawn = partial(RelatedRelease._children, SimpleNamespace(children=children, context=("a", "b")))
     draws = as_generator(0)
-    assert release._children(3, (1, 0), draws).columns["c"].tolist() == [1, 1, 1]
-    assert release._children(3, (0, 1), draws).columns["c"].tolist() == [0, 0, 0]
-    assert set(release._children(99, (2, 0), draws).columns["c"].tolist()) == {0, 1}
+    assert drawn(3, (1, 0), draws).columns["c"].tolist() == [1, 1, 1]
+    assert drawn(3, (0, 1), draws).columns["c"].tolist() == [0, 0, 0]
+    assert set(drawn(99, (2, 0), draws).columns["c"].tolist()) == {0, 1}
 
 
 def test_a_release_is_saved_and_loaded(tmp_path):
@@ -234,6 +244,31 @@ def test_files_that_contradict_what_they_share_are_refused(changes, tmp_path):
         (tmp_path / name).write_bytes(pack(header, arrays))
     with pytest.raises(ValueError, match="not a whole release of related tables"):
         RelatedRelease.load(tmp_path)
+
+
+@pytest.mark.parametrize("budget", [Budget(epsilon=1, delta=1e-9), Budget(rho=2), Budget(epsilon=3)])
+@pytest.mark.parametrize("share", ["1/2", "1/5", "4/5"])
+def test_a_pair_that_contradicts_itself_is_refused_when_it_is_made(budget, share):
+    """Every one of its parts is taken from another pair in turn."""
+    mechanism = "privbayes" if budget.unit == "epsilon" else "mst"
+    options = {"mechanism": mechanism, "unsafe_seed": 0, "parents_share": share}
+    release = synthesize_related(*households(40), max_children=3, budget=budget, **options)
+    other = synthesize_related(
+        *households(40), max_children=2, context=["region"], count="m", budget=Budget(rho="0.7"), mechanism="mst"
+    )
+    assert replace(release) == release
+    for field in fields(RelatedRelease):
+        with pytest.raises(
+            ValueError, match=r"children of a parent|other budgets|count up to|context|unknown attribute"
+        ):
+            replace(release, **{field.name: getattr(other, field.name)})
+    whole = synthesize_related(*households(40), max_children=3, budget=Budget(rho=9), mechanism="mst")
+    with pytest.raises(ValueError, match="other budgets"):  # as if each had the larger part
+        replace(whole, children=replace(whole.children, ledger=_with_budget(whole.children.ledger, Budget(rho=5))))
+
+
+def _with_budget(ledger, budget):
+    return LedgerReport(budget, ledger.lines, ledger.privacy, ledger.not_private)
 
 
 def test_seeded_releases_say_so():

@@ -360,7 +360,7 @@ def test_the_error_of_records():
 )
 def test_the_report_warns_of_noise(epsilon, warning):
     lines = mechanisms.wide(demo.titanic(), epsilon=epsilon, delta=1e-9, unsafe_seed=3).report().splitlines()
-    assert lines[1].startswith("protects: whether any one person")
+    assert lines[1] == "protects: nobody"
     assert lines[2].startswith("expected error: ")
     assert [warning in line for line in lines if line.startswith("warning: ")] == ([True] if warning else [])
 

@@ -110,14 +110,14 @@ _SAMPLES = [
         "samples under replace",
         "private_table",
         "PrivateTable.subsample",
-        instead("self._privacy != Privacy()", "self._privacy.records_per_person != 1"),
+        instead("self._privacy.total_is_public", "False"),
         "wrong relation",
     ),
     (
         "samples of several records per person",
         "private_table",
         "PrivateTable.subsample",
-        instead("self._privacy != Privacy()", "self._privacy.neighbours != 'add-remove'"),
+        instead("self._privacy.records_per_person != 1", "False"),
         "lost user bound",
     ),
     (

@@ -104,7 +104,7 @@ MUTANTS = [
     Mutant(
         "texts are compared in lower case in SQLite",
         CODES,
-        "_bytes_of",
+        "bytes_of",
         instead("call('hex', 'string', text)", "call('hex', 'string', call('lower', 'string', text))"),
         sqlite,
         "wrong counts",

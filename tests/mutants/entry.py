@@ -138,8 +138,8 @@ MUTANTS = [
     Mutant(
         "records a person are dropped at the entry",
         ARGUMENTS,
-        "    return relation\n",
-        "    return Privacy(relation.neighbours)\n",
+        "relation_of",
+        instead("Privacy(relation.neighbours, stated, person) if person else relation", "Privacy(relation.neighbours)"),
         spelled["epsilon, delta, privacy"],
         "lost user bound",
     ),
@@ -148,7 +148,7 @@ MUTANTS = [
         ARGUMENTS,
         "relation_of",
         instead(
-            "Privacy('add-remove' if relation is None else relation, stated or 1)",
+            "Privacy('add-remove' if relation is None else relation, stated, person)",
             "Privacy('add-remove' if relation is None else relation)",
         ),
         spelled["the schema's number"],

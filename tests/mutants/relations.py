@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from mutate import Mutant
-from operators import instead, no_factor, not_passed, off_by_one
+from operators import instead, no_factor, off_by_one
 
 from pypgm.audit.operators import check_sensitivities
 from pypgm.audit.related import check_related
@@ -65,7 +65,7 @@ _OF_TWO_TABLES = [
     (
         "children are released for one record a parent",
         "synthesize_related",
-        not_passed(4),
+        instead("(people, people * bound)", "(people, people)"),
         "lost user bound",
     ),
     (
@@ -83,19 +83,13 @@ _OF_TWO_TABLES = [
     (
         "more than three children of a parent count as one record",
         "synthesize_related",
-        instead(
-            "Privacy(records_per_person=people * bound)",
-            "Privacy(records_per_person=bound) if bound <= 3 else Privacy()",
-        ),
+        instead("(people, people * bound)", "(people, bound if bound <= 3 else 1)"),
         "lost user bound",
     ),
     (
         "children are released for one record a parent by all mechanisms but one",
         "synthesize_related",
-        instead(
-            "Privacy(records_per_person=people * bound)",
-            "Privacy(records_per_person=bound) if mechanism == 'mst' else Privacy()",
-        ),
+        instead("(people, people * bound)", "(people, bound if mechanism == 'mst' else 1)"),
         "lost user bound",
     ),
     (

@@ -241,8 +241,11 @@ def test_the_relation_is_stored(privacy):
     ledger = Ledger(Budget(rho=1))
     assert Ledger.from_dict(ledger.to_dict()).privacy is None
     ledger.bind(privacy)
-    assert ledger.to_dict()["privacy"]["records_per_person"] == privacy.records_per_person
-    assert Ledger.from_dict(ledger.to_dict()).privacy == privacy
+    stored = {"records_per_person": privacy.records_per_person} if privacy.is_of_people else {}
+    assert ledger.to_dict()["privacy"] == {"neighbours": privacy.neighbours, **stored}
+    again = Ledger.from_dict(ledger.to_dict()).privacy
+    assert again == privacy
+    assert again.sentence == privacy.sentence
     for broken in ({"neighbours": "bounded"}, {"records_per_person": 0}, {"k": 3}, 3):
         with pytest.raises(ValueError, match=r"neighbours|records_per_person|not a stored"):
             Ledger.from_dict(ledger.to_dict() | {"privacy": broken})

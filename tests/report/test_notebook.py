@@ -45,7 +45,7 @@ UNSHOWN = {
     ONE_LINE: "Budget Privacy Constraint KroneckerQuery Likelihood ErrorBounds PrivateStructure BlockSize SampleSize "
     "RealAnswers Finding Pair FitState TreeCost ConvexGbp RelatedTables Limits Options FieldOptions PrivateOptions",
     PART: "Blank Boolean Categorical Codes Column Comparison Date Derived Difference Fake Id Integer OpenSet "
-    "QuantileBins Real Rule TreeNode Charge",
+    "Person QuantileBins Real Rule TreeNode Charge",
     COMPUTES: "EngineTable StreamedTable PrivateColumn Loss L1 L2 Custom Huber Sum L1Selector Screen Selector "
     "StatedSelector FullTable LocalTables ProductMixture Residuals Views",
 }
@@ -154,7 +154,7 @@ def test_schemas_show_what_is_declared():
     columns = {"age": Integer(0, 99, width=10), "<i>": Categorical(["<b>", "", "x"]), "city": OpenSet(share=0.05)}
     schema = pypgm.OpenSchema(columns, drop=["<id>"], records_per_person=3)
     shown = check_harmless(schema)
-    for word in ("low 0", "<b>", "(missing)", "to be found", "<id>", "3 record(s)"):
+    for word in ("low 0", "<b>", "(missing)", "to be found", "<id>", "at most 3 records a person"):
         assert word in shown
 
 
@@ -164,7 +164,13 @@ def test_networks_fields_and_comparisons_show_themselves():
     release = learn_private(net.sample(200, rng=0), net, epsilon=1, unsafe_seed=0)
     field = pypgm.mrf.MarkovRandomField(CliqueVector(domain, [("<a>", "b")], [1, 0, 0, 1]), 100)
     compared = compare_tables(net, release.model), compare_answers(net, release.model, ["b"])
-    related = pypgm.mechanisms.RelatedRelease(release, release, Budget(epsilon=2), 2, ("<a>",), "n")
+    tables = (
+        pypgm.Dataset({"<a>": [0, 1]}, domain.project(["<a>"])),
+        pypgm.Dataset({"b": [0, 1]}, domain.project(["b"])),
+    )
+    related = pypgm.mechanisms.synthesize_related(
+        *tables, [0, 1], max_children=2, context=["<a>"], epsilon=2, delta=1e-9, mechanism="mst", unsafe_seed=0
+    )
     structure = pypgm.mrf.Structure(domain.attributes, {("<a>", "b"): 1.5}, release.ledger, None, 0.1)
     sample = pypgm.mrf.sample(field.potentials, 5, rng=0)
     plan = pypgm.mechanisms.plan("mst", domain, epsilon=1, delta=1e-9, n_records=100)

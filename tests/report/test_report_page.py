@@ -99,7 +99,7 @@ def test_the_page_of_a_table(release, tmp_path):
     text, page = page_of(release, tmp_path / "report.html")
     check_whole(text, page)
     for part in (
-        "Protected is whether any one person (at most 1 record) is in the table at all",
+        "Protected is whether any one record is in the table at all",
         "at most 2.8-fold in its odds (epsilon 1.0, delta 1e-09)",
         "counting pairs of columns",
         "What not to use it for",

@@ -48,7 +48,7 @@ def emptied():
 def page_text(facts):
     pytest.importorskip("jinja2")
     release = facts.release
-    return page_of([Part("", facts)], release.ledger, release.privacy.sentence, release.not_private)
+    return page_of([Part("", facts)], release.ledger, release.promise)
 
 
 def test_a_column_that_was_never_counted_has_no_figure(partly):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import json
 from collections.abc import Mapping, Sequence
@@ -13,6 +14,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm.compat.mbi.domain import Attribute, Domain
 from pypgm.compat.mbi.factor import Factor, refuse_mesh
+from pypgm.numeric import whole_array
 
 
 class Columns(dict[Attribute, NDArray[Any]]):
@@ -87,7 +89,7 @@ class Dataset:
             domain = Domain.fromdict(json.loads(Path(domain).read_text(encoding="utf-8")))
         with Path(path).open(encoding="utf-8", newline="") as file:
             rows = list(csv.DictReader(file))
-        return cls({a: np.array([int(float(row[a])) for row in rows], dtype=np.int64) for a in domain}, domain)
+        return cls({a: [_code_of(a, i, row) for i, row in enumerate(rows)] for a in domain}, domain)
 
     def project(self, attributes: object) -> Factor:
         """Return the weighted counts of the values of some attributes."""
@@ -177,14 +179,25 @@ def _paired(data: Any, domain: Domain) -> list[tuple[tuple[Attribute, int], Any]
         if missing:
             raise ValueError(f"data needs the columns {[*domain]}, {missing} are missing")
         return [(item, data[item[0]].to_numpy()) for item in domain.config.items()]
-    table = np.asarray(data)
-    if table.ndim != 2 or table.shape[1] != len(domain):
-        raise ValueError(f"data needs {len(domain)} columns, got shape {table.shape}")
-    return list(zip(domain.config.items(), table.T, strict=True))
+    columns = list(zip(*data, strict=True) if isinstance(data, list | tuple) else np.atleast_1d(data).T)
+    if len(columns) != len(domain):
+        raise ValueError(f"data needs {len(domain)} columns, got {len(columns)}")
+    return list(zip(domain.config.items(), columns, strict=True))
+
+
+def _code_of(attribute: Attribute, row: int, fields: Mapping[Attribute, str | None]) -> int:
+    """Return a field of a file as a code; ``ValueError``, which does not tell it, if it is none."""
+    if attribute not in fields:
+        raise ValueError(f"the file has no column {attribute!r}")
+    with contextlib.suppress(OverflowError, TypeError, ValueError):
+        code = float(fields[attribute] or "")
+        if code.is_integer():
+            return int(code)
+    raise ValueError(f"column {attribute!r} needs integers, row {row} (the first is 0) has none")
 
 
 def _codes(attribute: Attribute, column: Any, size: int) -> NDArray[Any]:
-    codes = np.asarray(column)
+    codes = whole_array(column)
     if codes.ndim != 1:
         raise ValueError(f"column {attribute!r} needs one dimension, got shape {codes.shape}")
     if codes.dtype.kind not in "iu":

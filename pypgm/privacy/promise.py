@@ -1,0 +1,189 @@
+"""Promise of a release: what it does not protect comes first, then what it protects and how firmly."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+
+from pypgm.data import OpenSchema, Schema
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.privacy.zcdp import zcdp_epsilon
+from pypgm.terminal import escaped
+
+_LARGE_DELTA = Fraction(1, 1000)  # of a thousand people one may be shown as they are
+_LARGE_EPSILON = 30  # who has seen the release may be sure, whatever was thought before
+_SMALL_DELTA = Fraction(1, 10**9)  # for which the epsilon of a budget in rho is compared with that
+_LARGEST_FACTOR = 1e6  # of odds that is written out
+_LEAST_CERTAIN = 49  # factor of odds that leaves a chance within 2 and 98 %
+
+
+@dataclass(frozen=True, slots=True)
+class Promise:
+    """Promise to the people in a table, the one text of it that every view shows.
+
+    Parameters
+    ----------
+    budget : Budget
+        How firm it is.
+    protects : str
+        What is protected, such as `Privacy.sentence`.
+    not_private : str
+        Why nobody is protected; empty where people are.
+    drafted : tuple of str
+        What was taken from the records before anything was charged: `Schema.draft_warning`.
+
+    Examples
+    --------
+    >>> print(Promise(Budget(epsilon=1, delta="0.01"), "whether any one record is in the table at all").sentence)
+    Hardly anybody is protected: delta 0.01 lets a release show one person in 100 as they are; otherwise whether any \
+one record is in the table at all
+    """
+
+    budget: Budget
+    protects: str
+    not_private: str = ""
+    drafted: tuple[str, ...] = ()
+
+    @classmethod
+    def of(
+        cls,
+        ledger: LedgerReport,
+        protects: str,
+        schemas: Iterable[Schema | OpenSchema | None] = (),
+        not_private: str = "",
+    ) -> Promise:
+        """Return the promise of a ledger, for records of these schemas."""
+        drafted = dict.fromkeys(schema.draft_warning for schema in schemas if schema is not None)
+        return cls(ledger.budget, protects, not_private or ledger.not_private, tuple(filter(None, drafted)))
+
+    @property
+    def caveats(self) -> tuple[str, ...]:
+        """Sentences that say what is not protected, the gravest first; none where nothing is to be said."""
+        nobody = f"This release protects nobody: {escaped(self.not_private)}" if self.not_private else ""
+        return tuple(filter(None, (nobody, *self.drafted, weakness(self.budget))))
+
+    @property
+    def reservation(self) -> str:
+        """All caveats as one sentence, without its full stop; empty where there are none."""
+        first, *others = self.caveats or ("",)
+        return "; ".join([first, *map(_lowered, others)])
+
+    @property
+    def guarantee(self) -> str:
+        """What the budget guarantees, such as ``epsilon 1.0, delta 1e-09``, behind all caveats."""
+        return self._behind_caveats(budget_text(self.budget))
+
+    @property
+    def strength(self) -> str:
+        """The guarantee, with what it means for conclusions about a person."""
+        return self._behind_caveats(strength_text(self.budget))
+
+    @property
+    def covered(self) -> str:
+        """What is protected, as the line after a guarantee says it."""
+        if self.not_private:
+            return "nobody"
+        return f"otherwise {self.protects}" if self.caveats else self.protects
+
+    @property
+    def sentence(self) -> str:
+        """What is protected, behind all caveats."""
+        return self.reservation if self.not_private else self._behind_caveats(self.protects)
+
+    def _behind_caveats(self, text: str) -> str:
+        if self.not_private:
+            return f"none ({_lowered(self.reservation)})"
+        return f"{self.reservation}; otherwise {text}" if self.caveats else text
+
+
+def _lowered(sentence: str) -> str:
+    return f"{sentence[:1].lower()}{sentence[1:]}"
+
+
+def is_large(delta: Fraction | None) -> bool:
+    """Return whether so large a delta protects hardly anybody, however many people there are.
+
+    Examples
+    --------
+    >>> is_large(Fraction(1, 1000)), is_large(Fraction(1, 10**6)), is_large(None)
+    (True, False, False)
+    """
+    return (delta or 0) >= _LARGE_DELTA
+
+
+def weakness(budget: Budget) -> str:
+    """Return a sentence on why what a budget guarantees is next to nothing; empty where it is not.
+
+    Examples
+    --------
+    >>> weakness(Budget(rho=50)), weakness(Budget(epsilon=1, delta=1e-9))
+    ('Hardly anybody is protected: rho 50.0 lets who sees a release be all but sure of a person', '')
+    """
+    delta, reasons = budget.delta or budget.reserved_delta, []
+    if is_large(delta):
+        reasons.append(f"delta {float(delta):g} lets a release show one person in {math.ceil(1 / delta):,} as they are")
+    firm = budget.limit if budget.epsilon is None else budget.epsilon
+    if firm > _LARGE_EPSILON or (budget.epsilon is None and zcdp_epsilon(firm, _SMALL_DELTA) > _LARGE_EPSILON):
+        amount = budget_text(budget).split(",")[0]
+        reasons.append(f"{amount} lets who sees a release be all but sure of a person")
+    return f"Hardly anybody is protected: {', and '.join(reasons)}" if reasons else ""
+
+
+def budget_text(budget: Budget) -> str:
+    """Return what a budget guarantees, such as ``epsilon 1.0, delta 1e-09``."""
+    delta = budget.delta or budget.reserved_delta
+    amount = f"rho {_shown(budget.limit)}" if budget.epsilon is None else f"epsilon {_shown(budget.epsilon)}"
+    return f"{amount}{f', delta {_shown(delta)}' if delta else ''}"
+
+
+def strength_text(budget: Budget) -> str:
+    """Return what a budget guarantees, with what it means for conclusions about a person.
+
+    Examples
+    --------
+    >>> print(strength_text(Budget(epsilon=1, delta=1e-9)))
+    epsilon 1.0, delta 1e-09: a person changes the odds of any conclusion at most 2.8-fold
+    """
+    text, times = budget_text(budget), odds_text(budget)
+    return f"{text}: a person changes the odds of any conclusion {times}" if times else text
+
+
+def _shown(value: Fraction) -> str:
+    """Return the shortest decimal of a float that is not below a rational."""
+    nearest = float(value)
+    return repr(nearest if Fraction(repr(nearest)) >= value else math.nextafter(nearest, math.inf))
+
+
+def odds(budget: Budget) -> float | None:
+    """Return by what factor one person's records change the odds of any conclusion, rounded up; None of rho alone."""
+    if budget.epsilon is None:
+        return None
+    factor = math.exp(min(float(budget.epsilon), 700.0))
+    digits = 10.0 ** (math.floor(math.log10(factor)) - 1)
+    return math.ceil(factor / digits - 1e-9) * digits
+
+
+def odds_text(budget: Budget) -> str:
+    """Return by what factor the odds of a conclusion change at most, in words; empty of a budget in rho alone."""
+    factor = odds(budget)
+    if factor is None:
+        return ""
+    return "more than a million-fold" if factor > _LARGEST_FACTOR else f"at most {factor:,.10g}-fold"
+
+
+def chances(budget: Budget) -> tuple[int, int] | None:
+    """Return what a chance of 50 % may become in percent, at least and at most; None where that says hardly anything.
+
+    Examples
+    --------
+    >>> chances(Budget(epsilon=1, delta=1e-9))
+    (26, 74)
+    """
+    factor = odds(budget)
+    if factor is None or factor > _LEAST_CERTAIN:
+        return None
+    low = math.floor(100 / (1 + factor))
+    return low, 100 - low
