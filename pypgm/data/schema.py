@@ -363,7 +363,7 @@ class Schema(Declaration):
 
         What it has from the records is in `warned`, and `notes` say what to do about it: replace it by what is publicly
         known, in the file that `save` writes, and delete the warning. Releases by it, and a `DraftWarning`, say what is
-        left.
+        left. A column that looks like the key of persons is not declared, and offered as `person`.
 
         Parameters
         ----------
