@@ -51,5 +51,7 @@ def _init(arguments: argparse.Namespace) -> None:
     warned = [name for name, column in draft["columns"].items() if "warning" in column]
     lines = [f"wrote {arguments.out}, NOT private: edit what has a warning: {', '.join(warned)}"]
     lines += [f"warning: {draft['warning']}"] if "warning" in draft else []
+    if person := draft.get("person"):
+        lines += [f"person: {person['column']}, at most {person['at_most']} records of each: {person['warning']}"]
     lines += [f"dropped: {name}, {why}" for name, why in draft.get("drop", {}).items()]
     present(arguments, {"schema": draft, "files": {"schema": arguments.out}}, lines, tell)

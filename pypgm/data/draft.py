@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pypgm.data.dialect import Dialect
-from pypgm.data.draft_column import LISTED, NULLS, SHARE, Seen, resolution_of
+from pypgm.data.draft_column import DISTINCT, NULLS, SHARE, Seen, own_in_each, resolution_of
 from pypgm.data.draft_dependence import Blanks, Dependences, Orders
+from pypgm.data.draft_key import Key
 from pypgm.data.draft_readers import is_number
 from pypgm.data.frames import Frame
 from pypgm.data.layout import family_of
@@ -27,19 +27,27 @@ _NAMELESS = (
     "it has no name and no values: lines end in a delimiter",
     "it has no name: the index of a data frame, which pandas leaves out with index=False",
 )
-_FIRST_LINE = "the first line looks like a record, not like the names of columns: add a header line"
-_AGAIN = (
-    "values come again: if each stands for a person, one person has several records, "
-    "and records_per_person needs the most that one may have, by what is publicly known"
+FIRST_LINE = "the first line looks like a record, not like the names of columns: add a header line"
+"""What the warning of a draft begins with where there may be no header."""
+
+_QUESTION = (
+    "may one person have several records? Then name the columns that say whose they are under person, with the most "
+    "records of one person to keep, or state records_per_person, by what is publicly known; without either, the "
+    "promise is about any one record"
 )
+_OF_KEY = (
+    "a key, by its values: each may stand for a person or a unit, and they come again; kind id or fake makes new ones"
+)
+_OF_PERSON = (
+    "read from the records: {0!r} looks like the number of a person, and at_most is the most records that one value of "
+    "it has in the table. Replace at_most by what is publicly known, or by how many records of one person to keep; "
+    "name other columns, or delete person, if {0!r} is no number of a person"
+)
+_OF_MISSING = "; each record without it is taken for a person of its own"
 _OF_OPEN = (
     "it follows from {0!r} in each record, and is better kept as it is: the values of {0!r} are found privately, and a "
     "column derived from them is unknown in each record whose value is not found, which may be most; where all of them "
     "can be listed from what is publicly known, kind derived makes it exact"
-)
-_ID = re.compile(  # patient_id, userId, member number
-    r"(?:^|[^A-Za-z])(?i:p?id|uuid|guid|ssn)s?(?![A-Za-z])|[a-z]I[dD]s?(?![a-z])|(?i:person|patient|user|customer|client"
-    r"|member|subject|participant|employee|student|respondent|household)(?:[ _-]?(?i:no|nr|number|key))?$"
 )
 _DAY = 86_400  # seconds
 _LENGTHS = {  # of units in seconds, the shortest and the longest
@@ -48,7 +56,6 @@ _LENGTHS = {  # of units in seconds, the shortest and the longest
     "month": (28 * _DAY, 31 * _DAY),
     "year": (365 * _DAY, 366 * _DAY),
 }
-_FEW = 20  # values of a column that hardly stand for persons
 
 
 def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> dict[str, Any]:  # noqa: ANN401
@@ -84,30 +91,53 @@ def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> di
     how.check()
     raw = raw_table(source, how, table=table)
     seen, dependences, blanks, orders = _read(raw, (how.decimal, how.thousands))
-    columns: dict[str, dict[str, Any]] = {}
-    dropped: dict[str, str] = {}
-    for name, column in seen.items():
-        columns[name], dropped[name] = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
-    again = [name for name, column in seen.items() if _comes_again(name, column, columns[name])]
-    columns = {name: told for name, told in columns.items() if told}
-    dropped = {name: why for name, why in dropped.items() if name not in columns}
+    keys = {name: key for name, column in seen.items() if name and (key := column.key(name))}
+    columns, dropped = _declared(seen, keys)
     if not columns:
-        why = "each is empty, or has a value of its own for each record"
+        why = "each is empty, a key, or has a value of its own for each record"
         raise ValueError(f"{raw.name} has no column to declare: {why}")
     _share_out(columns)
     derived = _point_out(columns, dependences, blanks)
     _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, orders)
-    for name in again:
-        if name in columns:
-            _warn(columns[name], _AGAIN)
-        else:
-            dropped[name] += f"; {_AGAIN}"
-    draft: dict[str, Any] = {"comment": _COMMENT, "columns": columns}
+    draft: dict[str, Any] = {"comment": _COMMENT}
     if raw.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
-        _warn(draft, _FIRST_LINE)
-    if again:
-        _warn(draft, f"in {listed([repr(name) for name in again])} {_AGAIN}; the draft says 1")
-    return draft | ({"drop": dropped} if dropped else {}) | {"records_per_person": 1}
+        _warn(draft, FIRST_LINE)
+    if able := [name for name, key in keys.items() if key.most > 1]:
+        draft["person"] = _person(keys, able, seen)
+    else:
+        _warn(draft, _QUESTION)
+    return draft | {"columns": columns} | ({"drop": dropped} if dropped else {})
+
+
+def _declared(seen: Mapping[str, Seen], keys: Mapping[str, Key]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Return the columns to declare, and why the others are dropped."""
+    columns: dict[str, dict[str, Any]] = {}
+    dropped: dict[str, str] = {}
+    for name, column in seen.items():
+        if name in keys:
+            dropped[name] = own_in_each(column.values) if keys[name].most == 1 else _OF_KEY
+            continue
+        told, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
+        if told:
+            columns[name] = told
+        else:
+            dropped[name] = why
+    return columns, dropped
+
+
+def _person(keys: Mapping[str, Key], able: Sequence[str], seen: Mapping[str, Seen]) -> dict[str, Any]:
+    """Return what a schema has of the column that looks most like the key of a person; of equal ones the first."""
+    best = max(able, key=lambda name: keys[name].rank)
+    warning, others = _OF_PERSON.format(best), [repr(name) for name in able if name != best]
+    told: dict[str, Any] = {"column": best, "at_most": keys[best].most}
+    if len(seen[best].counts) >= DISTINCT:
+        warning += f"; it is of the first {DISTINCT} values, and others may have more"
+    if len(seen[best].values) < len(seen[best].counts):
+        told["null"] = "alone"
+        warning += _OF_MISSING
+    if others:
+        warning += f"; {listed(others)} {'looks' if len(others) == 1 else 'look'} like one, too"
+    return told | {"warning": warning}
 
 
 def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]:
@@ -122,21 +152,6 @@ def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen
         blanks.add(texts)
         orders.add({name: reader for name, column in seen.items() if (reader := column.date_reader)}, texts)
     return seen, dependences, blanks, orders
-
-
-def _comes_again(name: str, column: Seen, told: Mapping[str, Any]) -> bool:
-    """Return whether values that may stand for persons, by their number or the column's name, come more than once.
-
-    Examples
-    --------
-    >>> draft = draft_schema({"pid": [i % 500 for i in range(1000)], "age": [i % 90 for i in range(1000)]})
-    >>> [name for name, told in draft["columns"].items() if "records_per_person" in told["warning"]]
-    ['pid']
-    """
-    values, is_named = column.values, bool(told) and told["kind"] != "open"
-    by_number = len(values) > LISTED and not column.numbers
-    may_be_persons = len(values) > _FEW and _ID.search(name) if is_named else by_number
-    return bool(may_be_persons) and sum(values.values()) > len(values)
 
 
 def _share_out(columns: Mapping[str, dict[str, Any]]) -> None:

@@ -12,6 +12,7 @@ from itertools import islice
 from typing import Any
 
 from pypgm.data.dates import Resolution, has_short_years
+from pypgm.data.draft_key import LEAST, Key, is_all_different, is_spread, key_of
 from pypgm.data.draft_readers import DIGITS, FORMATS, DateReader, NumberReader, is_number
 from pypgm.data.number_text import PLAIN, SIGNS, WRITTEN, DecimalMark, sign_of, written_as
 from pypgm.data.round_numbers import nice
@@ -26,7 +27,9 @@ SHARE = 0.05
 LISTED = 60
 """Values of a column that are listed, at most."""
 
-_DISTINCT = 100_000  # values of a column that are told apart
+DISTINCT = 100_000
+"""Values of a column that are told apart."""
+
 _OTHERS = 10  # different values, from which one may be far
 _ODD = 10  # different texts among numbers or dates, at most
 _LARGE = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
@@ -40,6 +43,7 @@ _CODE = re.compile(r"-?(9+|8+|9*9[678])")  # that surveys have for no answer
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
 _BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
 _VALUES = "values are those of the records: replace them by what is publicly known"
+_ONCE = "; no value comes twice: if it is the number of a person, drop the column"
 _CENTURY = (
     "; years have two digits: they are of the century in which a date lies from low to high, here of no year to come: "
     "if some dates lie ahead, move both"
@@ -82,11 +86,11 @@ class Seen:
                 del self.dates[form]
         before = list(self.values)
         while self.numbers is not None and not _reads(self.numbers, new):
-            is_known = self._able and len(self.counts) < _DISTINCT  # by all that came, other marks may be tried
+            is_known = self._able and len(self.counts) < DISTINCT  # by all that came, other marks may be tried
             self.numbers, new = NumberReader(self._able.pop(0)) if is_known else None, [*before, *new]
             before = []
         for text, count in came.items():
-            if text in self.counts or len(self.counts) < _DISTINCT:
+            if text in self.counts or len(self.counts) < DISTINCT:
                 self.counts[text] += count
 
     @property
@@ -99,6 +103,15 @@ class Seen:
         """What reads its values as dates; None where they are none, or none came."""
         found = self.dates.get(DIGITS) or next(iter(self.dates.values()), None)
         return found if found is not None and found.low <= found.high else None
+
+    def key(self, name: str) -> Key | None:
+        """Return what is known of a column of that name as a key; None where it does not look like one."""
+        read = self.numbers
+        if self.date_reader or (read and not (read.is_whole and read.marks == PLAIN and read.low >= 0)):
+            return None
+        values = self.values
+        found = key_of(name, values)
+        return None if read is None and found and (_signed(values) or _times(values)) else found
 
     def declared(self) -> tuple[dict[str, Any], str]:
         """Return a declaration of the column, or none and why it is better dropped."""
@@ -114,12 +127,8 @@ class Seen:
             told, odd = self._of_most(values)
         signed = "" if told else _signed(values)
         unread = signed or ("" if told else _times(values))
-        if not told and len(values) > LISTED and not self._is_open(values):
-            several = "each record" if len(values) == sum(values.values()) else "about each record"
-            return (
-                {},
-                unread or f"a value of its own in {several}, as names and ids have: kind id or fake makes new ones",
-            )
+        if not told and (is_all_different(values.values()) or (len(values) > LISTED and not self._is_open(values))):
+            return {}, unread or own_in_each(values)
         told = told or self._listed(values)
         maybe = [text for text in nulls if text.isalpha()]
         if maybe and (len(nulls) > len(maybe) or told["kind"] in {"categorical", "open"}):
@@ -140,7 +149,7 @@ class Seen:
         tried, rest = Seen(*self._given), Seen(*self._given)
         ways: list[DateReader | NumberReader]
         ways = [*tried.dates.values(), *([tried.numbers] if tried.numbers else []), *map(NumberReader, tried._able)]
-        for reader in ways if len(self.counts) < _DISTINCT else ():
+        for reader in ways if len(self.counts) < DISTINCT else ():
             odd = list(islice((text for text in values if not _reads(reader, [text])), _ODD + 1))
             if len(odd) <= _ODD:
                 rest.add(Counter({text: count for text, count in values.items() if text not in odd}).elements())
@@ -171,7 +180,7 @@ class Seen:
         if dates is None:
             return {}
         form = dates.form if self.is_typed or len(dates.written) > 1 else dates.form or next(iter(dates.written))
-        told, warning = _date_ends(dates), _BOUNDS + self._once(values)
+        told, warning = _date_ends(dates), _BOUNDS
         if len(self.dates) > 1:
             warning += f"; the format may be {' or '.join(self.dates)}"
         if has_short_years(form):
@@ -181,10 +190,6 @@ class Seen:
         if dates.has_clock and told["resolution"] != "hour":
             warning += "; the time of day is left out" + (_HOURS if dates.has_times else "")
         return {"kind": "date", **told, **({"format": form} if form else {}), "warning": warning}
-
-    def _once(self, values: Mapping[str, int]) -> str:
-        is_own = len(values) == self.rows > LISTED
-        return "; no value comes twice: if it is the number of a person, drop the column" if is_own else ""
 
     def _number(self, values: Mapping[str, int]) -> dict[str, Any]:
         """Return bins between about the least and the largest value; none where bounds of 12 digits are one number."""
@@ -198,8 +203,15 @@ class Seen:
         if told and _is_uneven(counts, width):
             bins = {"quantiles": _QUANTILES, "share": SHARE}
             told = {name: value for name, value in told.items() if name not in {"width", "bins"}} | {"bins": bins}
-        warning = _BOUNDS + self._once(values) + _apart(sorted(counts), "{:.12g}".format) + _other_marks(read, values)
+        is_own = read.is_whole and len(values) == self.rows >= LEAST and is_spread(list(counts))
+        warning = _BOUNDS + _ONCE * is_own + _apart(sorted(counts), "{:.12g}".format) + _other_marks(read, values)
         return {**told, **read.told, "warning": warning} if told else {}
+
+
+def own_in_each(values: Mapping[str, int]) -> str:
+    """Return why a column is dropped of which each record, or about each, has a value of its own."""
+    records = "each record" if max(values.values()) == 1 else "about each record"
+    return f"a value of its own in {records}, as names and ids have: kind id or fake makes new ones"
 
 
 def _signed(values: Mapping[str, int]) -> str:

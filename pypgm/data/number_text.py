@@ -36,12 +36,17 @@ SIGNS = (
 """What stands beside numbers that no column reads."""
 
 _DIGITS = r"[0-9][0-9.,'’ \u00a0\u202f]*"
-_MONEY = r"(?:[€$£¥]|[A-Z]{3})"
+_CODES = (  # of currencies; other letters before digits are those of ids, as in PAT000123
+    "AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP GHS HKD HUF IDR ILS INR ISK JPY KES KRW KZT LKR "
+    "MAD MXN MYR NGN NOK NZD PEN PHP PKR PLN QAR RON RSD RUB SAR SEK SGD THB TND TRY TWD TZS UAH UGX USD UYU VND XAF "
+    "XOF ZAR"
+)
+_MONEY = rf"(?:[€$£¥]|{_CODES.replace(' ', '|')})"
 _SIGNED = [
     re.compile(form)
     for form in (
         rf"[+-]?{_DIGITS}%",
-        rf"[+-]?(?:{_DIGITS}{_MONEY}|{_MONEY}\s?[+-]?{_DIGITS})",
+        rf"[+-]?(?!0[0-9])(?:{_DIGITS}{_MONEY}|{_MONEY}\s?[+-]?(?!0[0-9]){_DIGITS})",
         rf"{_DIGITS}-",
         rf"\({_DIGITS}\)",
         rf"\u2212{_DIGITS}",
@@ -135,6 +140,8 @@ def sign_of(text: str) -> int | None:
     --------
     >>> [SIGNS[i] if (i := sign_of(text)) is not None else None for text in ("24,8 %", "72.65-", "(7)", "7 up", "7")]
     ['a percent sign', 'a minus behind it', 'brackets, which mean a minus', None, None]
+    >>> sign_of("EUR 7,50") == sign_of("7EUR"), sign_of("PAT000123"), sign_of("EUR000123")
+    (True, None, None)
     """
     bare = text.strip()
     return next((i for i, form in enumerate(_SIGNED) if form.fullmatch(bare)), None)

@@ -17,7 +17,7 @@ from pypgm.data.columns import Column, Readable
 from pypgm.data.dataset import Dataset
 from pypgm.data.declaration import Declaration
 from pypgm.data.dialect import Dialect
-from pypgm.data.draft import draft_schema
+from pypgm.data.draft import FIRST_LINE, draft_schema
 from pypgm.data.encoding import columns_of, encoded, problems_error, refuse
 from pypgm.data.frames import Frame
 from pypgm.data.made import Cells
@@ -363,7 +363,7 @@ class Schema(Declaration):
 
         What it has from the records is in `warned`, and `notes` say what to do about it: replace it by what is publicly
         known, in the file that `save` writes, and delete the warning. Releases by it, and a `DraftWarning`, say what is
-        left.
+        left. A column that looks like the key of persons is not declared, and offered as `person`.
 
         Parameters
         ----------
@@ -389,8 +389,8 @@ class Schema(Declaration):
         """
         marks = Dialect(delimiter, encoding, decimal, thousands)._asdict()
         fields = draft_schema(source, table=table, **marks)
-        if "warning" in fields:
-            warnings.warn(fields["warning"], DraftWarning, stacklevel=2)
+        if fields.get("warning", "").startswith(FIRST_LINE):
+            warnings.warn(FIRST_LINE, DraftWarning, stacklevel=2)
         return cls.from_dict(fields)
 
     @classmethod

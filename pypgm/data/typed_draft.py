@@ -64,7 +64,7 @@ def typed_draft(
     found = [column for column in columns.values() if column["kind"] == "open"]
     for column in found:
         column["share"] = round(min(_MOST_SHARE, _SHARE / len(found)), 4)
-    return {"columns": columns, "records_per_person": 1}, missing
+    return {"columns": columns}, missing
 
 
 def _nullable(raw: RawTable, null: bool | Sequence[str]) -> Sequence[str]:

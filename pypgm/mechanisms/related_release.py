@@ -154,9 +154,9 @@ class RelatedRelease(Shown):
     def protects(self) -> str:
         """What is protected, in words."""
         people, person = self.parents.privacy.records_per_person, self.parents.privacy.person
-        parents = f"{people} parent{'' if people == 1 else 's'}"
-        parents += f" of each {listed(list(map(repr, person)))}" if person else ""
-        who = f"any one person (at most {parents})" if person or people > 1 else "any one parent"
+        parents = f"{people} parent{'' if people == 1 else 's'}{' kept' if person else ''}"
+        known = f"known by {listed(list(map(repr, person)))}, " if person else ""
+        who = f"any one person ({known}at most {parents})" if person or people > 1 else "any one parent"
         return f"whether {who}, with all their children (at most {self.max_children} kept), is in the tables at all"
 
     @property

@@ -168,7 +168,7 @@ def check(draw, tmp_path):
         assert {name: type_of(found, name) for name in kept} == {name: type_of(source, name) for name in kept}
         return
     release.write(tmp_path / "out.csv", 20, rng=0)
-    again = pypgm.read_table(tmp_path / "out.csv", release.schema, **how)
+    again = pypgm.read_table(tmp_path / "out.csv", release.schema.of_records(), **how)  # persons are not in it
     assert again.domain == release.model.domain
     with (tmp_path / "out.csv").open(newline="", encoding=how["encoding"]) as lines:
         assert next(csv.reader(lines, delimiter=how["delimiter"])) == kept

@@ -304,7 +304,7 @@ def test_many_names_of_yaml_and_bombs_end(tmp_path):
 
 
 def test_numbers_of_many_digits_are_no_numbers_of_a_draft(tmp_path):
-    rows = "".join(f"{123456789012345670 + i % 10},{'9' * 400},1e400,{i % 3}\n" for i in range(200))
+    rows = "".join(f"{123456789012345670 + i % 8},{'9' * 400},1e400,{i % 3}\n" for i in range(200))
     (tmp_path / "t.csv").write_text("id,big,far,k\n" + rows)
     draft = draft_schema(tmp_path / "t.csv")
     assert draft["columns"]["id"]["kind"] == draft["columns"]["big"]["kind"] == "categorical"
