@@ -178,7 +178,7 @@ def _mechanism(name: str, source: Any, fields: dict[str, Any], budget: Budget, p
     if name == "jam":
         domain = Schema.from_dict(fields).provisional.domain
         public = Dataset({a: np.arange(7) % domain.size((a,)) for a in domain}, domain)
-        function, more = pypgm.mechanisms.jam, {"public": public, "iterations": 2, "rounds": 3}
+        function, more = pypgm.mechanisms.jam, more | {"public": public, "iterations": 2, "rounds": 3}
     return function(source, **more)
 
 

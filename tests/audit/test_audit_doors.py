@@ -146,7 +146,7 @@ def test_every_subject_is_in_the_suite():
     }
 
 
-@pytest.mark.parametrize("name", [name for name in DOORS if name.startswith(("bayes", "mrf", "sdv", "read_table"))])
+@pytest.mark.parametrize("name", [name for name in DOORS if not name.startswith(("synthesize", "smartnoise"))])
 def test_a_door_lets_no_record_recode_another(name):
     found = check_door(name)
     assert (found.result, found.defects) == ("ok", ()), found.detail
