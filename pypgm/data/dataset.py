@@ -304,11 +304,10 @@ class Dataset(Shown):
     def _keys_of(self, persons: Values | Mapping[str, Values]) -> Keys:
         """Return the keys of the records' persons."""
         person = self._person()
-        given = persons if isinstance(persons, Mapping) else {person.columns[0]: persons}
-        if not isinstance(persons, Mapping) and getattr(persons, "dtype", None) == KEY:
-            keys = np.asarray(persons)
+        if isinstance(persons, np.ndarray) and persons.dtype == KEY:
+            keys = persons
         else:
-            keys = person.keys(given)
+            keys = person.keys(persons if isinstance(persons, Mapping) else {person.columns[0]: persons})
         if keys.shape != (len(self),):
             raise ValueError(f"persons need one value for each of {len(self)} records, got shape {keys.shape}")
         return keys

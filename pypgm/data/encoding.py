@@ -17,6 +17,7 @@ from pypgm.data.columns import Column, Encoder, Readable, guarded_encoder
 from pypgm.data.frames import Frame, as_columns
 from pypgm.data.made import Made
 from pypgm.data.open_columns import OpenColumn
+from pypgm.data.person import KeyColumn
 from pypgm.data.values import Values
 from pypgm.domain import Domain, Label, check_domain, listed
 
@@ -92,6 +93,8 @@ def name_problems(
     repeated = [repr(name) for name in columns if times[name] > 1]
     extra = [repr(name) for name in names if name not in columns and name not in left_out]
     problems = [f"lacks a column for {listed(missing)}"] if missing else []
+    if any(isinstance(columns[name], KeyColumn) for name in columns if name not in times):
+        problems[0] += ", which names persons; a schema's of_records() reads records whoever they are of"
     problems += [f"has more than one column for {listed(repeated)}"] if repeated else []
     # Where a name is missing, what stands there may be no name but a value of a record: it is not shown.
     if extra and not missing and not ignore_extra:

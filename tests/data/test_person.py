@@ -309,7 +309,9 @@ def test_a_call_that_contradicts_the_person_is_refused():
         ValueError, match="column 'a' names the person of a record, is never published, and is declared"
     ):
         pypgm.Schema(dict(DOMAIN), person=Person("a", 2))
-    with pytest.raises(ValueError, match="lacks a column for 'id'"):
+    with pytest.raises(
+        ValueError, match=r"lacks a column for 'id', which names persons; a schema's of_records\(\) reads"
+    ):
         schema_of().encode({"a": [0], "b": [1]})
 
 
