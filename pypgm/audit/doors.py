@@ -301,7 +301,7 @@ def check_door(name: str, tables: Sequence[str] = (), containers: Sequence[str] 
 def _through(door: Door, raw: Raw, container: Container, where: str) -> Iterator[tuple[str, str]]:
     traces = [
         each
-        for pair in _pairs(raw, door.names, may_be_empty=door.has_names)
+        for pair in _pairs(raw, door.names)
         for each in run_pairs(where, _entered(door, raw, container, pair), _BUDGET, [pair]).traces
     ]
     runs = Runs(where, _BUDGET, tuple(traces))
@@ -325,16 +325,12 @@ def _entered(door: Door, raw: Raw, container: Container, pair: Pair) -> Mechanis
     return mechanism
 
 
-def _pairs(raw: Raw, names: Mapping[str, str], *, may_be_empty: bool) -> list[Pair]:
-    """Return a person more among records all alike, of whom nobody has such a value; of typed ones other pairs too.
-
-    Records without names have no columns where there are no records, and are refused then.
-    """
+def _pairs(raw: Raw, names: Mapping[str, str]) -> list[Pair]:
+    """Return a person more among records all alike, of whom nobody has such a value; of typed ones other pairs too."""
     wanted = ("constant, [2, 1, 1]", "crossed") if raw.is_typed else ("constant, [2, 1, 1]",)
     near = [pair for pair in neighbour_pairs(raw.privacy) if pair.name.startswith(wanted)]
     if raw.is_checked:  # the relation of a release then says by which column
         near = [
             replace(pair, privacy=Privacy(records_per_person=raw.n_records, person=(names[_KEY],))) for pair in near
         ]
-    far = [pair for pair in far_pairs([Privacy()]) if may_be_empty or not pair.name.startswith("empty")]
-    return [*near, *(far if raw.is_typed and not raw.is_keyed else [])]
+    return [*near, *(far_pairs([Privacy()]) if raw.is_typed and not raw.is_keyed else [])]

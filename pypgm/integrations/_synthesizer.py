@@ -9,7 +9,7 @@ import numpy as np
 
 import pypgm
 from pypgm.data.frames import Frame
-from pypgm.data.schema import SchemaLike
+from pypgm.data.schema import SchemaLike, as_any_schema
 from pypgm.data.typed_draft import draft_text, typed_draft
 
 _SHARE, _MOST_SHARE = 0.3, 0.05  # of the budget, for all columns whose values have to be found, and for one of them
@@ -59,6 +59,9 @@ class TableSynthesizer:
                 needed = f"a schema, or bounds of {', '.join(map(repr, left))}"
                 raise ValueError(f"fit needs {needed}. The draft of one, to be completed:\n{draft_text(draft)}")
             schema = pypgm.Schema.from_dict(draft)
+        schema = as_any_schema(schema)
+        if isinstance(frame, dict) and not frame:  # of no rows, which tell no columns
+            frame = {name: [] for name in schema.provisional.reading}
         self._found = pypgm.synthesize(frame, schema, self.epsilon, self.delta, **self.options)
 
     @property

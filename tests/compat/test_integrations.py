@@ -156,3 +156,11 @@ def test_rows_are_read_value_by_value():
 def test_rows_have_no_types_that_their_values_decide():
     with pytest.raises(ValueError, match="bounds of '0', '1'"):
         smartnoise.Synthesizer().fit([(True, 1), (False, 2)])
+
+
+@pytest.mark.parametrize("rows", [[], np.empty((0, 2), dtype=object)])
+def test_no_rows_are_a_table(rows):
+    """Whether there is a record at all is as private as whether there is one more."""
+    synthesizer = smartnoise.Synthesizer(1.0, schema={"0": ["a", "b"], "1": 3})
+    synthesizer.fit(rows)
+    assert synthesizer.release.model.domain.attributes == ("0", "1")

@@ -127,7 +127,7 @@ def rewritten(path, **changes):
 
 def test_other_versions_are_refused(saved):
     rewritten(saved, version=99)
-    with pytest.raises(ValueError, match="files of versions 2 to 3 can be read, got version 99"):
+    with pytest.raises(ValueError, match="files of versions 2 to 4 can be read, got version 99"):
         pypgm.load(saved)
 
 
