@@ -84,6 +84,9 @@ class Release(Released[Model_co]):
         that table has them. ``dataclasses.replace(release, schema=schema)`` adds it.
     layout : Layout, optional
         How the table of the records looks, whose frame it is or how its file is written; `pypgm.synthesize` keeps it.
+    unmeasured : {"not asked", "hidden by noise"}
+        Why the mechanism left out the pairs that it did not measure: its rounds or its tree had no place for them, or
+        it found that noise would hide what they say. Errors of unmeasured pairs are smaller in the second case.
     """
 
     __slots__ = ()
@@ -342,7 +345,7 @@ class Release(Released[Model_co]):
                     a for a in self.model.domain if not any(isinstance(v, str | bool) for v in labels.get(a, ()))
                 ]
             self._kept["known"] = Known(
-                self._with_errors(()), self.mechanism, frozenset(ordinal), self._drawn, self.measurements
+                self._with_errors(()), self.unmeasured, frozenset(ordinal), self._drawn, self.measurements
             )
         known: Known = self._kept["known"]
         return known

@@ -166,7 +166,8 @@ def wide(
     start = independent(run, singles, alone=not found.told)
     told = [*denoised(start, singles), *found.told]
     model = found.last or estimate_from_better_start(run, told, start.model(run.domain))
-    return run.release(model, [*singles, *found.pairs], workload=workload, ordinal=ordinal)
+    measured = [*singles, *found.pairs]
+    return run.release(model, measured, unmeasured="hidden by noise", workload=workload, ordinal=ordinal)
 
 
 def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:

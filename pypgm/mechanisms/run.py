@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pypgm.data.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
+    from pypgm.estimation.measurement import Unmeasured
     from pypgm.estimation.steps import Pace
     from pypgm.models import GraphicalModel, RegionGraphModel
 
@@ -370,13 +371,15 @@ class Run:
         model: Released,
         measurements: Sequence[LinearMeasurement],
         log: Sequence[Mapping[str, Any]] = (),
+        *,
+        unmeasured: Unmeasured = "not asked",
         **own: object,
     ) -> Release[Released]:
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
         if self._bar is not None:
             self._bar.close()
         options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
-        known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema}
+        known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema, "unmeasured": unmeasured}
         return Release(
             self.mapped.model(model), (*self.given, *measurements), self.table.ledger, self.name, options, **known
         )
