@@ -77,6 +77,11 @@ class Released(Shown, Stored, Generic[Model_co]):
         return None
 
     @property
+    def _details(self) -> list[str]:
+        """Lines on what releases of its kind alone have, for summaries and reports."""
+        return []
+
+    @property
     def privacy(self) -> Privacy:
         """The neighbour relation the guarantee is stated for: that of the ledger."""
         return self.ledger.privacy or Privacy()

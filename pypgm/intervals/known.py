@@ -109,7 +109,7 @@ class Known:
     def truths(self, attributes: Collection[str], n: int, clock: Clock) -> Truths:
         """Return what draws so many true tables of some attributes and of what they follow from."""
         if self._left_out is None:
-            self._left_out = LeftOut(self.model, self._ordinal, clock, self._answers)
+            self._left_out = LeftOut(self.model, self._ordinal, clock.n_threads, self._answers)
         inner = self.model.folding.inner.canonical(self.model.folding.clique(tuple(attributes)))
         # A few independent draws may all happen to be near the middle, for each question alike: they are spread evenly.
         scores = np.array([_NORMAL.inv_cdf((i + 0.5) / n) for i in np.random.default_rng([0, 3]).permutation(n)])

@@ -149,6 +149,7 @@ def wide(
     run = Run("wide", data, epsilon, delta, **options)
     del data  # tracebacks from here on do not hold the records
     run.further = _FURTHER
+    run.unmeasured = "hidden by noise"
     if len(run.domain) == 0:
         raise ValueError("wide needs at least one attribute")
     ordinal = run.ordinal if ordinal is None else run.mapped.names(ordinal)
@@ -166,8 +167,7 @@ def wide(
     start = independent(run, singles, alone=not found.told)
     told = [*denoised(start, singles), *found.told]
     model = found.last or estimate_from_better_start(run, told, start.model(run.domain))
-    measured = [*singles, *found.pairs]
-    return run.release(model, measured, unmeasured="hidden by noise", workload=workload, ordinal=ordinal)
+    return run.release(model, [*singles, *found.pairs], workload=workload, ordinal=ordinal)
 
 
 def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:

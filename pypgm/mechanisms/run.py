@@ -157,6 +157,8 @@ class Run:
         Structural zeros: of the schema's rules, and those given.
     further : float
         Times the iterations that were validated best which its estimates take, 1 unless the mechanism says more.
+    unmeasured : {"not asked", "hidden by noise"}
+        Why the mechanism leaves out pairs, see `Release`.
 
     Raises
     ------
@@ -166,6 +168,8 @@ class Run:
     TypeError
         If the budget or the relation is given twice or not at all.
     """
+
+    unmeasured: Unmeasured = "not asked"
 
     def __init__(
         self,
@@ -371,15 +375,13 @@ class Run:
         model: Released,
         measurements: Sequence[LinearMeasurement],
         log: Sequence[Mapping[str, Any]] = (),
-        *,
-        unmeasured: Unmeasured = "not asked",
         **own: object,
     ) -> Release[Released]:
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
         if self._bar is not None:
             self._bar.close()
         options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
-        known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema, "unmeasured": unmeasured}
+        known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema, "unmeasured": self.unmeasured}
         return Release(
             self.mapped.model(model), (*self.given, *measurements), self.table.ledger, self.name, options, **known
         )
