@@ -37,10 +37,11 @@ from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.sampler import NoiseBackend
 from pypgm.release_fields import check_release, release_arguments, release_fields
 from pypgm.released import Model_co, Released
-from pypgm.report import caveat_lines, error_lines, missing_lines, model_lines, summary_lines, warned_lines
+from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
-from pypgm.reporting.page import PAGE_PAIRS, TITLE, Part, write_page
+from pypgm.reporting.page import TITLE, Part, write_page
+from pypgm.reporting.text import release_lines, summary_lines
 
 if TYPE_CHECKING:
     import os
@@ -84,6 +85,9 @@ class Release(Released[Model_co]):
         that table has them. ``dataclasses.replace(release, schema=schema)`` adds it.
     layout : Layout, optional
         How the table of the records looks, whose frame it is or how its file is written; `pypgm.synthesize` keeps it.
+    unmeasured : {"not asked", "hidden by noise"}
+        Why the mechanism left out the pairs that it did not measure: its rounds or its tree had no place for them, or
+        it found that noise would hide what they say. Errors of unmeasured pairs are smaller in the second case.
     """
 
     __slots__ = ()
@@ -342,7 +346,7 @@ class Release(Released[Model_co]):
                     a for a in self.model.domain if not any(isinstance(v, str | bool) for v in labels.get(a, ()))
                 ]
             self._kept["known"] = Known(
-                self._with_errors(()), self.mechanism, frozenset(ordinal), self._drawn, self.measurements
+                self._with_errors(()), self.unmeasured, frozenset(ordinal), self._drawn, self.measurements
             )
         known: Known = self._kept["known"]
         return known
@@ -587,27 +591,32 @@ class Release(Released[Model_co]):
         raise ValueError(f"{path} holds a {type(found).__name__}, no {cls.__name__}: pypgm.load reads it")
 
     def summary(self) -> str:
-        """Return the guarantee, the ledger line by line and the model in a few lines of text.
+        """Return the guarantee, how much was measured and the ledger draw by draw in a few lines of text.
 
-        What is not protected is said in the first line, where there is such a thing.
+        What is not protected is said in the first line, where there is such a thing. No error is in it: it takes no
+        time.
         """
-        return "\n".join([*caveat_lines(self.promise), *summary_lines(self)])
+        return "\n".join(summary_lines(Facts(self)))
 
-    def report(self) -> str:
-        """Return all a reader is to know as text: the guarantee, the summary, the model and how its estimate ended.
+    def report(self, *, ledger: bool = False) -> str:
+        """Return what ``pypgm info`` prints: the guarantee, how good columns and pairs are, what was lost and spent.
 
-        Everything in it follows from what was released; of times it holds that of the estimate alone.
+        Everything in it follows from what was released. Errors are expected ones: tables are made up of the model and
+        estimated from, which takes a few times as long as the estimate did.
+
+        Parameters
+        ----------
+        ledger : bool
+            Whether to add what was measured at which noise, the model, how its estimate ended and the law of each draw.
 
         Examples
         --------
         >>> import pypgm
         >>> data = pypgm.Dataset({"a": [0, 1, 1]}, pypgm.Domain({"a": 2}))
-        >>> pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9).report().splitlines()[0]
-        'guarantee: epsilon 1.0, delta 1e-09'
+        >>> print(pypgm.mechanisms.mst(data, epsilon=1, delta=1e-9, unsafe_seed=0).report().splitlines()[0])
+        warning: This release protects nobody: noise drawn from a seed
         """
-        owner = [f"guarantee: {self.promise.guarantee}", f"protects: {self.promise.covered}"]
-        owner += [*warned_lines(self), *error_lines(self.model), *missing_lines(self)]
-        return "\n".join([*owner, self.summary(), *model_lines(self.model)])
+        return "\n".join(release_lines(Facts(self), model=ledger, ledger=ledger))
 
     def report_html(
         self,
@@ -649,7 +658,7 @@ class Release(Released[Model_co]):
         self._check_place(path)
         if unsafe_data is not None and unsafe_data.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {unsafe_data.domain!r}")
-        part = Part("", Facts(self, PAGE_PAIRS), unsafe_data)
+        part = Part("", Facts(self), unsafe_data)
         found = None if audit is None else read_audit(audit)
         write_page(path, [part], self.ledger, self.promise, title=title, audit=found)
 

@@ -23,6 +23,7 @@ def release_fields(release: Released) -> dict[str, Any]:
     own |= {"measurements": packed_measurements(release.measurements)}
     own |= links_of(release.measurements, release.ledger)
     own |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
+    own |= {"unmeasured": release.unmeasured}
     own |= {} if release.schema is None else {"schema": release.schema.to_dict()}
     return own if release.layout is None else own | {"layout": release.layout.to_dict()}
 
@@ -42,6 +43,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "log": tuple(log),
         "schema": as_schema(Schema.from_dict(stored["schema"])) if "schema" in stored else None,
         "layout": Layout(**stored["layout"]) if "layout" in stored else None,
+        "unmeasured": stored.get("unmeasured", "not asked"),
     }
 
 

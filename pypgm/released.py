@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic
+from typing import TYPE_CHECKING, Any, Generic, get_args
 
 from pypgm._core import __version__
 from pypgm.data import Schema
 from pypgm.data.layout import Layout
-from pypgm.estimation.measurement import LinearMeasurement, joined_marks
+from pypgm.estimation.measurement import LinearMeasurement, Unmeasured, joined_marks
 from pypgm.html import Shown
 from pypgm.models.stored_model import Stored
+from pypgm.numeric import check_choice
 from pypgm.privacy.ledger import Ledger, LedgerReport
 from pypgm.privacy.promise import Promise
 from pypgm.privacy.relation import Privacy
@@ -48,6 +49,7 @@ class Released(Shown, Stored, Generic[Model_co]):
     log: tuple[Mapping[str, Any], ...] = ()
     schema: Schema | None = None
     layout: Layout | None = None
+    unmeasured: Unmeasured = "not asked"
     _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what takes long to find out
     _source: str = field(default="", init=False, repr=False)  # the file of the records, which is not saved
 
@@ -60,6 +62,7 @@ class Released(Shown, Stored, Generic[Model_co]):
             self.schema.check_domain(self.model.domain)
         if not _NAME.fullmatch(self.mechanism):
             raise ValueError(f"the name of a mechanism needs words of letters, digits and _, got {self.mechanism!r}")
+        check_choice("unmeasured", self.unmeasured, get_args(Unmeasured))
         self.model.not_private = joined_marks([self.ledger, self.model, *self.measurements])
 
     def of_table(self, layout: Layout, source: str) -> Self:
@@ -72,6 +75,11 @@ class Released(Shown, Stored, Generic[Model_co]):
     def _known(self) -> Known | None:
         """What it tells of its errors, if it is of a kind that does."""
         return None
+
+    @property
+    def _details(self) -> list[str]:
+        """Lines on what releases of its kind alone have, for summaries and reports."""
+        return []
 
     @property
     def privacy(self) -> Privacy:

@@ -14,7 +14,9 @@ NO_BREAK = "\xa0"
 MISSING = "(missing)"
 """How a missing value is shown."""
 
-_WIDEST, _NARROWEST = 100, 40  # columns of text
+WIDEST = 100
+"""Columns of text, where no terminal has fewer."""
+_NARROWEST = 40
 
 _JOINERS = "\u200c\u200d"  # format characters that words of Persian and of India's languages are written with
 
@@ -73,7 +75,7 @@ def missing_code(labels: Sequence[object]) -> int | None:
 
 def terminal_width() -> int:
     """Return how many columns a text has: those of the terminal, 40 to 100 of them, and 100 where there is none."""
-    return min(max(shutil.get_terminal_size((_WIDEST, 24)).columns, _NARROWEST), _WIDEST)
+    return min(max(shutil.get_terminal_size((WIDEST, 24)).columns, _NARROWEST), WIDEST)
 
 
 def laid_out(rows: Iterable[tuple[str, str]], width: int) -> list[str]:

@@ -60,11 +60,11 @@ def _claims(trace: Trace, budget: Budget, privacy: Privacy) -> Iterator[tuple[st
         yield "wrong claim", f"the ledger has {len(lines)} lines, {len(entered)} were charged"
     if not trace.sampled and ledger.spent() != sum((line.cost for line in trace.charges), Fraction(0)):
         yield "wrong claim", f"{ledger.spent()} is said to be spent, which is not the sum of what was charged"
-    if hasattr(trace.release, "report"):
-        report = trace.release.report()
-        told = f"{privacy.neighbours} neighbours, {privacy.records_per_person} record(s) a person"
-        if told not in report or not _states(report.splitlines()[0], budget):
-            yield "wrong claim", "the report states another relation or guarantee than was asked for"
+    if hasattr(trace.release, "summary"):
+        summary = " ".join(trace.release.summary().split())
+        relation = f"{privacy.neighbours} neighbours, {privacy.records_per_person} record(s) a person"
+        if relation not in summary or not _states(trace.release.guarantee, budget):
+            yield "wrong claim", "the summary states another relation or guarantee than was asked for"
 
 
 def _states(line: str, budget: Budget) -> bool:

@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from pypgm.cli.arguments import Verbs
-    from pypgm.cli.summary_rows import Rows
     from pypgm.data import Schema
     from pypgm.domain import Clique
     from pypgm.models.stored_model import ReleasedModel
     from pypgm.reporting.compared import ColumnPair, ComparedTables
+    from pypgm.reporting.text import Rows
 
 _ATTRIBUTES = 300  # whose pairs are compared at most, evenly spaced among all
 _CELLS = 10**7  # of a pair that is compared

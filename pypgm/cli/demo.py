@@ -7,11 +7,11 @@ import argparse
 from pypgm import demo, mechanisms
 from pypgm.cli.arguments import Verbs, add_budget, add_verb
 from pypgm.cli.printing import present
-from pypgm.cli.summary_rows import promise_rows, quality_rows
 from pypgm.cli.synth import stop_if_interrupted
 from pypgm.privacy import Budget
 from pypgm.report import caveat_lines
 from pypgm.reporting.facts import Facts
+from pypgm.reporting.text import promise_rows, quality_rows
 from pypgm.terminal import laid_out, terminal_width
 
 

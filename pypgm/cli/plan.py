@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from pypgm import mechanisms
 from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, schema_in
 from pypgm.cli.printing import present
-from pypgm.cli.summary_rows import pair_text, promise_rows
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data.schema import OpenSchema
 from pypgm.mechanisms.tables import budget_for
@@ -20,6 +19,7 @@ from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise
 from pypgm.report import together
 from pypgm.reporting.quality import rounded
+from pypgm.reporting.text import pair_text, promise_rows
 from pypgm.reporting.words import many
 from pypgm.terminal import NO_BREAK, aligned, laid_out, terminal_width
 

@@ -10,14 +10,14 @@ from typing import Any
 from pypgm.cli.arguments import Verbs, add_reading, add_verb, check_places, reading
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
-from pypgm.cli.summary_rows import warning_lines
 from pypgm.comparison import is_table
 from pypgm.data import read_table
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE
-from pypgm.reporting.facts import Facts, promise_dict
+from pypgm.reporting.facts import Facts, related_dict
 from pypgm.reporting.page import TITLE
+from pypgm.reporting.text import warning_lines
 
 _ABOUT = """\
 Write one page of HTML: what a release promises in plain words, what the budget was spent on, how far each column and
@@ -77,8 +77,7 @@ def _report(arguments: argparse.Namespace) -> None:
             else:
                 if arguments.unsafe:
                     raise ValueError("a report of two related tables has no real records beside")
-                parts = (found.parents, found.children) if arguments.json else ()
-                facts = {**promise_dict(found.promise), "parts": [Facts(part).to_dict() for part in parts]}
+                facts = related_dict(found._facts, found.ledger, found.promise) if arguments.json else {}
                 found.report_html(arguments.out, audit=arguments.audit, title=arguments.title)
         except ImportError as error:
             raise ValueError(str(error)) from None

@@ -28,7 +28,6 @@ from pypgm.cli.claim import Claim
 from pypgm.cli.printing import json_text, tell
 from pypgm.cli.release_file import Place, default_place
 from pypgm.cli.stopping import STOPPING
-from pypgm.cli.summary_rows import ledger_text, promise_rows, quality_rows, warning_lines
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import Dataset, OpenSchema, Schema, write_table
 from pypgm.data.file_kind import TABLES
@@ -37,6 +36,7 @@ from pypgm.mechanisms.tables import prepared
 from pypgm.privacy.promise import budget_text
 from pypgm.release import Release
 from pypgm.reporting.facts import Facts
+from pypgm.reporting.text import ledger_text, promise_rows, quality_rows, warning_lines
 from pypgm.terminal import laid_out, terminal_width
 
 _ABOUT = """\
@@ -166,7 +166,7 @@ def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, ke
         ("next", shlex.join(["pypgm", "compare", str(kept), arguments.table, "--unsafe"])),
         ("", shlex.join(["pypgm", "report", str(kept), "--out", f"{kept.stem}.html"])),
     ]
-    ledger = ledger_text(facts, width) if arguments.ledger else []
+    ledger = ["", *ledger_text(facts.release.ledger, facts.shares, width)] if arguments.ledger else []
     tell([*warning_lines(facts.warnings), *laid_out(rows, width), *ledger])
 
 

@@ -21,6 +21,8 @@ from pypgm.queries.folded import folded
 from pypgm.terminal import escaped
 
 Noise = Literal["gaussian", "laplace"]
+Unmeasured = Literal["not asked", "hidden by noise"]
+"""Why a mechanism left out the pairs that it did not measure."""
 _LAWS = get_args(Noise)
 
 _BETWEEN = "; "  # reasons why something protects nobody

@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm.estimation.fit import Status
 from pypgm.estimation.limits import Stop
-from pypgm.estimation.measurement import Noise
+from pypgm.estimation.measurement import Noise, Unmeasured
 from pypgm.estimation.methods import METHODS
 from pypgm.fields import ANY_NUMBER, Record
 from pypgm.graphs.counting_numbers import CountingNumbers
@@ -212,6 +212,7 @@ _RELEASE = Record(
         "log": ([{str: object}], "what each round of an adaptive mechanism chose and learnt"),
         "schema?": (object, "of the table, as a schema file has it"),
         "layout?": (_LAYOUT, "of the table"),
+        "unmeasured?": ({*get_args(Unmeasured)}, "why pairs were left out; not asked where the file does not say"),
     },
 )
 _POOL = ([MEASUREMENT], "each once: those of the release, of its model and of the model's prior")

@@ -40,7 +40,9 @@ def _recipe(origin: Fields) -> Fields:
 
 
 def _from_3(fields: Fields) -> Fields:
-    """Leave fields as they are: the digest alone is of something else."""
+    """Say of a release why pairs were left out, which followed from its mechanism; the digest is of something else."""
+    if fields.get("release", {}).get("mechanism") == "wide":
+        fields["release"]["unmeasured"] = "hidden by noise"
     return fields
 
 

@@ -19,7 +19,7 @@ from pypgm.models.estimated_again import Simulation, estimated_again, recipe_of
 
 if TYPE_CHECKING:
     from pypgm.clock import Clock
-    from pypgm.estimation.measurement import LinearMeasurement
+    from pypgm.estimation.measurement import LinearMeasurement, Unmeasured
     from pypgm.models.model import Model
 
     Draw = Callable[[Model[Any], "int | None", np.random.Generator], Dataset]
@@ -27,11 +27,10 @@ if TYPE_CHECKING:
 _NORMAL = NormalDist()
 _POOL = 3  # times as many records of the model as it has are weighted
 _MOST = 3 * 10**6  # of them at most
-_LEFT_OUT = (
-    0.5  # of the effects in measured pairs: those in others, which a tree or a number of rounds had no place for
-)
-_HIDDEN = 0.25  # where a mechanism leaves out what noise would hide
-_HIDING = frozenset({"wide"})  # those that do
+_EFFECTS: dict[Unmeasured, float] = {  # those of unmeasured pairs, as a part of the effects in measured ones
+    "hidden by noise": 0.25,
+    "not asked": 0.5,  # a tree or a number of rounds had no place for them
+}
 
 
 class World(NamedTuple):
@@ -51,8 +50,8 @@ class Known:
     ----------
     model : Model
         Of the release.
-    mechanism : str
-        Its name.
+    unmeasured : {"hidden by noise", "not asked"}
+        Why the mechanism left out the pairs that it did not measure.
     ordinal : collection of str
         Attributes whose neighbouring codes are alike.
     draw : callable
@@ -64,14 +63,14 @@ class Known:
     def __init__(
         self,
         model: Model[Any],
-        mechanism: str,
+        unmeasured: Unmeasured,
         ordinal: Collection[str],
         draw: Draw,
         answers: Sequence[LinearMeasurement],
     ) -> None:
         recipe_of(model)  # else its errors are not known
         self.model, self._ordinal, self._draw, self._answers = model, ordinal, draw, answers
-        self._unmeasured = _HIDDEN if mechanism in _HIDING else _LEFT_OUT
+        self._unmeasured = _EFFECTS[unmeasured]
         self.rows = max(1, round(model.total))
         self._pool: Dataset | None = None
         self._left_out: LeftOut | None = None
@@ -110,7 +109,7 @@ class Known:
     def truths(self, attributes: Collection[str], n: int, clock: Clock) -> Truths:
         """Return what draws so many true tables of some attributes and of what they follow from."""
         if self._left_out is None:
-            self._left_out = LeftOut(self.model, self._ordinal, clock, self._answers)
+            self._left_out = LeftOut(self.model, self._ordinal, clock.n_threads, self._answers)
         inner = self.model.folding.inner.canonical(self.model.folding.clique(tuple(attributes)))
         # A few independent draws may all happen to be near the middle, for each question alike: they are spread evenly.
         scores = np.array([_NORMAL.inv_cdf((i + 0.5) / n) for i in np.random.default_rng([0, 3]).permutation(n)])

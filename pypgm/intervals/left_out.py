@@ -24,7 +24,6 @@ from pypgm.queries import Contrasts
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.clock import Clock
     from pypgm.domain import Clique, Domain
     from pypgm.models.model import Model
 
@@ -45,8 +44,8 @@ class LeftOut:
         Of a release; all it needs are its measurements.
     ordinal : collection of str
         Attributes whose neighbouring codes are alike.
-    clock : Clock
-        For its threads.
+    n_threads : int
+        0 for all threads.
     released : sequence of LinearMeasurement
         All answers, of which the model's may be sums.
 
@@ -61,13 +60,13 @@ class LeftOut:
     """
 
     def __init__(
-        self, model: Model[Any], ordinal: Collection[str], clock: Clock, released: Sequence[LinearMeasurement]
+        self, model: Model[Any], ordinal: Collection[str], n_threads: int, released: Sequence[LinearMeasurement]
     ) -> None:
         self._model, self._domain = model, model.folding.inner
         measurements = [m.ordered(self._domain) for m in recipe_of(model).measurements]
         self.noise = hiding_noise(measurements)
         self.whole = [set(m.clique) for m in measurements if len(m.clique) > 2 and m.linear_map.is_identity]
-        ones = model.project_many([(a,) for a in self._domain], n_threads=clock.n_threads)
+        ones = model.project_many([(a,) for a in self._domain], n_threads=n_threads)
         noise = _noise_of_attributes(self._domain, measurements)
         self.sides = {}
         for a, table in zip(self._domain, ones, strict=True):
@@ -76,12 +75,12 @@ class LeftOut:
             self.sides[a] = Side(counts, noise[a][0], np.argsort(order), noise[a][1])
         self._told = [*(m for m in released if len(m.clique) == 1), *(m for m in measurements if len(m.clique) > 1)]
         self._trees: dict[tuple[str, int], PolyaTree | None] = {}
-        self._measurements, self._clock = measurements, clock
+        self._measurements, self._n_threads = measurements, n_threads
 
     @cached_property
     def pairs(self) -> dict[Clique, PairTable]:
         """Of each measured pair, in the order of the domain: what takes estimates that one attribute needs none of."""
-        return self._tables(self._measurements, self._clock)
+        return self._tables(self._measurements, self._n_threads)
 
     @cached_property
     def _sizes(self) -> tuple[NDArray[np.float64], dict[Clique, NDArray[np.float64]]]:
@@ -116,7 +115,7 @@ class LeftOut:
             self._trees[key] = _tree_of(self._domain, attribute, side.ranks, told, total)
         return self._trees[key]
 
-    def _tables(self, measurements: list[LinearMeasurement], clock: Clock) -> dict[Clique, PairTable]:
+    def _tables(self, measurements: list[LinearMeasurement], n_threads: int) -> dict[Clique, PairTable]:
         """Predict each pair by a model of the answers that do not hold it, a fold of the pairs at a time."""
         answers: dict[Clique, list[PairAnswer]] = {}
         for m in measurements:
@@ -130,8 +129,8 @@ class LeftOut:
             if not out:
                 continue
             kept = [m for m in measurements if not any(set(p) <= set(m.clique) for p in out)]
-            rest = self._estimate([*kept, *self._alone(kept)], clock)
-            for pair, table in zip(out, rest.project_many(out, n_threads=clock.n_threads), strict=True):
+            rest = self._estimate([*kept, *self._alone(kept)], n_threads)
+            for pair, table in zip(out, rest.project_many(out, n_threads=n_threads), strict=True):
                 found[pair] = PairTable(answers[pair], table.values, [self.sides[a] for a in pair])
         return {p: found[p] for p in small}
 
@@ -144,12 +143,10 @@ class LeftOut:
             if a not in asked
         ]
 
-    def _estimate(self, kept: list[LinearMeasurement], clock: Clock) -> Model[Any]:
+    def _estimate(self, kept: list[LinearMeasurement], n_threads: int) -> Model[Any]:
         domain, total, zeros = self._model.domain, max(float(self._model.total), 1.0), self._model.constraints
         # Largest entropy where nothing is known: what a pair depends on is left to its own answers.
-        return estimate(
-            domain, kept, total, oracle="region_graph", constraints=zeros or None, n_threads=clock.n_threads
-        )
+        return estimate(domain, kept, total, oracle="region_graph", constraints=zeros or None, n_threads=n_threads)
 
     def _likelihoods(self) -> NDArray[np.float64]:
         """Return those of each pair's answers for each size of effects, up to a factor."""

@@ -149,6 +149,7 @@ def wide(
     run = Run("wide", data, epsilon, delta, **options)
     del data  # tracebacks from here on do not hold the records
     run.further = _FURTHER
+    run.unmeasured = "hidden by noise"
     if len(run.domain) == 0:
         raise ValueError("wide needs at least one attribute")
     ordinal = run.ordinal if ordinal is None else run.mapped.names(ordinal)

@@ -30,7 +30,8 @@ from pypgm.release import Release, load
 from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
-from pypgm.reporting.page import PAGE_PAIRS, TITLE, Part, write_page
+from pypgm.reporting.page import TITLE, Part, write_page
+from pypgm.reporting.text import related_lines
 
 _FILES = ("parents.pgm", "children.pgm")
 _SHARED = {"budget": BUDGET, "max_children": int, "context": [str], "count": str, "measured": str}
@@ -143,12 +144,14 @@ class RelatedRelease(Shown):
         OSError
             If a file cannot be read or written.
         """
-        parts = [Part(name, Facts(release, PAGE_PAIRS)) for name, release in self._named()]
+        parts = [Part(name, facts) for name, facts in self._facts.items()]
         found = None if audit is None else read_audit(audit)
         write_page(path, parts, self.ledger, self.promise, title=title, audit=found)
 
-    def _named(self) -> list[tuple[str, Release]]:
-        return [("parents", self.parents), ("children", self.children)]
+    @property
+    def _facts(self) -> dict[str, Facts]:
+        """What is to be said of each table, by its name."""
+        return {"parents": Facts(self.parents), "children": Facts(self.children)}
 
     @property
     def protects(self) -> str:
@@ -162,12 +165,17 @@ class RelatedRelease(Shown):
     @property
     def promise(self) -> Promise:
         """What is protected and what is not, of both tables together, which every view says first."""
-        return Promise.of(self.ledger, self.protects, [release.schema for _, release in self._named()])
+        return Promise.of(self.ledger, self.protects, [self.parents.schema, self.children.schema])
 
-    def report(self) -> str:
-        """Return what is protected, and both tables' charges, as text."""
-        promise = self.promise
-        return f"guarantee: {promise.guarantee}\nprotects: {promise.covered}\n{self.ledger.report()}"
+    def report(self, *, ledger: bool = False) -> str:
+        """Return as text what is protected, what the budget was spent on, and how good each table is.
+
+        Parameters
+        ----------
+        ledger : bool
+            Whether to add what was measured, the models and the law of each draw.
+        """
+        return "\n".join(related_lines(self._facts, self.ledger, self.promise, whole=ledger))
 
     def __repr__(self) -> str:
         first = "".join(f"{text} " for text in caveat_lines(self.promise))

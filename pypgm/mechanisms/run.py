@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from pypgm.data.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
+    from pypgm.estimation.measurement import Unmeasured
     from pypgm.estimation.steps import Pace
     from pypgm.models import GraphicalModel, RegionGraphModel
 
@@ -156,6 +157,8 @@ class Run:
         Structural zeros: of the schema's rules, and those given.
     further : float
         Times the iterations that were validated best which its estimates take, 1 unless the mechanism says more.
+    unmeasured : {"not asked", "hidden by noise"}
+        Why the mechanism leaves out pairs, see `Release`.
 
     Raises
     ------
@@ -165,6 +168,8 @@ class Run:
     TypeError
         If the budget or the relation is given twice or not at all.
     """
+
+    unmeasured: Unmeasured = "not asked"
 
     def __init__(
         self,
@@ -376,7 +381,7 @@ class Run:
         if self._bar is not None:
             self._bar.close()
         options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
-        known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema}
+        known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema, "unmeasured": self.unmeasured}
         return Release(
             self.mapped.model(model), (*self.given, *measurements), self.table.ledger, self.name, options, **known
         )

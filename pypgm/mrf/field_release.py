@@ -44,14 +44,14 @@ class FieldRelease(Release[MarkovRandomField]):
         """
         return self.options.get("excess_risk")
 
-    def summary(self) -> str:
-        """Return what `Release.summary` does, with the steps and what they may leave of the loss."""
-        own = super().summary()
+    @property
+    def _details(self) -> list[str]:
+        """The steps, and what they may leave of the loss."""
         if self.excess_risk is None:
-            return own
+            return []
         risk = f"about {self.excess_risk:.2g} above the least"
         steps = f"{self.options['steps']} steps of each regression: its mean loss may end {risk}"
-        return f"{own}\n{steps}, to an order of magnitude ({math.log(2):.2f}: nothing learnt)"
+        return [f"{steps}, to an order of magnitude ({math.log(2):.2f}: nothing learnt)"]
 
     def edges(self, threshold: float) -> dict[tuple[str, str], float]:
         """Return the pairs of attributes of at least some strength; see `MarkovRandomField.strengths`.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import itertools
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -16,18 +15,20 @@ from pypgm.notebook.tables import few_labels, names_of, spark
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise, strength_text
 from pypgm.report import caveat_lines, noise_of, together
-from pypgm.reporting.shares import budget_shares, law_text, share_text
+from pypgm.reporting.facts import Facts, shares_of
+from pypgm.reporting.shares import budget_shares, ledger_lines, share_text
 
 if TYPE_CHECKING:
     from pypgm.domain import Domain
-    from pypgm.estimation import Fit, LinearMeasurement
+    from pypgm.estimation import Fit
     from pypgm.mechanisms.related_release import RelatedRelease
     from pypgm.mrf.structure import Structure
     from pypgm.planning import Plan
     from pypgm.privacy.private_table import PrivateTable
     from pypgm.release import Release
+    from pypgm.reporting.shares import Share
 
-_ATTRIBUTES, _MEASURED, _LINES = 30, 40, 200
+_ATTRIBUTES, _MEASURED, _LAWS = 30, 40, 200
 _WARNING = "color:#b3261e;font-weight:bold"
 
 
@@ -44,7 +45,7 @@ def release(shown: Release) -> Markup:
     head = ["measured", "numbers", "noise (records)"]
     told = f"What was measured: {len(shown.measurements):,} measurements"
     parts.append(folded(told, table(head, measured, len(noise) - len(measured))))
-    parts.append(folded("What it cost", ledgerreport(shown.ledger, shown.measurements)))
+    parts.append(folded("What it cost", ledgerreport(shown.ledger, Facts(shown).shares)))
     return Markup("".join(parts))
 
 
@@ -53,24 +54,17 @@ def relatedrelease(shown: RelatedRelease) -> Markup:
     told = f"at most {shown.max_children} children; context: {', '.join(shown.context) or 'none'}"
     whole = "".join([heading("RelatedRelease", told), *_promise(shown.promise)])
     opened = folded("Parents", release(shown.parents), is_open=True) + folded("Children", release(shown.children))
-    return Markup(whole + opened + folded("What both cost", ledgerreport(shown.ledger)))
+    shares = shares_of(shown._facts, shown.ledger)
+    return Markup(whole + opened + folded("What both cost", ledgerreport(shown.ledger, shares)))
 
 
-def ledgerreport(shown: LedgerReport, measurements: Sequence[LinearMeasurement] = ()) -> Markup:
-    """Return what a budget was spent on, as shares of it, and folded the charges with their exact laws."""
-    shares = budget_shares(shown, measurements)
+def ledgerreport(shown: LedgerReport, shares: Sequence[Share] | None = None) -> Markup:
+    """Return what a budget was spent on, as shares of it, and folded the exact law of each draw."""
+    shares = budget_shares(shown) if shares is None else shares
     rows = [[s.purpose, Markup(share_text(s.share)), bar(float(s.share))] for s in shares]
-    laws: dict[tuple[str, str, str], Fraction] = {}
-    for line in shown.lines:
-        what = f"{line.within}: {line.what}" if line.within else line.what
-        key = (what, line.on, law_text(line))
-        laws[key] = laws.get(key, Fraction(0)) + line.cost / shown.budget.limit
-    kept = sorted(laws, key=lambda key: -laws[key])[:_LINES]
-    lines = [[*key, Markup(share_text(laws[key]))] for key in kept]
-    head = ["what", "on", "law", "share"]
     whole = heading(type(shown).__name__, Promise.of(shown, "").guarantee) + table(["spent on", "share", ""], rows)
-    charges = folded(f"{len(shown.lines):,} charges", table(head, lines, len(laws) - len(lines)))
-    return Markup(whole + charges * bool(lines))
+    charges = [table([head], [[law] for law in laws]) for head, laws in ledger_lines(shown, shares, _LAWS) if laws]
+    return Markup(whole + folded(f"{len(shown.lines):,} charges", *charges) * bool(charges))
 
 
 def plan(shown: Plan) -> Markup:

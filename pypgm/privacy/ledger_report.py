@@ -18,6 +18,8 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.zcdp import zcdp_epsilon
 from pypgm.terminal import escaped
 
+_LONGEST = 40  # characters of a fraction that is shown exactly
+
 _Entry = tuple[str, str, str, Fraction]
 
 
@@ -219,12 +221,29 @@ class LedgerReport(Shown):
 
 
 def _told(line: Charge) -> tuple[str, str, str]:
-    """Return what a charge was for, on what, and its noise."""
-    shown = ", ".join(f"{name} {short(value)}" for name, value in line.parameters.items())
-    shown += f", delta {short(line.delta)}" if line.delta else ""
+    """Return what a charge was for, on what, and its law."""
     what = f"{line.within}: {line.what}" if line.within else line.what
+    return escaped(what), escaped(line.on), law_text(line, short)
+
+
+def exact_text(value: Fraction) -> str:
+    """Return a rational exactly where that is short, else to six digits."""
+    text = str(value)
+    return text if len(text) <= _LONGEST else f"about {short(value)}"
+
+
+def law_text(line: Charge, number: Callable[[Fraction], str] = exact_text) -> str:
+    """Return the law of a draw and its parameters, by default exactly where that is short.
+
+    Examples
+    --------
+    >>> from pypgm.privacy.laws import DiscreteGaussian
+    >>> law_text(Charge("measure", "(age)", DiscreteGaussian(variance=2, squared_sensitivity=1)))
+    'discrete Gaussian, variance 2, squared sensitivity 1'
+    """
     law = "stated by the caller" if line.noise == "stated" else line.noise
-    return escaped(what), escaped(line.on), f"{law} ({shown})"
+    parameters = [f"{name.replace('_', ' ')} {number(value)}" for name, value in line.parameters.items()]
+    return ", ".join([law, *parameters, *([f"delta {number(line.delta)}"] if line.delta else [])])
 
 
 def _shortened(entries: Sequence[_Entry], most: int) -> list[_Entry]:

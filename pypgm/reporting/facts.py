@@ -5,18 +5,24 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypgm.domain import Clique
 from pypgm.models.model import Model
+from pypgm.privacy.ledger_report import law_text
 from pypgm.privacy.promise import Promise, odds
 from pypgm.released import Released
 from pypgm.report import warned_lines
 from pypgm.reporting.drawings import REACH
 from pypgm.reporting.losses import Losses, losses_of
 from pypgm.reporting.quality import Kind, Quality, quality_of
-from pypgm.reporting.shares import Share, budget_shares, law_text
+from pypgm.reporting.shares import Share, budget_shares
 from pypgm.reporting.words import records_text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from pypgm.privacy.ledger_report import LedgerReport
 
 
 @dataclass(frozen=True)
@@ -26,14 +32,11 @@ class Facts:
     Parameters
     ----------
     release : Release
-    most_pairs : int
-        Pairs of columns whose quality is looked at.
     progress : bool
         Whether looking at them is shown on standard error.
     """
 
     release: Released
-    most_pairs: int = 100
     progress: bool = False
 
     @cached_property
@@ -41,7 +44,7 @@ class Facts:
         """How far its answers may be from the records, where it is known."""
         model, emptied = self.release.model, self.losses.emptied
         known = self.release._known if isinstance(model, Model) and model.recipe is not None else None
-        return quality_of(model, self.most_pairs, progress=self.progress, known=known, emptied=emptied)
+        return quality_of(model, progress=self.progress, known=known, emptied=emptied)
 
     @property
     def records_text(self) -> str:
@@ -85,6 +88,7 @@ class Facts:
             "odds": odds(release.ledger.budget),
             "neighbours": release.privacy.neighbours,
             "records_per_person": release.privacy.records_per_person,
+            "person": list(release.privacy.person),
             "mechanism": release.mechanism,
             "version": release.version,
             "records": float(release.model.total),
@@ -92,8 +96,8 @@ class Facts:
             "columns": {a: release.model.domain.size((a,)) for a in release.model.domain},
             "quality": quality_dict(self.quality),
             "lost": {name: list(v) if isinstance(v, tuple) else dict(v) for name, v in lost._asdict().items()},
-            "budget": [_share_dict(share, laws=ledger) for share in self.shares],
-            "warnings": [line.removeprefix("warning: ") for line in self.warnings],
+            "budget": shares_dict(self.shares, laws=ledger),
+            "warnings": self.warnings,
         }
 
 
@@ -130,6 +134,33 @@ def _far_dict(quality: Quality, clique: Clique) -> dict[str, Any]:
     return {"columns": list(clique), "points": quality.far(clique), "basis": quality.basis[clique]}
 
 
-def _share_dict(share: Share, *, laws: bool) -> dict[str, Any]:
-    told: dict[str, Any] = {"purpose": share.purpose, "share": float(share.share)}
-    return told | ({"charges": [{"law": law_text(c), **c.to_dict()} for c in share.lines]} if laws else {})
+def shares_dict(shares: Sequence[Share], *, laws: bool = False) -> list[dict[str, Any]]:
+    """Return shares of a budget as JSON holds them; `laws` adds every charge."""
+    return [
+        {"purpose": share.purpose, "share": float(share.share)}
+        | ({"charges": [{"law": law_text(c), **c.to_dict()} for c in share.lines]} if laws else {})
+        for share in shares
+    ]
+
+
+def related_dict(tables: Mapping[str, Facts], ledger: LedgerReport, promise: Promise) -> dict[str, Any]:
+    """Return the facts of several tables under one promise as JSON holds them; shares are of the budget of all."""
+    budget = shares_dict(shares_of(tables, ledger))
+    return {**promise_dict(promise), "budget": budget, "parts": [facts.to_dict() for facts in tables.values()]}
+
+
+def shares_of(tables: Mapping[str, Facts], ledger: LedgerReport) -> list[Share]:
+    """Return what the budget of several tables was spent on; each purpose has the name of its table before it.
+
+    Parameters
+    ----------
+    tables : mapping of str to Facts
+        Of each table by its name.
+    ledger : LedgerReport
+        Of all of them.
+    """
+    shares = []
+    for name, facts in tables.items():
+        part = facts.release.ledger.budget.limit / ledger.budget.limit
+        shares += [Share(f"{name}: {s.purpose}", s.share * part, s.lines) for s in facts.shares]
+    return sorted(shares, key=lambda share: -share.share)

@@ -18,8 +18,8 @@ from pypgm.data.derived_images import images_of
 from pypgm.data.made import Made
 from pypgm.data.numbers import Integer
 from pypgm.models.stored_model import ReleasedModel
-from pypgm.report import missing_shares, missing_text, percent
-from pypgm.reporting.words import many
+from pypgm.reporting.words import many, percent
+from pypgm.terminal import escaped
 
 
 class Losses(NamedTuple):
@@ -74,7 +74,7 @@ class Losses(NamedTuple):
             told = {n: f"{percent(s)} of records; {many(self.kept[n], 'value')} kept" for n, s in self.other.items()}
             found.append(f'"other": {_listed(told)}')
         if self.missing:
-            found.append(missing_text(self.missing))
+            found.append(_missing_text(self.missing))
         if self.made:
             found.append(f"made anew: {_listed(self.made)}")
         if self.dropped:
@@ -100,10 +100,29 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
     other = {
         n: float(model.project(n).values[c.other_code]) / total for n, c in columns.items() if c.other_code is not None
     }
-    missing = missing_shares(model, schema)
+    missing = _missing_shares(model, schema)
     lost = dict(_lost_to_other(model, schema))
     made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items()}
     return Losses(coarse, cut, other, {n: columns[n].n_values for n in other}, made, tuple(schema.drop), missing)
+
+
+def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
+    """Return of each column that may have missing values the share of the records in which it has, 0 .. 1."""
+    codes = {name: column.null_code for name, column in schema.columns.items() if column.null_code is not None}
+    total = max(model.total, 1e-300)
+    return {name: float(model.project(name).values[code]) / total for name, code in codes.items()}
+
+
+def _missing_text(shares: Mapping[str, float]) -> str:
+    """Return shares of missing values in words.
+
+    Examples
+    --------
+    >>> _missing_text({"job": 0.0213, "sex": 0.0})
+    'missing, as the schema lets them and some by noise: job 2.1 %, sex 0.0 % of records'
+    """
+    shown = ", ".join(f"{escaped(name)} {percent(share)}" for name, share in shares.items())
+    return f"missing, as the schema lets them and some by noise: {shown} of records"
 
 
 def _lost_to_other(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, float]]:

@@ -21,15 +21,13 @@ from pypgm.privacy.promise import Promise, budget_text, chances, odds_text, weak
 from pypgm.released import Released
 from pypgm.reporting.audited import AuditReport, told
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
-from pypgm.reporting.facts import Facts
+from pypgm.reporting.facts import Facts, shares_of
 from pypgm.reporting.quality import Quality
-from pypgm.reporting.shares import Share, ledger_lines
+from pypgm.reporting.shares import ledger_lines
 from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
-from pypgm.reporting.words import labels_of, many
+from pypgm.reporting.words import labels_of, many, percent
 
-PAGE_PAIRS = 1000
-"""Pairs that a page looks at: all of 45 columns."""
 TITLE = "Synthetic data"
 """What a page is called; its promise is in its first section."""
 
@@ -38,7 +36,7 @@ _DRAWN = 3  # best pairs, and as many worst ones
 _LISTED = 100  # pairs that are listed
 _GOOD = 0.9  # of counts that are twice their error
 _MOST_GOOD = 0.5
-_LAWS = 3000  # draws of a ledger that are listed
+_LAWS = 3000  # draws for each purpose of a ledger that are listed
 _ALIKE = 4096  # cells of a pair that is drawn, at most, before neighbours are joined
 _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
 
@@ -105,7 +103,7 @@ def page_of(
     audit: AuditReport | None = None,
 ) -> str:
     """Return a page as text; the arguments are those of `write_page`."""
-    shares = _shares(parts, ledger)
+    shares = parts[0].facts.shares if len(parts) == 1 else shares_of({p.name: p.facts for p in parts}, ledger)
     releases = [part.facts.release for part in parts]
     by = [release.mechanism for release in releases], releases[0].version
     return rendered(
@@ -121,27 +119,11 @@ def page_of(
         promise=promise,
         is_weak=bool(weakness(promise.budget)),
         shares=[(share, i) for i, share in enumerate(shares)],
-        ledger=_ledger(ledger, shares),
+        ledger=ledger_lines(ledger, shares, _LAWS),
         parts=[_part(part) for part in parts],
         today=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
         audit=None if audit is None else told(audit, *by),
     )
-
-
-def _shares(parts: Sequence[Part], ledger: LedgerReport) -> list[Share]:
-    """Return what the budget of all tables was spent on; of several each purpose has the name of its table."""
-    if len(parts) == 1:
-        return parts[0].facts.shares
-    found = []
-    for part in parts:
-        own = part.facts.release.ledger.budget.limit / ledger.budget.limit
-        found += [Share(f"{part.name}: {s.purpose}", s.share * own, s.lines) for s in part.facts.shares]
-    return sorted(found, key=lambda share: -share.share)
-
-
-def _ledger(ledger: LedgerReport, shares: Sequence[Share]) -> list[tuple[str, list[str], int]]:
-    """Return the heads of the ledger, the laws below each, and how many of these are left out."""
-    return [(head.strip(), laws[:_LAWS], max(len(laws) - _LAWS, 0)) for head, laws in ledger_lines(ledger, shares)]
 
 
 def _part(part: Part) -> dict[str, Any]:
@@ -161,7 +143,7 @@ def _part(part: Part) -> dict[str, Any]:
         "digest": release.digest,
         "records": release.model.total,
         "is_public": release.privacy.total_is_public,
-        "warnings": [line.removeprefix("warning: ") for line in facts.remarks],
+        "warnings": facts.remarks,
         "quality": quality,
         "columns": [_column(part, name) for name in names[:_PICTURES]],
         "n_columns": len(names),
@@ -225,7 +207,7 @@ def _column(part: Part, name: str) -> dict[str, Any]:
     lost = facts.losses
     notes = [*([f"coarsened: {lost.coarsened[name]}"] if name in lost.coarsened else [])]
     if name in lost.other:
-        notes.append(f"{100 * lost.other[name]:.0f} % became “other”; {many(lost.kept[name], 'value')} kept")
+        notes.append(f"{percent(lost.other[name])} became “other”; {many(lost.kept[name], 'value')} kept")
     if quality is not None and quality.basis[name,] == "unknown":
         notes.append("even shares, nothing is known")
     if name in lost.cut:

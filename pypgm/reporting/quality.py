@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Literal
@@ -13,15 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clock import Clock
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
 from pypgm.intervals.counts import errors_by_truths
 from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, expectation
 from pypgm.models.model import Model
 from pypgm.models.stored_model import ReleasedModel
-from pypgm.report import noise_warnings
 from pypgm.reporting.drawings import REACH
+from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from pypgm.intervals.known import Known
@@ -30,6 +30,7 @@ _TABLES = 4  # made-up tables from which errors are computed
 _TRUTHS = 20  # drawn tables of a column
 _FEW = 2  # of them where an estimate is slow
 _QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is done again but twice, above the second never
+_PAIRS = 1000  # that are looked at, evenly spaced among all: all of 45 columns
 _CELLS = 3 * 10**6  # of all pairs that are looked at, at most
 
 Kind = Literal["columns", "pairs"]
@@ -140,7 +141,6 @@ class Quality:
 
 def quality_of(
     model: ReleasedModel,
-    most_pairs: int = 100,
     *,
     progress: bool = False,
     known: Known | None = None,
@@ -154,8 +154,6 @@ def quality_of(
     Parameters
     ----------
     model : GraphicalModel, RegionGraphModel or CountedNetwork
-    most_pairs : int
-        Pairs of columns that are looked at, evenly spaced among all.
     progress : bool
         Whether to show on standard error how far it is.
     known : Known, optional
@@ -175,7 +173,7 @@ def quality_of(
     seconds = 0.0 if model.fit is None else model.fit.seconds
     if not isinstance(model, Model) or model.recipe is None or not model.domain.attributes or seconds > _SLOW:
         return None
-    looked_at, n_pairs = _looked_at(model.domain, most_pairs)
+    looked_at, n_pairs = _looked_at(model.domain)
     with Clock("how good it is", progress=progress) as clock:
         draws = _TABLES if seconds <= _QUICK else _FEW
         shared = 0.0 if known is None else known.shared
@@ -189,17 +187,17 @@ def quality_of(
         dict(zip(looked_at, found.errors, strict=True)),
         dict(zip(looked_at, found.rest_on, strict=True)),
         n_pairs,
-        tuple(noise_warnings([(table, m) for c, on, table, m in told if len(c) == 2 and on != "unknown"])),
+        tuple(_noise_warnings([(table, m) for c, on, table, m in told if len(c) == 2 and on != "unknown"])),
         emptied,
         known,
     )
 
 
-def _looked_at(domain: Domain, most_pairs: int) -> tuple[tuple[Clique, ...], int]:
+def _looked_at(domain: Domain) -> tuple[tuple[Clique, ...], int]:
     """Return all columns and some pairs of them, evenly spaced among all, and how many pairs there are."""
     names = domain.attributes
     n_pairs = math.comb(len(names), 2)
-    step = max(1, -(-n_pairs // most_pairs))
+    step = max(1, -(-n_pairs // _PAIRS))
     chosen: list[Clique] = [(a,) for a in names]
     left = _CELLS
     for pair in itertools.islice(itertools.combinations(names, 2), 0, None, step):
@@ -220,3 +218,34 @@ def rounded(points: float) -> str:
     ('12', '2.3', '0.23', '0.02')
     """
     return f"{points:.{0 if points >= 9.95 else 1 if points >= 0.995 else 2}f}"
+
+
+def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
+    """Return a warning where noise is about all that a release says.
+
+    Parameters
+    ----------
+    pairs : sequence of (Factor, float)
+        The counts of each pair that was looked at, and the total variation distance to expect of them.
+    """
+    if not pairs:
+        return []
+    uniform, independent = np.transpose([_distances(table) for table, _ in pairs])
+    error = float(np.mean([e for _, e in pairs]))
+    seen = zip(pairs, independent, strict=True)
+    told = [escaped(" and ".join(table.domain)) for (table, e), far in seen if 2 * e < far]
+    if error >= uniform.mean():
+        return ["about all of this release is noise; its answers say hardly more than nothing"]
+    if error >= independent.mean() and told:
+        out = f"of {len(pairs)} looked at, these clearly do, though not in detail: {listed(told)}"
+        return [f"noise hides how most pairs depend; {out}"]
+    if error >= independent.mean():
+        return ["what it says of attributes together is about all noise; they could be independent"]
+    return []
+
+
+def _distances(pair: Factor) -> tuple[float, float]:
+    """Return the total variation distances of a table from the uniform one and from the product of its sums."""
+    shares = pair.values / max(float(pair.values.sum()), 1e-300)
+    product = shares.sum(axis=1, keepdims=True) * shares.sum(axis=0, keepdims=True)
+    return 0.5 * float(np.abs(shares - 1 / shares.size).sum()), 0.5 * float(np.abs(shares - product).sum())

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 from pypgm.estimation import LinearMeasurement
 from pypgm.privacy.charge import Charge
-from pypgm.privacy.ledger_report import LedgerReport, short
+from pypgm.privacy.ledger_report import LedgerReport, exact_text, law_text
 from pypgm.privacy.measured_lines import measured_lines
 
 _SETTLE, _QUANTILES = "settle / ", " / quantiles"
@@ -21,7 +21,6 @@ _PURPOSES = {
 }
 _SIZES = {0: "counting all records", 1: "counting single columns", 2: "counting pairs of columns"}
 _LARGER = "counting groups of columns"
-_LONGEST = 40  # characters of a fraction that is shown exactly
 NOT_SPENT = "not spent"
 
 
@@ -87,7 +86,7 @@ def share_text(share: Fraction) -> str:
     return f"{percent:.{0 if percent >= 9.95 or percent == 0 else 1 if percent >= 0.995 else 2}f} %"
 
 
-def ledger_lines(ledger: LedgerReport, shares: Sequence[Share]) -> list[tuple[str, list[str]]]:
+def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None = None) -> list[tuple[str, list[str]]]:
     """Return each purpose with its share, and below it the exact law of its draws, equal ones together.
 
     Parameters
@@ -95,6 +94,8 @@ def ledger_lines(ledger: LedgerReport, shares: Sequence[Share]) -> list[tuple[st
     ledger : LedgerReport
     shares : sequence of Share
         Its `budget_shares`.
+    most : int, optional
+        Laws below each purpose that are shown; a last line says how many others there are.
     """
     unit = ledger.budget.unit
     found = []
@@ -103,31 +104,13 @@ def ledger_lines(ledger: LedgerReport, shares: Sequence[Share]) -> list[tuple[st
         for line in share.lines:
             alike[f"{line.on}: {law_text(line)}"].append(line)
         laws = [
-            f"{text}; costs {unit} {_exact(own[0].cost)}{f', {len(own):,} times' if len(own) > 1 else ''}"
+            f"{text}; costs {unit} {exact_text(own[0].cost)}{f', {len(own):,} times' if len(own) > 1 else ''}"
             for text, own in alike.items()
         ]
-        found.append((f"{share_text(share.share):>8}  {share.purpose}", laws))
+        left = 0 if most is None else max(len(laws) - most, 0)
+        shown = [*laws[: len(laws) - left], *([f"and {left:,} more"] if left else [])]
+        found.append((f"{share_text(share.share):>8}  {share.purpose}", shown))
     return found
-
-
-def law_text(line: Charge) -> str:
-    """Return the law of a draw and its parameters, exactly where that is short.
-
-    Examples
-    --------
-    >>> from pypgm.privacy import Charge
-    >>> from pypgm.privacy.laws import DiscreteGaussian
-    >>> law_text(Charge("measure", "(age)", DiscreteGaussian(variance=2, squared_sensitivity=1)))
-    'discrete Gaussian, variance 2, squared sensitivity 1'
-    """
-    law = "stated by the caller" if line.noise == "stated" else line.noise
-    told = [f"{name.replace('_', ' ')} {_exact(value)}" for name, value in line.parameters.items()]
-    return ", ".join([law, *told, *([f"delta {_exact(line.delta)}"] if line.delta else [])])
-
-
-def _exact(value: Fraction) -> str:
-    text = str(value)
-    return text if len(text) <= _LONGEST else f"about {short(value)}"
 
 
 def _purpose(line: Charge, size: int | None) -> str:

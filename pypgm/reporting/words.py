@@ -41,3 +41,8 @@ def many(number: int, noun: str) -> str:
     ('1 pair', '2,000 pairs')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def percent(share: float) -> str:
+    """Return a share in per cent, in two digits or so."""
+    return f"{100 * share:.{0 if share >= 0.0995 else 1}f} %"

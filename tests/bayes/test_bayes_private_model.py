@@ -90,8 +90,8 @@ def test_a_file_with_a_part_missing_is_refused(network, tmp_path, lost):
 
 
 def test_a_release_of_a_network_reports_itself(release):
-    assert "model: 3 attributes, 3 cliques, 18 parameters" in release.report()
-    assert "40 records (noisy)" in release.summary()
+    assert "model: 3 attributes, 3 cliques, 18 parameters" in release.report(ledger=True)
+    assert "about 40 real ones, a noisy count" in release.summary()
 
 
 def test_records_given_evidence(release):

@@ -635,11 +635,11 @@ def test_a_draft_warns_in_python_as_on_the_command_line(write, tmp_path, monkeyp
                 release = private(path, schema=schema, **budget)
             (one,) = heard
             assert one.filename == __file__
-            assert release.report().startswith(f"guarantee: {one.message}; otherwise epsilon 1.0")
+            assert release.report().startswith(f"warning: {one.message}\n")
     synth = ["synth", "t.csv", "--schema", "s.json", "--out", "o.csv", "--epsilon", "1", "--delta", "1e-9"]
     assert cli.main([*synth, "--release", "r.pgm"]) == 0
     assert capsys.readouterr().err.splitlines().count(f"warning: {one.message}") == 1
-    assert pypgm.load("r.pgm").report().startswith(f"guarantee: {one.message}; otherwise epsilon 1.0")
+    assert pypgm.load("r.pgm").report().startswith(f"warning: {one.message}\n")
     assert cli.main(["info", "r.pgm", "--json"]) == 0
     assert str(one.message) in json.loads(capsys.readouterr().out)["warnings"]
     closed = {"age": {"kind": "integer", "low": 0, "high": 99, "width": 5}, "sex": ["F", "M"]}

@@ -59,6 +59,22 @@ def test_a_file_says_what_it_said(version, name, tmp_path):
     assert again == told
 
 
+@pytest.mark.filterwarnings("ignore::pypgm.errors.OlderFileWarning")
+@pytest.mark.parametrize("version", FOLDERS)
+def test_files_say_why_pairs_were_left_out_and_older_ones_by_their_mechanism(version):
+    for name in FOLDERS[version]:
+        found = pypgm.load(HERE / version / f"{name}.pgm")
+        if isinstance(found, pypgm.Release):
+            assert found.unmeasured == ("hidden by noise" if found.mechanism == "wide" else "not asked")
+
+
+def test_a_file_that_does_not_say_why_has_the_wider_errors():
+    fields = pypgm.load(HERE / "4" / "wide.pgm").archive()
+    del fields["release"]["unmeasured"]
+    found = pypgm.release._of_archive(fields, "file")
+    assert found.unmeasured == "not asked"
+
+
 def test_each_folder_has_each_kind():
     newest = FOLDERS[max(FOLDERS, key=int)]
     assert newest.keys() == SCRIPT.made().keys()

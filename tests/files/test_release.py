@@ -149,13 +149,19 @@ def test_the_report_opens_with_the_guarantee_of_the_budget(budget, guarantee):
     measured = (table.measure("a", scale=20),)
     release = Release(pypgm.estimate(DOMAIN, measured, iterations=3), measured, table.ledger, "mine")
     lines = release.report().splitlines()
-    assert lines[0] == guarantee
-    assert release.summary() in release.report()
-    assert [line.split(":")[0] for line in lines[-2:]] == ["model", "fit"]
+    n_caveats, n_warnings = len(release.promise.caveats), sum(line.startswith("warning: ") for line in lines)
+    assert lines[:n_caveats] == [f"warning: {text}" for text in release.promise.caveats]
+    assert " ".join(" ".join(lines[n_warnings:]).split()).startswith(guarantee.replace(":", "", 1))
+    assert guarantee in release.summary().splitlines()
+    short, long = release.report().splitlines(), release.report(ledger=True).splitlines()
+    assert long[: len(short)] == short
+    assert [line.split(":")[0] for line in long if line.startswith(("model", "fit"))] == ["model", "fit"]
 
 
 def test_the_report_of_a_seeded_release_guarantees_nothing():
-    assert own_release(unsafe_seed=1).report().startswith("guarantee: none (")
+    lines = own_release(unsafe_seed=1).report().splitlines()
+    assert lines[0].startswith("warning: This release protects nobody: ")
+    assert next(line.split()[:2] for line in lines if not line.startswith("warning: ")) == ["guarantee", "none"]
 
 
 def total_budget(rho=100, reserved_delta=1e-9):

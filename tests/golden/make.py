@@ -100,6 +100,7 @@ def answers(found: Any) -> dict[str, Any]:
         lines = [[one.what, one.on, one.noise, str(one.cost)] for one in found.ledger.lines]
         told |= {"mechanism": found.mechanism, "ledger": lines, "log": len(found.log), "not_private": found.not_private}
         told["measured"] = [[list(m.clique), m.values.tolist(), m.noise, np.mean(m.stddev)] for m in found.measurements]
+        told["unmeasured"] = found.unmeasured
         told["relation"] = [found.privacy.neighbours, found.privacy.records_per_person]
         told["schema"] = None if found.schema is None else list(found.schema.columns)
     return told

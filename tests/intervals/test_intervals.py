@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import warnings
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -49,6 +50,48 @@ def mean(records):
 
 def correlation(records):
     return np.corrcoef(records["a"], records["b"])[0, 1]
+
+
+RENAMED = Domain({"a": 4, "b": 4, "c": 4, "d": 2})
+
+
+def a_release_of_some_pairs(mechanism, seed):
+    """Return a release of which some pairs are measured and some are not: one pair depends much, others hardly."""
+    rng = np.random.default_rng(seed)
+    columns = {a: rng.integers(0, size, 600) for a, size in zip(RENAMED, RENAMED.shape, strict=True)}
+    columns["b"] = np.where(rng.random(600) < 0.95, columns["a"], columns["b"])
+    options = {"budget": pypgm.Budget(rho=0.02), "unsafe_seed": seed}
+    return getattr(mechanisms, mechanism)(Dataset(columns, RENAMED), **options)
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("mechanism", ["wide", "mst", "aim", "privbayes", "mwem"])
+def test_errors_and_intervals_do_not_depend_on_the_name_of_the_mechanism(mechanism, seed):
+    """Nor does anything else of a release but what says its name."""
+    release = a_release_of_some_pairs(mechanism, seed)
+    pairs = list(itertools.combinations(RENAMED, 2))
+    assert "unmeasured" in {release.model.basis(pair) for pair in pairs}
+    for name in ({"wide", "our_wide", "mst"}) - {mechanism}:
+        other = replace(release, mechanism=name)
+        for own, found in zip(*(r.expected_error_many(pairs, draws=3) for r in (release, other)), strict=True):
+            np.testing.assert_array_equal(own.values, found.values)
+        for names in ("ab", "ac"):
+            ends = [
+                (found.low, found.high)
+                for r in (release, other)
+                for found in [r.interval(lambda t, n=names: np.corrcoef(t[n[0]], t[n[1]])[0, 1], worlds=2, truths=3)]
+            ]
+            assert ends[0] == ends[1]
+
+
+def test_pairs_that_noise_would_hide_are_less_uncertain_than_those_that_nobody_asked():
+    release = a_release_of_some_pairs("wide", 0)
+    assert release.unmeasured == "hidden by noise"
+    other = replace(release, unmeasured="not asked")
+    narrow, wide = (r.expected_error(("a", "c"), draws=3).values.mean() for r in (release, other))
+    assert narrow < wide
+    with pytest.raises(ValueError, match="unmeasured must be"):
+        replace(release, unmeasured="wide")
 
 
 def side(counts, variance):

@@ -144,8 +144,9 @@ def test_a_release_works_without_the_records_and_costs_nothing_more():
     assert release.project(("d", "a")).values.shape == (2, 3)
     synthetic = release.synthetic_data(rows=100, rng=0)
     assert synthetic.n_records == 100
-    assert "mst: Budget(epsilon=1, delta=1e-09), add-remove neighbours" in release.summary()
-    assert "records (noisy)" in release.summary()
+    assert "mst of pypgm" in release.summary()
+    assert "Budget(epsilon=1, delta=1e-09), add-remove neighbours" in release.summary()
+    assert "real ones, a noisy count" in release.summary()
     assert "Release(mst: 7 measurements" in repr(release)
     assert release.ledger.lines == before
     with pytest.raises(AttributeError):

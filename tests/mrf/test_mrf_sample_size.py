@@ -82,7 +82,7 @@ def test_a_release_tells_the_excess_risk_of_its_regressions(tmp_path):
         assert release.excess_risk == pytest.approx(wanted, rel=1e-12)
         release.save(tmp_path / "field.pgm")
         assert pypgm.load(tmp_path / "field.pgm").excess_risk == release.excess_risk
-        for text in (release.summary(), release.report()):
+        for text in (release.summary(), release.report(ledger=True)):
             assert f"{steps} steps of each regression: its mean loss may end about {wanted:.2g} above the least" in text
     assert few.excess_risk > default.excess_risk
 

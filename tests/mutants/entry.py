@@ -194,11 +194,11 @@ MUTANTS = [
     ),
     Mutant(
         "a release names another relation than its run had",
-        "pypgm.report",
-        "summary_lines",
+        "pypgm.reporting.text",
+        "ledger_text",
         instead(
-            "f'{release.privacy.neighbours} neighbours, {release.privacy.records_per_person} record(s) a person'",
-            "f'replace neighbours, {release.privacy.records_per_person} record(s) a person'",
+            "f'{privacy.neighbours} neighbours, {privacy.records_per_person} record(s) a person, '",
+            "f'replace neighbours, {privacy.records_per_person} record(s) a person, '",
         ),
         spelled["no relation"],
         "wrong claim",

@@ -392,7 +392,7 @@ def test_a_long_report_groups_equal_charges_and_shows_the_dearest():
         ledger.charge("select", "6 cliques", Exponential(epsilon=Fraction(1, 8), score_range=2))
         ledger.charge("measure", f"(x{i})", DiscreteGaussian(variance=100 + i, squared_sensitivity=1))
     lines = ledger.report(4).splitlines()
-    noise = "exponential mechanism (epsilon 0.125, score_range 2)"
+    noise = "exponential mechanism, epsilon 0.125, score range 2"
     assert re.split(r"\s{2,}", lines[1]) == ["select, 60 times", "6 cliques", noise, "0.117188"]
     assert [line.split()[1] for line in lines[2:5]] == ["(x0)", "(x1)", "(x2)"]
     assert lines[5].startswith("57 more, each of less")

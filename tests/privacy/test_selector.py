@@ -294,7 +294,7 @@ def test_a_screen_has_the_noise_of_its_joint_sensitivity():
     (line,) = private.ledger.lines
     assert (line.what, line.on, line.noise, line.cost) == ("screen", "3 cliques", "discrete Gaussian", Fraction(1, 2))
     assert LedgerReport.from_dict(private.ledger.to_dict()).lines == (line,)
-    assert private.ledger.report().splitlines()[1].split()[:5] == ["screen", "3", "cliques", "discrete", "Gaussian"]
+    assert private.ledger.report().splitlines()[1].split()[:5] == ["screen", "3", "cliques", "discrete", "Gaussian,"]
     assert realised_pld_epsilon(private.ledger, 1e-6) <= private.ledger.realised_epsilon(1e-6)
     with pytest.raises(BudgetError, match=r"screen on 4 cliques needs rho 0\.6"):
         private.l1_selector(CLIQUES, zero).screen(rho=0.6)

@@ -351,7 +351,7 @@ def test_in_a_browser(made, tmp_path):
 
 def test_facts_are_one_for_terminal_and_page(release, tmp_path):
     _, page = page_of(release, tmp_path / "report.html")
-    quality = Facts(release, 1000).quality
+    quality = Facts(release).quality
     assert f"{rounded(quality.mean('columns'))} points" in page.text
     assert f"{rounded(quality.mean('pairs'))} points" in page.text
 

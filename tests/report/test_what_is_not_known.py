@@ -13,11 +13,11 @@ import pytest
 
 import pypgm
 from pypgm import Domain, cli, mechanisms
-from pypgm.cli.summary_rows import quality_rows
 from pypgm.intervals import left_out
 from pypgm.reporting.drawings import REACH
 from pypgm.reporting.facts import Facts, quality_dict
 from pypgm.reporting.page import Part, page_of
+from pypgm.reporting.text import quality_rows
 
 N = 2000
 

@@ -1,0 +1,209 @@
+"""The facts of a release as text, for whom its table belongs to: reports, summaries and what the command prints.
+
+Rows are of a title and a text, as `laid_out` takes them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pypgm.report import caveat_lines, measurement_lines, model_lines, unpaired_lines
+from pypgm.reporting.facts import shares_of
+from pypgm.reporting.quality import rounded
+from pypgm.reporting.shares import ledger_lines, share_text
+from pypgm.reporting.words import labels_of, many
+from pypgm.terminal import NO_BREAK, WIDEST, aligned, escaped, laid_out
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from pypgm.data import Schema
+    from pypgm.domain import Clique
+    from pypgm.models.stored_model import ReleasedModel
+    from pypgm.privacy.ledger_report import LedgerReport
+    from pypgm.privacy.promise import Promise
+    from pypgm.released import Released
+    from pypgm.reporting.facts import Facts
+    from pypgm.reporting.quality import Quality
+    from pypgm.reporting.shares import Share
+
+Rows = list[tuple[str, str]]
+
+_DIGITS = 16  # of a digest, for the eye: by chance two files in 10^19 have the same
+_LABELS = 6  # of a column that are shown
+_LAWS = 20  # below each purpose of a ledger that a summary shows
+_NAMED = 4  # columns that are named, the worst
+_POINTS = "points: % of records to change to agree with the table, as expected by the release alone"
+
+
+def release_lines(facts: Facts, width: int = WIDEST, *, model: bool = False, ledger: bool = False) -> list[str]:
+    """Return what a release guarantees, how good it is, what was lost and what was paid for what.
+
+    Parameters
+    ----------
+    facts : Facts
+    width : int
+        Columns of text.
+    model, ledger : bool
+        Whether to add what was measured and the model, and the law of each draw.
+    """
+    release = facts.release
+    rows = [*promise_rows(release.promise), *_table_rows(facts), *_budget_row(facts.shares), *_last_rows(release)]
+    lines = [*warning_lines(facts.warnings), *laid_out(rows, width)]
+    lines += column_lines(release.model, release.schema, facts.quality, width)
+    lines += ["", *_measured_lines(release), *model_lines(release.model)] if model else []
+    lines += ["", *ledger_text(release.ledger, facts.shares, width)] if ledger else []
+    return [*map(escaped, lines)]
+
+
+def related_lines(
+    tables: Mapping[str, Facts], ledger: LedgerReport, promise: Promise, *, whole: bool = False
+) -> list[str]:
+    """Return the same of several tables under one promise, with what was paid for all of them.
+
+    Parameters
+    ----------
+    tables : mapping of str to Facts
+        Of each table by its name.
+    ledger : LedgerReport
+        Of all of them.
+    promise : Promise
+        Of all of them.
+    whole : bool
+        Whether to add what was measured, the models and the law of each draw.
+    """
+    shares = shares_of(tables, ledger)
+    remarks = [f"{name}: {text}" for name, facts in tables.items() for text in facts.remarks]
+    lines = [
+        *warning_lines([*promise.caveats, *remarks]),
+        *laid_out([*promise_rows(promise), *_budget_row(shares)], WIDEST),
+    ]
+    for name, facts in tables.items():
+        release = facts.release
+        lines += ["", f"{name}:", *laid_out([*_table_rows(facts), *_last_rows(release)], WIDEST)]
+        lines += column_lines(release.model, release.schema, facts.quality, WIDEST)
+        lines += ["", *_measured_lines(release), *model_lines(release.model)] if whole else []
+    lines += ["", *ledger_text(ledger, shares, WIDEST)] if whole else []
+    return [*map(escaped, lines)]
+
+
+def summary_lines(facts: Facts) -> list[str]:
+    """Return what a release spent, draw by draw, under its guarantee, and how much was measured."""
+    release = facts.release
+    head = f"{_made_by(release)}: {many(len(release.measurements), 'measurement')}, {facts.records_text}"
+    first = [*caveat_lines(release.promise), f"guarantee: {release.promise.guarantee}", head]
+    more = [*unpaired_lines(release), *release._details]
+    return [*map(escaped, [*first, *more]), *ledger_text(release.ledger, facts.shares, WIDEST, _LAWS)]
+
+
+def promise_rows(promise: Promise) -> Rows:
+    """Return what is not protected, and then what is guaranteed to whom."""
+    return [("guarantee", promise.strength), ("protects", promise.covered)]
+
+
+def quality_rows(quality: Quality | None) -> Rows:
+    """Return how good the result is, for columns and for pairs of them."""
+    if quality is None:
+        return [("columns", "how far they may be from the table is not known of this kind of release")]
+    columns, pairs = quality.of("columns"), quality.of("pairs")
+    mean, of_pairs = quality.mean("columns"), quality.mean("pairs")
+    unknown = [("", text) for text in quality.unknown_texts()]
+    if mean is None:
+        return [("columns", "how far they may be from the table is not known of any"), *unknown]
+    named = [f"{name}{NO_BREAK}{rounded(points)}" for (name,), points in columns.items()]
+    shown = named if len(named) <= _NAMED + 1 else [*named[:_NAMED], f"… {named[-1]}"]
+    of = f" of {len(columns):,} of {len(columns) + len(quality.unknown('columns')):,}" if unknown else ""
+    rows = [("columns", f"{rounded(mean)} points off on average{of}: {', '.join(shown)}"), *unknown]
+    if of_pairs is not None:
+        text = f"{rounded(of_pairs)} points off on average"
+        if len(pairs) > 1:
+            worst, *_, best = pairs
+            text += f", from {pair_text(best, pairs)} to {pair_text(worst, pairs)}"
+        rows += [("pairs", "; ".join([text, *_guessed(quality)]))]
+    return [*rows, ("", _POINTS)]
+
+
+def pair_text(pair: Clique, points: Mapping[Any, float]) -> str:
+    """Return a pair and how far it is off."""
+    return f"{f'{NO_BREAK}×{NO_BREAK}'.join(pair)}{NO_BREAK}{rounded(points[pair])}"
+
+
+def _guessed(quality: Quality) -> Iterator[str]:
+    n_pairs, unknown = len(quality.looked_at("pairs")), len(quality.unknown("pairs"))
+    if n_pairs < quality.n_pairs:
+        yield f"{n_pairs:,} of {quality.n_pairs:,} looked at"
+    if unknown:
+        yield f"{unknown:,} of {n_pairs:,} are of a column of which nothing is known, and left out"
+    if guessed := len(quality.pairs_on("unmeasured")):
+        yield f"{guessed:,} of {n_pairs:,} were not counted together: how they depend is a guess"
+
+
+def _table_rows(facts: Facts) -> Rows:
+    """Return what made a release, of how many records, how good it is and what was lost."""
+    rows = [("made by", _made_by(facts.release)), ("records", facts.records_text), *quality_rows(facts.quality)]
+    if facts.quality and facts.quality.largest_error:
+        column, records = facts.quality.largest_error
+        rows.append(("largest error", f"± {records:,.3g} records, in a count of {column[0]}"))
+    return [*rows, *([("lost", "; ".join(facts.losses.sentences()))] if facts.losses.sentences() else [])]
+
+
+def _made_by(release: Released) -> str:
+    return " ".join(part for part in (release.mechanism, "of pypgm", release.version) if part)
+
+
+def _last_rows(release: Released) -> Rows:
+    """Return what ledger and measurements do not say of each other, and the digest."""
+    return [*(("", line) for line in unpaired_lines(release)), digest_row(release.digest)]
+
+
+def digest_row(digest: str) -> tuple[str, str]:
+    """Return a digest for the eye."""
+    return "digest", f"{digest[:_DIGITS]}, of all that is in the file"
+
+
+def column_lines(model: ReleasedModel, schema: Schema | None, quality: Quality | None, width: int) -> list[str]:
+    """Return a table of the columns: how many values, how far off, the first values."""
+    rows: list[Sequence[str]] = [("column", "values", *(("points off",) if quality else ()), "")]
+    for name in model.domain:
+        off = (quality.shown((name,)),) if quality else ()
+        labelled, size = name in model.domain.labels, model.domain.size((name,))
+        labels = labels_of(model.domain, name, schema)[:_LABELS] if labelled else []
+        rows.append((name, f"{size:,}", *off, ", ".join([*labels, *(["…"] if labelled and size > _LABELS else [])])))
+    return ["", *aligned(rows, width, numbers=[1])]
+
+
+def _budget_row(shares: Sequence[Share]) -> Rows:
+    """Return what the budget was spent on, in one text."""
+    return [("budget", ", ".join(f"{share_text(s.share)} {s.purpose}" for s in shares))]
+
+
+def ledger_text(ledger: LedgerReport, shares: Sequence[Share], width: int, most: int | None = None) -> list[str]:
+    """Return a ledger: each purpose with its share of the budget, and the exact laws below it, at most so many."""
+    privacy = ledger.privacy
+    relation = f"{privacy.neighbours} neighbours, {privacy.records_per_person} record(s) a person, " if privacy else ""
+    lines = laid_out([("spent", f"shares of {ledger.budget!r}, {relation}and the law of each draw:")], width)
+    for head, laws in ledger_lines(ledger, shares, most):
+        lines.append(escaped(head))
+        lines += laid_out([(" " * 10, law) for law in laws], width)
+    return lines
+
+
+def _measured_lines(release: Released) -> list[str]:
+    """Return what was measured at which noise, and with which options."""
+    counted = len({m.clique for m in release.measurements})
+    head = f"measured: {len(release.measurements):,} counts of {counted:,} groups of columns"
+    options = ", ".join(f"{name} {_shown(value)}" for name, value in release.options.items())
+    lines = [head, *measurement_lines(release.measurements), *([f"options: {options}"] if options else [])]
+    return [*lines, *release._details]
+
+
+def _shown(value: object) -> str:
+    """Return an option in a few words."""
+    if isinstance(value, dict) and "cliques" in value:
+        return f"of {len(value['cliques']):,} marginals"
+    return ", ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def warning_lines(warnings: Sequence[str]) -> list[str]:
+    """Return warnings, each on one line, that a program finds by its first word."""
+    return [f"warning: {text}" for text in warnings]
