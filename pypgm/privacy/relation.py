@@ -67,8 +67,10 @@ class Privacy:
         if person and records_per_person is None:
             raise ValueError("persons that columns name need records_per_person, how many records of each are kept")
         if person and self.total_is_public:
-            needed = 'a person needs "add-remove": where only some records of each are kept, their number is not public'
-            raise ValueError(f"{needed}; if each has just as many, state records_per_person without a person")
+            needed = 'a person needs "add-remove": where only some records of each are kept, their number is private'
+            raise ValueError(
+                f"{needed}; if every person has the same number of records, state records_per_person without a person"
+            )
 
     def __repr__(self) -> str:
         person = f", person={self.person!r}" if self.person else ""
@@ -90,7 +92,7 @@ class Privacy:
         """
         k = self.records_per_person
         records = f"{k} record{'' if k == 1 else 's'}{' kept' if self.person else ''}"
-        known = f"known by {listed(list(map(repr, self.person)))}, " if self.person else ""
+        known = f"known by {listed([' and '.join(map(repr, self.person))])}, " if self.person else ""
         unit = f"any one person ({known}at most {records})" if self.is_of_people else "any one record"
         if self.total_is_public:
             what = f"what the records of {unit} hold" if self.is_of_people else f"what {unit} holds"

@@ -306,12 +306,10 @@ def test_a_call_that_contradicts_the_person_is_refused():
         with pytest.raises(ValueError, match=r'needs "add-remove".*state records_per_person without a person'):
             call()
     with pytest.raises(
-        ValueError, match="column 'a' names the person of a record, is never published, and is declared"
+        ValueError, match="column 'a' names the person of a record and is never published: take it out of columns, or"
     ):
         pypgm.Schema(dict(DOMAIN), person=Person("a", 2))
-    with pytest.raises(
-        ValueError, match=r"lacks a column for 'id', which names persons; a schema's of_records\(\) reads"
-    ):
+    with pytest.raises(ValueError, match=r"lacks a column for 'id', which names persons; synthetic records have none"):
         schema_of().encode({"a": [0], "b": [1]})
 
 
