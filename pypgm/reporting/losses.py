@@ -1,4 +1,4 @@
-"""What a table lost on its way into a release: detail, columns, and values that became "other"."""
+"""What a table lost on its way into a release: records, detail, columns, and values that became "other"."""
 
 from __future__ import annotations
 
@@ -42,6 +42,8 @@ class Losses(NamedTuple):
     missing : mapping of str to float
         Columns that the schema lets have missing values, and the share of records that have none, 0 .. 1, by the
         release: the table's own, and noise.
+    persons : mapping of str to int
+        The columns by which persons are known, as one text, and how many records of each person were kept at most.
     """
 
     coarsened: Mapping[str, str]
@@ -51,6 +53,7 @@ class Losses(NamedTuple):
     made: Mapping[str, str]
     dropped: tuple[str, ...]
     missing: Mapping[str, float] = MappingProxyType({})
+    persons: Mapping[str, int] = MappingProxyType({})
 
     @property
     def emptied(self) -> tuple[str, ...]:
@@ -65,7 +68,11 @@ class Losses(NamedTuple):
         >>> Losses({"age": "10 bins"}, {}, {"city": 0.253}, {"city": 16}, {}, ("name",)).sentences()
         ['coarsened: age (10 bins)', '"other": city (25 % of records; 16 values kept)', 'left out: name']
         """
-        found = []
+        found = [
+            f"records: at most {k:,} of each person, by {names}, were kept, and all counts are of these; how many were "
+            "left out is private"
+            for names, k in self.persons.items()
+        ]
         if self.coarsened:
             found.append(f"coarsened: {_listed(self.coarsened)}")
         if self.cut:
@@ -103,7 +110,10 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
     missing = missing_shares(model, schema)
     lost = dict(_lost_to_other(model, schema))
     made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items()}
-    return Losses(coarse, cut, other, {n: columns[n].n_values for n in other}, made, tuple(schema.drop), missing)
+    person = schema.person
+    persons = {} if person is None else {", ".join(person.columns): person.at_most}
+    kept = {n: columns[n].n_values for n in other}
+    return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, persons)
 
 
 def _lost_to_other(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, float]]:
