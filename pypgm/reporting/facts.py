@@ -57,7 +57,7 @@ class Facts:
     @cached_property
     def losses(self) -> Losses:
         """What the table lost."""
-        return losses_of(self.release.model, self.release.schema)
+        return losses_of(self.release.model, self.release.schema, self.release.privacy)
 
     @cached_property
     def shares(self) -> list[Share]:

@@ -18,6 +18,7 @@ from pypgm.data.derived_images import images_of
 from pypgm.data.made import Made
 from pypgm.data.numbers import Integer
 from pypgm.models.stored_model import ReleasedModel
+from pypgm.privacy.relation import Privacy
 from pypgm.report import missing_shares, missing_text, percent
 from pypgm.reporting.words import many
 
@@ -89,7 +90,7 @@ class Losses(NamedTuple):
         return found
 
 
-def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
+def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> Losses:
     """Return what a table lost; without a schema its values were codes, and nothing is known of what they stood for.
 
     Parameters
@@ -97,9 +98,12 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
     model : GraphicalModel, RegionGraphModel or CountedNetwork
     schema : Schema or None
         Of the release: in it nothing is open any more.
+    privacy : Privacy
+        Which columns name persons, and how many records of each are kept.
     """
+    persons = {", ".join(privacy.person): privacy.records_per_person} if privacy.person else {}
     if schema is None:
-        return Losses({}, {}, {}, {}, {}, ())
+        return Losses({}, {}, {}, {}, {}, (), persons=persons)
     columns = schema.columns
     coarse = {name: bins for name, column in columns.items() if (bins := _bins(column))}
     cut = {n: _moved(c) for n, c in columns.items() if isinstance(c, Binned) and c.outside != "refuse"}
@@ -110,8 +114,6 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
     missing = missing_shares(model, schema)
     lost = dict(_lost_to_other(model, schema))
     made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items()}
-    person = schema.person
-    persons = {} if person is None else {", ".join(person.columns): person.at_most}
     kept = {n: columns[n].n_values for n in other}
     return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, persons)
 

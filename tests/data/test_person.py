@@ -292,6 +292,10 @@ def test_what_is_open_is_found_in_the_kept_records(kind):
     assert abs(release.model.total - 302) < 60
 
 
+def test_columns_that_name_a_person_together_are_told_together():
+    assert "(known by 'a' and 'b', at most 2 records kept)" in pypgm.Privacy("add-remove", 2, ["a", "b"]).sentence
+
+
 def test_a_call_that_contradicts_the_person_is_refused():
     data = schema_of(2).encode(generated(0))
     with pytest.raises(ValueError, match="at most 2 records of each person are kept, and records_per_person is 3"):

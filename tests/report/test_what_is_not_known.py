@@ -200,5 +200,10 @@ def test_where_some_records_of_each_person_are_kept_every_view_says_that_counts_
         page = (tmp_path / f"{len(known)}.html").read_text()
         for text in ("records (at most 2 of each person)", "every count is of these", "at most 2 of each person, by"):
             assert text in page
+    parents = pypgm.Schema({"a": 3}, person=Person("id", 2)).encode({name: raw[name] for name in ("id", "a")})
+    children = pypgm.Dataset({"c": [0] * 900}, Domain({"c": 2}))
+    both = mechanisms.synthesize_related(parents, children, range(900), max_children=3, epsilon=9, delta=1e-9)
+    for part, at_most in ((both.parents, 2), (both.children, 6)):
+        assert f"real ones kept, at most {at_most} of each person" in Facts(part).records_text
     whole = pypgm.synthesize({"a": raw["a"]}, pypgm.Schema({"a": 3}), budget=pypgm.Budget(rho=100))
     assert "of each person" not in Facts(whole).records_text + "; ".join(Facts(whole).losses.sentences())
