@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -253,6 +254,25 @@ def test_every_source_refuses_records_of_nobody_or_keeps_them(source, tmp_path):
     with pytest.raises(ValueError, match="needs a value that names a person"):
         source(raw, schema_of(1), tmp_path)
     assert codes(source(raw, schema_of(1, null="alone"), tmp_path).kept(b"z" * 16), tmp_path).total() == 3
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_white_space_around_a_key_makes_nobody_another_person(source, tmp_path):
+    """Of any kind: an engine's own trim knows blanks alone, or those of ASCII."""
+    spaces = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace() and chr(code) not in "\r\n"]
+    ids = ["7", *(f"{space}7{space}" for space in spaces)]
+    raw = {"id": ids, "a": [0] * len(ids), "b": [0] * len(ids)}
+    assert codes(source(raw, schema_of(1), tmp_path).kept(b"z" * 16), tmp_path).total() == 1
+
+
+def test_a_number_that_is_none_is_no_person_of_duckdb(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.execute("create table u as select 'nan'::double as id, 0 as a, 0 as b from range(9)")
+    with pytest.raises(ValueError, match="needs a value that names a person"):
+        scan(connection.table("u"), schema_of(1))
+    alone = scan(connection.table("u"), schema_of(1, null="alone"))
+    assert codes(alone.kept(b"z" * 16), tmp_path).total() == 9
 
 
 def test_the_column_is_read_and_never_published(tmp_path):
