@@ -78,7 +78,8 @@ class Declaration(Shown):
         published = [name for name in self.person.columns if name in self.declared and name not in self.made]
         if published:
             raise ValueError(
-                f"column {published[0]!r} names the person of a record, is never published, and is declared"
+                f"column {published[0]!r} names the person of a record and is never published: take it out of columns, "
+                "or declare a copy of it under another name"
             )
         if stated not in {None, self.person.at_most}:
             kept = f"at most {self.person.at_most} records of each person are kept"

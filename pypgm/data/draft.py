@@ -9,7 +9,7 @@ from typing import Any
 from pypgm.data.dialect import Dialect
 from pypgm.data.draft_column import DISTINCT, NULLS, SHARE, Seen, own_in_each, resolution_of
 from pypgm.data.draft_dependence import Blanks, Dependences, Orders
-from pypgm.data.draft_key import Key
+from pypgm.data.draft_key import Key, is_filler
 from pypgm.data.draft_readers import is_number
 from pypgm.data.frames import Frame
 from pypgm.data.layout import family_of
@@ -44,6 +44,10 @@ _OF_PERSON = (
     "name other columns, or delete person, if {0!r} is no number of a person"
 )
 _OF_MISSING = "; each record without it is taken for a person of its own"
+_AS_ONE = (
+    "; {0} {1} read as one person, of whose records at most at_most are kept: where it stands for no number, write an "
+    'empty cell instead, and "null": "alone" takes each such record for a person of its own'
+)
 _OF_OPEN = (
     "it follows from {0!r} in each record, and is better kept as it is: the values of {0!r} are found privately, and a "
     "column derived from them is unknown in each record whose value is not found, which may be most; where all of them "
@@ -135,9 +139,17 @@ def _person(keys: Mapping[str, Key], able: Sequence[str], seen: Mapping[str, See
     if len(seen[best].values) < len(seen[best].counts):
         told["null"] = "alone"
         warning += _OF_MISSING
+    if marks := [repr(text) for text, n in seen[best].counts.items() if _is_no_key(text, n, keys[best].most)]:
+        warning += _AS_ONE.format(listed(marks), "is" if len(marks) == 1 else "are each")
     if others:
         warning += f"; {listed(others)} {'looks' if len(others) == 1 else 'look'} like one, too"
     return told | {"warning": warning}
+
+
+def _is_no_key(text: str, count: int, at_most: int) -> bool:
+    """Return whether a value among keys looks like a mark of a missing one, which is read as a person all the same."""
+    is_word = count > at_most and not any(map(str.isdigit, text))
+    return bool(text.strip()) and (text in NULLS or is_filler(text) or is_word)
 
 
 def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]:

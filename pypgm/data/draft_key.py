@@ -92,7 +92,7 @@ def key_of(name: str, values: Mapping[str, int]) -> Key | None:
     3
     >>> key_of("height", {str(150 + i): 1 + i % 3 for i in range(45)})
     """
-    counts = {text.removesuffix(".0"): count for text, count in values.items() if not _FILLER.fullmatch(text)}
+    counts = {text.removesuffix(".0"): count for text, count in values.items() if not is_filler(text)}
     n_records = sum(counts.values())
     if len(counts) < NEARLY_ALL * LEAST or max(counts.values()) > max(_OFTEN, _NAMED * n_records):
         return None
@@ -106,6 +106,17 @@ def key_of(name: str, values: Mapping[str, int]) -> Key | None:
     if kept[0] == 1 or not is_key or (len(kept) < _LISTED and not is_sure):
         return Key(1) if is_all_different(kept) else None
     return Key(kept[0], (is_named, shape.strength, round(math.log2(sum(kept) / len(kept)))))
+
+
+def is_filler(text: str) -> bool:
+    """Return whether a text is one digit again and again, as is written where a number is not known.
+
+    Examples
+    --------
+    >>> is_filler("9999999999"), is_filler("9999999998")
+    (True, False)
+    """
+    return _FILLER.fullmatch(text.removesuffix(".0")) is not None
 
 
 def is_all_different(counts: Iterable[int]) -> bool:

@@ -94,7 +94,7 @@ def name_problems(
     extra = [repr(name) for name in names if name not in columns and name not in left_out]
     problems = [f"lacks a column for {listed(missing)}"] if missing else []
     if any(isinstance(columns[name], KeyColumn) for name in columns if name not in times):
-        problems[0] += ", which names persons; a schema's of_records() reads records whoever they are of"
+        problems[0] += ", which names persons; synthetic records have none, and are read by schema.of_records()"
     problems += [f"has more than one column for {listed(repeated)}"] if repeated else []
     # Where a name is missing, what stands there may be no name but a value of a record: it is not shown.
     if extra and not missing and not ignore_extra:

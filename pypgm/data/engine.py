@@ -17,6 +17,7 @@ from pypgm.data.engine_numbers import Expression
 from pypgm.data.engine_persons import kept_in_engine, key_of
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
+from pypgm.data.person import NO_KEY
 from pypgm.data.schema import SchemaLike, as_schema
 from pypgm.data.source import Source
 from pypgm.domain import Clique, Domain, listed
@@ -142,7 +143,8 @@ class EngineTable(Source):
         ]
         if (person := self.schema.person) and person.null == "refuse" and found["nobody"][0]:
             names = listed([repr(name) for name in self.schema.key_columns])
-            problems.append(f"column {names}: needs a value that names a person in each record, and has none in some")
+            needed = f"needs a value that names a person in each record, and has none in some{NO_KEY}"
+            problems.append(f"column {names}: {needed}")
         refuse("the table", problems)
         return int(found["total"][0])
 

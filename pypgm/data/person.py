@@ -21,6 +21,9 @@ Keys = NDArray[np.bytes_]
 Missing = Literal["refuse", "alone"]
 
 KEY = np.dtype("S16")
+NO_KEY = '; "null": "alone" of the person takes each such record for a person of its own'
+"""What ends a refusal of records that name no person."""
+
 _HASHED = b"\xff"  # begins the key of a long text; no text in UTF-8 begins with it
 _SORTED_AT_ONCE = 1 << 22  # records
 _PARTS = 64  # into which more are divided by their persons
@@ -166,7 +169,7 @@ class KeyColumn:
                     keys = np.array([key_of[key] for key in known[0]], KEY)
             missing = keys == b""
             if self.is_needed and missing.any():
-                return keys, Misfit(int(missing.argmax()), f"needs {self.allowed}, and has none")
+                return keys, Misfit(int(missing.argmax()), f"needs {self.allowed}, and has none{NO_KEY}")
             return keys, None
 
         return encode

@@ -23,6 +23,7 @@ from pypgm.data.person import Person, Selection, blake2b
 from pypgm.data.schema import Schema, SchemaLike, as_schema
 from pypgm.data.source import Source
 from pypgm.data.table import csv_names, csv_pieces
+from pypgm.data.values import WHITE_SPACE
 from pypgm.domain import Clique
 
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
@@ -249,7 +250,7 @@ def kept_in_duckdb(relation: Any, person: Person, names: Sequence[str], secret: 
     Texts are compared by their bytes: no collation may take two persons for one.
     """
     keys = [f"p{i}" for i in range(len(person.columns))]
-    spelled = [f"encode(nullif(trim(cast({quoted(n)} as varchar), ' \t\n\r\v\f'), ''))" for n in person.columns]
+    spelled = [f"encode({_key_in_duckdb(quoted(name))})" for name in person.columns]
     contents = [f"encode(cast(c{i} as varchar))" for i in range(len(names))]
     columns = [f"{quoted(name)} as c{i}" for i, name in enumerate(names)]
     columns += [f"{text} as {key}" for key, text in zip(keys, spelled, strict=True)]
@@ -259,6 +260,12 @@ def kept_in_duckdb(relation: Any, person: Person, names: Sequence[str], secret: 
     ranked = placed.project(f"*, {of_person} {drawn}, place) as rank")
     is_kept = " or ".join([f"rank <= {person.at_most}", *(f"{key} is null" for key in keys)])
     return ranked.filter(is_kept).project(", ".join(f"c{i} as {quoted(name)}" for i, name in enumerate(names)))
+
+
+def _key_in_duckdb(column: str) -> str:
+    """Return what spells the key of a value in SQL, NULL of a missing one, as NaN is of numbers but not of texts."""
+    text = f"trim(cast({column} as varchar), '{WHITE_SPACE}')"
+    return f"nullif({text}, if(typeof({column}) in ('DOUBLE', 'FLOAT') and {text} = 'nan', 'nan', ''))"
 
 
 def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, how: Dialect) -> StreamedTable:

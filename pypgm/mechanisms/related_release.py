@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from pypgm.data import Dataset
 from pypgm.data.files import as_path
-from pypgm.domain import Clique, listed
+from pypgm.domain import Clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
 from pypgm.fields import check_fields
@@ -25,7 +25,7 @@ from pypgm.numeric import as_generator
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
 from pypgm.privacy.promise import Promise
-from pypgm.privacy.relation import Privacy
+from pypgm.privacy.relation import Privacy, known_by
 from pypgm.release import Release, load
 from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
@@ -158,8 +158,7 @@ class RelatedRelease(Shown):
         """What is protected, in words."""
         people, person = self.parents.privacy.records_per_person, self.parents.privacy.person
         parents = f"{people} parent{'' if people == 1 else 's'}{' kept' if person else ''}"
-        known = f"known by {listed(list(map(repr, person)))}, " if person else ""
-        who = f"any one person ({known}at most {parents})" if person or people > 1 else "any one parent"
+        who = f"any one person ({known_by(person)}at most {parents})" if person or people > 1 else "any one parent"
         return f"whether {who}, with all their children (at most {self.max_children} kept), is in the tables at all"
 
     @property

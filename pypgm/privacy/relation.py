@@ -67,8 +67,10 @@ class Privacy:
         if person and records_per_person is None:
             raise ValueError("persons that columns name need records_per_person, how many records of each are kept")
         if person and self.total_is_public:
-            needed = 'a person needs "add-remove": where only some records of each are kept, their number is not public'
-            raise ValueError(f"{needed}; if each has just as many, state records_per_person without a person")
+            needed = 'a person needs "add-remove": where only some records of each are kept, their number is private'
+            raise ValueError(
+                f"{needed}; if every person has the same number of records, state records_per_person without a person"
+            )
 
     def __repr__(self) -> str:
         person = f", person={self.person!r}" if self.person else ""
@@ -90,8 +92,7 @@ class Privacy:
         """
         k = self.records_per_person
         records = f"{k} record{'' if k == 1 else 's'}{' kept' if self.person else ''}"
-        known = f"known by {listed(list(map(repr, self.person)))}, " if self.person else ""
-        unit = f"any one person ({known}at most {records})" if self.is_of_people else "any one record"
+        unit = f"any one person ({known_by(self.person)}at most {records})" if self.is_of_people else "any one record"
         if self.total_is_public:
             what = f"what the records of {unit} hold" if self.is_of_people else f"what {unit} holds"
             return f"{what}; how many records there are is public"
@@ -150,3 +151,14 @@ class Privacy:
         a cell's and its complement's in opposite directions: 2.
         """
         return (2 if self.total_is_public else 1) * self.records_per_person
+
+
+def known_by(person: Sequence[str]) -> str:
+    """Return by which columns a person is known, as what protects them says it; nothing where none is named.
+
+    Examples
+    --------
+    >>> known_by(["surname", "born"]), known_by([])
+    ("known by 'surname' and 'born', ", '')
+    """
+    return f"known by {listed([' and '.join(map(repr, person))])}, " if person else ""

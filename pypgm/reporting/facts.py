@@ -48,18 +48,19 @@ class Facts:
 
     @property
     def records_text(self) -> str:
-        """How many real records there are, with the noise in that number where the measurements tell it."""
+        """How many real records were counted, with the noise in that number where the measurements tell it."""
         model, is_public = self.release.model, self.release.privacy.total_is_public
         reach = math.nan
         if not is_public and isinstance(model, Model) and model.recipe is not None and not model.recipe.total_is_known:
             known = self.release._known
             reach = math.nan if known is None else REACH * known.total_stddev
-        return records_text(model.total, is_public=is_public, reach=reach)
+        at_most = next(iter(self.losses.persons.values()), None)
+        return records_text(model.total, is_public=is_public, reach=reach, at_most=at_most)
 
     @cached_property
     def losses(self) -> Losses:
         """What the table lost."""
-        return losses_of(self.release.model, self.release.schema)
+        return losses_of(self.release.model, self.release.schema, self.release.privacy)
 
     @cached_property
     def shares(self) -> list[Share]:

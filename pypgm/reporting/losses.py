@@ -1,4 +1,4 @@
-"""What a table lost on its way into a release: detail, columns, and values that became "other"."""
+"""What a table lost on its way into a release: records, detail, columns, and values that became "other"."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pypgm.data.derived_images import images_of
 from pypgm.data.made import Made
 from pypgm.data.numbers import Integer
 from pypgm.models.stored_model import ReleasedModel
+from pypgm.privacy.relation import Privacy
 from pypgm.reporting.words import many, percent
 from pypgm.terminal import escaped
 
@@ -42,6 +43,8 @@ class Losses(NamedTuple):
     missing : mapping of str to float
         Columns that the schema lets have missing values, and the share of records that have none, 0 .. 1, by the
         release: the table's own, and noise.
+    persons : mapping of str to int
+        The columns by which persons are known, as one text, and how many records of each person were kept at most.
     """
 
     coarsened: Mapping[str, str]
@@ -51,6 +54,7 @@ class Losses(NamedTuple):
     made: Mapping[str, str]
     dropped: tuple[str, ...]
     missing: Mapping[str, float] = MappingProxyType({})
+    persons: Mapping[str, int] = MappingProxyType({})
 
     @property
     def emptied(self) -> tuple[str, ...]:
@@ -65,7 +69,11 @@ class Losses(NamedTuple):
         >>> Losses({"age": "10 bins"}, {}, {"city": 0.253}, {"city": 16}, {}, ("name",)).sentences()
         ['coarsened: age (10 bins)', '"other": city (25 % of records; 16 values kept)', 'left out: name']
         """
-        found = []
+        found = [
+            f"records: at most {k:,} of each person, by {names}, were kept, and all counts are of these; how many were "
+            "left out is private"
+            for names, k in self.persons.items()
+        ]
         if self.coarsened:
             found.append(f"coarsened: {_listed(self.coarsened)}")
         if self.cut:
@@ -82,7 +90,7 @@ class Losses(NamedTuple):
         return found
 
 
-def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
+def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> Losses:
     """Return what a table lost; without a schema its values were codes, and nothing is known of what they stood for.
 
     Parameters
@@ -90,9 +98,12 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
     model : GraphicalModel, RegionGraphModel or CountedNetwork
     schema : Schema or None
         Of the release: in it nothing is open any more.
+    privacy : Privacy
+        Which columns name persons, and how many records of each are kept.
     """
+    persons = {", ".join(privacy.person): privacy.records_per_person} if privacy.person else {}
     if schema is None:
-        return Losses({}, {}, {}, {}, {}, ())
+        return Losses({}, {}, {}, {}, {}, (), persons=persons)
     columns = schema.columns
     coarse = {name: bins for name, column in columns.items() if (bins := _bins(column))}
     cut = {n: _moved(c) for n, c in columns.items() if isinstance(c, Binned) and c.outside != "refuse"}
@@ -103,7 +114,8 @@ def losses_of(model: ReleasedModel, schema: Schema | None) -> Losses:
     missing = _missing_shares(model, schema)
     lost = dict(_lost_to_other(model, schema))
     made = {name: _made_of(column, lost.get(name)) for name, column in schema.made.items()}
-    return Losses(coarse, cut, other, {n: columns[n].n_values for n in other}, made, tuple(schema.drop), missing)
+    kept = {n: columns[n].n_values for n in other}
+    return Losses(coarse, cut, other, kept, made, tuple(schema.drop), missing, persons)
 
 
 def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:

@@ -155,6 +155,7 @@ def _part(part: Part) -> dict[str, Any]:
         "worst": [_pair(part, quality, p) for p in worst] if quality else [],
         "best": [_pair(part, quality, p) for p in best] if quality else [],
         "losses": facts.losses.sentences(),
+        "at_most": next(iter(facts.losses.persons.values()), None),
         "least": _least(quality),
         "network": _network(release),
     }

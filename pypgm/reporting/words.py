@@ -10,10 +10,14 @@ from pypgm.domain import Domain
 from pypgm.terminal import MISSING, label_text
 
 
-def records_text(total: float, *, is_public: bool, reach: float = math.nan) -> str:
-    """Return how many records a table has, as far as that is public; `reach` to each side holds nine in ten numbers."""
+def records_text(total: float, *, is_public: bool, reach: float = math.nan, at_most: int | None = None) -> str:
+    """Return how many records a table has, as far as that is public; `reach` to each side holds nine in ten numbers.
+
+    Where `at_most` of each person are kept, the number is that of the kept ones.
+    """
     known = f" ± {reach:,.0f}" if math.isfinite(reach) else ""
-    real = f"{total:,.0f}{known} real one{'' if round(total) == 1 and not known else 's'}"
+    kept = "" if at_most is None else f" kept, at most {at_most:,} of each person"
+    real = f"{total:,.0f}{known} real one{'' if round(total) == 1 and not known else 's'}{kept}"
     return real if is_public else f"about {real}, a noisy count"
 
 

@@ -240,6 +240,22 @@ def test_a_filler_is_no_person_with_many_records():
     keys = [draw.randrange(10**9, 10**10) for _ in range(200)] * 3 + [9_999_999_999] * 90 + ["unknown"] * 60
     draft = draft_schema({"id": keys, "k": ["x"] * 750})
     assert (draft["person"]["column"], draft["person"]["at_most"]) == ("id", 3)
+    assert "; '9999999999', 'unknown' are each read as one person, of whose records" in draft["person"]["warning"]
+
+
+@pytest.mark.parametrize("mark", ["NULL", "N/A", "0000000000", "not known"])
+def test_what_is_read_as_a_person_and_looks_like_no_key_is_named(mark):
+    """It has few records kept, and the others are left out without a word: only a draft can say so."""
+    keys = [f"{4_000_000_000 + i // 3 * 7}" for i in range(600)]
+    table = {"id": [mark if i % 4 == 0 else key for i, key in enumerate(keys)], "k": ["x", "y", "z"] * 200}
+    person = draft_schema(table)["person"]
+    assert f"; {mark!r} is read as one person, of whose records at most at_most are kept" in person["warning"]
+    assert not any(key in person["warning"] for key in keys)
+    schema = pypgm.Schema({"k": ["x", "y", "z"]}, person=pypgm.data.Person("id", person["at_most"], null="alone"))
+    release = pypgm.synthesize(table, schema, budget=pypgm.Budget(rho=20))
+    assert abs(release.model.total - 450 - person["at_most"]) < 5
+    table["id"] = [key if key != mark else "" for key in table["id"]]
+    assert "is read as one person" not in draft_schema(table)["person"]["warning"]
 
 
 def test_of_more_values_than_are_told_apart_the_first_are_counted():

@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import sys
 
 import numpy as np
 import pytest
@@ -255,6 +256,25 @@ def test_every_source_refuses_records_of_nobody_or_keeps_them(source, tmp_path):
     assert codes(source(raw, schema_of(1, null="alone"), tmp_path).kept(b"z" * 16), tmp_path).total() == 3
 
 
+@pytest.mark.parametrize("source", SOURCES)
+def test_white_space_around_a_key_makes_nobody_another_person(source, tmp_path):
+    """Of any kind: an engine's own trim knows blanks alone, or those of ASCII."""
+    spaces = [chr(code) for code in range(sys.maxunicode + 1) if chr(code).isspace() and chr(code) not in "\r\n"]
+    ids = ["7", *(f"{space}7{space}" for space in spaces)]
+    raw = {"id": ids, "a": [0] * len(ids), "b": [0] * len(ids)}
+    assert codes(source(raw, schema_of(1), tmp_path).kept(b"z" * 16), tmp_path).total() == 1
+
+
+def test_a_number_that_is_none_is_no_person_of_duckdb(tmp_path):
+    duckdb = pytest.importorskip("duckdb")
+    connection = duckdb.connect()
+    connection.execute("create table u as select 'nan'::double as id, 0 as a, 0 as b from range(9)")
+    with pytest.raises(ValueError, match="needs a value that names a person"):
+        scan(connection.table("u"), schema_of(1))
+    alone = scan(connection.table("u"), schema_of(1, null="alone"))
+    assert codes(alone.kept(b"z" * 16), tmp_path).total() == 9
+
+
 def test_the_column_is_read_and_never_published(tmp_path):
     raw = generated(0, n_persons=40)
     release = pypgm.synthesize(raw, schema_of(), epsilon=1, delta=1e-9)
@@ -292,6 +312,10 @@ def test_what_is_open_is_found_in_the_kept_records(kind):
     assert abs(release.model.total - 302) < 60
 
 
+def test_columns_that_name_a_person_together_are_told_together():
+    assert "(known by 'a' and 'b', at most 2 records kept)" in pypgm.Privacy("add-remove", 2, ["a", "b"]).sentence
+
+
 def test_a_call_that_contradicts_the_person_is_refused():
     data = schema_of(2).encode(generated(0))
     with pytest.raises(ValueError, match="at most 2 records of each person are kept, and records_per_person is 3"):
@@ -306,12 +330,10 @@ def test_a_call_that_contradicts_the_person_is_refused():
         with pytest.raises(ValueError, match=r'needs "add-remove".*state records_per_person without a person'):
             call()
     with pytest.raises(
-        ValueError, match="column 'a' names the person of a record, is never published, and is declared"
+        ValueError, match="column 'a' names the person of a record and is never published: take it out of columns, or"
     ):
         pypgm.Schema(dict(DOMAIN), person=Person("a", 2))
-    with pytest.raises(
-        ValueError, match=r"lacks a column for 'id', which names persons; a schema's of_records\(\) reads"
-    ):
+    with pytest.raises(ValueError, match=r"lacks a column for 'id', which names persons; synthetic records have none"):
         schema_of().encode({"a": [0], "b": [1]})
 
 

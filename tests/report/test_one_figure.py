@@ -157,7 +157,8 @@ def check_records(name, text, facts):
 
 @pytest.mark.filterwarnings("ignore::pypgm.errors.WeakGuaranteeWarning", "ignore:aim never asks:UserWarning")
 @pytest.mark.parametrize("made", [pytest.param(m, marks=pytest.mark.slow) if m in SLOW else m for m in MADE])
-def test_each_figure_is_the_same_wherever_it_is_said(made, tmp_path):
+def test_each_figure_is_the_same_wherever_it_is_said(made, tmp_path, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "100")  # of a terminal
     release = MADE[made](sum(map(ord, made)))
     release.save(saved := tmp_path / "saved.pgm")
     facts = json.loads(said_by("info", saved, "--json"))

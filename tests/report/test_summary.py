@@ -126,7 +126,10 @@ def test_a_time_of_day_that_was_read_and_not_kept_is_lost(form):
     schema = Schema(columns)
     release = mechanisms.mst(schema.records(dict.fromkeys(columns, [0, 1] * 20)), 1, 1e-9)
     lost = "the time of day is lost"
-    assert losses_of(release.model, schema).coarsened == {"day": f"by day, {lost}", "year": f"by year, {lost}"}
+    assert losses_of(release.model, schema, release.privacy).coarsened == {
+        "day": f"by day, {lost}",
+        "year": f"by year, {lost}",
+    }
 
 
 def test_every_verb_has_json(folder, capsys):
@@ -247,12 +250,12 @@ def test_what_was_lost():
     schema = Schema(columns, drop=["id"])
     raw = {"exact": [1] * 4, "wide": [1] * 4, "city": ["a", "b", "c", "d"], "flag": ["no"] * 4}
     release = mechanisms.wide(schema.encode(raw), budget=Budget(rho=10**6))
-    told = losses_of(release.model, schema)
+    told = losses_of(release.model, schema, release.privacy)
     assert told.coarsened == {"wide": "2 bins"}
     assert told.cut == {"wide": "moved to the nearest bound"}
     assert told.other["city"] == pytest.approx(0.75, abs=0.01)
     assert told.dropped == ("id",)
-    assert losses_of(release.model, None).sentences() == []
+    assert losses_of(release.model, None, release.privacy).sentences() == []
 
 
 def test_how_many_records_a_mapping_has_nothing_for():

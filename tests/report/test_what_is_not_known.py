@@ -13,6 +13,7 @@ import pytest
 
 import pypgm
 from pypgm import Domain, cli, mechanisms
+from pypgm.data import Person
 from pypgm.intervals import left_out
 from pypgm.reporting.drawings import REACH
 from pypgm.reporting.facts import Facts, quality_dict
@@ -180,3 +181,29 @@ def test_what_a_page_says_of_counts_is_held(mechanism):
             far = np.abs(release.project(a).values - data.project(a).values)
             held.setdefault(a, []).append(float((far <= REACH * quality.errors[a,].values).mean()))
     assert min(np.mean(own) for own in held.values()) > 0.85
+
+
+def test_where_some_records_of_each_person_are_kept_every_view_says_that_counts_are_of_these(tmp_path):
+    """The table has 900 records, of which 500 are kept: "about 500 real ones" would be false."""
+    raw = {"id": [f"P{i % 300 if i < 500 else 0}" for i in range(900)], "a": [i % 3 for i in range(900)]}
+    for person, known in ((Person("id", 2), "id"), (Person(["id", "b"], 2), "id, b")):
+        table = raw | {"b": ["x"] * 900}
+        columns = {"a": 3} if "b" in person.columns else {"a": 3, "b": ["x"]}
+        schema = pypgm.Schema(columns, person=person)
+        release = pypgm.synthesize(table, schema, budget=pypgm.Budget(rho=100))
+        facts = Facts(release)
+        said = r"about (499|500|501) ± \d+ real ones kept, at most 2 of each person, a noisy count"
+        assert re.fullmatch(said, facts.records_text)
+        assert facts.losses.sentences()[0].startswith(f"records: at most 2 of each person, by {known}, were kept")
+        assert facts.to_dict()["lost"]["persons"] == {known: 2}
+        release.report_html(tmp_path / f"{len(known)}.html")
+        page = (tmp_path / f"{len(known)}.html").read_text()
+        for text in ("records (at most 2 of each person)", "every count is of these", "at most 2 of each person, by"):
+            assert text in page
+    parents = pypgm.Schema({"a": 3}, person=Person("id", 2)).encode({name: raw[name] for name in ("id", "a")})
+    children = pypgm.Dataset({"c": [0] * 900}, Domain({"c": 2}))
+    both = mechanisms.synthesize_related(parents, children, range(900), max_children=3, epsilon=9, delta=1e-9)
+    for part, at_most in ((both.parents, 2), (both.children, 6)):
+        assert f"real ones kept, at most {at_most} of each person" in Facts(part).records_text
+    whole = pypgm.synthesize({"a": raw["a"]}, pypgm.Schema({"a": 3}), budget=pypgm.Budget(rho=100))
+    assert "of each person" not in Facts(whole).records_text + "; ".join(Facts(whole).losses.sentences())
