@@ -27,6 +27,7 @@ from pypgm.domain import Clique
 
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
 _DROPPED = " changed while it was counted"
+_SPACES = "".join(filter(str.isspace, map(chr, range(1 << 14))))  # as `str.strip` knows them: none lies beyond
 _RELATION = "reading the relation"
 
 Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
@@ -249,7 +250,8 @@ def kept_in_duckdb(relation: Any, person: Person, names: Sequence[str], secret: 
     Texts are compared by their bytes: no collation may take two persons for one.
     """
     keys = [f"p{i}" for i in range(len(person.columns))]
-    spelled = [f"encode(nullif(trim(cast({quoted(n)} as varchar), ' \t\n\r\v\f'), ''))" for n in person.columns]
+    type_of = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    spelled = [_key_in_duckdb(name, type_of[name]) for name in person.columns]
     contents = [f"encode(cast(c{i} as varchar))" for i in range(len(names))]
     columns = [f"{quoted(name)} as c{i}" for i, name in enumerate(names)]
     columns += [f"{text} as {key}" for key, text in zip(keys, spelled, strict=True)]
@@ -259,6 +261,12 @@ def kept_in_duckdb(relation: Any, person: Person, names: Sequence[str], secret: 
     ranked = placed.project(f"*, {of_person} {drawn}, place) as rank")
     is_kept = " or ".join([f"rank <= {person.at_most}", *(f"{key} is null" for key in keys)])
     return ranked.filter(is_kept).project(", ".join(f"c{i} as {quoted(name)}" for i, name in enumerate(names)))
+
+
+def _key_in_duckdb(name: str, kind: str) -> str:
+    """Return an expression of the key that each value of a column is: NaN is none, and there is one zero."""
+    value = f"nullif({quoted(name)}, 'nan') + 0" if kind in {"FLOAT", "DOUBLE"} else quoted(name)
+    return f"encode(nullif(trim(cast({value} as varchar), '{_SPACES}'), ''))"
 
 
 def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, how: Dialect) -> StreamedTable:
