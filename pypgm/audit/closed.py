@@ -35,6 +35,7 @@ def check_closed() -> Finding:
         "a draw among cells": lambda made: made["cells"].draw(1, [[0, 0, 0]], 9, rho=1),
         "unknown keys": lambda made: sparse_histogram(made["column"], delta=_DELTA, variance=9),
         "a measurement of a sample": lambda made: made["sample"].measure("a", scale=9),
+        "a measurement of a view": lambda made: made["view"].measure("a", variance=9),
         "many measurements": lambda made: made["table"].measure_many(["a", "b"], rho=1),
         "the total": lambda made: made["table"].measure_total(variance=9),
         "quantiles": lambda made: private_quantiles(made["column"], ["1/2"], [0, 1], rho=1),
@@ -72,6 +73,6 @@ def _made(records: list[list[int]]) -> dict[str, Any]:
         cells.draw(1, [[0, 0, 0]], 9, rho=1)
     sample = own.subsample("1/2", epsilon=1)
     made = {"table": own, "selector": selectors[0], "unused": selectors[1], "column": own.column("a"), "sample": sample}
-    made |= {"stated": stated, "cells": cells}
+    made |= {"stated": stated, "cells": cells, "view": own.over(DOMAIN.project(("a",)))}
     own.close()
     return made

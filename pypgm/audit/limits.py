@@ -13,6 +13,7 @@ from pypgm.audit.subjects import SPELLED
 from pypgm.audit.trace import Mechanism
 from pypgm.audit.whole import followed
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.counts import kept
 from pypgm.privacy.relation import Privacy
 
 _LIMIT = 20.0  # seconds
@@ -44,8 +45,8 @@ def check_time_limit(name: str, per_look: float = _LOOK, per_record: float = 0.0
     name : str
         Of `LIMITED`.
     per_look, per_record : float
-        Seconds that pass with each look at the clock, and with each record of a table that is counted: of these no
-        step that follows may know.
+        Seconds that pass with each look at the clock, and with each record of a table that is entered or counted: of
+        these no step that follows may know.
     """
     pairs = [*far_pairs(), *(pair for pair in neighbour_pairs([Privacy()]) if pair.name.startswith("crossed"))]
     runs = run_pairs(name, _limited(SPELLED[name], per_look, per_record), Budget(rho=2), pairs)
@@ -69,8 +70,12 @@ def _limited(function: Callable[..., Any], per_look: float, per_record: float) -
             clock.seconds += per_record * len(data.unnoted(data.domain.attributes[0]))
             noted(kind, event)
 
+        def entered(records: Any, *others: Any) -> Any:
+            clock.seconds += per_record * len(data.unnoted(data.domain.attributes[0]))
+            return kept(records, *others)
+
         data.note = note
-        with patch("time.perf_counter", clock):
+        with patch("time.perf_counter", clock), patch("pypgm.privacy.private_table.kept", entered):
             return function(data, budget=budget, privacy=privacy, time_limit=_LIMIT)
 
     return mechanism

@@ -46,6 +46,8 @@ from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from pypgm.audit.options import check_options
 from pypgm.audit.pairs import Pair, binary_pairs, far_pairs, neighbour_pairs
+from pypgm.audit.person_keys import check_person_keys
+from pypgm.audit.person_promises import check_promises
 from pypgm.audit.persons import check_persons
 from pypgm.audit.randomness import (
     check_seeds,
@@ -139,6 +141,7 @@ def suite(tier: int, names: Collection[str] = ()) -> list[Check]:
 def _foundations() -> list[Check]:
     """Return the checks of what all mechanisms rest on: samplers, sensitivities, ledgers, single steps, the command."""
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches, check_related, check_persons]
+    checks += [check_person_keys, check_promises]
     checks += [check_operators, check_sensitivities, check_wide_sensitivities]
     checks += [check_composed_loss, check_guarantees, check_exported_events]
     checks += [partial(check_engine, name) for name in ENGINES]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Sized
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -12,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.data import tabulate
 from pypgm.data.encoding import columns_of, encoded
 from pypgm.data.foreign import guarded
-from pypgm.data.frames import Frame, Library, as_frame
+from pypgm.data.frames import Frame, Library, as_columns, as_frame
 from pypgm.data.person import KEY, Keys, Person
 from pypgm.data.values import Values
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed, nearest
@@ -304,10 +305,9 @@ class Dataset(Shown):
     def _keys_of(self, persons: Values | Mapping[str, Values]) -> Keys:
         """Return the keys of the records' persons."""
         person = self._person()
-        if isinstance(persons, np.ndarray) and persons.dtype == KEY:
-            keys = persons
-        else:
-            keys = person.keys(persons if isinstance(persons, Mapping) else {person.columns[0]: persons})
+        is_made = isinstance(persons, np.ndarray) and persons.dtype == KEY  # one key, of however many columns
+        one = replace(person, column=person.columns[0]) if is_made else person
+        keys = one.keys(as_columns(persons if isinstance(persons, Mapping) else {person.columns[0]: persons}))
         if keys.shape != (len(self),):
             raise ValueError(f"persons need one value for each of {len(self)} records, got shape {keys.shape}")
         return keys

@@ -58,7 +58,8 @@ def as_columns(frame: object) -> dict[str, Values]:
 def check_columns(columns: Mapping[str, object]) -> None:
     """Raise ``TypeError`` where a column has no value for each record in an order, as a set or a text has not."""
     for name, values in columns.items():
-        if isinstance(values, str | bytes | Mapping | Set):
+        is_series = hasattr(values, "__len__") or hasattr(values, "__array__")
+        if isinstance(values, str | bytes | Mapping | Set) or not is_series or getattr(values, "ndim", 1) == 0:
             kind = type(values).__name__
             raise TypeError(f"column {name!r} needs a list or an array, a value for each record, got {kind}")
 

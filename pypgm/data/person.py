@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -12,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data.columns import Encoder, Misfit, guarded_encoder
-from pypgm.data.values import Values, as_keys, as_list, is_plain, value_text
+from pypgm.data.values import EXACT, Values, as_keys, as_list, is_plain, value_text
 from pypgm.domain import listed
 
 Keys = NDArray[np.bytes_]
@@ -121,12 +122,14 @@ class Person:
         for name, column in self.reading.items():
             values = columns[name]
             if isinstance(values, np.ndarray) and values.dtype == KEY:
-                parts.append(values)
-                continue
-            keys, problem = guarded_encoder(column)(values)
+                keys, problem = values, column.missing(values)
+            else:
+                keys, problem = guarded_encoder(column)(values)
             if problem is not None:
                 raise ValueError(f"{table}: {problem.of(name)}")
             parts.append(keys)
+        if len(set(map(len, parts))) != 1:
+            raise ValueError(f"{table}: columns {listed(list(map(repr, self.columns)))} need equal numbers of values")
         return parts[0] if len(parts) == 1 else _joined(parts)
 
     def kept(self, keys: Keys, content: Iterable[NDArray[Any]], secret: bytes) -> NDArray[np.bool_]:
@@ -167,12 +170,26 @@ class KeyColumn:
                 else:
                     key_of = {key: _key(value) for key, value in known[1].items()}
                     keys = np.array([key_of[key] for key in known[0]], KEY)
-            missing = keys == b""
-            if self.is_needed and missing.any():
-                return keys, Misfit(int(missing.argmax()), f"needs {self.allowed}, and has none{NO_KEY}")
-            return keys, None
+            return keys, self.missing(keys) or _inexact(values)
 
         return encode
+
+    def missing(self, keys: Keys) -> Misfit | None:
+        """Return the first record that has to have a value and has none."""
+        is_missing = keys == b""
+        if self.is_needed and is_missing.any():
+            return Misfit(int(is_missing.argmax()), f"needs {self.allowed}, and has none{NO_KEY}")
+        return None
+
+
+def _inexact(values: Values) -> Misfit | None:
+    """Return the first float that stands for several whole numbers, and so for several persons."""
+    if is_plain(values, "iub"):
+        return None
+    for row, value in enumerate(as_list(values)):
+        if isinstance(value, float | np.floating) and EXACT <= abs(value) < math.inf:
+            return Misfit(row, "needs a whole number or text that names a person, and has a float of 2^53 or more")
+    return None
 
 
 def content_keys(values: Values) -> Keys:

@@ -250,7 +250,8 @@ def kept_in_duckdb(relation: Any, person: Person, names: Sequence[str], secret: 
     Texts are compared by their bytes: no collation may take two persons for one.
     """
     keys = [f"p{i}" for i in range(len(person.columns))]
-    spelled = [f"encode({_key_in_duckdb(quoted(name))})" for name in person.columns]
+    type_of = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    spelled = [_key_in_duckdb(name, type_of[name]) for name in person.columns]
     contents = [f"encode(cast(c{i} as varchar))" for i in range(len(names))]
     columns = [f"{quoted(name)} as c{i}" for i, name in enumerate(names)]
     columns += [f"{text} as {key}" for key, text in zip(keys, spelled, strict=True)]
@@ -262,10 +263,10 @@ def kept_in_duckdb(relation: Any, person: Person, names: Sequence[str], secret: 
     return ranked.filter(is_kept).project(", ".join(f"c{i} as {quoted(name)}" for i, name in enumerate(names)))
 
 
-def _key_in_duckdb(column: str) -> str:
-    """Return what spells the key of a value in SQL, NULL of a missing one, as NaN is of numbers but not of texts."""
-    text = f"trim(cast({column} as varchar), '{WHITE_SPACE}')"
-    return f"nullif({text}, if(typeof({column}) in ('DOUBLE', 'FLOAT') and {text} = 'nan', 'nan', ''))"
+def _key_in_duckdb(name: str, kind: str) -> str:
+    """Return an expression of the key that each value of a column is: NaN is none, and there is one zero."""
+    value = f"nullif({quoted(name)}, 'nan') + 0" if kind in {"FLOAT", "DOUBLE"} else quoted(name)
+    return f"encode(nullif(trim(cast({value} as varchar), '{WHITE_SPACE}'), ''))"
 
 
 def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, how: Dialect) -> StreamedTable:

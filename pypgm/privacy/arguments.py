@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pypgm.data import OpenSchema, Schema
+from pypgm.domain import listed
 from pypgm.errors import DraftWarning, WeakGuaranteeWarning, warn_caller
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.promise import is_large, weakness
@@ -56,7 +57,7 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
     Raises
     ------
     ValueError
-        If a `Privacy` has another number of records per person than the schema states.
+        If a `Privacy` has another number of records per person than the schema states, or other persons.
     TypeError
         If what was given is no relation.
 
@@ -76,6 +77,11 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
         raise ValueError(
             f"the schema of the records states records_per_person={stated}, and privacy has "
             f"{relation.records_per_person}: the number is the schema's, and neighbours= alone takes it from there"
+        )
+    if person and relation.person not in {(), person}:
+        raise ValueError(
+            f"the schema of the records knows persons by {listed(list(map(repr, person)))}, and privacy by "
+            f"{listed(list(map(repr, relation.person)))}: leave person out there"
         )
     return Privacy(relation.neighbours, stated, person) if person else relation
 

@@ -11,10 +11,12 @@ from typing import Any
 import numpy as np
 
 from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
+from pypgm.data.frames import check_columns
 from pypgm.data.numbers import Numeric
 from pypgm.data.open_columns import OpenColumn, OpenSet
 from pypgm.data.person import Keys, content_keys
 from pypgm.data.values import Values, as_list, bare, is_number, plain
+from pypgm.domain import listed
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
@@ -77,6 +79,7 @@ def settle(
     missing = [name for name in schema.open if name not in columns]
     if missing:
         raise ValueError(f"column {missing[0]!r} is open and its values are missing")
+    check_columns({name: columns[name] for name in (*schema.open, *schema.key_columns) if name in columns})
     n_sets = sum(isinstance(column, OpenSet) for column in schema.open.values())
     if n_sets and (ledger.budget.unit != "rho" or not ledger.remaining_delta()):
         raise ValueError(
@@ -84,6 +87,9 @@ def settle(
             "the budget needs delta, and part of it reserved, as Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)"
         )
     keys = None if schema.person is None else schema.person.keys(columns)
+    if uneven := [name for name in schema.open if keys is not None and len(columns[name]) != len(keys)]:
+        others = listed(list(map(repr, schema.key_columns)))
+        raise ValueError(f"column {uneven[0]!r} and {others} need equal numbers of values")
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}

@@ -9,7 +9,9 @@ from operators import instead, no_addend, no_factor, one_case
 
 from mutants.answers import several
 from pypgm.audit.blocks import check_stability
+from pypgm.audit.closed import check_closed
 from pypgm.audit.columns import check_samples
+from pypgm.audit.limits import SLOW, check_time_limit
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.operators import check_wide_sensitivities
 from pypgm.audit.options import check_options
@@ -172,6 +174,22 @@ _PLACES = [
         instead("max(given)", "next((w for w in given if w), given[0])"),
         partial(check_asked, ["a screen"]),
         "wrong score",
+    ),
+    (
+        "a view of some attributes outlives its table",
+        "privacy.private_table",
+        "PrivateTable.over",
+        instead("self.__views.add(found)", "None"),
+        check_closed,
+        "open after the end",
+    ),
+    (
+        "the clock of a run begins before records are entered",
+        "mechanisms.run",
+        "Run.__init__",
+        instead("Clock(name, self.limits.time_limit)", "Clock(name, self.limits.time_limit, started=0.0)"),
+        partial(check_time_limit, "mwem", *SLOW),
+        "path depends on the data",
     ),
 ]
 
