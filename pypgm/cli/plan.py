@@ -13,11 +13,11 @@ from pypgm.cli.printing import present
 from pypgm.cli.summary_rows import pair_text, promise_rows
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data.schema import OpenSchema
-from pypgm.mechanisms.tables import budget_for
 from pypgm.privacy import Budget
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise
+from pypgm.privacy.tables import budget_for
 from pypgm.report import together
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.words import many

@@ -147,7 +147,6 @@ def wide(
            [500.,   0.,   0.]])
     """
     run = Run("wide", data, epsilon, delta, **options)
-    del data  # tracebacks from here on do not hold the records
     run.further = _FURTHER
     if len(run.domain) == 0:
         raise ValueError("wide needs at least one attribute")
