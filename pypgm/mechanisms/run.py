@@ -318,10 +318,10 @@ class Run(Entry):
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
         options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
         measured = (*self.given, *measurements)
-        found: Release[Released] = self.issued(
+        release: Release[Released] = self.issued(
             Release, self.mapped.model(model), measured, options=options, log=tuple(log)
         )
-        return found
+        return release
 
 
 def _kept(value: object) -> object:

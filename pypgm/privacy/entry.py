@@ -178,8 +178,8 @@ class Entry:
     ) -> None:
         handed = data if isinstance(data, Handed) else Handed(data)
         del data  # tracebacks from here on do not hold the records
-        private, own = split_options(what or name.rpartition(".")[2], options, PrivateOptions, limits, names=names)
-        self.name, given = name, Limits(**own)
+        private, limited = split_options(what or name.rpartition(".")[2], options, PrivateOptions, limits, names=names)
+        self.name, given = name, Limits(**limited)
         self._is_own = not handed.is_open
         self._bar = Bar(name, shares=self._is_own) if given.progress else None
         self.limits = replace(given, progress=self._bar or False)

@@ -91,17 +91,17 @@ def settle(
             "the budget needs delta, and part of it reserved, as Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)"
         )
     keys = None if schema.person is None else schema.person.keys(columns)
-    own = Sampler(n_threads=0) if sampler is None else sampler
+    drawing = Sampler(n_threads=0) if sampler is None else sampler
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
     found = {}
     with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
-        values_of = _kept_values(schema, columns, keys, own)
+        values_of = _kept_values(schema, columns, keys, drawing)
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
-                values = PrivateColumn(_Values(values_of[name], column), relation, part, sampler=own)
+                values = PrivateColumn(_Values(values_of[name], column), relation, part, sampler=drawing)
                 found[name] = _settled(column, values, amounts[name], delta)
     return schema.closed(found)
 

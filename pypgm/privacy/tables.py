@@ -157,26 +157,28 @@ def prepared(
     relation, known = one_relation(call.get("neighbours"), call.get("privacy")), schema.provisional
     known.check_there()
     budget = budget_for(schema, call.get("epsilon"), call.get("delta"), call.get("budget"))
-    own = options_for(known.domain, known, call)
+    adapted = options_for(known.domain, known, call)
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0), backend=call.get("backend", "pypgm"))
     if isinstance(schema, OpenSchema):  # what is open is paid for before the learner is called
-        check_call(learner, schema, relation, budget, _left(own), has_rows=has_rows(source))
+        check_call(learner, schema, relation, budget, _left(adapted), has_rows=has_rows(source))
     held = [opened(source, schema, **(reading or {}))]
     place = os.path.abspath(source) if isinstance(source, str | os.PathLike) else ""
     layout, close = held[0].layout, held[0].close
 
     def settled(schema: OpenSchema) -> R:
         table, ledger = held.pop(), Ledger(budget)
-        found = settle(schema, table.values, relation, ledger, sampler=sampler)
-        private = PrivateTable(table.records(found), relation, ledger, sampler=sampler)
+        closed = settle(schema, table.values, relation, ledger, sampler=sampler)
+        private = PrivateTable(table.records(closed), relation, ledger, sampler=sampler)
         del table  # tracebacks from here on do not hold the records
         with private:
             return learner(private, **_left(call))
 
     def read_to_the_end() -> R:
         try:
-            found = settled(schema) if isinstance(schema, OpenSchema) else learner(held.pop().records(known), **own)
-            return found.of_table(layout, place)
+            release = (
+                settled(schema) if isinstance(schema, OpenSchema) else learner(held.pop().records(known), **adapted)
+            )
+            return release.of_table(layout, place)
         finally:
             close()
 
@@ -194,11 +196,11 @@ def budget_for(
     """Return the budget that is asked for, a part of delta kept for values that have to be found."""
     if schema.open_share >= 1:
         raise ValueError("the shares of open columns leave nothing of the budget for the records")
-    asked = as_budget(epsilon, delta, budget)
+    whole = as_budget(epsilon, delta, budget)
     sets = [repr(name) for name, column in schema.open.items() if isinstance(column, OpenSet)]
     if not sets or budget is not None:
-        return asked
-    if not asked.delta:
-        told = f"values of {listed(sets)} are open in the schema, and found with a probability of failure"
-        raise ValueError(f"delta must be more than 0: {told}")
-    return Budget(epsilon=asked.epsilon, delta=asked.delta, reserved_delta=asked.delta / _RESERVED)
+        return whole
+    if not whole.delta:
+        reason = f"values of {listed(sets)} are open in the schema, and found with a probability of failure"
+        raise ValueError(f"delta must be more than 0: {reason}")
+    return Budget(epsilon=whole.epsilon, delta=whole.delta, reserved_delta=whole.delta / _RESERVED)
