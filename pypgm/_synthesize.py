@@ -104,7 +104,7 @@ def synthesize(
     >>> sorted(set(release.synthetic_data(rng=0).columns))
     ['age', 'sex']
     """
-    return prepared(
+    spend = prepared(
         source,
         schema,
         epsilon,
@@ -115,4 +115,6 @@ def synthesize(
         reading={"table": table, "ignore_extra": ignore_extra}
         | {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "thousands": thousands},
         options=options,
-    )()
+    )
+    del source  # tracebacks from here on do not hold the records
+    return spend()

@@ -18,6 +18,7 @@ from raw_values import objects
 
 import pypgm
 from pypgm import mechanisms
+from pypgm.bayes import learn_private
 from pypgm.bayes.frames import as_codes
 from pypgm.compat import mbi
 from pypgm.data import EngineTable, Schema, StreamedTable, scan
@@ -206,6 +207,10 @@ def by_mechanism(make: Callable[[Raw], Any], schema: Schema, raw: Raw) -> Any:
     return mechanisms.hdmm(make(raw), schema=schema, epsilon=1, delta=1e-9, workload=1, iterations=2, n_threads=1)
 
 
+def by_learner(make: Callable[[Raw], Any], schema: Schema, raw: Raw) -> Any:
+    return learn_private(make(raw), {}, schema=schema, epsilon=1, allocation="uniform", iterations=2, n_threads=1)
+
+
 def by_smartnoise(make: Callable[[Raw], Any], schema: Schema, raw: Raw) -> Any:
     synthesizer = smartnoise.Synthesizer(1.0, 1e-9, schema=schema, **RELEASE)
     synthesizer.fit(make(raw))
@@ -271,6 +276,7 @@ FAMILIES: dict[str, tuple[str, dict[str, Door]]] = {  # by name which values the
         {
             **_doors("synthesize", released, _FEW),
             **_doors("mechanism", by_mechanism, _FEW),
+            "learner": partial(by_learner, FREE["lists"]),
             **_doors("SmartNoise", by_smartnoise, {**_ROWS, "array": object_rows, "frame": of_pandas}),
             **_doors("SDV", by_sdv, {"frame": of_pandas, "polars": of_polars}),
         },

@@ -70,7 +70,7 @@ def _synth(data: Any, budget: Budget, privacy: Privacy, *, options: Sequence[str
 
         return SimpleNamespace(records=records, values=held.values, layout=held.layout, close=held.close)
 
-    with own_folder() as folder, patch("pypgm.mechanisms.tables.opened", noted):
+    with own_folder() as folder, patch("pypgm.privacy.tables.opened", noted):
         _write(folder, data.domain, [data.unnoted(a) for a in data.domain])
         status = run_command(arguments)
         inputs = {"people.csv", "domain.json"}

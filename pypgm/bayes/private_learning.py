@@ -7,7 +7,7 @@ import os
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, cast, get_args
+from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
 
@@ -27,36 +27,31 @@ from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.network_release import NAME, NetworkRelease, pooled
 from pypgm.bayes.private_structure import MOST_EPSILON, PrivateStructure, measured_total, select_parents
 from pypgm.bayes.structure import Structure, parents_of
-from pypgm.data import Dataset
-from pypgm.data.schema import as_schema
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation import LinearMeasurement
-from pypgm.estimation.limits import LimitOptions, Limits
+from pypgm.estimation.limits import Limits
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import estimated
 from pypgm.numeric import check_choice
 from pypgm.privacy.arguments import as_budget, gaussian_budget
-from pypgm.privacy.counts import check_counts
-from pypgm.privacy.entry import LEARNER_DEFAULTS, LearnerOptions, PrivateOptions, entered
+from pypgm.privacy.entry import LEARNER_DEFAULTS, Entry, LearnerOptions
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
 from pypgm.privacy.subsampling import amplified_epsilon
-from pypgm.progress import Bar
+from pypgm.privacy.tables import takes_any_table
 from pypgm.queries import Identity
 from pypgm.reconstruction.consistency import consistent
-from pypgm.signatures import split_options, with_options
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
     from typing_extensions import Unpack
 
     from pypgm.data.frames import Frame
-    from pypgm.data.schema import SchemaLike
 
 Allocation = Literal["sizes", "data-dependent", "uniform"]
 Consistency = Literal["variance", "epsilon"]
@@ -118,14 +113,21 @@ _PAPER = _Scheme(
 )
 
 
-@with_options(LearnerOptions, LEARNER_DEFAULTS)
+def _known_by_network(call: Mapping[str, Any]) -> Domain | None:
+    """Return the domain of a structure that is a network or its file: its values are public."""
+    structure = call.get("structure")
+    if isinstance(structure, str | os.PathLike):
+        structure = ConditionalTables.read_bif(structure)
+    return structure.domain if isinstance(structure, ConditionalTables) else None
+
+
+@takes_any_table(LearnerOptions, LEARNER_DEFAULTS, known_by=_known_by_network)
 def learn_private(
     data: Counts | PrivateTable | Frame,
     structure: Structure | PrivateStructure,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
-    schema: SchemaLike | None = None,
     stage_one: Number = _DEFAULT.stage_one,
     sampling: Number = _DEFAULT.sampling,
     allocation: Allocation = _DEFAULT.allocation,
@@ -146,16 +148,15 @@ def learn_private(
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none. The values of a table are public: those of `schema` or, without one, of a
-        structure that is a network or its file; they are never learned from the records.
+        Unweighted records, possibly none; of an open table all that its ledger has left is spent. The values of a table
+        are public: those of `schema` or, without one, of a structure that is a network or its file; they are never
+        learned from the records but privately, where the schema leaves them open.
     structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
         Public: a network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each
         child; or arcs (parent, child). A `PrivateStructure` has it chosen from the records first, with a part of the
         budget; what is said of the budget below is then said of the rest.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
-    schema : Schema, Domain, mapping or path, optional
-        What is publicly known of the columns of a table, as for `Dataset.from_frame`.
     stage_one : number
         Part of the budget that the first stage of a data-dependent allocation gets, between 0 and 1.
     sampling : number
@@ -191,9 +192,10 @@ def learn_private(
         All options above are then left at their defaults, but for ``allocation="uniform"``: that is the paper's D-Ind,
         the same parts for all tables of all records.
     **options
-        `budget`, instead of epsilon and delta, `neighbours`, `privacy`, `backend` and `unsafe_seed`, see
-        `pypgm.privacy.PrivateOptions`; and the limits of the estimate, `time_limit` and all others of
-        `pypgm.estimation.Limits`. `max_bytes` and `n_threads` are those of everything else too.
+        `schema`, what is publicly known of the columns of a table; `budget`, instead of epsilon and delta,
+        `neighbours`, `privacy`, `backend` and `unsafe_seed`, see `pypgm.privacy.PrivateOptions`; and the limits of the
+        estimate, `time_limit` and all others of `pypgm.estimation.Limits`. `max_bytes` and `n_threads` are those of
+        everything else too.
 
     Returns
     -------
@@ -206,6 +208,8 @@ def learn_private(
         If the structure does not fit the domain or has a circle, the domain has no attributes, an option is out of
         range or set beside `paper`, the records are weighted, sampling is asked for neighbours it does not protect,
         Gaussian noise for a pure budget, or "covary" for a structure that is not known yet.
+    BudgetError
+        If all of the budget of an open table was spent.
     TypeError
         If the budget or the relation is given twice or not at all, the structure is none, or nothing says what the
         values of a table may be.
@@ -232,40 +236,17 @@ def learn_private(
             told = "paper=True sets the options of the scheme itself: leave them at their defaults"
             raise ValueError(f"{told}, but for allocation='uniform'")
         scheme = replace(_PAPER, allocation="uniform", sampling=Fraction(1)) if allocation == "uniform" else _PAPER
-    private, own = split_options("learn_private", options, PrivateOptions, LimitOptions, names=_Scheme.__slots__)
-    limits = Limits(**own)
-    bar = Bar(NAME, shares=True) if limits.progress else None
-    data = _records([data], structure, schema)
     budget_of = partial(gaussian_budget, NAME) if scheme.noise == "gaussian" else as_budget
-    table = entered(data, epsilon, delta, private, bar=bar, n_threads=limits.n_threads, budget_of=budget_of)
-    del data  # tracebacks from here on do not hold the records
+    entry = Entry(NAME, data, epsilon, delta, options, names=_Scheme.__slots__, budget_of=budget_of)
+    table, limits = entry.table, entry.limits
     scheme = scheme.with_noise_of(table.ledger.budget.unit)
     if scheme.sampling < 1 and (table.privacy.total_is_public or table.privacy.records_per_person != 1):
         raise ValueError("sampling below 1 (paper=True has it) needs neighbours='add-remove' and one record a person")
     learner, measurements = _prepared(table, structure, scheme, limits.max_bytes)
     measurements += learner.measure(table, measurements)
     total = table.public_total
-    table.close()
-    model = learner.estimate(measurements, total, replace(limits, progress=bar or False))
-    if bar is not None:
-        bar.close()
-    return NetworkRelease(model, tuple(measurements), table.ledger, NAME, schema=table.schema)
-
-
-def _records(given: list[Any], structure: Structure | PrivateStructure, schema: SchemaLike | None) -> Counts:
-    """Return records as they are, or a table encoded by what is public of it; the list forgets it."""
-    data = given.pop()
-    if hasattr(type(data), "n_records") or isinstance(data, PrivateTable):
-        if schema is not None:
-            raise TypeError(f"schema= goes with a table that is not encoded yet, got {type(data).__name__}")
-        return data  # type: ignore[no-any-return]  # it has what counts are made of
-    if schema is None and isinstance(structure, str | os.PathLike):
-        structure = ConditionalTables.read_bif(structure)
-    if schema is None and isinstance(structure, ConditionalTables):
-        schema = structure.domain
-    if schema is None:
-        check_counts(data)
-    return Dataset.from_frame(data, as_schema(cast("SchemaLike", schema)))
+    entry.close()
+    return entry.issued(NetworkRelease, learner.estimate(measurements, total, limits), measurements)
 
 
 def _prepared(

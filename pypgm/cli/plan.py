@@ -12,11 +12,11 @@ from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, sc
 from pypgm.cli.printing import present
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data.schema import OpenSchema
-from pypgm.mechanisms.tables import budget_for
 from pypgm.privacy import Budget
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise
+from pypgm.privacy.tables import budget_for
 from pypgm.report import together
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.text import pair_text, promise_rows

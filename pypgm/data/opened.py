@@ -103,10 +103,18 @@ def opened(
     if isinstance(source, Dataset):
         records = _with_schema(source, as_schema(schema))
         return Opened(lambda _: records)
-    package = type(source).__module__.partition(".")[0]
-    if package in {"duckdb", "_duckdb"}:
+    if _package(source) in {"duckdb", "_duckdb"}:
         return _relation(source, schema, ignore_extra)
-    return _engine(source, schema, ignore_extra) if package == "ibis" else _frame(source, schema, ignore_extra)
+    return _frame(source, schema, ignore_extra) if has_rows(source) else _engine(source, schema, ignore_extra)
+
+
+def has_rows(source: Frame) -> bool:
+    """Return whether the records of a table can be had: those of an engine are only counted."""
+    return _package(source) != "ibis"
+
+
+def _package(source: Frame) -> str:
+    return type(source).__module__.partition(".")[0]
 
 
 def _with_schema(records: Dataset, schema: Schema) -> Dataset:

@@ -117,7 +117,6 @@ def adaptive_grid(
     shares = _checked_split(split)
     threshold = checked_real("threshold", threshold, zero=True)
     run = Run("adaptive_grid", data, epsilon, delta, **options)
-    del data  # tracebacks from here on do not hold the records
     domain, table = run.domain, run.table
     if len(domain) == 0:
         raise ValueError("adaptive_grid needs at least one attribute")

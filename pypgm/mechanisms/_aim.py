@@ -123,7 +123,6 @@ def aim(
     tree_bytes = checked_real("tree_bytes", tree_bytes, infinite=True)
     check_choice("score", score, get_args(Score))
     run = Run("aim", data, epsilon, delta, auto="exact", **options)
-    del data  # tracebacks from here on do not hold the records
     if len(run.domain) == 0:
         raise ValueError("aim needs at least one attribute")
     search = _Search(run, run.asked(workload), score, tree_bytes)

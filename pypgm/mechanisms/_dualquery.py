@@ -113,7 +113,6 @@ def dualquery(
     exact = as_fraction("rate", rate)
     checked_real("rate", float(exact))
     run = Run("dualquery", data, epsilon, delta, pure=True, **options)
-    del data  # tracebacks from here on do not hold the records
 
     def learn(queries: DrawnQueries, total: float) -> None:
         _Search(run, queries, total, samples, optimiser).go(exact / Fraction(total), most)

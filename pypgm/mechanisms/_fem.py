@@ -114,7 +114,6 @@ def fem(
     if rounds is not None:
         rounds = checked_integer("rounds", rounds, 1)
     run = Run("fem", data, epsilon, delta, pure=True, **options)
-    del data  # tracebacks from here on do not hold the records
 
     def learn(queries: DrawnQueries, total: float) -> None:
         search = _Search(run, queries, total, samples, optimiser)

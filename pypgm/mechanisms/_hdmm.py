@@ -90,7 +90,6 @@ def hdmm(
     """
     check_choice("strategy", strategy, get_args(Kind))
     run = Run("hdmm", data, epsilon, delta, **options)
-    del data  # tracebacks from here on do not hold the records
     cliques, queries, shares = _measured(run.asked(workload), strategy, run.table.privacy)
     run.check_fits(cliques)
     measurements = run.table.measure_many(cliques, queries, rho=run.rho, weights=shares) if cliques else []

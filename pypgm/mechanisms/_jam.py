@@ -117,7 +117,6 @@ def jam(
     rounds = checked_integer("rounds", rounds, 1)
     tree_bytes = checked_real("tree_bytes", tree_bytes, infinite=True)
     run = Run("jam", data, epsilon, delta, auto="exact", **options)
-    del data  # tracebacks from here on do not hold the records
     public = run.mapped.records(public)
     if public.domain != run.domain:
         raise ValueError(f"the public records are over {public.domain!r}, the private ones over {run.domain!r}")

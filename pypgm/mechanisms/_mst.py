@@ -104,7 +104,6 @@ def mst(
     """
     compress = checked_flag("compress", compress)
     run = Run("mst", data, epsilon, delta, **options)
-    del data  # tracebacks from here on do not hold the records
     table, domain = run.table, run.domain
     if len(domain) == 0:
         raise ValueError("mst needs at least one attribute")

@@ -129,7 +129,6 @@ def mwem(
     if estimator == "weights" and (options.get("measurements") or options.get("oracle", "auto") != "auto"):
         raise ValueError("multiplicative weights rest on the run's own measurements: pass no measurements or oracle")
     run = Run("mwem", data, epsilon, delta, pure=True, auto="exact", **options)
-    del data  # tracebacks from here on do not hold the records
     if estimator == "weights":
         run.refuse_constraints("multiplicative weights take no constraints")
     every = _questions(run, run.asked(workload), asks)

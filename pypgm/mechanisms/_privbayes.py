@@ -106,7 +106,6 @@ def privbayes(
     if estimator == "tables" and options.get("measurements"):
         raise ValueError("conditional tables are read from the measurements of the run alone: estimator='model'")
     run = Run("privbayes", data, epsilon, delta, pure=True, **options)
-    del data  # tracebacks from here on do not hold the records
     if estimator == "tables":
         run.refuse_constraints("conditional tables take no constraints", mappings=True)
     if len(run.domain) == 0:

@@ -115,7 +115,6 @@ def screen(
     """
     tree_cells = checked_real("tree_bytes", tree_bytes, infinite=True) / 8
     run = Run("screen", data, epsilon, delta, auto="exact", **options)
-    del data  # tracebacks from here on do not hold the records
     if len(run.domain) == 0:
         raise ValueError("screen needs at least one attribute")
     asked = asked_pairs(run, workload)

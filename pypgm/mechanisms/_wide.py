@@ -147,7 +147,6 @@ def wide(
            [500.,   0.,   0.]])
     """
     run = Run("wide", data, epsilon, delta, **options)
-    del data  # tracebacks from here on do not hold the records
     run.further = _FURTHER
     run.unmeasured = "hidden by noise"
     if len(run.domain) == 0:

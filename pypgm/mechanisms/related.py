@@ -15,10 +15,11 @@ from pypgm.domain import Clique, Domain
 from pypgm.mechanisms.keys import parent_rows
 from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
-from pypgm.mechanisms.run import DEFAULTS, Options, check_noise
+from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.numeric import checked_integer, whole_array
 from pypgm.privacy.arguments import as_budget, warn_at_door
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.entry import check_noise
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler

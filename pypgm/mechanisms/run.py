@@ -13,34 +13,28 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
 
 from pypgm.clock import Clock
 from pypgm.domain import Clique
-from pypgm.errors import BudgetError, ModelTooLargeError
+from pypgm.errors import ModelTooLargeError
 from pypgm.estimation import Constraint
 from pypgm.estimation.constraint import as_constraints
-from pypgm.estimation.limits import LimitOptions, Limits
+from pypgm.estimation.limits import Limits
 from pypgm.estimation.losses import L2, Loss
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.mechanisms.mapped import Mapped, Released
-from pypgm.memory import short
 from pypgm.models._estimate import checked_measurements, estimated
 from pypgm.numeric import check_choice
 from pypgm.privacy.arguments import as_budget, gaussian_budget
-from pypgm.privacy.entry import LEARNER_DEFAULTS, LearnerOptions, PrivateOptions, entered
-from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.entry import LEARNER_DEFAULTS, Entry, Handed, LearnerOptions
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.privacy.relation import Privacy
-from pypgm.progress import Bar
 from pypgm.queries import Identity
 from pypgm.release import Release
-from pypgm.signatures import split_options
 from pypgm.workloads import Workload, WorkloadLike, all_k_way, as_workload
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from pypgm.data import Schema
-    from pypgm.data.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
     from pypgm.estimation.measurement import Unmeasured
@@ -51,8 +45,6 @@ if TYPE_CHECKING:
 
 Oracle = Literal["auto", "exact", "region_graph"]
 
-_MOST_NOISE = 2**22  # records: standard deviation of a count that has the whole budget
-_ALL = 10**6  # a part of a budget below one in so many is what dividing it left over
 _LEAST_SECONDS = 1e-9  # an estimate takes no limit of zero; from a nanosecond it takes one step
 _TREE_BYTES = 2**25  # of the tables of a tree that "auto" takes: hundreds of passes over them take seconds
 
@@ -60,14 +52,11 @@ _TREE_BYTES = 2**25  # of the tables of a tree that "auto" takes: hundreds of pa
 class Options(LearnerOptions, total=False):
     """What every mechanism takes by keyword besides options of its own.
 
-    These, what `pypgm.privacy.PrivateOptions` says of `budget`, `neighbours`, `privacy`, `backend` and `unsafe_seed`,
-    and the limits of its estimates, `pypgm.estimation.Limits`.
+    These, what `pypgm.privacy.PrivateOptions` says of `schema`, `budget`, `neighbours`, `privacy`, `backend` and
+    `unsafe_seed`, and the limits of its estimates, `pypgm.estimation.Limits`.
 
     Parameters
     ----------
-    schema : Schema, Domain, mapping or path, optional
-        Of a table that is not encoded: `data` may then be whatever `pypgm.synthesize` takes, a frame, the path of a CSV
-        or Parquet file, a DuckDB relation or an Ibis table. What the schema leaves open is found first.
     measurements : sequence of LinearMeasurement, optional
         Taken before or elsewhere: the estimate rests on them too, and the release holds them first. Their cost is in
         its ledger where they come with a resumed table, see `Release.resume`.
@@ -80,7 +69,6 @@ class Options(LearnerOptions, total=False):
         As in `pypgm.estimate`; "auto" is exact where the tables of the junction tree take at most 32 MiB.
     """
 
-    schema: SchemaLike | None
     measurements: Sequence[LinearMeasurement]
     constraints: Sequence[Constraint] | None
     oracle: Oracle
@@ -94,32 +82,7 @@ def _of_rules(schema: Schema | None) -> tuple[Constraint, ...]:
     return () if schema is None else Constraint.of_rules(schema)
 
 
-def _check_left(ledger: Ledger) -> None:
-    """Raise `BudgetError` where a table was asked before, and that took all of its budget."""
-    left, budget = ledger.remaining(), ledger.budget
-    if ledger.lines and left * _ALL < budget.limit:
-        part = "nothing" if left == 0 else f"less than a millionth ({float(left):.3g})"
-        whole = f"all of {budget!r} was spent: {part} of its {budget.unit} {float(budget.limit):.6g} is left"
-        raise BudgetError(f"the ledger of this table: {whole}; a mechanism takes what is left of one")
-
-
-def check_noise(name: str, privacy: Privacy, unit: str, amount: Fraction) -> None:
-    """Raise ``ValueError`` where parts of a budget would need noise beyond what can be drawn: before any is spent.
-
-    With at most `_MOST_NOISE` on a count from all of it, noise of a part of 2^-18 (of rho) is below 2^31.
-    """
-    if amount <= 0:
-        return
-    squared = Fraction(privacy.squared_l2_sensitivity(Identity(2)), 2) / amount
-    if unit == "epsilon":
-        squared = 2 * (Fraction(privacy.l1_sensitivity(Identity(2))) / amount) ** 2
-    if squared > _MOST_NOISE**2:
-        left = f"all of the budget leaves noise of {short(math.isqrt(math.ceil(squared)))} records on a single count"
-        beyond = "is beyond what can be drawn (2^62): epsilon, or rho, is too small"
-        raise ValueError(f"{left}, and that of the parts {name} takes {beyond}")
-
-
-class Run:
+class Run(Entry):
     """The table, the budget and the options of one call of a mechanism, of Gaussian noise or of any.
 
     Parameters
@@ -174,46 +137,31 @@ class Run:
     def __init__(
         self,
         name: str,
-        data: Counts | PrivateTable,
+        data: Counts | PrivateTable | Handed,
         epsilon: Number | None = None,
         delta: Number | None = None,
         *,
         pure: bool = False,
-        schema: object = None,
         measurements: Sequence[LinearMeasurement] = (),
         constraints: Sequence[Constraint] | None = None,
         oracle: Oracle = "auto",
         auto: Oracle = "auto",
         **options: Unpack[LearnerOptions],
     ) -> None:
-        if schema is not None:
-            raise TypeError("an open table has its schema already")
         check_choice("oracle", oracle, get_args(Oracle))
         oracle = auto if oracle == "auto" else oracle
-        names = Options.__annotations__
-        private, limits = split_options("a mechanism", options, PrivateOptions, LimitOptions, names=names)
-        self.name, self.oracle, self.limits = name, oracle, Limits(**limits)
-        self.further, self._is_full = 1.0, False
-        self._is_own = not isinstance(data, PrivateTable)
-        self._bar = Bar(name, shares=self._is_own) if self.limits.progress else None
-        self._options_kept: dict[str, object] = {
-            "oracle": oracle,
-            "backend": private.get("backend", "pypgm"),
-            **self.limits.kept(),
-        }
-        self.limits = replace(self.limits, progress=self._bar or False)
         budget_of = as_budget if pure else partial(gaussian_budget, name)
-        n_threads = self.limits.n_threads
-        self.table = entered(data, epsilon, delta, private, bar=self._bar, n_threads=n_threads, budget_of=budget_of)
+        how: dict[str, Any] = {"what": "a mechanism", "names": Options.__annotations__, "budget_of": budget_of}
+        super().__init__(name, data, epsilon, delta, options, **how)
+        self.oracle, self.further, self._is_full = oracle, 1.0, False
+        backend = options.get("backend", "pypgm")
+        self._options_kept: dict[str, object] = {"oracle": oracle, "backend": backend, **self.limits.kept()}
         self.rho: Fraction = self.table.ledger.remaining()
-        if not self._is_own:
-            _check_left(self.table.ledger)
-        check_noise(name, self.table.privacy, self.table.ledger.budget.unit, self.rho)
         self.total = self.table.public_total
         self.mapped = Mapped(self.table.domain, [*_of_rules(self.table.schema), *as_constraints(constraints)])
         self.constraints = self.mapped.constraints
         taken = checked_measurements(self.table.domain, measurements)
-        self._whole, self.table = self.table, self.mapped.table(self.table)
+        self.table = self.mapped.table(self.table)
         self._check_possible()
         self.given = tuple(m.checked(self.domain) for m in self.mapped.measurements(taken))
         self.clock = Clock(name, self.limits.time_limit)  # from here on: how long records take to enter tells of them
@@ -243,7 +191,7 @@ class Run:
         """Return a workload, checked; all pairs of attributes where there is none."""
         if workload is None:
             return all_k_way(self.domain, min(2, len(self.domain)))
-        given = as_workload(self._whole.domain, workload)
+        given = as_workload(self.whole.domain, workload)
         if not any(given):
             raise ValueError(
                 "a workload needs a marginal of at least one attribute, got none but the number of records"
@@ -365,11 +313,6 @@ class Run:
         limit = self.clock.time_limit
         return None if limit is None else max(limit - self.clock.seconds, _LEAST_SECONDS)
 
-    def close(self) -> None:
-        """Drop the records: what follows needs released numbers alone. A table that came open stays so."""
-        if self._is_own:
-            self._whole.close()
-
     def release(
         self,
         model: Released,
@@ -378,13 +321,12 @@ class Run:
         **own: object,
     ) -> Release[Released]:
         """Return what the mechanism hands out, with the common options and its own, given by keyword."""
-        if self._bar is not None:
-            self._bar.close()
         options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
-        known: dict[str, Any] = {"log": tuple(log), "schema": self.table.schema, "unmeasured": self.unmeasured}
-        return Release(
-            self.mapped.model(model), (*self.given, *measurements), self.table.ledger, self.name, options, **known
+        known = {"options": options, "log": tuple(log), "unmeasured": self.unmeasured}
+        release: Release[Released] = self.issued(
+            Release, self.mapped.model(model), (*self.given, *measurements), **known
         )
+        return release
 
 
 def _kept(value: object) -> object:

@@ -8,7 +8,6 @@ from typing import TypedDict
 
 from pypgm.domain import Domain
 from pypgm.estimation import LinearMeasurement
-from pypgm.estimation.limits import Limits
 from pypgm.mrf.field import MarkovRandomField
 from pypgm.mrf.field_release import FieldRelease
 from pypgm.mrf.frank_wolfe import MOST_STEPS, FrankWolfe, Regressions
@@ -16,11 +15,9 @@ from pypgm.mrf.regression_plans import Plan
 from pypgm.mrf.sample_size import excess_risk, frank_wolfe_steps
 from pypgm.numeric import checked_integer
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.entry import PrivateOptions, entered
+from pypgm.privacy.entry import Entry, Handed, PrivateOptions
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.progress import Bar
-from pypgm.signatures import split_options
 
 _TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
 _FEWEST_STEPS, _MOST_STEPS = 10, 2000
@@ -37,38 +34,18 @@ class FieldOptions(PrivateOptions, _FieldLimits, total=False):
     """What every learner of a field takes by keyword; `progress` and `n_threads` as in `pypgm.estimation.Limits`."""
 
 
-class FieldRun:
-    """The table and the budget of one call of a learner.
-
-    Parameters
-    ----------
-    name : str
-        The learner's.
-    data : Dataset or PrivateTable
-        Unweighted records, possibly none; or a private table, which stays open.
-
-    Raises
-    ------
-    ValueError
-        If the records are weighted, or an option is out of range.
-    TypeError
-        If the budget or the relation is given twice or not at all, or beside a table that has them already.
-    """
+class FieldRun(Entry):
+    """The table and the budget of one call of a learner of fields."""
 
     def __init__(
         self,
         name: str,
-        data: Counts | PrivateTable,
+        data: Counts | PrivateTable | Handed,
         epsilon: Number | None,
         delta: Number | None,
         options: FieldOptions,
     ) -> None:
-        private, own = split_options(name.rpartition(".")[2], options, PrivateOptions, _FieldLimits)
-        limits = Limits(**own)
-        self.name = name
-        self._is_own = not isinstance(data, PrivateTable)
-        self._bar = Bar(name, shares=self._is_own) if limits.progress else None
-        self.table = entered(data, epsilon, delta, private, bar=self._bar, n_threads=limits.n_threads)
+        super().__init__(name, data, epsilon, delta, options, limits=_FieldLimits)
 
     @property
     def domain(self) -> Domain:
@@ -89,9 +66,7 @@ class FieldRun:
         self.close()
         model = MarkovRandomField(plan.read(weights), float(total or 0))
         told = self._told(plan, amounts, n_steps, float(total or 0)) if plan.nodes else {}
-        return FieldRelease(
-            model, tuple(measured), self.table.ledger, self.name, options=told, schema=self.table.schema
-        )
+        return self.issued(FieldRelease, model, measured, options=told)
 
     def _told(self, plan: Plan, amounts: list[Fraction], n_steps: int, total: float) -> dict[str, float]:
         """Return what a release tells of its regressions: their steps, and how far above the least they may end."""
@@ -99,13 +74,6 @@ class FieldRun:
         budget = Budget(epsilon=part) if self._pure else Budget(rho=part)
         risk = excess_risk(max(total, 1.0), len(plan.features), plan.radius, budget, steps=n_steps)
         return {"radius": plan.radius, "steps": n_steps, "excess_risk": risk}
-
-    def close(self) -> None:
-        """Drop the records: what follows needs released numbers alone. A table that came open stays so."""
-        if self._bar is not None:
-            self._bar.close()
-        if self._is_own:
-            self.table.close()
 
     @property
     def _pure(self) -> bool:

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.data import Dataset
 from pypgm.numeric import checked_integer, checked_real
+from pypgm.privacy.counts import has_rows, in_rows
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
 from pypgm.privacy.private_table import PrivateTable
@@ -115,7 +115,7 @@ class FrankWolfe:
         own = _copied(asked, access.domain.shape)
         if max(access.domain.shape, default=0) > MOST_CODES:
             raise ValueError(f"Frank-Wolfe takes up to {MOST_CODES} values an attribute, got {access.domain!r}")
-        if not isinstance(access.records(), Dataset):
+        if not has_rows(access.records()):
             raise TypeError("Frank-Wolfe steps need the records of a Dataset, a table of counts is not enough")
         self._access = access
         self._asked = own
@@ -184,8 +184,7 @@ class FrankWolfe:
 
     def _codes(self) -> NDArray[np.uint8]:
         """Return the records, a row an attribute."""
-        records = self._access.records()
-        columns = records.columns if isinstance(records, Dataset) else {}
+        columns = in_rows(self._access.records()).columns
         return np.stack([np.asarray(columns[name], dtype=np.uint8) for name in self._access.domain])
 
     def _learned(

@@ -8,19 +8,20 @@ from pypgm.mrf.field_run import FieldOptions, FieldRun
 from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.entry import LEARNER_DEFAULTS
-from pypgm.signatures import with_options
+from pypgm.privacy.tables import takes_any_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
+    from pypgm.data.frames import Frame
     from pypgm.mrf.field_release import FieldRelease
     from pypgm.privacy.private_table import Counts, PrivateTable
     from pypgm.privacy.rational import Number
 
 
-@with_options(FieldOptions, LEARNER_DEFAULTS)
+@takes_any_table(FieldOptions, LEARNER_DEFAULTS)
 def learn_ising(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -37,9 +38,10 @@ def learn_ising(
 
     Parameters
     ----------
-    data : Dataset or PrivateTable
+    data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records of attributes with two values, possibly none; or a private table, whose budget,
-        relation, backend and seed hold, and which stay open.
+        relation, backend and seed hold, and which stays open. Steps need the records: an Ibis table, which only counts
+        them, is refused, and so are open columns, whose number of values is not known yet.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum of a node's absolute couplings and its
         absolute field. A smaller one shrinks what is learned, a larger one adds noise.
@@ -64,9 +66,11 @@ def learn_ising(
     ValueError
         If an attribute has not two values, the domain has no attributes, a number is out of range, or the records are
         weighted.
+    BudgetError
+        If all of the budget of an open table was spent.
     TypeError
-        If the budget or the relation is given twice or not at all, or the records are not a `Dataset`. All of these are
-        raised before anything is spent.
+        If the budget or the relation is given twice or not at all, or a table has counts alone and no records. All of
+        these are raised before anything is spent.
 
     References
     ----------
@@ -83,13 +87,12 @@ def learn_ising(
     """
     width = checked_real("radius", radius)
     run = FieldRun("mrf.learn_ising", data, epsilon, delta, options)
-    del data  # tracebacks from here on do not hold the records
     return run.learn(ising_plan(run.domain, width), steps)
 
 
-@with_options(FieldOptions, LEARNER_DEFAULTS)
+@takes_any_table(FieldOptions, LEARNER_DEFAULTS)
 def learn_pairwise(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -108,7 +111,7 @@ def learn_pairwise(
     Parameters
     ----------
     data, epsilon, delta, steps, **options
-        As for `learn_ising`; attributes have up to 256 values.
+        As for `learn_ising`; attributes have up to 256 values, and columns may be open.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum over a node's pairs of their largest
         absolute weight, and its largest absolute field.
@@ -140,13 +143,12 @@ def learn_pairwise(
     """
     width = checked_real("radius", radius)
     run = FieldRun("mrf.learn_pairwise", data, epsilon, delta, options)
-    del data  # tracebacks from here on do not hold the records
     return run.learn(pairwise_plan(run.domain, width), steps)
 
 
-@with_options(FieldOptions, LEARNER_DEFAULTS)
+@takes_any_table(FieldOptions, LEARNER_DEFAULTS)
 def learn_t_wise(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -199,5 +201,4 @@ def learn_t_wise(
     most = checked_integer("order", order, 1)
     width = checked_real("radius", radius)
     run = FieldRun("mrf.learn_t_wise", data, epsilon, delta, options)
-    del data  # tracebacks from here on do not hold the records
     return run.learn(t_wise_plan(run.domain, width, most), steps)

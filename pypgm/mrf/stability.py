@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from pypgm.data import Dataset
 from pypgm.numeric import checked_integer
 from pypgm.privacy.access import ChargedNoise
+from pypgm.privacy.counts import has_rows, in_rows
 from pypgm.privacy.fixed_errors import fixed_errors, unheard
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
@@ -68,7 +69,7 @@ class Stability:
 
     def __init__(self, table: PrivateTable, vote: Callable[[Dataset], Edges], n_blocks: int) -> None:
         access = table.trusted_access
-        if not isinstance(access.records(), Dataset):
+        if not has_rows(access.records()):
             raise TypeError("blocks need the records of a Dataset, a table of counts is not enough")
         own = checked_integer("the number of blocks", n_blocks)
         if not 1 <= own <= MOST_BLOCKS:
@@ -112,12 +113,11 @@ class Stability:
 
     def votes(self) -> list[Edges]:
         """Return the exact vote of each block; to be called once paid."""
-        records = self._access.records()
-        columns = records.columns if isinstance(records, Dataset) else {}
+        records = in_rows(self._access.records())
         blocks = blocks_of(records.n_records, self._n_blocks, self._access.sampler)
         of_block = partial(Dataset, domain=records.domain, schema=self._access.schema)
         return [
-            self._voted(of_block({name: column[blocks == b] for name, column in columns.items()}))
+            self._voted(of_block({name: column[blocks == b] for name, column in records.columns.items()}))
             for b in range(self._n_blocks)
         ]
 

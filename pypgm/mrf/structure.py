@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -19,8 +19,8 @@ from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import LEARNER_DEFAULTS
 from pypgm.privacy.rational import Number, isqrt_down
+from pypgm.privacy.tables import takes_any_table
 from pypgm.privacy.thresholds import laplace_threshold
-from pypgm.signatures import with_options
 
 if TYPE_CHECKING:
     import networkx
@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from pypgm.data import Dataset
+    from pypgm.data.frames import Frame
+    from pypgm.data.layout import Layout
     from pypgm.mrf.field_release import FieldRelease
     from pypgm.mrf.stability import Edges
     from pypgm.privacy.ledger_report import LedgerReport
@@ -98,6 +100,10 @@ class Structure(Shown):
             raise ValueError(f"votes must be those of {self.n_blocks} blocks, at least one, got {sum(counts)}")
         return math.prod(1 - _reaches(self.scale, int(self.threshold) - count) for count in counts)
 
+    def of_table(self, layout: Layout, source: str) -> Structure:
+        """Return the graph, whose release has the layout of its table, and the path of the file."""
+        return self if self.release is None else replace(self, release=self.release.of_table(layout, source))
+
     def plot(self, ax: Axes | None = None) -> Axes:
         """Draw the attributes on a circle, edges the wider the stronger.
 
@@ -124,9 +130,9 @@ def _reaches(scale: float, t: int) -> float:
     return q**t / (1 + q) if t >= 1 else 1 - q ** (1 - t) / (1 + q)
 
 
-@with_options(FieldOptions, LEARNER_DEFAULTS)
+@takes_any_table(FieldOptions, LEARNER_DEFAULTS)
 def learn_structure(
-    data: Counts | PrivateTable,
+    data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
     delta: Number | None = None,
     *,
@@ -150,8 +156,8 @@ def learn_structure(
     ----------
     data, epsilon, delta, steps, **options
         As for `learn_pairwise`. `steps` is for "threshold". For "stability" epsilon and delta are spent as pure noise
-        and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget or an open table needs
-        a `reserved_delta`.
+        and a probability of failure, ``Budget(epsilon=epsilon, reserved_delta=delta)``; a budget, an open table or a
+        schema with open columns needs a `reserved_delta`.
     radius : float
         :math:`\lambda`, public: at least the width of the model.
     eta : float
@@ -198,7 +204,6 @@ def learn_structure(
     if stable and options.get("budget") is None and epsilon is not None:
         options["budget"], epsilon, delta = Budget(epsilon=epsilon, reserved_delta=delta or 0), None, None
     run = FieldRun("mrf.learn_structure", data, epsilon, delta, options)
-    del data  # tracebacks from here on do not hold the records
     if stable:
         return _stable(run, _voter(width, least), n_blocks)
     release = run.learn(pairwise_plan(run.domain, width), steps)
@@ -226,6 +231,7 @@ def _stable(run: FieldRun, vote: Callable[[Dataset], Edges], given: int | None) 
     n_blocks = _BLOCKS_A_THRESHOLD * needed if given is None else checked_integer("n_blocks", given, 1)
     found = Stability(table, vote, n_blocks).release(epsilon=epsilon, delta=fail)
     run.close()
+    run.end()
     names = table.domain.attributes
     edges = None if found.edges is None else {(names[i], names[j]): 1.0 for i, j in found.edges}
     return Structure(names, edges, ledger.snapshot(), None, found.threshold, n_blocks, float(found.scale))

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data import Dataset, Schema
+from pypgm.data.rules import Ordered
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.observer import the_observer
 from pypgm.privacy.sampler import Sampler
@@ -64,6 +65,20 @@ class _Part:
     def count(self, cliques: Sequence[Clique], n_threads: int = 0) -> list[NDArray[np.int64]]:
         """Count the records of each cell of some cliques' tables."""
         return self._whole.count(cliques, n_threads)
+
+
+def has_rows(data: Counts) -> bool:
+    """Return whether the codes of records can be had, and not their counts alone."""
+    return isinstance(data, Dataset | Ordered)
+
+
+def in_rows(data: Counts) -> Dataset:
+    """Return the records of a table that has rows, without their schema where it is read; to be called once paid."""
+    if isinstance(data, Dataset):
+        return data
+    names, none = data.domain.attributes, np.zeros(0, np.uint8)
+    pieces = list(data.codes_of(names)) if isinstance(data, Ordered) else []
+    return Dataset({a: np.concatenate([none, *(piece[a] for piece in pieces)]) for a in names}, data.domain)
 
 
 def check_counts(data: object) -> None:

@@ -1,20 +1,38 @@
-"""How a learner gets its private table: by options that all of them spell the same."""
+"""One call of a mechanism or a learner: options that all of them spell the same, and the records behind a ledger."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypedDict
+import math
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
-from pypgm.estimation.limits import LIMIT_DEFAULTS, LimitOptions
+from pypgm.errors import BudgetError
+from pypgm.estimation.limits import LIMIT_DEFAULTS, LimitOptions, Limits
+from pypgm.memory import short
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import NoiseBackend
 from pypgm.privacy.shown_charges import shown_ledger
 from pypgm.progress import Bar
-from pypgm.queries import Neighbours
+from pypgm.queries import Identity, Neighbours
+from pypgm.signatures import split_options
+
+if TYPE_CHECKING:
+    from pypgm.data import Schema
+    from pypgm.data.schema import SchemaLike
+    from pypgm.domain import Domain
+    from pypgm.estimation import LinearMeasurement
+
+R = TypeVar("R")
+
+_MOST_NOISE = 2**22  # records: standard deviation of a count that has the whole budget
+_ALL = 10**6  # a part of a budget below one in so many is what dividing it left over
 
 
 class PrivateOptions(TypedDict, total=False):
@@ -22,6 +40,9 @@ class PrivateOptions(TypedDict, total=False):
 
     Parameters
     ----------
+    schema : Schema, Domain, mapping or path, optional
+        Of a table that is not encoded: `data` may then be whatever `pypgm.synthesize` takes, a frame, the path of a CSV
+        or Parquet file, a DuckDB relation or an Ibis table. What the schema leaves open is found first.
     budget : Budget
         Instead of epsilon and delta. With an open `PrivateTable` there is neither: all that its ledger has left is
         spent.
@@ -37,6 +58,7 @@ class PrivateOptions(TypedDict, total=False):
         private for nobody, and its ledger and its model say so.
     """
 
+    schema: SchemaLike | None
     budget: Budget | None
     neighbours: Neighbours | None
     privacy: Privacy | None
@@ -52,8 +74,171 @@ LEARNER_DEFAULTS: Mapping[str, object] = {**LIMIT_DEFAULTS, "backend": "pypgm"}
 """Of `LearnerOptions`, where it is not None."""
 
 
+class Handed:
+    """Records on their way to an `Entry`, taken out once: no frame of a traceback holds them from there on.
+
+    Examples
+    --------
+    >>> handed = Handed("records")
+    >>> handed.take(), handed
+    ('records', Handed(records))
+    """
+
+    __slots__ = ("__held",)
+
+    def __init__(self, data: object) -> None:
+        self.__held = [data]
+
+    def __repr__(self) -> str:
+        return "Handed(records)"
+
+    @property
+    def is_open(self) -> bool:
+        """Whether they are a private table, which its caller opened."""
+        return isinstance(self.__held[0], PrivateTable)
+
+    @property
+    def is_encoded(self) -> bool:
+        """Whether they are codes, of a private table or not; their class is asked, nothing of the records is read."""
+        return self.is_open or hasattr(type(self.__held[0]), "n_records")
+
+    @property
+    def domain(self) -> Domain | None:
+        """Attributes and sizes of records that are encoded."""
+        return getattr(self.__held[0], "domain", None) if self.is_encoded else None
+
+    @property
+    def schema(self) -> Schema | None:
+        """The schema of records that are encoded, if they know it."""
+        return getattr(self.__held[0], "schema", None) if self.is_encoded else None
+
+    def take(self) -> Any:  # noqa: ANN401 - a table of any kind
+        """Return the records, which are here no more."""
+        return self.__held.pop()
+
+    def drop(self) -> None:
+        """Forget the records, if nobody took them."""
+        self.__held.clear()
+
+
+class Entry:
+    """One call of a mechanism or a learner: its limits, its bar, and the table it asks.
+
+    Parameters
+    ----------
+    name : str
+        Of the mechanism or learner, as its release says it.
+    data : Dataset or PrivateTable
+        Unweighted records, possibly none; or a private table, all of whose budget is spent, and which stays open. Where
+        they come as `Handed` they are taken out.
+    epsilon, delta : number, optional
+        The guarantee.
+    options : mapping
+        The keywords of the call, those of `PrivateOptions` among them.
+    limits : TypedDict
+        The limits it takes.
+    what : str
+        Who takes the options, as an error says it; the last part of the name by default.
+    names : collection of str
+        What it takes by keyword besides, for the hint of an error.
+    budget_of : callable
+        Returns the budget that is named one way or the other; raises if it is not one for the learner.
+
+    Attributes
+    ----------
+    name : str
+    limits : Limits
+    table : PrivateTable
+    whole : PrivateTable
+        The table as it was entered.
+
+    Raises
+    ------
+    ValueError
+        If the records are weighted, an option is out of range, or parts of the budget would need more noise than can
+        be drawn.
+    BudgetError
+        If all of the budget of an open table was spent.
+    TypeError
+        If the budget or the relation is given twice or not at all, or beside a table that has them already.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        data: Counts | PrivateTable | Handed,
+        epsilon: Number | None,
+        delta: Number | None,
+        options: Mapping[str, Any],
+        *,
+        limits: type = LimitOptions,
+        what: str = "",
+        names: Collection[str] = (),
+        budget_of: Callable[[Number | None, Number | None, Budget | None], Budget] = as_budget,
+    ) -> None:
+        handed = data if isinstance(data, Handed) else Handed(data)
+        del data  # tracebacks from here on do not hold the records
+        private, limited = split_options(what or name.rpartition(".")[2], options, PrivateOptions, limits, names=names)
+        self.name, given = name, Limits(**limited)
+        self._is_own = not handed.is_open
+        self._bar = Bar(name, shares=self._is_own) if given.progress else None
+        self.limits = replace(given, progress=self._bar or False)
+        how: dict[str, Any] = {"bar": self._bar, "n_threads": given.n_threads, "budget_of": budget_of}
+        self.whole = self.table = entered(handed, epsilon, delta, private, **how)
+        ledger = self.table.ledger
+        if not self._is_own:
+            _check_left(ledger)
+        check_noise(name, self.table.privacy, ledger.budget.unit, ledger.remaining())
+
+    def close(self) -> None:
+        """Drop the records: what follows needs released numbers alone. A table that came open stays so."""
+        if self._is_own:
+            self.whole.close()
+
+    def end(self) -> None:
+        """End the bar."""
+        if self._bar is not None:
+            self._bar.close()
+
+    def issued(
+        self,
+        kind: Callable[..., R],
+        model: object,
+        measurements: Sequence[LinearMeasurement],
+        **fields: Any,  # noqa: ANN401 - those of the kind
+    ) -> R:
+        """Return a release of a kind: a model, what was measured, and the ledger; the call is at its end."""
+        self.end()
+        return kind(model, tuple(measurements), self.table.ledger, self.name, schema=self.table.schema, **fields)
+
+
+def _check_left(ledger: Ledger) -> None:
+    """Raise `BudgetError` where a table was asked before, and that took all of its budget."""
+    left, budget = ledger.remaining(), ledger.budget
+    if ledger.lines and left * _ALL < budget.limit:
+        part = "nothing" if left == 0 else f"less than a millionth ({float(left):.3g})"
+        whole = f"all of {budget!r} was spent: {part} of its {budget.unit} {float(budget.limit):.6g} is left"
+        raise BudgetError(f"the ledger of this table: {whole}; a mechanism takes what is left of one")
+
+
+def check_noise(name: str, privacy: Privacy, unit: str, amount: Fraction) -> None:
+    """Raise ``ValueError`` where parts of a budget would need noise beyond what can be drawn: before any is spent.
+
+    With at most `_MOST_NOISE` on a count from all of it, noise of a part of 2^-18 (of rho) is below 2^31.
+    """
+    if amount <= 0:
+        return
+    squared = Fraction(privacy.squared_l2_sensitivity(Identity(2)), 2) / amount
+    if unit == "epsilon":
+        squared = 2 * (Fraction(privacy.l1_sensitivity(Identity(2))) / amount) ** 2
+    if squared > _MOST_NOISE**2:
+        left = f"all of the budget leaves noise of {short(math.isqrt(math.ceil(squared)))} records on a single count"
+        beyond = "is beyond what can be drawn (2^62): epsilon, or rho, is too small"
+        raise ValueError(f"{left}, and that of the parts {name} takes {beyond}")
+
+
 def entered(
-    data: Counts | PrivateTable,
+    handed: Handed,
     epsilon: Number | None,
     delta: Number | None,
     options: PrivateOptions,
@@ -72,15 +257,18 @@ def entered(
     Raises
     ------
     TypeError
-        If an open table is given a budget, a relation or noise: it has them already.
+        If an open table is given a budget, a relation, noise or a schema: it has them already.
     """
     backend, seed = options.get("backend", "pypgm"), options.get("unsafe_seed")
     budget, neighbours, privacy = options.get("budget"), options.get("neighbours"), options.get("privacy")
-    if isinstance(data, PrivateTable):
+    if handed.is_open:
+        if options.get("schema") is not None:
+            raise TypeError("an open table has its schema already")
         asked = (epsilon, delta, budget, neighbours, privacy, seed)
         if any(a is not None for a in asked) or not (isinstance(backend, str) and backend == "pypgm"):
             raise TypeError("an open table has its budget, relation, backend and seed already")
-        budget_of(None, None, data.ledger.budget)
-        return data
+        table: PrivateTable = handed.take()
+        budget_of(None, None, table.ledger.budget)
+        return table
     ledger, relation = shown_ledger(budget_of(epsilon, delta, budget), bar), one_relation(neighbours, privacy)
-    return PrivateTable(data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=seed)
+    return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=seed)

@@ -17,7 +17,7 @@ from pypgm.privacy.access import ChargedNoise, TableAccess
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
-from pypgm.privacy.counts import Counts, batches, check_counts, kept, part_of, schema_of
+from pypgm.privacy.counts import Counts, batches, check_counts, has_rows, in_rows, kept, part_of, schema_of
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, on_grid
@@ -377,7 +377,7 @@ class PrivateTable(Shown, Guarded):
         ValueError
             If the relation is not add-remove with one record a person, or a number is out of range.
         TypeError
-            If the records are not a `Dataset`: others cannot be sampled.
+            If the table is of counts alone.
 
         References
         ----------
@@ -385,8 +385,8 @@ class PrivateTable(Shown, Guarded):
         """
         if self._privacy.total_is_public or self._privacy.records_per_person != 1:
             raise ValueError("sampling protects records that come or go, one a person: neighbours='add-remove' alone")
-        if not isinstance(self.__records(), Dataset):
-            raise TypeError("only a Dataset can be sampled")
+        if not has_rows(self.__records()):
+            raise TypeError("only records can be sampled, a table of counts is not enough")
         chance = as_fraction("rate", rate)
         inner = Ledger(Budget(epsilon=epsilon))
         law = PoissonSample(chance, inner.budget.limit)
@@ -396,6 +396,7 @@ class PrivateTable(Shown, Guarded):
         with fixed_errors:
             records = self.__sampled(law)
         sample = PrivateTable(records, self._privacy, inner, sampler=self._sampler)
+        sample.schema = self.schema
         self.__views.add(sample)
         return sample
 
@@ -423,9 +424,7 @@ class PrivateTable(Shown, Guarded):
 
     def __sampled(self, law: PoissonSample) -> Dataset:
         """Return the records that stay, in their order."""
-        data = self.__records()
-        if not isinstance(data, Dataset):
-            raise TypeError("only a Dataset can be sampled")
+        data = in_rows(self.__records())
         rows = law.kept(data.n_records, self._sampler)
         return data.where(rows)
 

@@ -31,7 +31,12 @@ _DIGITS = 400  # before or after the point of a number that may be a label: more
 
 
 def settle(
-    schema: OpenSchema, columns: Mapping[str, Any], privacy: Privacy | Neighbours | None, ledger: Ledger
+    schema: OpenSchema,
+    columns: Mapping[str, Any],
+    privacy: Privacy | Neighbours | None,
+    ledger: Ledger,
+    *,
+    sampler: Sampler | None = None,
 ) -> Schema:
     """Return a schema with nothing left open, for what each open column says of the budget.
 
@@ -49,6 +54,8 @@ def settle(
         The neighbour relation, as for `PrivateTable`: the schema says how many records a person has.
     ledger : Ledger
         Where all is charged; what it has left is for the records.
+    sampler : Sampler, optional
+        What draws, and is to draw for the records too: of one with a seed the ledger says that it is not private.
 
     Raises
     ------
@@ -90,26 +97,29 @@ def settle(
     if uneven := [name for name in schema.open if keys is not None and len(columns[name]) != len(keys)]:
         others = listed(list(map(repr, schema.key_columns)))
         raise ValueError(f"column {uneven[0]!r} and {others} need equal numbers of values")
+    drawing = Sampler(n_threads=0) if sampler is None else sampler
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
     found = {}
     with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
-        values_of = _kept_values(schema, columns, keys)
+        values_of = _kept_values(schema, columns, keys, drawing)
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
-                values = PrivateColumn(_Values(values_of[name], column), relation, part)
+                values = PrivateColumn(_Values(values_of[name], column), relation, part, sampler=drawing)
                 found[name] = _settled(column, values, amounts[name], delta)
     return schema.closed(found)
 
 
-def _kept_values(schema: OpenSchema, columns: Mapping[str, Values], keys: Keys | None) -> Mapping[str, Values]:
+def _kept_values(
+    schema: OpenSchema, columns: Mapping[str, Values], keys: Keys | None, sampler: Sampler
+) -> Mapping[str, Values]:
     """Return the values of the open columns, of the records that are kept of each person."""
     if schema.person is None or keys is None:
         return columns
     content = [content_keys(columns[name]) for name in schema.open]
-    is_kept = schema.person.kept(keys, content, Sampler().secret())
+    is_kept = schema.person.kept(keys, content, sampler.secret())
     return {name: list(compress(as_list(columns[name]), is_kept)) for name in schema.open}
 
 

@@ -382,8 +382,8 @@ def test_labels_are_never_learned_from_private_records(monkeypatch):
         learn_private(frame, [("t", "u")], 1)
     with pytest.raises(TypeError, match="schema="):
         learn_private(frame, PrivateStructure(), 1)
-    with pytest.raises(TypeError, match="not encoded yet, got Dataset"):
-        learn_private(records, net, 1, schema=net.domain)
+    with pytest.raises(ValueError, match="the records are over"):
+        learn_private(records, net, 1, schema={"t": ["1", "0"]})
     with pytest.raises(ValueError, match="column 'u', row 0") as refused:
         learn_private(frame.assign(u=777), net, 1)
     assert "777" not in str(refused.value)

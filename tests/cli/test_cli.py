@@ -129,7 +129,8 @@ def test_numbers_reach_the_mechanism_exactly(folder, monkeypatch):
     arguments = ["synth", "people.csv", "--domain", "domain.json", "--out", "out.csv"]
     more = ["--epsilon", "0.1", "--delta", "1e-9", "--neighbours", "replace", "--time-limit", "7.5"]
     assert cli.main([*arguments, *more]) == 130
-    assert (asked["budget"].epsilon, asked["budget"].delta) == (Fraction(1, 10), Fraction(1, 10**9))
+    budget = pypgm.Budget(epsilon=asked["epsilon"], delta=asked["delta"])
+    assert (budget.epsilon, budget.delta) == (Fraction(1, 10), Fraction(1, 10**9))
     assert (asked["neighbours"], asked["time_limit"], asked["progress"]) == ("replace", 7.5, False)
 
 

@@ -54,10 +54,21 @@ def test_counts_and_releases_are_those_of_the_records(data):
             np.testing.assert_array_equal(m.values, n.values)
 
 
-def test_what_needs_records_says_so(data):
+def test_samples_are_those_of_the_records(data):
     table = StreamedTable(in_pieces(raw(data)), ["c", "a", "sex"], DOMAIN)
-    private = pypgm.PrivateTable(table, pypgm.Privacy(), pypgm.Ledger(pypgm.Budget(epsilon=1)))
-    with pytest.raises(TypeError, match="only a Dataset can be sampled"):
+    found = []
+    for records in (data, table):
+        private = pypgm.PrivateTable(records, None, pypgm.Ledger(pypgm.Budget(epsilon=9)), unsafe_seed=1)
+        found.append(private.subsample(0.5, epsilon=1).measure("c", scale=1).values)
+    np.testing.assert_array_equal(*found)
+
+
+def test_what_has_no_records_cannot_be_sampled(data):
+    class Tables:
+        domain, weights, n_records, count = data.domain, None, len(data), data.count
+
+    private = pypgm.PrivateTable(Tables(), None, pypgm.Ledger(pypgm.Budget(epsilon=1)))
+    with pytest.raises(TypeError, match="only records can be sampled"):
         private.subsample(0.5, epsilon=0.1)
     assert private.ledger.spent() == 0
 

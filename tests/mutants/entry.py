@@ -159,8 +159,8 @@ MUTANTS = [
         ENTRY,
         "entered",
         instead(
-            "PrivateTable(data, relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=seed)",
-            "PrivateTable(data, Privacy() if relation is None else Privacy(relation), ledger, "
+            "PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=seed)",
+            "PrivateTable(handed.take(), Privacy() if relation is None else Privacy(relation), ledger, "
             "n_threads=n_threads, backend=backend, unsafe_seed=seed)",
         ),
         partial(

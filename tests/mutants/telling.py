@@ -333,7 +333,7 @@ MUTANTS = [
         "the command asks twice and keeps the better",
         CLI,
         "        release = mechanism_run()\n",
-        "        release = mechanism_run()\n        release = mechanism_run()\n",
+        "        release = _prepared(arguments, schema)()\n        release = mechanism_run()\n",
         check_command,
         "overspent",
     ),

@@ -28,7 +28,10 @@ MODULES = sorted(
         ROOT / name
         for name in ("compat/mbi/dataset.py", "bayes/frames.py", "mechanisms/keys.py", "mechanisms/related.py")
     ]
-    + [ROOT / name for name in ("mechanisms/tables.py", "privacy/private_column.py", "privacy/settling.py")]
+    + [
+        ROOT / name
+        for name in ("mechanisms/tables.py", "privacy/tables.py", "privacy/private_column.py", "privacy/settling.py")
+    ]
 )
 NOT_PRIVATE = {"draft", "draft_column", "draft_dependence", "draft_readers"}
 """Drafts are made of records, and marked so."""

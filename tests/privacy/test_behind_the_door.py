@@ -211,7 +211,7 @@ def test_frames_of_a_traceback_show_the_same_for_any_records():
 
     entered = shown([0, 1, 1] * 300)
     assert entered
-    assert all("data" not in frame for frame in entered)
+    assert all(frame.get("data", "Handed(records)") == "Handed(records)" for frame in entered)
     assert any("records behind a ledger" in text for frame in entered for text in frame.values())
     assert not re.search(r"\b900\b", str(entered))  # an address may hold these digits
 

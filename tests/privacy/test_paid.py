@@ -110,7 +110,7 @@ OPEN = OpenSchema({"age": QuantileBins(Integer(0, 99), 3, share="1/4"), "sex": [
     [
         ({"iterations": -1}, ValueError),
         ({"no_option": 1}, TypeError),
-        ({"unsafe_seed": 1}, TypeError),
+        ({"unsafe_seed": "1"}, TypeError),
         ({"constraints": [Constraint("job", forbidden=[0])]}, ValueError),
         ({"mechanism": "mwem", "asks": "nothing"}, ValueError),
         ({"mechanism": "wide", "ordinal": ["job"]}, ValueError),
@@ -121,6 +121,6 @@ OPEN = OpenSchema({"age": QuantileBins(Integer(0, 99), 3, share="1/4"), "sex": [
 def test_options_are_refused_before_open_columns_are_paid_for(options, error, neighbours, monkeypatch):
     raw = {"age": [20, 60] * 50, "sex": ["F", "M"] * 50}
     assert pypgm.synthesize(raw, OPEN, epsilon=1, delta=1e-9, neighbours=neighbours).ledger.lines
-    monkeypatch.setattr("pypgm.mechanisms.tables.settle", lambda *_: pytest.fail("charged"))
+    monkeypatch.setattr("pypgm.privacy.tables.settle", lambda *_, **__: pytest.fail("charged"))
     with pytest.raises(error):
         pypgm.synthesize(raw, OPEN, epsilon=1, delta=1e-9, neighbours=neighbours, **options)

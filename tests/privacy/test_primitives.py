@@ -327,7 +327,7 @@ def test_samples_refused():
     class Counted:
         domain, weights, n_records = DOMAIN, None, 3
 
-    with pytest.raises(TypeError, match="only a Dataset"):
+    with pytest.raises(TypeError, match="only records can be sampled"):
         table(data=Counted()).subsample(0.5, epsilon=1)
 
 

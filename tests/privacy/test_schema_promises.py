@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import copy
-import inspect
 import pickle
 from fractions import Fraction
 
 import numpy as np
 import pytest
+from learners import LEARNERS, SUBJECTS, options_of
 
 import pypgm
-from pypgm import Budget, Dataset, Domain, Ledger, OpenSchema, Privacy, PrivateTable, Schema, bayes, mechanisms, mrf
+from pypgm import Budget, Dataset, Domain, Ledger, OpenSchema, Privacy, PrivateTable, Schema, bayes, mechanisms
 from pypgm.data import Categorical, Integer, scan
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
+from pypgm.mechanisms.registry import mechanism_names, takes
 from pypgm.mrf.stability import Stability
 
 K = 3
@@ -25,36 +25,6 @@ COLUMNS = {
 }
 RULES = ["start <= end"]
 SPINS = {name: ["no", "yes"] for name in "abc"}
-
-
-def public_learners():
-    """Every function of the packages of learners that takes private records and a budget."""
-    for package in (bayes, mrf):
-        for name in dir(package):
-            found = getattr(package, name)
-            known = inspect.signature(found).parameters if inspect.isfunction(found) else {}
-            if {"data", "epsilon", "privacy"} <= known.keys():
-                yield f"{package.__name__}.{name}", found
-
-
-LEARNERS = dict(public_learners())
-SUBJECTS = {name: mechanism_named(name) for name in mechanism_names()} | LEARNERS
-NEEDED = {  # by name, what some of them need beside records and a budget
-    "public": lambda data: Dataset(data.columns, data.domain),
-    "structure": lambda data: {},
-    "radius": lambda data: 0.5,
-    "eta": lambda data: 0.4,
-    "order": lambda data: 2,
-}
-FEW = {"iterations": 5, "rounds": 2, "steps": 2}  # of those that have such an option
-
-
-def options_of(name, data):
-    known = inspect.signature(SUBJECTS[name]).parameters.values()
-    needed = [p.name for p in known if p.default is p.empty and p.kind is not p.VAR_KEYWORD and p.name != "data"]
-    takes_more = name not in LEARNERS  # an estimate's options
-    few = {o: n for o, n in FEW.items() if o in [p.name for p in known] or (takes_more and o == "iterations")}
-    return {option: NEEDED[option](data) for option in needed} | few
 
 
 def run(name, data, **how):

@@ -1,11 +1,13 @@
-"""A call of a mechanism up to its first look at the records: its refusals come before anything is spent."""
+"""A call of a learner up to its first look at the records: its refusals come before anything is spent."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from fractions import Fraction
 from typing import Any, NoReturn
 
 from pypgm.data import OpenSchema, Schema
+from pypgm.data.open_columns import OpenSet
 from pypgm.data.source import Source
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -29,23 +31,37 @@ class _Nobody(Source):
         return self
 
     def _scan(self, cliques: object, tables: object, n_threads: int) -> NoReturn:
-        """Note that all checks have been passed, and go no further."""
         del cliques, tables, n_threads
+        self._asked()
+
+    def _asked(self) -> NoReturn:
+        """Note that all checks have been passed, and go no further."""
         self.was_asked = True
         raise RuntimeError("a dry run reads no records")
 
 
+class _NobodyInRows(_Nobody):
+    """A table as above, that a learner may ask for its records too."""
+
+    def codes_of(self, names: Sequence[str]) -> NoReturn:
+        """Note that all checks have been passed, and go no further."""
+        del names
+        self._asked()
+
+
 def check_call(
-    mechanism: Callable[..., object],
+    learner: Callable[..., object],
     schema: OpenSchema,
     neighbours: Neighbours | Privacy | None,
     budget: Budget,
     options: Mapping[str, Any],
+    *,
+    has_rows: bool = True,
 ) -> None:
-    """Raise what a mechanism refuses of a call, with what open columns leave of a budget, before any of it is spent.
+    """Raise what a learner refuses of a call, with what open columns leave of a budget, before any of it is spent.
 
-    A mechanism checks everything before it reads a record, so that it is called on a table that cannot be read: over
-    the schema as it is before anything is found.
+    A learner checks everything before it reads a record, so that it is called on a table that cannot be read: over
+    the schema as it is before anything is found. Of one without rows nothing is known but counts.
 
     Examples
     --------
@@ -56,12 +72,13 @@ def check_call(
     Traceback (most recent call last):
     ValueError: iterations must be at least 1, got 0
     """
-    left = budget.limit * (1 - schema.open_share)
-    nobody = _Nobody(schema.provisional)
-    ledger = Ledger(Budget(rho=left) if budget.unit == "rho" else Budget(epsilon=left))
+    nobody = (_NobodyInRows if has_rows else _Nobody)(schema.provisional)
+    finds = any(isinstance(column, OpenSet) for column in schema.open.values())
+    amount = {budget.unit: budget.limit * (1 - schema.open_share)}
+    ledger = Ledger(Budget(**amount, reserved_delta=Fraction(0) if finds else budget.reserved_delta))
     try:
         with PrivateTable(nobody, neighbours, ledger, sampler=Sampler()) as table:
-            mechanism(table, **options)
+            learner(table, **options)
     except Exception:
         if not nobody.was_asked:
             raise

@@ -1,0 +1,206 @@
+"""Learners called with tables that are still as they are: a schema encodes them, and what is open is found first."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import os
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+
+from pypgm.data.layout import Layout
+from pypgm.data.open_columns import OpenSet
+from pypgm.data.opened import has_rows, opened
+from pypgm.data.schema import OpenSchema, Schema, as_any_schema
+from pypgm.domain import listed
+from pypgm.privacy.arguments import as_budget, one_relation
+from pypgm.privacy.budget import Budget
+from pypgm.privacy.dry_run import check_call
+from pypgm.privacy.entry import Handed
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.rational import Number
+from pypgm.privacy.sampler import Sampler
+from pypgm.privacy.settling import settle
+from pypgm.signatures import with_options
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+    from pypgm.data.frames import Frame
+    from pypgm.data.schema import SchemaLike
+    from pypgm.domain import Domain
+
+
+class Released(Protocol):
+    """A result of a learner, which can be given the layout of the records it is of."""
+
+    def of_table(self, layout: Layout, source: str) -> Self:
+        """Return the same with the layout of its table, and the path of its file."""
+
+
+L = TypeVar("L", bound=Callable[..., Released])
+R = TypeVar("R", bound=Released)
+
+Call = Mapping[str, Any]
+"""The arguments of a call of a learner but the records, by their names."""
+
+_RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
+_OF_TABLES = {"epsilon", "delta", "budget", "neighbours", "privacy", "backend", "unsafe_seed"}
+"""Arguments that a private table has already."""
+
+
+def as_given(_: Domain, __: Schema | None, call: Call) -> Call:
+    """Return the arguments of a call as they are."""
+    return call
+
+
+def nothing_known(_: Call) -> SchemaLike | None:
+    """Return no schema: the arguments of a call say nothing of the records."""
+    return None
+
+
+def takes_any_table(
+    options: type,
+    defaults: Mapping[str, object],
+    *,
+    options_for: Callable[[Domain, Schema | None, Call], Call] = as_given,
+    known_by: Callable[[Call], SchemaLike | None] = nothing_known,
+) -> Callable[[L], L]:
+    """Return a decorator of learners, which then take any table `pypgm.synthesize` takes, by the `schema` with it.
+
+    A learner gets its records as `pypgm.privacy.entry.Handed`, and enters them by an `Entry`.
+
+    Parameters
+    ----------
+    options : TypedDict
+        What ``**options`` of the learner takes, `PrivateOptions` among them; written out in its signature.
+    defaults : mapping
+        Of the options that have another one than None.
+    options_for : callable
+        Returns the arguments of a call as they are of records over a domain, encoded by a schema.
+    known_by : callable
+        Returns the schema that the other arguments of a call have of a table that comes without one, if they do.
+
+    Examples
+    --------
+    >>> from pypgm.mrf import learn_pairwise
+    >>> people = {"age": [31, 7, 44] * 100, "sex": ["F", "M", "F"] * 100}
+    >>> schema = {"age": {"kind": "integer", "low": 0, "high": 99, "width": 50}, "sex": ["F", "M"]}
+    >>> learn_pairwise(people, epsilon=1, delta=1e-9, schema=schema, radius=1.0).model.domain
+    Domain(age: 2, sex: 2)
+    """
+
+    def expanded(learner: L) -> L:
+        signature = inspect.signature(learner)
+
+        @functools.wraps(learner)
+        def called(
+            data: Any,  # noqa: ANN401 - a table of any kind
+            *arguments: Any,  # noqa: ANN401 - those of the learner
+            **given: Any,  # noqa: ANN401 - as above
+        ) -> Released:
+            handed = Handed(data)
+            del data  # tracebacks from here on do not hold the records
+            call = _by_name(signature, arguments, given)
+            schema = call.pop("schema", None)
+            if schema is None and not handed.is_encoded:
+                schema = known_by(call)
+            try:
+                if schema is not None and not handed.is_open:
+                    return prepared(called, handed.take(), as_any_schema(schema), call, options_for=options_for)()
+                if handed.domain is not None:  # what has none is refused by the entry
+                    call = dict(options_for(handed.domain, handed.schema, call))
+                return learner(handed, **call, **({} if schema is None else {"schema": schema}))
+            finally:
+                handed.drop()
+
+        return with_options(options, defaults)(cast("L", called))
+
+    return expanded
+
+
+def _by_name(signature: inspect.Signature, arguments: Sequence[Any], given: Call) -> dict[str, Any]:
+    """Return the arguments of a call but the first; ``TypeError`` where there are too many."""
+    bound = signature.bind_partial(None, *arguments, **given).arguments
+    first, *_ = signature.parameters
+    more = [name for name, p in signature.parameters.items() if p.kind is p.VAR_KEYWORD]
+    named = {name: value for name, value in bound.items() if name not in {first, *more}}
+    return named | {name: value for rest in more for name, value in bound.get(rest, {}).items()}
+
+
+def prepared(
+    learner: Callable[..., R],
+    source: Frame,
+    schema: Schema | OpenSchema,
+    call: Call,
+    *,
+    reading: Mapping[str, Any] | None = None,
+    options_for: Callable[[Domain, Schema | None, Call], Call] = as_given,
+) -> Callable[[], R]:
+    """Check all, read a table, and return what spends the budget on it.
+
+    Parameters
+    ----------
+    learner : callable
+        One that takes any table.
+    source
+        As for `pypgm.synthesize`.
+    schema : Schema or OpenSchema
+    call : mapping
+        The other arguments.
+    reading : mapping, optional
+        How a file is read: arguments of `pypgm.data.opened.opened`.
+    options_for : callable
+        As for `takes_any_table`.
+    """
+    relation, known = one_relation(call.get("neighbours"), call.get("privacy")), schema.provisional
+    known.check_there()
+    budget = budget_for(schema, call.get("epsilon"), call.get("delta"), call.get("budget"))
+    adapted = options_for(known.domain, known, call)
+    sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0), backend=call.get("backend", "pypgm"))
+    if isinstance(schema, OpenSchema):  # what is open is paid for before the learner is called
+        check_call(learner, schema, relation, budget, _left(adapted), has_rows=has_rows(source))
+    held = [opened(source, schema, **(reading or {}))]
+    place = os.path.abspath(source) if isinstance(source, str | os.PathLike) else ""
+    layout, close = held[0].layout, held[0].close
+
+    def settled(schema: OpenSchema) -> R:
+        table, ledger = held.pop(), Ledger(budget)
+        closed = settle(schema, table.values, relation, ledger, sampler=sampler)
+        private = PrivateTable(table.records(closed), relation, ledger, sampler=sampler)
+        del table  # tracebacks from here on do not hold the records
+        with private:
+            return learner(private, **_left(call))
+
+    def read_to_the_end() -> R:
+        try:
+            release = (
+                settled(schema) if isinstance(schema, OpenSchema) else learner(held.pop().records(known), **adapted)
+            )
+            return release.of_table(layout, place)
+        finally:
+            close()
+
+    return read_to_the_end
+
+
+def _left(call: Call) -> dict[str, Any]:
+    """Return the arguments that a learner takes beside a private table."""
+    return {name: value for name, value in call.items() if name not in _OF_TABLES}
+
+
+def budget_for(
+    schema: Schema | OpenSchema, epsilon: Number | None, delta: Number | None = None, budget: Budget | None = None
+) -> Budget:
+    """Return the budget that is asked for, a part of delta kept for values that have to be found."""
+    if schema.open_share >= 1:
+        raise ValueError("the shares of open columns leave nothing of the budget for the records")
+    whole = as_budget(epsilon, delta, budget)
+    sets = [repr(name) for name, column in schema.open.items() if isinstance(column, OpenSet)]
+    if not sets or budget is not None:
+        return whole
+    if not whole.delta:
+        reason = f"values of {listed(sets)} are open in the schema, and found with a probability of failure"
+        raise ValueError(f"delta must be more than 0: {reason}")
+    return Budget(epsilon=whole.epsilon, delta=whole.delta, reserved_delta=whole.delta / _RESERVED)
