@@ -26,24 +26,24 @@ _PLACES = [
     ),
     (
         "a table of a mechanism is one array",
-        "mechanisms.tables",
+        "privacy.tables",
         "prepared",
         instead(
-            "opened(source, declared, **reading)",
+            "opened(source, schema, **reading or {})",
             "opened({n: v + [] if all((isinstance(x, type(v[0])) for x in v)) else [*map(str, v)] "
-            "for n, v in source.items()}, declared, **reading)",
+            "for n, v in source.items()}, schema, **reading or {})",
         ),
         partial(check_door, "mechanisms.mst", _ODD, ["lists"]),
         "sensitivity",
     ),
     (
         "records of a network are texts if one is",
-        "bayes.private_learning",
-        "_records",
+        "privacy.tables",
+        "prepared",
         instead(
-            "Dataset.from_frame(data, as_schema(cast('SchemaLike', schema)))",
-            "Dataset.from_frame({n: [*map(str, v)] if any((isinstance(x, str) for x in v)) else v "
-            "for n, v in data.items()}, as_schema(cast('SchemaLike', schema)))",
+            "opened(source, schema, **reading or {})",
+            "opened({n: [*map(str, v)] if any((isinstance(x, str) for x in v)) else v for n, v in source.items()}, "
+            "schema, **reading or {})",
         ),
         partial(check_door, "bayes.learn_private", _ODD, ["lists"]),
         "sensitivity",
@@ -58,9 +58,12 @@ _PLACES = [
     ),
     (
         "a schema forgets how many records a person has",
-        "mechanisms.tables",
+        "privacy.tables",
         "prepared",
-        instead("held.records(known)", "held.records(known).__class__(held.records(known).columns, known.domain)"),
+        instead(
+            "held.pop().records(known)",
+            "(lambda data: type(data)(data.columns, known.domain))(held.pop().records(known))",
+        ),
         partial(check_door, "synthesize", ["several records a person"], ["lists"]),
         "lost user bound",
     ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from mutate import Mutant
-from operators import instead, no_addend, one_case, one_less
+from operators import instead, no_addend, one_less
 from refusals import check_refusals
 
 from pypgm.audit.budgets import check_budgets
@@ -123,7 +123,7 @@ MUTANTS = [
         "the relation named by its word is ignored",
         ARGUMENTS,
         "relation_of",
-        one_case(4),
+        instead("'add-remove' if relation is None else relation", "'add-remove'"),
         spelled["neighbours="],
         "wrong relation",
     ),

@@ -57,7 +57,7 @@ _OF_KEYS = [
      "False", "not refused"),
 ]  # fmt: skip
 _IN_DUCKDB = [
-    ("keys in DuckDB keep the white space around them", "data.streamed", "_key_in_duckdb", "_SPACES", "''", _USER),
+    ("keys in DuckDB keep the white space around them", "data.streamed", "_key_in_duckdb", "WHITE_SPACE", "' '", _USER),
     ("keys in DuckDB are compared by its collation", "data.streamed", "kept_in_duckdb",
      "_key_in_duckdb(name, type_of[name])", "quoted(name)", _OTHERS),
 ]  # fmt: skip

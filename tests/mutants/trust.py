@@ -36,7 +36,7 @@ _PLACES = [
         "a relation is the caller's own",
         "guarded",
         "Guarded.__init__",
-        as_given(4),
+        instead("privacy.copy()", "privacy"),
         check_trust,
         "trusted object",
     ),
