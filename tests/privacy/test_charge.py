@@ -169,7 +169,7 @@ def test_a_stored_ledger_is_computed_once_more():
 def test_what_the_caller_states_is_named_so():
     ledger = Ledger(Budget(rho=1, reserved_delta=1e-6))
     ledger.charge("train", "a tree", Stated(epsilon=1, delta=1e-7))
-    assert "stated by the caller (epsilon 1, delta 1e-07)" in str(ledger)
+    assert "stated by the caller, epsilon 1, delta 1e-07" in str(ledger)
     for arguments in ({}, {"rho": 1, "epsilon": 1}):
         with pytest.raises(ValueError, match="exactly one"):
             ledger.charge("train", "a tree", Stated(**arguments))
