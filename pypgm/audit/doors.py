@@ -16,7 +16,7 @@ import pypgm
 from pypgm import mrf
 from pypgm.audit.command import own_folder, run_command
 from pypgm.audit.containers import ROWS, TYPED, UNTYPED, Columns, Container, Typed, is_there, reading_of, typed
-from pypgm.audit.finding import Finding, finding
+from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import DOMAIN, Pair, far_pairs, neighbour_pairs
 from pypgm.audit.subjects import FIELD_RADIUS, SPELLED
@@ -24,6 +24,7 @@ from pypgm.audit.trace import Mechanism
 from pypgm.audit.whole import check_claims
 from pypgm.bayes import learn_private
 from pypgm.data import Dataset, EngineTable, Schema, read_table, scan
+from pypgm.domain import listed
 from pypgm.integrations import sdv, smartnoise
 from pypgm.mechanisms.registry import mechanism_names
 from pypgm.privacy.budget import Budget
@@ -291,6 +292,10 @@ def check_door(name: str, tables: Sequence[str] = (), containers: Sequence[str] 
     """
     door = DOORS[name]
     there = {h: own for h, own in door.containers.items() if (not containers or h in containers) and is_there(own)}
+    if not there:
+        return skipped(
+            "doors", name, f"no package is installed that holds {listed(containers or list(door.containers))}"
+        )
     cases = [
         (table, held) for table in tables or door.tables for held in there if RAW[table].is_typed or held not in TYPED
     ]

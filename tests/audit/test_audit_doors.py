@@ -149,6 +149,8 @@ def test_every_subject_is_in_the_suite():
 @pytest.mark.parametrize("name", [name for name in DOORS if not name.startswith(("synthesize", "smartnoise"))])
 def test_a_door_lets_no_record_recode_another(name):
     found = check_door(name)
+    if found.result == "skipped":
+        pytest.skip(found.detail)
     assert (found.result, found.defects) == ("ok", ()), found.detail
 
 
