@@ -208,7 +208,9 @@ def by_mechanism(make: Callable[[Raw], Any], schema: Schema, raw: Raw) -> Any:
 
 
 def by_learner(make: Callable[[Raw], Any], schema: Schema, raw: Raw) -> Any:
-    return learn_private(make(raw), {}, schema=schema, epsilon=1, allocation="uniform", iterations=2, n_threads=1)
+    return learn_private(
+        make(raw), {}, schema=schema, epsilon=1, delta=1e-9, allocation="uniform", iterations=2, n_threads=1
+    )
 
 
 def by_smartnoise(make: Callable[[Raw], Any], schema: Schema, raw: Raw) -> Any:

@@ -115,7 +115,7 @@ def pack(header: dict[str, Any], arrays: Arrays, *, sealed: bool = True) -> byte
 def digest(header: dict[str, Any], arrays: Arrays) -> str:
     """Return the SHA-256 of a header without its digest, and a line for each array, as the documentation has it."""
     said = {k: v for k, v in header.items() if k != "digest"}
-    if isinstance(fit := said.get("fit"), dict) and said.get("version") not in {2, 3}:
+    if isinstance(fit := said.get("fit"), dict) and said.get("version") not in (2, 3):  # a list of a mutant has no hash
         said["fit"] = {k: v for k, v in fit.items() if k != "seconds"}
     lines = [json.dumps(said, separators=(",", ":"))]
     for name in sorted(arrays, key=lambda name: (len(name), name)):

@@ -160,7 +160,9 @@ def test_an_ibis_that_lacks_a_package_of_its_own_is_skipped_by_the_name_of_that(
     pytest.importorskip("ibis")
     pytest.importorskip("duckdb")
     out = tmp_path / "audit.json"
-    done = subprocess.run([sys.executable, "-c", WITHOUT, out], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-c", WITHOUT, out], capture_output=True, text=True, check=False, cwd=tmp_path
+    )
     assert done.returncode == 0, done.stderr
     found = json.loads(out.read_text())["findings"]
     assert {(f["result"], f["detail"]) for f in found} == {("skipped", "pyarrow_hotfix is not installed")}
