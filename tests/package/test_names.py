@@ -13,7 +13,7 @@ import pypgm
 
 ROOT = Path(__file__).parents[2]
 HOME = Path(pypgm.__file__).parent
-MODULES = (*pypgm._MODULES, "evaluation", "release")  # that users go by name
+MODULES = (*sorted(set(dir(pypgm)) - set(pypgm.__all__)), "evaluation", "release")  # that users go by name
 
 
 def name_of(path):

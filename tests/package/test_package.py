@@ -71,7 +71,7 @@ def said(program, *arguments):
 
 def test_import_takes_what_is_used():
     loaded = "print(*(m for m in sys.modules if m.startswith('pypgm') or m in {'numpy', 'scipy', 'networkx'}))"
-    assert set(said(loaded)) == {"pypgm", "pypgm._core", "pypgm._waiting"}
+    assert set(said(loaded)) == {"pypgm", "pypgm._core", "pypgm._lazy", "pypgm._waiting"}
 
 
 def test_all_names_leave_heavy_packages_alone():
@@ -97,18 +97,13 @@ print(*sys.modules)
 
 @pytest.mark.parametrize("package", [pypgm, pypgm.bayes, pypgm.mechanisms])
 def test_names_for_type_checkers_are_those_that_are_imported(package):
-    branches = [node for node in ast.parse(Path(package.__file__).read_text()).body if isinstance(node, ast.If)]
-    seen = {
-        alias.asname: node.module
-        for node in branches[0].body
-        if isinstance(node, ast.ImportFrom)
-        for alias in node.names
-        if alias.asname == alias.name
-    }
-    assert len(branches) == 1
-    modules = getattr(package, "_MODULES", ())
-    assert seen == package._HOMES | dict.fromkeys(modules, "pypgm")
-    assert set(dir(package)) == {*package.__all__, *modules} == set(seen)
+    stub = ast.parse(Path(package.__file__).with_suffix(".pyi").read_text())
+    listed = [(alias.name, alias.asname, node.level) for node in stub.body for alias in node.names]
+    assert [(name, name) for name, _, _ in listed] == [(name, exported) for name, exported, _ in listed]
+    assert dir(package) == sorted(name for name, _, _ in listed)
+    assert len(set(dir(package))) == len(listed)
+    assert package.__all__ == [name for name, _, level in listed if not level]
+    assert all(hasattr(package, name) for name in dir(package))
 
 
 def test_a_network_takes_what_it_uses():

@@ -1,0 +1,16 @@
+from pypgm.bayes.answers import AnswerComparison as AnswerComparison
+from pypgm.bayes.answers import compare_answers as compare_answers
+from pypgm.bayes.answers import map_agreement as map_agreement
+from pypgm.bayes.bounds import ErrorBounds as ErrorBounds
+from pypgm.bayes.bounds import error_bounds as error_bounds
+from pypgm.bayes.comparison import NetworkComparison as NetworkComparison
+from pypgm.bayes.comparison import TableComparison as TableComparison
+from pypgm.bayes.comparison import compare_networks as compare_networks
+from pypgm.bayes.comparison import compare_tables as compare_tables
+from pypgm.bayes.counted import CountedNetwork as CountedNetwork
+from pypgm.bayes.learning import fit_score as fit_score
+from pypgm.bayes.learning import learn as learn
+from pypgm.bayes.network import BayesianNetwork as BayesianNetwork
+from pypgm.bayes.network_release import NetworkRelease as NetworkRelease
+from pypgm.bayes.private_learning import learn_private as learn_private
+from pypgm.bayes.private_structure import PrivateStructure as PrivateStructure
