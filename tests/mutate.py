@@ -13,41 +13,53 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from operators import Change
+from operators import Change, instead
 
 from pypgm.audit.finding import Finding
 
-__all__ = ["Mutant", "named_checks", "planted"]
+__all__ = ["UNCHARGED", "Mutant", "at", "named_checks", "planted"]
+
+
+Check = Callable[[], Finding | list[Finding]]
+Row = tuple[str, str, Change, Check, str]
+
+UNCHARGED = "type(table)(table._PrivateTable__data, table.privacy, type(table.ledger)(table.ledger.budget))"
+"""The same private table with the whole of its budget once more, as an expression of a change."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A defect: where it is planted, and the check that must report it by name.
+    """A defect: its module, function and change, and the check that must report it by name.
 
-    A change is made in the function `at` of `module`; or a text `by` stands in the place of the text `at`, which occurs
-    exactly once. Bodies and defaults of functions and methods may change, and constants of the module that its own
-    functions read.
+    Bodies and defaults of functions and methods may change, and constants of the module that its own functions read.
     """
 
     name: str
     module: str
     at: str
-    by: str | Change
-    check: Callable[[], Finding | list[Finding]]
+    by: Change
+    check: Check
     defect: str
 
     def planted_in(self, text: str) -> ast.Module:
         """Return the module's text with the defect; ``ValueError`` where there is no such place."""
-        if isinstance(self.by, str):
-            if text.count(self.at) != 1:
-                raise ValueError(f"{self.name}: {self.at!r} occurs {text.count(self.at)} times in {self.module}")
-            return ast.parse(text.replace(self.at, self.by))
         tree = ast.parse(text)
         try:
             self.by.apply(tree, self.at)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error} in {self.module}") from None
         return tree
+
+
+def at(place: str, check: Check, defect: str) -> Callable[..., Row]:
+    """Return a function from a change, or the texts of `instead`, to the row of a defect at "module:function"."""
+    module, function = place.split(":")
+
+    def row(change: Change | str, *texts: Any) -> Row:
+        by = instead(change, *texts) if isinstance(change, str) else change
+        return f"pypgm.{module}", function, by, check, defect
+
+    return row
 
 
 def named_checks(page: str) -> dict[str, str]:

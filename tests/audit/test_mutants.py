@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from mutants import MUTANTS
 from mutate import Mutant, named_checks, planted
+from operators import instead
 
 from pypgm.audit import suite
 from pypgm.audit.finding import Finding
@@ -46,8 +47,9 @@ def test_names_are_different():
     assert [name for name, count in Counter(m.name for m in MUTANTS).items() if count > 1] == []
 
 
-@pytest.mark.parametrize(("old", "new"), [("no such text", "x"), ("return self.shape[1]", "return  self.shape[1]")])
+@pytest.mark.parametrize(("old", "new"), [("no_such_name", "1"), ("self.shape[1]", "self.shape[1]")])
 def test_what_changes_nothing_is_no_mutant(old, new):
-    mutant = Mutant("none", "pypgm.queries.prefix", old, new, list, "sensitivity")
+    change = instead(old, new)
+    mutant = Mutant("none", "pypgm.queries.prefix", "Prefix._sensitivity", change, list, "sensitivity")
     with pytest.raises(ValueError, match="none: "), planted(mutant):
         pass
