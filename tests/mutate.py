@@ -100,15 +100,15 @@ def _read_as(file: Path, tree: ast.Module) -> Iterator[None]:
         yield
 
 
-def _swap(own: Any, other: Any, home: str, undo: list[Callable[[], None]]) -> None:
-    for name, value in list(own.items()):
-        changed = other.get(name)
+def _swap(names: Any, broken: Any, home: str, undo: list[Callable[[], None]]) -> None:
+    for name, value in list(names.items()):
+        changed = broken.get(name)
         if isinstance(value, type) and value.__module__ == home and isinstance(changed, type):
             _swap(vars(value), vars(changed), home, undo)
-        elif isinstance(own, dict) and isinstance(value, int | float | str | tuple) and changed != value:
+        elif isinstance(names, dict) and isinstance(value, int | float | str | tuple) and changed != value:
             if not name.startswith("__"):
-                undo.append(lambda name=name, value=value: own.__setitem__(name, value))
-                own[name] = changed
+                undo.append(lambda name=name, value=value: names.__setitem__(name, value))
+                names[name] = changed
         else:
             for before, after in zip(_functions(value), _functions(changed), strict=False):
                 if before.__module__ == home:
@@ -135,6 +135,6 @@ def _swap_function(before: Any, after: Any, undo: list[Callable[[], None]]) -> N
 
 
 def _meaning(code: types.CodeType) -> tuple[Any, ...]:
-    """Return what a function does, without where it stands."""
+    """Return the code of a function, without its place in the file."""
     constants = tuple(_meaning(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts)
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars

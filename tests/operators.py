@@ -1,7 +1,7 @@
-"""Defects as operators on the syntax tree of a function: what a careless change makes, wherever it is made.
+"""Defects as operators on the syntax tree of a function: the results of a careless change, wherever it is made.
 
-An operator says what may stand in the place of a node. A change is one of an operator's sites in a function, which are
-counted from 0 in the order of the text: rewording what is beside it breaks none.
+An operator yields the replacements of a node. A change is one of an operator's sites in a function, which are counted
+from 0 in the order of the text: rewording the lines around it breaks none.
 """
 
 from __future__ import annotations
@@ -277,14 +277,14 @@ def instead(before: str, after: str, site: int = 0) -> Change:
     """Return a change of one function's own: another expression, or statements in the place of a statement.
 
     In `before`, X, Y and Z stand for any expressions, each for the same one wherever it occurs, and ``...`` for any
-    expression, or the rest of arguments or of statements. In `after`, X, Y and Z are what they stand for.
+    expression or, at the end of arguments or statements, for the rest of them; they stand for the same in `after`.
     """
     pattern, new = _parsed(before), _parsed(after)
     if not (isinstance(pattern, ast.expr) and isinstance(new, ast.expr)):
         pattern, new = (ast.Expr(part) if isinstance(part, ast.expr) else part for part in (pattern, new))
 
     def other(node: ast.AST) -> Iterator[Replacement]:
-        meaning: dict[str, ast.AST] = {}
+        meaning: dict[str, Any] = {}
         if _matches(pattern, node, meaning):
             yield _filled(new, meaning)
 
@@ -297,7 +297,7 @@ def put(text: str, *, before: str = "", after: str = "", site: int = 0) -> Chang
 
     def other(node: ast.AST) -> Iterator[Replacement]:
         for part in _of_statement(node) if isinstance(node, ast.stmt) else ():
-            meaning: dict[str, ast.AST] = {}
+            meaning: dict[str, Any] = {}
             if _matches(pattern, part, meaning):
                 put_in = _filled(new, meaning)
                 yield [*put_in, node] if before else [node, *put_in]
@@ -328,13 +328,14 @@ def _is_rest(pattern: object) -> bool:
     return isinstance(value, ast.Constant) and value.value is ...
 
 
-def _matches(pattern: Any, node: Any, meaning: dict[str, ast.AST]) -> bool:
+def _matches(pattern: Any, node: Any, meaning: dict[str, Any]) -> bool:
     """Return whether a node is like a pattern, and note in `meaning` what its X, Y and Z stand for."""
     if isinstance(pattern, list):
-        first = pattern[:-1] if pattern and _is_rest(pattern[-1]) else pattern
-        parts = list(zip(first, node, strict=False))
-        fits = len(parts) == len(first) and (first is not pattern or len(first) == len(node))
-        return fits and all(_matches(*part, meaning) for part in parts)
+        if pattern and _is_rest(pattern[-1]) and len(node) >= len(pattern) - 1:
+            pattern, node, rest = pattern[:-1], node[: len(pattern) - 1], node[len(pattern) - 1 :]
+            meaning["..."] = [*meaning.get("...", []), *rest]
+        pairs = zip(pattern, node, strict=False)
+        return len(pattern) == len(node) and all(_matches(*pair, meaning) for pair in pairs)
     if isinstance(node, ast.expr) and _is_rest(pattern):
         return True
     if isinstance(node, ast.expr) and isinstance(pattern, ast.Name) and pattern.id in _WILD:
@@ -344,10 +345,11 @@ def _matches(pattern: Any, node: Any, meaning: dict[str, ast.AST]) -> bool:
     fields = [field for field in pattern._fields if field not in {"ctx", "kind", "type_comment"}]
     if isinstance(pattern, ast.Call) and pattern.args and _is_rest(pattern.args[-1]):
         fields.remove("keywords")
+        meaning["..."] = getattr(node, "keywords", [])
     return type(pattern) is type(node) and all(_matches(getattr(pattern, f), getattr(node, f), meaning) for f in fields)
 
 
-def _filled(new: Any, meaning: dict[str, ast.AST]) -> Any:
+def _filled(new: Any, meaning: dict[str, Any]) -> Any:
     """Return a copy of an expression, or of statements, with what X, Y and Z stand for."""
     if isinstance(new, list):
         return [_filled(statement, meaning) for statement in new]
@@ -355,11 +357,25 @@ def _filled(new: Any, meaning: dict[str, ast.AST]) -> Any:
 
 
 class _Meant(ast.NodeTransformer):
-    def __init__(self, meaning: dict[str, ast.AST]) -> None:
+    def __init__(self, meaning: dict[str, Any]) -> None:
         self.meaning = meaning
 
     def visit_Name(self, node: ast.Name) -> ast.AST:
-        return copy.deepcopy(self.meaning.get(node.id, node))
+        known = copy.deepcopy(self.meaning.get(node.id, node))
+        if hasattr(known, "ctx"):
+            known.ctx = node.ctx
+        return known
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if node.args and _is_rest(node.args[-1]):
+            rest = copy.deepcopy(self.meaning["..."])
+            node.args[-1:] = [part for part in rest if not isinstance(part, ast.keyword)]
+            node.keywords += [part for part in rest if isinstance(part, ast.keyword)]
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        return copy.deepcopy(self.meaning["..."]) if _is_rest(node) else self.generic_visit(node)
 
 
 _WILD = {"X", "Y", "Z"}

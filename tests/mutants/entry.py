@@ -86,9 +86,8 @@ MUTANTS = {
         ),
         "no release",
     )(
-        "PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=seed)",
-        "PrivateTable(handed.take(), Privacy() if relation is None else Privacy(relation), ledger, "
-        "n_threads=n_threads, backend=backend, unsafe_seed=seed)",
+        "PrivateTable(X, relation, ...)",
+        "PrivateTable(X, Privacy() if relation is None else Privacy(relation), ...)",
     ),
     "records a person are those of a schema of one record for more than two": at(
         "privacy.arguments:relation_of",

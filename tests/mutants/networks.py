@@ -24,9 +24,9 @@ MUTANTS = {
     "the first stage of a network is not charged": at(
         "bayes.private_learning:_Learner.measure", two_stages, "overspent"
     )(
-        "measure_family(table, X, Y, Z)",
+        "measure_family(table, ...)",
         "measure_family(PrivateTable(table._PrivateTable__data, table.privacy, "
-        "type(table.ledger)(table.ledger.budget)), X, Y, Z)",
+        "type(table.ledger)(table.ledger.budget)), ...)",
         2,
     ),
     "the parts of the second stage come from the records": at(
@@ -44,9 +44,9 @@ MUTANTS = {
     "the number of records is counted beside the ledger": at(
         "bayes.private_learning:_Learner.measure", by_size, "overspent"
     )(
-        "measured_total(table, X)",
+        "measured_total(table, ...)",
         "measured_total(PrivateTable(table._PrivateTable__data, table.privacy, "
-        "type(table.ledger)(table.ledger.budget)), X)",
+        "type(table.ledger)(table.ledger.budget)), ...)",
     ),
     "each table of a first stage has a sample of its own": at(
         "bayes.private_learning:_Learner._sampled", sampled, "uncharged draw"

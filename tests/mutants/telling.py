@@ -113,9 +113,9 @@ MUTANTS = {
     "an overdraw says how many records there are": at(
         "privacy.private_table:PrivateTable.measure", check_refusals, "read before the charge"
     )(
-        "noise = access.charge_noise(X, 'measure', Y, rho=rho, variance=variance, scale=scale)",
+        "noise = access.charge_noise(X, 'measure', Y, ...)",
         "try:\n"
-        "    noise = access.charge_noise(X, 'measure', '', rho=rho, variance=variance, scale=scale)\n"
+        "    noise = access.charge_noise(X, 'measure', '', ...)\n"
         "except ValueError as error:\n"
         "    raise type(error)(f'{error}: {self.__records().count([()])[0]}') from None",
     ),
