@@ -25,20 +25,20 @@ from mutate import planted
 
 from pypgm.audit.finding import Finding
 
-_MOST = 60  # seconds of the processor that one check may take: a mutant may never end
-_WAITS = 900  # seconds of one that waits, for a lock that a mutant holds
+_MAX_SECONDS = 60  # seconds of the processor that one check may take: a mutant may never end
+_MAX_WAIT = 900  # seconds of one that waits, for a lock that a mutant holds
 
 Check = Callable[[], "Finding | list[Finding]"]
 CHECKS: list[Check] = list(dict.fromkeys(m.check for m in MUTANTS))
 
 
-def found(check: Check) -> list[Finding]:
+def findings_of(check: Check) -> list[Finding]:
     """Run a check, silently; one that fails or hangs finds nothing."""
 
     def stop(*_: object) -> None:
         raise TimeoutError
 
-    timers = {signal.ITIMER_PROF: (signal.SIGPROF, _MOST), signal.ITIMER_REAL: (signal.SIGALRM, _WAITS)}
+    timers = {signal.ITIMER_PROF: (signal.SIGPROF, _MAX_SECONDS), signal.ITIMER_REAL: (signal.SIGALRM, _MAX_WAIT)}
     for timer, (number, seconds) in timers.items():
         signal.signal(number, stop)
         signal.setitimer(timer, seconds)
@@ -56,7 +56,7 @@ def found(check: Check) -> list[Finding]:
 def clean(at: int) -> tuple[str, float]:
     """Return the name of a check and its seconds on the whole package."""
     begun = time.process_time()
-    findings = found(CHECKS[at])
+    findings = findings_of(CHECKS[at])
     return (findings[0].check if findings else "none"), time.process_time() - begun
 
 
@@ -64,14 +64,14 @@ def run(task: tuple[int, list[int]]) -> list[int]:
     """Return the checks that report a mutant under any name."""
     mutant = MUTANTS[task[0]]
     with planted(mutant):
-        return [at for at in task[1] if any(f.result == "failed" for f in found(CHECKS[at]))]
+        return [at for at in task[1] if any(f.result == "failed" for f in findings_of(CHECKS[at]))]
 
 
 def report(names: list[str], seconds: float, seen: list[list[int]]) -> str:
     """Return the table."""
-    own = [CHECKS.index(m.check) for m in MUTANTS]
-    alone = sum(hits == [at] for hits, at in zip(seen, own, strict=True))
-    missed = [m.name for m, hits, at in zip(MUTANTS, seen, own, strict=True) if at not in hits]
+    numbers = [CHECKS.index(m.check) for m in MUTANTS]
+    alone = sum(hits == [at] for hits, at in zip(seen, numbers, strict=True))
+    missed = [m.name for m, hits, at in zip(MUTANTS, seen, numbers, strict=True) if at not in hits]
     lines = [
         "# Planted defects and the checks that report them",
         "",
@@ -82,7 +82,7 @@ def report(names: list[str], seconds: float, seen: list[list[int]]) -> str:
         "| defect | where | its check | reported as | other checks |",
         "|---|---|---|---|---|",
     ]
-    for mutant, hits, at in zip(MUTANTS, seen, own, strict=True):
+    for mutant, hits, at in zip(MUTANTS, seen, numbers, strict=True):
         others = sorted({names[i] for i in hits if i != at})
         shown = f"{len(others)}: {', '.join(others)}" if others else "none"
         where = mutant.module.removeprefix("pypgm.")

@@ -72,15 +72,17 @@ class Probe:
 
 def tasks(module: str) -> list[Task]:
     """Return every change of every function of a module."""
-    own = importlib.import_module(module)
-    tree = ast.parse(inspect.getsource(own))
-    found = []
+    loaded = importlib.import_module(module)
+    tree = ast.parse(inspect.getsource(loaded))
+    works = []
     for at, change in changes(tree):
         node = sites(change.operator, function_in(tree, at))[change.site][0]
         lines = [n.lineno for n in ast.walk(getattr(node, "test", node)) if hasattr(n, "lineno")]
         last = min(lines) if isinstance(node, ast.For | ast.With) else max(lines)
-        found.append(Task(module, at, change, frozenset((own.__file__ or "", i) for i in range(min(lines), last + 1))))
-    return found
+        works.append(
+            Task(module, at, change, frozenset((loaded.__file__ or "", i) for i in range(min(lines), last + 1)))
+        )
+    return works
 
 
 def fails(item: Any) -> bool:
@@ -90,8 +92,8 @@ def fails(item: Any) -> bool:
 
 def looked(checks: list[Callable[[], Any]]) -> bool:
     """Make checks that share their runs; return whether one finds something."""
-    found = (check() for check in checks)
-    every = itertools.chain.from_iterable(f if isinstance(f, list) else [f] for f in found)
+    results = (check() for check in checks)
+    every = itertools.chain.from_iterable(f if isinstance(f, list) else [f] for f in results)
     return any(one.result in {"failed", "not exercised"} for one in every)
 
 
@@ -104,7 +106,7 @@ def probes(items: list[Any]) -> list[Probe]:
         )
         together[shared].append(check)
     tests = [Probe(item.nodeid, partial(fails, item)) for item in items]
-    return tests + [Probe(f"check: {own[0]}", partial(looked, own)) for own in together.values()]
+    return tests + [Probe(f"check: {checks[0]}", partial(looked, checks)) for checks in together.values()]
 
 
 def apart(work: Callable[[Any], None], seconds: float) -> Any:
@@ -154,12 +156,12 @@ def measured(probe: Probe, most: float) -> Probe:
         threading.settrace(call)
         sys.settrace(call)
         begun = time.process_time()
-        found = probe.reports()
+        is_reported = probe.reports()
         sys.settrace(None)
-        to.send((time.process_time() - begun, found, lines))
+        to.send((time.process_time() - begun, is_reported, lines))
 
-    seconds, found, lines = apart(work, most) or (0, True, ())
-    return Probe(probe.name, probe.reports, seconds, frozenset(() if found else lines))
+    seconds, is_reported, lines = apart(work, most) or (0, True, ())
+    return Probe(probe.name, probe.reports, seconds, frozenset(() if is_reported else lines))
 
 
 def reported(task: Task, among: list[Probe]) -> str:
@@ -174,12 +176,12 @@ def reported(task: Task, among: list[Probe]) -> str:
         except BaseException as error:  # whatever the change has broken
             to.send(type(error).__name__)
 
-    found = apart(work, 20 + 5 * sum(p.seconds for p in among))
-    return "does not end" if found is None else str(found)
+    answer = apart(work, 20 + 5 * sum(p.seconds for p in among))
+    return "does not end" if answer is None else str(answer)
 
 
 class Everything:
-    """What pytest does in the place of running its tests."""
+    """Plugin of pytest that makes every change in the place of running the tests."""
 
     def __init__(self, given: argparse.Namespace) -> None:
         self.given = given
@@ -200,10 +202,10 @@ class Everything:
             for task in random.Random(0).sample(every, min(self.given.sample, len(every))):
                 among = [p for p in known if p.lines & task.lines]
                 among.sort(key=lambda p: (-useful[task.module + task.at][p.name], p.seconds))
-                found = reported(task, among)
-                useful[task.module + task.at][found] += 1
-                counts[found if found == "no change" else "reported" if found else "not reported"] += 1
-                say(f"{task} | {found or f'NOT REPORTED by {len(among)}'}")
+                reporter = reported(task, among)
+                useful[task.module + task.at][reporter] += 1
+                counts[reporter if reporter == "no change" else "reported" if reporter else "not reported"] += 1
+                say(f"{task} | {reporter or f'NOT REPORTED by {len(among)}'}")
             say(f"{module}: {len(every)} changes, {dict(counts)}")
         return True
 
@@ -222,7 +224,7 @@ def main() -> None:
     parser.add_argument("--left")
     parser.add_argument("--tests", nargs="*", default=[str(TESTS)])
     given = parser.parse_args()
-    given.modules = given.modules or [f"pypgm.privacy.{own.name}" for own in pkgutil.iter_modules(privacy.__path__)]
+    given.modules = given.modules or [f"pypgm.privacy.{part.name}" for part in pkgutil.iter_modules(privacy.__path__)]
     pytest.main(["-q", "-s", "-m", "not slow", "-p", "no:cacheprovider", *given.tests], [Everything(given)])
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -30,9 +30,7 @@ def seeds() -> dict[str, bytes]:
     return {"own": _OWN} | data_files("bif/*.bif.gz", 40_000) | data_files("bif_dialects/*.bif", 20_000)
 
 
-def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """Return a mutant and what was done."""
-    return mutated_text(rng, data, _TOKENS)
+mutated = partial(mutated_text, tokens=_TOKENS)
 
 
 def use(path: str) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import tempfile
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 
 import fuzz_schema
@@ -75,9 +75,7 @@ def table(n: int) -> bytes:
     return ("\n".join(lines) + "\n").encode()
 
 
-def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """Return a mutant and what was done."""
-    return mutated_text(rng, data, TOKENS)
+mutated = partial(mutated_text, tokens=TOKENS)
 
 
 def use(path: str) -> str:

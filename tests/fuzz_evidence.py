@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import random
+from functools import partial
 from pathlib import Path
 
 from mutating import NUMBERS, ODD, data_files, mutated_text
@@ -19,9 +19,7 @@ def seeds() -> dict[str, bytes]:
     return _OWN | data_files("uai_small/*.evid", 5000) | data_files("uai/*.evid", 5000)
 
 
-def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """Return a mutant and what was done."""
-    return mutated_text(rng, data, _TOKENS)
+mutated = partial(mutated_text, tokens=_TOKENS)
 
 
 def use(path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
+from functools import partial
 
 from mutating import NUMBERS, ODD, data_files, mutated_text
 
@@ -107,9 +107,7 @@ def seeds() -> dict[str, bytes]:
     return {n: json.dumps(s).encode() for n, s in own.items()} | data_files("*/domain.json", 20_000)
 
 
-def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """Return a mutant and what was done."""
-    return mutated_text(rng, data, TOKENS)
+mutated = partial(mutated_text, tokens=TOKENS)
 
 
 def use(path: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import random
 import tempfile
+from functools import partial
 from pathlib import Path
 
 from mutating import NUMBERS, ODD, data_files, mutated_text
@@ -25,9 +25,7 @@ def seeds() -> dict[str, bytes]:
     return _OWN | data_files("uai_small/*.uai", 20_000) | data_files("uai/*.uai.gz", 20_000)
 
 
-def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """Return a mutant and what was done."""
-    return mutated_text(rng, data, _TOKENS)
+mutated = partial(mutated_text, tokens=_TOKENS)
 
 
 def use(path: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
+from functools import partial
 from pathlib import Path
 
 from mutating import NUMBERS, ODD, mutated_text
@@ -37,9 +37,7 @@ def seeds() -> dict[str, bytes]:
     return {f"list {i}": text.encode() for i, text in enumerate(lists)}
 
 
-def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """Return a mutant and what was done."""
-    return mutated_text(rng, data, _TOKENS)
+mutated = partial(mutated_text, tokens=_TOKENS)
 
 
 def use(path: str) -> str:

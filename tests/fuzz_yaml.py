@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-import random
+from functools import partial
 from pathlib import Path
 
 import fuzz_schema
@@ -77,9 +77,7 @@ def seeds() -> dict[str, bytes]:
     return {name: text.encode() for name, text in own.items()}
 
 
-def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    """Return a mutant and what was done."""
-    return mutated_text(rng, data, _TOKENS)
+mutated = partial(mutated_text, tokens=_TOKENS)
 
 
 def use(path: str) -> str:

@@ -13,41 +13,53 @@ from pathlib import Path
 from typing import Any
 from unittest.mock import patch
 
-from operators import Change
+from operators import Change, instead
 
 from pypgm.audit.finding import Finding
 
-__all__ = ["Mutant", "named_checks", "planted"]
+__all__ = ["UNCHARGED", "Mutant", "at", "named_checks", "planted"]
+
+
+Check = Callable[[], Finding | list[Finding]]
+Row = tuple[str, str, Change, Check, str]
+
+UNCHARGED = "type(table)(table._PrivateTable__data, table.privacy, type(table.ledger)(table.ledger.budget))"
+"""The same private table with the whole of its budget once more, as an expression of a change."""
 
 
 @dataclass(frozen=True)
 class Mutant:
-    """A defect: where it is planted, and the check that must report it by name.
+    """A defect: its module, function and change, and the check that must report it by name.
 
-    A change is made in the function `at` of `module`; or a text `by` stands in the place of the text `at`, which occurs
-    exactly once. Bodies and defaults of functions and methods may change, and constants of the module that its own
-    functions read.
+    Bodies and defaults of functions and methods may change, and constants of the module that its own functions read.
     """
 
     name: str
     module: str
     at: str
-    by: str | Change
-    check: Callable[[], Finding | list[Finding]]
+    by: Change
+    check: Check
     defect: str
 
     def planted_in(self, text: str) -> ast.Module:
         """Return the module's text with the defect; ``ValueError`` where there is no such place."""
-        if isinstance(self.by, str):
-            if text.count(self.at) != 1:
-                raise ValueError(f"{self.name}: {self.at!r} occurs {text.count(self.at)} times in {self.module}")
-            return ast.parse(text.replace(self.at, self.by))
         tree = ast.parse(text)
         try:
             self.by.apply(tree, self.at)
         except ValueError as error:
             raise ValueError(f"{self.name}: {error} in {self.module}") from None
         return tree
+
+
+def at(place: str, check: Check, defect: str) -> Callable[..., Row]:
+    """Return a function from a change, or the texts of `instead`, to the row of a defect at "module:function"."""
+    module, function = place.split(":")
+
+    def row(change: Change | str, *texts: Any) -> Row:
+        by = instead(change, *texts) if isinstance(change, str) else change
+        return f"pypgm.{module}", function, by, check, defect
+
+    return row
 
 
 def named_checks(page: str) -> dict[str, str]:
@@ -88,15 +100,15 @@ def _read_as(file: Path, tree: ast.Module) -> Iterator[None]:
         yield
 
 
-def _swap(own: Any, other: Any, home: str, undo: list[Callable[[], None]]) -> None:
-    for name, value in list(own.items()):
-        changed = other.get(name)
+def _swap(names: Any, broken: Any, home: str, undo: list[Callable[[], None]]) -> None:
+    for name, value in list(names.items()):
+        changed = broken.get(name)
         if isinstance(value, type) and value.__module__ == home and isinstance(changed, type):
             _swap(vars(value), vars(changed), home, undo)
-        elif isinstance(own, dict) and isinstance(value, int | float | str | tuple) and changed != value:
+        elif isinstance(names, dict) and isinstance(value, int | float | str | tuple) and changed != value:
             if not name.startswith("__"):
-                undo.append(lambda name=name, value=value: own.__setitem__(name, value))
-                own[name] = changed
+                undo.append(lambda name=name, value=value: names.__setitem__(name, value))
+                names[name] = changed
         else:
             for before, after in zip(_functions(value), _functions(changed), strict=False):
                 if before.__module__ == home:
@@ -123,6 +135,6 @@ def _swap_function(before: Any, after: Any, undo: list[Callable[[], None]]) -> N
 
 
 def _meaning(code: types.CodeType) -> tuple[Any, ...]:
-    """Return what a function does, without where it stands."""
+    """Return the code of a function, without its place in the file."""
     constants = tuple(_meaning(c) if isinstance(c, types.CodeType) else repr(c) for c in code.co_consts)
     return code.co_code, constants, code.co_names, code.co_varnames, code.co_freevars

@@ -1,26 +1,34 @@
-"""Defects as operators on the syntax tree of a function: what a careless change makes, wherever it is made.
+"""Defects as operators on the syntax tree of a function: the results of a careless change, wherever it is made.
 
-An operator says what may stand in the place of a node. A change is one of an operator's sites in a function, which are
-counted from 0 in the order of the text: rewording what is beside it breaks none.
+An operator yields the replacements of a node. A change is one of an operator's sites in a function, which are counted
+from 0 in the order of the text: rewording the lines around it breaks none.
 """
 
 from __future__ import annotations
 
 import ast
+import builtins
+import copy
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Any
 
-__all__ = ["OPERATORS", "Change", "Operator", "changes", "function_in", "instead", "sites"]
+__all__ = ["OPERATORS", "Change", "Operator", "changes", "function_in", "instead", "put", "sites"]
 
 Function = ast.FunctionDef
+Replacement = ast.AST | list[ast.stmt]
 
 
 @dataclass(frozen=True)
 class Operator:
-    """What may stand in the place of a node of a function; called with the number of a site, a change."""
+    """A name and the replacements of a node of a function; called with the number of a site, a change.
+
+    One that a defect has of its own finds its place in the texts of errors and in decorators as well.
+    """
 
     name: str
-    instead: Callable[[ast.AST], Iterator[ast.AST]]
+    instead: Callable[[ast.AST], Iterator[Replacement]]
+    is_own: bool = False
 
     def __call__(self, site: int = 0) -> Change:
         return Change(self, site)
@@ -40,34 +48,61 @@ class Change:
         return f"{self.operator.name}({self.site or ''})"
 
     def apply(self, tree: ast.Module, at: str) -> None:
-        """Make the change in a function of a module; ``ValueError`` if there is no such function or site."""
-        function = function_in(tree, at)
-        found = sites(self.operator, function)
-        if self.site >= len(found):
-            raise ValueError(f"{self!r}: {at} has {len(found)} sites")
-        before, after = found[self.site]
-        _Replaced(before, after).visit(function)
+        """Make the change in a function or constant of a module; ``ValueError`` as in `replaced`."""
+        _Replaced(*self.replaced(tree, at)).visit(tree)
         ast.fix_missing_locations(tree)
+
+    def replaced(self, tree: ast.Module, at: str) -> tuple[ast.AST, Replacement]:
+        """Return a node and its replacement; ``ValueError`` if the function, the site or a name does not exist."""
+        function = function_in(tree, at)
+        places = sites(self.operator, function)
+        if self.site >= len(places):
+            raise ValueError(f"{self!r}: {at} has {len(places)} sites")
+        before, after = places[self.site]
+        new = ast.Module(after) if isinstance(after, list) else after
+        names = {node.id for node in ast.walk(new) if isinstance(node, ast.Name)} - {*dir(builtins)}
+        unknown = names.difference(_bound(function), _bound(new), *(_bound(part, inner=False) for part in tree.body))
+        if unknown:
+            raise ValueError(f"{self!r}: {at} knows no {', '.join(sorted(unknown))}")
+        return before, after
 
 
 class _Replaced(ast.NodeTransformer):
-    def __init__(self, before: ast.AST, after: ast.AST) -> None:
+    def __init__(self, before: ast.AST, after: Replacement) -> None:
         self.before, self.after = before, after
 
-    def visit(self, node: ast.AST) -> ast.AST:
+    def visit(self, node: ast.AST) -> Any:
         return self.after if node is self.before else self.generic_visit(node)
 
 
-def function_in(tree: ast.Module, at: str) -> Function:
-    """Return the function of a module, or the method of a class, "Class.method"; ``ValueError`` if there is none."""
-    *within, own = at.split(".")
+def _bound(scope: ast.AST, *, inner: bool = True) -> Iterator[str]:
+    """Yield the names that a part of a module binds, within its own functions too if `inner`."""
+    if isinstance(scope, ast.FunctionDef | ast.ClassDef):
+        yield scope.name
+        if not inner:
+            return
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+            yield node.id
+        elif isinstance(node, ast.arg):
+            yield node.arg
+        elif isinstance(node, ast.alias):
+            yield (node.asname or node.name).partition(".")[0]
+        elif isinstance(node, ast.ExceptHandler | ast.FunctionDef | ast.MatchAs) and node.name:
+            yield node.name
+
+
+def function_in(tree: ast.Module, at: str) -> ast.stmt:
+    """Return a function of a module, a method "Class.method" or the assignment of a constant; else ``ValueError``."""
+    *within, name = at.split(".")
     scope: ast.AST = tree
-    for name in within:
-        scope = next((n for n in ast.iter_child_nodes(scope) if isinstance(n, ast.ClassDef) and n.name == name), tree)
-    found = [n for n in ast.iter_child_nodes(scope) if isinstance(n, Function) and n.name == own]
-    if not found:
+    for part in within:
+        scope = next((n for n in ast.iter_child_nodes(scope) if isinstance(n, ast.ClassDef) and n.name == part), tree)
+    functions = [n for n in ast.iter_child_nodes(scope) if isinstance(n, Function) and n.name == name]
+    constants = [n for n in tree.body if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == at]
+    if not functions + constants:
         raise ValueError(f"there is no function {at}")
-    return found[-1]
+    return (functions + constants)[-1]
 
 
 def changes(tree: ast.Module) -> Iterator[tuple[str, Change]]:
@@ -85,16 +120,20 @@ def _functions(scope: ast.AST, within: str) -> Iterator[str]:
             yield from _functions(node, f"{within}{node.name}.")
 
 
-def sites(operator: Operator, function: Function) -> list[tuple[ast.AST, ast.AST]]:
-    """Return what may be replaced, and by what, in the order of the text."""
-    return [(node, other) for part in function.body for node in _walked(part) for other in operator.instead(node)]
+def sites(operator: Operator, function: ast.stmt) -> list[tuple[ast.AST, Replacement]]:
+    """Return the nodes that may be replaced, each with its replacement, in the order of the text."""
+    parts: list[ast.AST] = [function]
+    if isinstance(function, Function):
+        parts = [*function.body, *(function.decorator_list if operator.is_own else [])]
+    nodes = (node for part in parts for node in _walked(part, errors=operator.is_own))
+    return [(node, other) for node in nodes for other in operator.instead(node)]
 
 
-def _walked(node: ast.AST) -> Iterator[ast.AST]:
-    """Yield a node and all below it, but what an error says, in the order of the text."""
+def _walked(node: ast.AST, *, errors: bool) -> Iterator[ast.AST]:
+    """Yield a node and all below it, the texts of errors only if `errors`, in the order of the text."""
     yield node
-    for child in () if isinstance(node, ast.Raise) else ast.iter_child_nodes(node):
-        yield from _walked(child)
+    for child in ast.iter_child_nodes(node) if errors or not isinstance(node, ast.Raise) else ():
+        yield from _walked(child, errors=errors)
 
 
 def _no_factor(node: ast.AST) -> Iterator[ast.AST]:
@@ -235,15 +274,111 @@ constant = Operator("constant", _constant)
 
 
 def instead(before: str, after: str, site: int = 0) -> Change:
-    """Return a change of one function's own: an expression in the place of another one, however that is laid out."""
-    old, new = (ast.parse(text, mode="eval").body for text in (before, after))
-    wanted = _without_context(old)
+    """Return a change of one function's own: another expression, or statements in the place of a statement.
 
-    def other(node: ast.AST) -> Iterator[ast.AST]:
-        if isinstance(node, ast.expr) and _without_context(node) == wanted:
-            yield new
+    In `before`, X, Y and Z stand for any expressions, each for the same one wherever it occurs, and ``...`` for any
+    expression or, at the end of arguments or statements, for the rest of them; they stand for the same in `after`.
+    """
+    pattern, new = _parsed(before), _parsed(after)
+    if not (isinstance(pattern, ast.expr) and isinstance(new, ast.expr)):
+        pattern, new = (ast.Expr(part) if isinstance(part, ast.expr) else part for part in (pattern, new))
 
-    return Change(Operator(f"{before} -> {after}", other), site)
+    def other(node: ast.AST) -> Iterator[Replacement]:
+        meaning: dict[str, Any] = {}
+        if _matches(pattern, node, meaning):
+            yield _filled(new, meaning)
+
+    return Change(Operator(f"{before} -> {after}", other, is_own=True), site)
+
+
+def put(text: str, *, before: str = "", after: str = "", site: int = 0) -> Change:
+    """Return a change of one function's own: statements put before or after the one that holds a pattern."""
+    pattern, new = _parsed(before or after), ast.parse(text).body
+
+    def other(node: ast.AST) -> Iterator[Replacement]:
+        for part in _of_statement(node) if isinstance(node, ast.stmt) else ():
+            meaning: dict[str, Any] = {}
+            if _matches(pattern, part, meaning):
+                put_in = _filled(new, meaning)
+                yield [*put_in, node] if before else [node, *put_in]
+                return
+
+    return Change(Operator(f"{text} -> {before or after}", other, is_own=True), site)
+
+
+def _of_statement(node: ast.AST) -> Iterator[ast.AST]:
+    """Yield a statement and its expressions, without the statements in it."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not isinstance(child, ast.stmt):
+            yield from _of_statement(child)
+
+
+def _parsed(text: str) -> Any:
+    """Return the expression that a text is; else its one statement, or the list of its statements."""
+    try:
+        return ast.parse(text, mode="eval").body
+    except SyntaxError:
+        statements = ast.parse(text).body
+        return statements[0] if len(statements) == 1 else statements
+
+
+def _is_rest(pattern: object) -> bool:
+    value = pattern.value if isinstance(pattern, ast.Expr) else pattern
+    return isinstance(value, ast.Constant) and value.value is ...
+
+
+def _matches(pattern: Any, node: Any, meaning: dict[str, Any]) -> bool:
+    """Return whether a node is like a pattern, and note in `meaning` what its X, Y and Z stand for."""
+    if isinstance(pattern, list):
+        if pattern and _is_rest(pattern[-1]) and len(node) >= len(pattern) - 1:
+            pattern, node, rest = pattern[:-1], node[: len(pattern) - 1], node[len(pattern) - 1 :]
+            meaning["..."] = [*meaning.get("...", []), *rest]
+        pairs = zip(pattern, node, strict=False)
+        return len(pattern) == len(node) and all(_matches(*pair, meaning) for pair in pairs)
+    if isinstance(node, ast.expr) and _is_rest(pattern):
+        return True
+    if isinstance(node, ast.expr) and isinstance(pattern, ast.Name) and pattern.id in _WILD:
+        return _without_context(meaning.setdefault(pattern.id, node)) == _without_context(node)
+    if not isinstance(pattern, ast.AST):
+        return bool(pattern == node) and type(pattern) is type(node)
+    fields = [field for field in pattern._fields if field not in {"ctx", "kind", "type_comment"}]
+    if isinstance(pattern, ast.Call) and pattern.args and _is_rest(pattern.args[-1]):
+        fields.remove("keywords")
+        meaning["..."] = getattr(node, "keywords", [])
+    return type(pattern) is type(node) and all(_matches(getattr(pattern, f), getattr(node, f), meaning) for f in fields)
+
+
+def _filled(new: Any, meaning: dict[str, Any]) -> Any:
+    """Return a copy of an expression, or of statements, with what X, Y and Z stand for."""
+    if isinstance(new, list):
+        return [_filled(statement, meaning) for statement in new]
+    return _Meant(meaning).visit(copy.deepcopy(new))
+
+
+class _Meant(ast.NodeTransformer):
+    def __init__(self, meaning: dict[str, Any]) -> None:
+        self.meaning = meaning
+
+    def visit_Name(self, node: ast.Name) -> ast.AST:
+        known = copy.deepcopy(self.meaning.get(node.id, node))
+        if hasattr(known, "ctx"):
+            known.ctx = node.ctx
+        return known
+
+    def visit_Call(self, node: ast.Call) -> ast.AST:
+        self.generic_visit(node)
+        if node.args and _is_rest(node.args[-1]):
+            rest = copy.deepcopy(self.meaning["..."])
+            node.args[-1:] = [part for part in rest if not isinstance(part, ast.keyword)]
+            node.keywords += [part for part in rest if isinstance(part, ast.keyword)]
+        return node
+
+    def visit_Expr(self, node: ast.Expr) -> Any:
+        return copy.deepcopy(self.meaning["..."]) if _is_rest(node) else self.generic_visit(node)
+
+
+_WILD = {"X", "Y", "Z"}
 
 
 def _without_context(node: ast.AST) -> str:

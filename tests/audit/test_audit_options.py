@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from mutate import Mutant, planted
+from operators import instead
 
 import pypgm
 from pypgm import Budget, audit
@@ -182,8 +183,8 @@ def test_a_seed_makes_its_case_again_whatever_else_is_run():
 CHANGES = Mutant(
     "what an estimate would save changes under replace as under add-remove",
     "pypgm.mechanisms._aim",
-    "changes = GRID * (2 if table.privacy.total_is_public else 1)",
-    "changes = GRID",
+    "_Search.begin",
+    instead("GRID * (2 if table.privacy.total_is_public else 1)", "GRID"),
     list,
     "score sensitivity",
 )

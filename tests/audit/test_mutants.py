@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from mutants import MUTANTS
 from mutate import Mutant, named_checks, planted
+from operators import instead
 
 from pypgm.audit import suite
 from pypgm.audit.finding import Finding
@@ -17,7 +18,7 @@ pytestmark = pytest.mark.slow
 NAMED = named_checks((Path(__file__).parents[2] / "docs" / "mutants.md").read_text(encoding="utf-8"))
 
 
-def found(check):
+def findings_of(check):
     findings = check()
     return [findings] if isinstance(findings, Finding) else findings
 
@@ -25,7 +26,7 @@ def found(check):
 @pytest.mark.parametrize("mutant", MUTANTS, ids=[m.name for m in MUTANTS])
 def test_it_is_reported_by_name(mutant):
     with planted(mutant):
-        findings = found(mutant.check)
+        findings = findings_of(mutant.check)
     if {finding.result for finding in findings} == {"skipped"}:
         pytest.skip(findings[0].detail)
     assert mutant.defect in [name for finding in findings for name in finding.defects]
@@ -39,15 +40,16 @@ _CHECKS = {repr(m.check): m.check for m in MUTANTS if repr(m.check) not in _MADE
 
 @pytest.mark.parametrize("check", _CHECKS.values())
 def test_what_finds_a_defect_finds_none_without_it(check):
-    assert [(f.check, f.detail) for f in found(check) if f.result == "failed"] == []
+    assert [(f.check, f.detail) for f in findings_of(check) if f.result == "failed"] == []
 
 
 def test_names_are_different():
     assert [name for name, count in Counter(m.name for m in MUTANTS).items() if count > 1] == []
 
 
-@pytest.mark.parametrize(("old", "new"), [("no such text", "x"), ("return self.shape[1]", "return  self.shape[1]")])
+@pytest.mark.parametrize(("old", "new"), [("no_such_name", "1"), ("self.shape[1]", "self.shape[1]")])
 def test_what_changes_nothing_is_no_mutant(old, new):
-    mutant = Mutant("none", "pypgm.queries.prefix", old, new, list, "sensitivity")
+    change = instead(old, new)
+    mutant = Mutant("none", "pypgm.queries.prefix", "Prefix._sensitivity", change, list, "sensitivity")
     with pytest.raises(ValueError, match="none: "), planted(mutant):
         pass

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from data_of import chain
 
 from pypgm import Budget, Dataset, Domain, Ledger, Privacy, PrivateTable, estimate, mechanisms, workloads
 from pypgm.bayes import PrivateStructure
@@ -15,24 +16,14 @@ from pypgm.queries import Identity
 DOMAIN = Domain({"a": 2, "b": 3, "c": 4, "d": 2})
 
 
-def records(domain=DOMAIN, n=2000):
-    """Records in which each attribute depends on the one before it; every pair has its independent cells too."""
-    rng = np.random.default_rng(0)
-    columns, last = {}, rng.integers(0, 12, n)
-    for name, size in zip(domain, domain.shape, strict=True):
-        last = np.where(rng.random(n) < 0.8, last, rng.integers(0, 12, n))
-        columns[name] = last % size
-    return Dataset(columns, domain)
-
-
-DATA = records()
+DATA = chain(DOMAIN, 2000)
 DRAWING = {"dualquery", "fem"}
 MEASURING = [name for name in mechanism_names() if name not in DRAWING]
 
 
 def released(name, data, budget, **more):
     if name == "jam":
-        more["public"] = records(data.domain, 50)
+        more["public"] = chain(data.domain, 50)
     return getattr(mechanisms, name)(data, budget=budget, **more)
 
 
@@ -94,7 +85,7 @@ def test_privbayes_without_parents_is_independence():
 
 
 def test_mst_on_two_attributes_is_two_measurements_a_choice_of_one_and_a_third():
-    data = records(Domain({"a": 3, "b": 4}))
+    data = chain(Domain({"a": 3, "b": 4}), 2000)
     release = mechanisms.mst(data, budget=Budget(rho="3/10"), compress=False, unsafe_seed=7)
     table = PrivateTable(data, Privacy(), Ledger(Budget(rho="3/10")), unsafe_seed=7)
     by_hand = [table.measure(a, variance=10) for a in "ab"]

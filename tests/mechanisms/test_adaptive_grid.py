@@ -5,6 +5,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_of import chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -18,16 +19,6 @@ from pypgm.queries import Partition
 
 DOMAIN = Domain({"a": 3, "b": 2, "c": 4, "d": 2})
 PAIRS = list(itertools.combinations(DOMAIN.attributes, 2))
-
-
-def chain(n=4000, seed=0, domain=DOMAIN):
-    """Records in which each attribute depends on the one before it."""
-    rng = np.random.default_rng(seed)
-    columns, last = {}, rng.integers(0, 12, n)
-    for name, size in zip(domain, domain.shape, strict=True):
-        last = np.where(rng.random(n) < 0.8, last, rng.integers(0, 12, n))
-        columns[name] = last % size
-    return Dataset(columns, domain)
 
 
 def steps(release):
@@ -48,7 +39,7 @@ def is_tree(edges, attributes):
 
 
 def test_three_steps_without_targets():
-    ones, twos, tree = steps(adaptive_grid(chain(), 1, 1e-9, iterations=5))
+    ones, twos, tree = steps(adaptive_grid(chain(DOMAIN), 1, 1e-9, iterations=5))
     assert ones == [(a,) for a in DOMAIN]
     assert twos == PAIRS
     assert is_tree(tree, DOMAIN.attributes)
@@ -56,7 +47,7 @@ def test_three_steps_without_targets():
 
 @pytest.mark.parametrize("targets", ["c", ("c",), ("d", "a"), ("a", "b", "c"), DOMAIN.attributes])
 def test_targets_are_in_every_pair_and_every_clique_of_the_tree(targets):
-    release = adaptive_grid(chain(), 1, 1e-9, targets=targets, iterations=5)
+    release = adaptive_grid(chain(DOMAIN), 1, 1e-9, targets=targets, iterations=5)
     own = set(targets)
     ones, twos, tree = steps(release)
     assert ones == [(a,) for a in DOMAIN]
@@ -81,7 +72,7 @@ def test_targets_are_in_every_pair_and_every_clique_of_the_tree(targets):
 def test_the_budget_is_spent_as_it_was_split(sizes, epsilon, neighbours, k, n_targets):
     domain = Domain({f"x{i}": s for i, s in enumerate(sizes)})
     release = adaptive_grid(
-        chain(50, domain=domain),
+        chain(domain, 50),
         budget=Budget(epsilon=epsilon, delta=1e-9),
         privacy=Privacy(neighbours, k),
         targets=domain.attributes[:n_targets],
@@ -106,7 +97,7 @@ def test_the_budget_is_spent_as_it_was_split(sizes, epsilon, neighbours, k, n_ta
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_with_much_budget_the_tree_is_measured_almost_exactly(neighbours):
-    data = chain()
+    data = chain(DOMAIN)
     release = adaptive_grid(data, 10**6, 1e-9, neighbours=neighbours)
     for clique in steps(release)[2]:
         np.testing.assert_allclose(release.project(clique).values, data.project(clique).values, atol=4)
@@ -143,7 +134,7 @@ def test_answers_on_a_smaller_clique_are_sums_of_answers_on_the_larger():
 
 
 def test_where_noise_hides_all_values_none_is_merged():
-    release = adaptive_grid(chain(20), 0.01, 1e-9, threshold=1000, iterations=2)
+    release = adaptive_grid(chain(DOMAIN, 20), 0.01, 1e-9, threshold=1000, iterations=2)
     assert [m.values.size for m in release.measurements] == [DOMAIN.size(m.clique) for m in release.measurements]
     assert release.ledger.spent() > release.ledger.budget.limit * Fraction(999_999, 1_000_000)
 
@@ -162,7 +153,7 @@ def test_a_higher_threshold_asks_less():
 @pytest.mark.parametrize("targets", [(), ("a",)])
 def test_small_and_empty_tables_run_to_the_end(neighbours, shape, n, targets):
     domain = Domain(shape)
-    release = adaptive_grid(chain(n, domain=domain), 1, 1e-6, neighbours=neighbours, targets=targets, iterations=20)
+    release = adaptive_grid(chain(domain, n), 1, 1e-6, neighbours=neighbours, targets=targets, iterations=20)
     assert release.ledger.spent() <= release.ledger.budget.limit
     assert np.isfinite(release.project(domain.attributes).values).all()
     if neighbours == "replace":
@@ -171,13 +162,13 @@ def test_small_and_empty_tables_run_to_the_end(neighbours, shape, n, targets):
 
 
 def test_one_attribute_gets_the_whole_budget():
-    release = adaptive_grid(chain(100, domain=Domain({"a": 5})), 1, 1e-9)
+    release = adaptive_grid(chain(Domain({"a": 5}), 100), 1, 1e-9)
     assert [m.clique for m in release.measurements] == [("a",)]
     assert release.ledger.spent() > release.ledger.budget.limit * Fraction(999_999, 1_000_000)
 
 
 def test_an_open_table_is_spent_and_stays_open():
-    table = PrivateTable(chain(300), Privacy(), Ledger(Budget(epsilon=1, delta=1e-9)))
+    table = PrivateTable(chain(DOMAIN, 300), Privacy(), Ledger(Budget(epsilon=1, delta=1e-9)))
     first = table.measure("a", rho=table.ledger.remaining() / 2)
     release = adaptive_grid(table, measurements=[first], iterations=3)
     assert release.measurements[0] is first
@@ -202,7 +193,7 @@ def test_an_open_table_is_spent_and_stays_open():
 )
 def test_refused_before_anything_is_spent(arguments, error, message):
     ledger = Ledger(Budget(epsilon=1, delta=0 if "epsilon" in arguments else 1e-9))
-    table = PrivateTable(chain(10), Privacy(), ledger)
+    table = PrivateTable(chain(DOMAIN, 10), Privacy(), ledger)
     with pytest.raises(error, match=message):
         adaptive_grid(table, **{k: v for k, v in arguments.items() if k != "epsilon"})
     assert ledger.lines == ()

@@ -5,6 +5,7 @@ from fractions import Fraction
 import networkx as nx
 import numpy as np
 import pytest
+from data_of import chain
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.optimize import minimize
@@ -20,16 +21,6 @@ from pypgm.queries import Partition
 DOMAIN = Domain({"a": 3, "b": 2, "c": 4, "d": 2})
 
 
-def chain(n=4000, seed=0, domain=DOMAIN):
-    """Records in which each attribute depends on the one before it."""
-    rng = np.random.default_rng(seed)
-    columns, last = {}, rng.integers(0, 12, n)
-    for name, size in zip(domain, domain.shape, strict=True):
-        last = np.where(rng.random(n) < 0.8, last, rng.integers(0, 12, n))
-        columns[name] = last % size
-    return Dataset(columns, domain)
-
-
 def worst_tree(data):
     """The spanning tree of the pairs farthest, in L1, from independent attributes."""
     graph = nx.Graph()
@@ -42,7 +33,7 @@ def worst_tree(data):
 
 @pytest.mark.parametrize("neighbours", ["add-remove", "replace"])
 def test_without_noise_to_speak_of_it_finds_the_best_tree_and_its_marginals(neighbours):
-    data = chain()
+    data = chain(DOMAIN)
     release = mst(data, 10**7, 1e-9, neighbours=neighbours, tolerance=1e-8)
     pairs = [m for m in release.measurements if len(m.clique) == 2]
     assert {frozenset(m.clique) for m in pairs} == worst_tree(data)
@@ -63,7 +54,7 @@ def test_without_noise_to_speak_of_it_finds_the_best_tree_and_its_marginals(neig
 def test_the_ledger_is_exact_and_says_what_was_drawn(sizes, epsilon, neighbours, k, compress):
     domain = Domain({f"x{i}": s for i, s in enumerate(sizes)})
     release = mst(
-        chain(50, domain=domain),
+        chain(domain, 50),
         budget=Budget(epsilon=epsilon, delta=1e-9),
         privacy=Privacy(neighbours, k),
         compress=compress,
@@ -111,7 +102,7 @@ def test_compression_keeps_the_release_and_merges_in_the_estimate():
 @pytest.mark.parametrize("n", [0, 1, 30])
 def test_small_and_empty_tables_run_to_the_end(neighbours, shape, n):
     domain = Domain(shape)
-    release = mst(chain(n, domain=domain), 1, 1e-6, neighbours=neighbours, iterations=20)
+    release = mst(chain(domain, n), 1, 1e-6, neighbours=neighbours, iterations=20)
     assert release.ledger.spent() <= release.ledger.budget.limit
     assert np.isfinite(release.project(domain.attributes).values).all()
     if neighbours == "replace":
@@ -125,7 +116,7 @@ def test_the_number_of_records_is_read_under_replace_only():
         def n_records(self):
             raise AssertionError("the number of records was read")
 
-    data = chain(200)
+    data = chain(DOMAIN, 200)
     private = Private(data.columns, DOMAIN)
     mst(private, 1, 1e-9, iterations=5)
     with pytest.raises(AssertionError, match="was read"):
@@ -133,7 +124,7 @@ def test_the_number_of_records_is_read_under_replace_only():
 
 
 def test_a_release_works_without_the_records_and_costs_nothing_more():
-    data = chain(500)
+    data = chain(DOMAIN, 500)
     release = mst(data, 1, 1e-9, iterations=50)
     assert isinstance(release, Release)
     for column in data.columns.values():
@@ -156,17 +147,19 @@ def test_a_release_works_without_the_records_and_costs_nothing_more():
 
 def test_options_reach_the_estimate_and_callbacks_see_states_only():
     seen = []
-    release = mst(chain(300), 1, 1e-9, iterations=7, tolerance=0.0, callback=lambda state: seen.append(state) and None)
+    release = mst(
+        chain(DOMAIN, 300), 1, 1e-9, iterations=7, tolerance=0.0, callback=lambda state: seen.append(state) and None
+    )
     assert release.model.fit.iterations <= 7
     assert seen
-    stopped = mst(chain(300), 1, 1e-9, callback=lambda state: True)
+    stopped = mst(chain(DOMAIN, 300), 1, 1e-9, callback=lambda state: True)
     assert stopped.model.fit.status == "callback"
     with pytest.raises(pypgm.ModelTooLargeError):
-        mst(chain(300), 1, 1e-9, max_bytes=10)
+        mst(chain(DOMAIN, 300), 1, 1e-9, max_bytes=10)
 
 
 def test_noise_differs_between_runs():
-    data = chain(100)
+    data = chain(DOMAIN, 100)
     one, two = ([m.values.tolist() for m in mst(data, 1, 1e-9, iterations=2).measurements[:4]] for _ in range(2))
     assert one != two
 
@@ -207,7 +200,7 @@ def test_nearest_counts_solve_their_quadratic_program(answers, total, seed):
 )
 def test_refusals(arguments, error, message):
     with pytest.raises(error, match=message):
-        mst(chain(10), **arguments)
+        mst(chain(DOMAIN, 10), **arguments)
 
 
 def test_tables_refused():

@@ -1,4 +1,4 @@
-"""Defects by subject, a module each; `MUTANTS` has them all."""
+"""Defects by subject, a table in each module: by name their place, check, the check's word for them, and change."""
 
 from __future__ import annotations
 
@@ -7,6 +7,6 @@ import pkgutil
 
 from mutate import Mutant
 
-_SUBJECTS = sorted(module.name for module in pkgutil.iter_modules(__path__))
+_TABLES = [importlib.import_module(f"mutants.{module.name}") for module in pkgutil.iter_modules(__path__)]
 
-MUTANTS: list[Mutant] = [mutant for name in _SUBJECTS for mutant in importlib.import_module(f"mutants.{name}").MUTANTS]
+MUTANTS = [Mutant(name, *row) for table in _TABLES for name, row in table.MUTANTS.items()]

@@ -2,368 +2,166 @@
 
 from __future__ import annotations
 
-from functools import partial
+from mutate import at
+from operators import as_given, no_addend, not_kept, skipped
 
-from mutate import Mutant
-from operators import as_given, instead, no_addend, not_kept, skipped
-
+from mutants.answers import question
 from pypgm.audit.closed import check_closed
 from pypgm.audit.columns import check_samples, check_unknown_keys
-from pypgm.audit.steps import check_asked
 
-_KEYS = [
-    # name, module of pypgm.privacy, old, new, defect
-    (
-        "the threshold of keys forgets the records per person",
-        "unknown_keys",
-        "_released",
-        instead("count >= threshold", "count >= threshold - access.privacy.records_per_person"),
-        "threshold",
+MUTANTS = {
+    "the threshold of keys forgets the records per person": at(
+        "privacy.unknown_keys:_released", check_unknown_keys, "threshold"
+    )("count >= threshold", "count >= threshold - access.privacy.records_per_person"),
+    "the threshold of keys is lower for more than three records per person": at(
+        "privacy.unknown_keys:_released", check_unknown_keys, "threshold"
+    )("count >= threshold", "count >= threshold - 4 * (access.privacy.records_per_person > 3)"),
+    "keys that reach the threshold exactly or miss it by one": at(
+        "privacy.unknown_keys:_released", check_unknown_keys, "threshold"
+    )("count >= threshold", "count >= threshold - 1"),
+    "keys are released for large noise of either sign": at(
+        "privacy.unknown_keys:_released", check_unknown_keys, "noise added outside the sampler"
+    )("count >= threshold", "abs(count) >= threshold"),
+    "keys come with their counts": at(
+        "privacy.unknown_keys:_released", check_unknown_keys, "noise added outside the sampler"
+    )(
+        "{key: int(count) for key, count in zip(X, Y, strict=True) if Z}",
+        "{key: X[key] for key, count in zip(X, Y, strict=True) if Z}",
     ),
-    (
-        "the threshold of keys is lower for more than three records per person",
-        "unknown_keys",
-        "_released",
-        instead("count >= threshold", "count >= threshold - 4 * (access.privacy.records_per_person > 3)"),
-        "threshold",
+    "the delta of a threshold is not charged": at(
+        "privacy.access:Access.charge_noise", check_unknown_keys, "threshold"
+    )(
+        "self.ledger.charge(what, on, law)",
+        "self.ledger.charge(what, on, replace(law, threshold=None, records_per_person=None, delta=0))",
     ),
-    (
-        "keys that reach the threshold exactly or miss it by one",
-        "unknown_keys",
-        "_released",
-        instead("count >= threshold", "count >= threshold - 1"),
-        "threshold",
+    "more delta is charged than was asked for": at(
+        "privacy.unknown_keys:sparse_histogram", check_unknown_keys, "overspent"
+    )("fail", "10 * fail", 2),
+    "unknown keys under replace are charged as one cell": at(
+        "privacy.unknown_keys:sparse_histogram", check_unknown_keys, "wrong relation"
+    )("Identity(2)", "Identity(1 + (rho is not None))"),
+    "each record counts to its key twice": at(
+        "privacy.private_column:PrivateColumn.__keys", check_unknown_keys, "sensitivity"
+    )("X.get(key, 0) + count", "X.get(key, 0) + 2 * count"),
+    "L1 sensitivities stand for squared L2 ones": at(
+        "privacy.access:Access._law", check_unknown_keys, "lost user bound"
+    )(
+        "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))",
+        "DiscreteGaussian(s, relation.l1_sensitivity(query), relation.largest_change(query))",
     ),
-    (
-        "keys are released for large noise of either sign",
-        "unknown_keys",
-        "_released",
-        instead("count >= threshold", "abs(count) >= threshold"),
-        "noise added outside the sampler",
+    "Gaussian noise is drawn where Laplace noise is charged": at(
+        "privacy.laws:DiscreteLaplace.adder", check_unknown_keys, "scale differs from the charge"
+    )("sampler.laplace", "sampler.gaussian"),
+    "a quarter of the variance is drawn": at(
+        "privacy.laws:DiscreteGaussian.adder", check_unknown_keys, "scale differs from the charge"
+    )("self.variance", "self.variance / 4"),
+    "samples under replace": at("privacy.private_table:PrivateTable.subsample", check_samples, "wrong relation")(
+        "self._privacy.total_is_public", "False"
     ),
-    (
-        "keys come with their counts",
-        "unknown_keys",
-        "_released",
-        instead("int(count)", "found[key]"),
-        "noise added outside the sampler",
+    "samples of several records per person": at(
+        "privacy.private_table:PrivateTable.subsample", check_samples, "lost user bound"
+    )("self._privacy.records_per_person != 1", "False"),
+    "a sample spends twice what is charged": at(
+        "privacy.private_table:PrivateTable.subsample", check_samples, "wrong charge"
+    )("inner.budget.limit", "inner.budget.limit / 2"),
+    "more records are kept than the rate says": at(
+        "privacy.private_table:PrivateTable.__sampled", check_samples, "scale differs from the charge"
+    )("law.kept", "PoissonSample((1 + law.rate) / 2, 1).kept"),
+    "a sample is the whole table": at(
+        "privacy.private_table:PrivateTable.subsample", check_samples, "answer of another table"
+    )("self.__sampled(law)", "self.__records()"),
+    "a sample is the records that were not kept": at(
+        "privacy.private_table:PrivateTable.__sampled", check_samples, "answer of another table"
+    )("law.kept(data.n_records, self._sampler)", "~law.kept(data.n_records, self._sampler)"),
+    "coins of denominators above 1000 are fair": at(
+        "privacy.sampler:Sampler.coins", check_samples, "scale differs from the charge"
+    )(
+        "the_observer().core.flip_coins(count, probability.numerator, probability.denominator, self.__words)",
+        "the_observer().core.flip_coins(count, *((1, "
+        "2) if probability.denominator > 1000 else probability.as_integer_ratio()), self.__words)",
     ),
-    (
-        "the delta of a threshold is not charged",
-        "access",
-        "Access.charge_noise",
-        instead(
-            "self.ledger.charge(what, on, law)",
-            "self.ledger.charge(what, on, replace(law, threshold=None, records_per_person=None, delta=0))",
-        ),
-        "threshold",
+    "totals are charged after the end": at(
+        "privacy.private_table:PrivateTable.measure", check_closed, "open after the end"
+    )(skipped()),
+    "many are charged after the end": at(
+        "privacy.private_table:PrivateTable.measure_many", check_closed, "open after the end"
+    )(skipped()),
+    "samples outlive their table": at(
+        "privacy.private_table:PrivateTable.subsample", check_closed, "open after the end"
+    )("self.__views.add(sample)", "len(self.__views)"),
+    "views outlive their table": at("privacy.private_table:PrivateTable.close", check_closed, "open after the end")(
+        "view.close()", "hash(view)"
     ),
-    (
-        "more delta is charged than was asked for",
-        "unknown_keys",
-        "sparse_histogram",
-        instead("fail", "10 * fail", 2),
-        "overspent",
+    "scores survive the end": at("privacy.selector:Selector.close", check_closed, "open after the end")(not_kept()),
+    "counts survive the end": at("privacy.selector:Selector.close", check_closed, "open after the end")(not_kept(1)),
+    "counts of cells survive the end": at(
+        "privacy.cell_selector:CellSelector.close", check_closed, "open after the end"
+    )(not_kept()),
+    "selections are charged after the end": at(
+        "privacy.selector:Selector._checked", check_closed, "open after the end"
+    )("self._access.is_closed()", "not self._now.candidates"),
+    "columns are charged after the end": at(
+        "privacy.private_column:PrivateColumn.__check_open", check_closed, "open after the end"
+    )("self.__values.check_open()", "len(self.__values.levels)"),
+    "a closed table keeps its records": at(
+        "privacy.private_table:PrivateTable.close", check_closed, "open after the end"
+    )(not_kept()),
+    "bounds are those of the counts": at("privacy.quantiles:private_bounds", question("bounds"), "private state kept")(
+        "noisy >= noise.law.reach(Fraction(1, 1000 * cells))",
+        "_cell_counts(access, points) >= noise.law.reach(Fraction(1, 1000 * cells))",
     ),
-    (
-        "unknown keys under replace are charged as one cell",
-        "unknown_keys",
-        "sparse_histogram",
-        instead("Identity(2)", "Identity(1 + (rho is not None))"),
-        "wrong relation",
+    "nulls are no cell": at("privacy.quantiles:private_bounds", question("bounds of one cell, pure"), "wrong relation")(
+        no_addend(1)
     ),
-    (
-        "each record counts to its key twice",
-        "private_column",
-        "PrivateColumn.__keys",
-        instead("found.get(key, 0) + count", "found.get(key, 0) + 2 * count"),
-        "sensitivity",
+    "each record counts to its cell twice": at(
+        "privacy.quantiles:_cell_counts", question("bounds beside nulls"), "sensitivity"
+    )("counts", "2 * counts", 1),
+    "one quantile is charged for all": at(
+        "privacy.quantiles:private_quantiles", question("quantiles"), "uncharged draw"
+    )("zip(wanted, laws, strict=True)", "[(wanted[0], laws[0])]"),
+    "the cost of all quantiles is that of each": at(
+        "privacy.quantiles:private_quantiles", question("quantiles"), "overspent"
+    )("selection_epsilon(rho, epsilon, 8, count)", "selection_epsilon(rho, epsilon, 8)"),
+    "quantiles are drawn at each other's rates": at(
+        "privacy.quantiles:_drawn", question("quantiles"), "score sensitivity"
+    )("laws", "laws[::-1]"),
+    "quantiles after the first are exact": at(
+        "privacy.quantiles:_drawn", question("quantiles"), "noise from elsewhere"
+    )(
+        "points[law.draw(rank_scores(numbers, counts, q, points), access.sampler)]",
+        "points[law.draw(rank_scores(numbers, counts, q, points), "
+        "access.sampler)] if q == wanted[0] else points[int(np.argmax(rank_scores(numbers, counts, q, points)))]",
     ),
-    (
-        "L1 sensitivities stand for squared L2 ones",
-        "access",
-        "Access._law",
-        instead(
-            "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))",
-            "DiscreteGaussian(s, relation.l1_sensitivity(query), relation.largest_change(query))",
-        ),
-        "lost user bound",
+    "points between quantiles have scores above 0": at(
+        "privacy.quantiles:rank_scores", question("quantiles"), "wrong score"
+    )(as_given(7)),
+    "equal records lie below a point": at(
+        "privacy.quantiles:rank_scores", question("quantiles, odd epsilon"), "wrong score"
+    )("np.searchsorted(numbers, points, side='left')", "np.searchsorted(numbers, points, side='right')"),
+    "a rho buys half its variance": at("privacy.access:_variance_of", question("cells"), "overspent")(
+        "2 * exact", "4 * exact"
     ),
-    (
-        "Gaussian noise is drawn where Laplace noise is charged",
-        "laws",
-        "DiscreteLaplace.adder",
-        instead("sampler.laplace", "sampler.gaussian"),
-        "scale differs from the charge",
+    "L1 sensitivities are those of add-remove": at(
+        "privacy.access:Access._law", question("cells, pure"), "wrong relation"
+    )("relation.l1_sensitivity(query)", "query.l1_sensitivity('add-remove') * relation.records_per_person"),
+    "all of many have the noise of the first": at(
+        "privacy.private_table:PrivateTable.__noisy", question("many, weighted"), "scale differs from the charge"
+    )("noises[i]", "noises[0]"),
+    "the largest change is that of one record": at("privacy.access:Access._law", question("cells"), "sensitivity")(
+        "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))",
+        "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), query.largest_change(relation.neighbours))",
     ),
-    (
-        "a quarter of the variance is drawn",
-        "laws",
-        "DiscreteGaussian.adder",
-        instead("self.variance", "self.variance / 4"),
-        "scale differs from the charge",
+    "counts are handed to a query of one's own": at(
+        "privacy.private_table:PrivateTable.measure", question("products that lie"), "lost user bound"
+    )("_answers(done, next(access.count([attributes])))", "_answers(query or done, next(access.count([attributes])))"),
+    "permute-and-flip is asked for by its range": at(
+        "privacy.selector:Selector.permute_and_flip", question("permute-and-flip"), "overspent"
+    )("selection_epsilon(rho, epsilon, 2)", "selection_epsilon(rho, epsilon, 8)"),
+    "a lattice has the noise of its unit": at(
+        "privacy.real_queries:measure_real", question("on a lattice"), "overspent"
+    )(
+        "table.measure(clique, on_lattice(matrix, lattice), rho=rho, variance=variance, scale=scale)",
+        "table.measure(clique, on_lattice(matrix, lattice), "
+        "variance=table.privacy.squared_l2_sensitivity(on_lattice(matrix, 1)) / (2 * rho))",
     ),
-]
-
-_SAMPLES = [
-    (
-        "samples under replace",
-        "private_table",
-        "PrivateTable.subsample",
-        instead("self._privacy.total_is_public", "False"),
-        "wrong relation",
-    ),
-    (
-        "samples of several records per person",
-        "private_table",
-        "PrivateTable.subsample",
-        instead("self._privacy.records_per_person != 1", "False"),
-        "lost user bound",
-    ),
-    (
-        "a sample spends twice what is charged",
-        "private_table",
-        "PrivateTable.subsample",
-        instead("inner.budget.limit", "inner.budget.limit / 2"),
-        "wrong charge",
-    ),
-    (
-        "more records are kept than the rate says",
-        "private_table",
-        "PrivateTable.__sampled",
-        instead("law.kept", "PoissonSample((1 + law.rate) / 2, 1).kept"),
-        "scale differs from the charge",
-    ),
-    (
-        "a sample is the whole table",
-        "private_table",
-        "PrivateTable.subsample",
-        instead("self.__sampled(law)", "self.__records()"),
-        "answer of another table",
-    ),
-    (
-        "a sample is the records that were not kept",
-        "private_table",
-        "PrivateTable.__sampled",
-        instead("law.kept(data.n_records, self._sampler)", "~law.kept(data.n_records, self._sampler)"),
-        "answer of another table",
-    ),
-    (
-        "coins of denominators above 1000 are fair",
-        "sampler",
-        "Sampler.coins",
-        instead(
-            "the_observer().core.flip_coins(count, probability.numerator, probability.denominator, self.__words)",
-            "the_observer().core.flip_coins(count, *((1, 2) if probability.denominator > 1000 else "
-            "probability.as_integer_ratio()), self.__words)",
-        ),
-        "scale differs from the charge",
-    ),
-]
-
-_ENDS = [
-    (
-        "totals are charged after the end",
-        "private_table",
-        "PrivateTable.measure",
-        skipped(),
-    ),
-    (
-        "many are charged after the end",
-        "private_table",
-        "PrivateTable.measure_many",
-        skipped(),
-    ),
-    (
-        "samples outlive their table",
-        "private_table",
-        "PrivateTable.subsample",
-        instead("self.__views.add(sample)", "len(self.__views)"),
-    ),
-    ("views outlive their table", "private_table", "PrivateTable.close", instead("view.close()", "hash(view)")),
-    ("scores survive the end", "selector", "Selector.close", not_kept()),
-    ("counts survive the end", "selector", "Selector.close", not_kept(1)),
-    (
-        "counts of cells survive the end",
-        "cell_selector",
-        "CellSelector.close",
-        not_kept(),
-    ),
-    (
-        "selections are charged after the end",
-        "selector",
-        "Selector._checked",
-        instead("self._access.is_closed()", "not self._now.candidates"),
-    ),
-    (
-        "columns are charged after the end",
-        "private_column",
-        "PrivateColumn.__check_open",
-        instead("self.__values.check_open()", "len(self.__values.levels)"),
-    ),
-    (
-        "a closed table keeps its records",
-        "private_table",
-        "PrivateTable.close",
-        not_kept(),
-    ),
-]
-
-_ASKED = [
-    # name, module, old, new, what is asked, defect
-    (
-        "bounds are those of the counts",
-        "quantiles",
-        "private_bounds",
-        instead(
-            "noisy >= noise.law.reach(Fraction(1, 1000 * cells))",
-            "_cell_counts(access, points) >= noise.law.reach(Fraction(1, 1000 * cells))",
-        ),
-        "bounds",
-        "private state kept",
-    ),
-    (
-        "nulls are no cell",
-        "quantiles",
-        "private_bounds",
-        no_addend(1),
-        "bounds of one cell, pure",
-        "wrong relation",
-    ),
-    (
-        "each record counts to its cell twice",
-        "quantiles",
-        "_cell_counts",
-        instead("counts", "2 * counts", 1),
-        "bounds beside nulls",
-        "sensitivity",
-    ),
-    (
-        "one quantile is charged for all",
-        "quantiles",
-        "private_quantiles",
-        instead("zip(wanted, laws, strict=True)", "[(wanted[0], laws[0])]"),
-        "quantiles",
-        "uncharged draw",
-    ),
-    (
-        "the cost of all quantiles is that of each",
-        "quantiles",
-        "private_quantiles",
-        instead("selection_epsilon(rho, epsilon, 8, count)", "selection_epsilon(rho, epsilon, 8)"),
-        "quantiles",
-        "overspent",
-    ),
-    (
-        "quantiles are drawn at each other's rates",
-        "quantiles",
-        "_drawn",
-        instead("laws", "laws[::-1]"),
-        "quantiles",
-        "score sensitivity",
-    ),
-    (
-        "quantiles after the first are exact",
-        "quantiles",
-        "_drawn",
-        instead(
-            "points[law.draw(rank_scores(numbers, counts, q, points), access.sampler)]",
-            "points[law.draw(rank_scores(numbers, counts, q, points), access.sampler)] if q == "
-            "wanted[0] else points[int(np.argmax(rank_scores(numbers, counts, q, points)))]",
-        ),
-        "quantiles",
-        "noise from elsewhere",
-    ),
-    (
-        "points between quantiles have scores above 0",
-        "quantiles",
-        "rank_scores",
-        as_given(7),
-        "quantiles",
-        "wrong score",
-    ),
-    (
-        "equal records lie below a point",
-        "quantiles",
-        "rank_scores",
-        instead("np.searchsorted(numbers, points, side='left')", "np.searchsorted(numbers, points, side='right')"),
-        "quantiles, odd epsilon",
-        "wrong score",
-    ),
-    (
-        "a rho buys half its variance",
-        "access",
-        "_variance_of",
-        instead("2 * exact", "4 * exact"),
-        "cells",
-        "overspent",
-    ),
-    (
-        "L1 sensitivities are those of add-remove",
-        "access",
-        "Access._law",
-        instead("relation.l1_sensitivity(query)", "query.l1_sensitivity('add-remove') * relation.records_per_person"),
-        "cells, pure",
-        "wrong relation",
-    ),
-    (
-        "all of many have the noise of the first",
-        "private_table",
-        "PrivateTable.__noisy",
-        instead("noises[i]", "noises[0]"),
-        "many, weighted",
-        "scale differs from the charge",
-    ),
-    (
-        "the largest change is that of one record",
-        "access",
-        "Access._law",
-        instead(
-            "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))",
-            "DiscreteGaussian(s, relation.squared_l2_sensitivity(query), query.largest_change(relation.neighbours))",
-        ),
-        "cells",
-        "sensitivity",
-    ),
-    (
-        "counts are handed to a query of one's own",
-        "private_table",
-        "PrivateTable.measure",
-        instead(
-            "_answers(done, next(access.count([attributes])))",
-            "_answers(query or done, next(access.count([attributes])))",
-        ),
-        "products that lie",
-        "lost user bound",
-    ),
-    (
-        "permute-and-flip is asked for by its range",
-        "selector",
-        "Selector.permute_and_flip",
-        instead("selection_epsilon(rho, epsilon, 2)", "selection_epsilon(rho, epsilon, 8)"),
-        "permute-and-flip",
-        "overspent",
-    ),
-    (
-        "a lattice has the noise of its unit",
-        "real_queries",
-        "measure_real",
-        instead(
-            "table.measure(clique, on_lattice(matrix, lattice), rho=rho, variance=variance, scale=scale)",
-            "table.measure(clique, on_lattice(matrix, lattice), "
-            "variance=table.privacy.squared_l2_sensitivity(on_lattice(matrix, 1)) / (2 * rho))",
-        ),
-        "on a lattice",
-        "overspent",
-    ),
-]
-
-MUTANTS = [
-    *(Mutant(n, f"pypgm.privacy.{home}", old, new, check_unknown_keys, defect) for n, home, old, new, defect in _KEYS),
-    *(Mutant(n, f"pypgm.privacy.{home}", old, new, check_samples, defect) for n, home, old, new, defect in _SAMPLES),
-    *(Mutant(n, f"pypgm.privacy.{home}", old, new, check_closed, "open after the end") for n, home, old, new in _ENDS),
-    *(
-        Mutant(n, f"pypgm.privacy.{home}", old, new, partial(check_asked, [asked]), defect)
-        for n, home, old, new, asked, defect in _ASKED
-    ),
-]
+}

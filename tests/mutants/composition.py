@@ -4,242 +4,111 @@ from __future__ import annotations
 
 from functools import partial
 
-from mutate import Mutant
-from operators import instead, no_addend, one_case
+from mutate import at
+from operators import no_addend, one_case
 
 from pypgm.audit.accounting import check_exact_loss
 from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
 
-_COMPOSED = [
-    # name, module of pypgm.privacy, old, new, case
-    (
-        "losses are moved down to the grid",
-        "pld",
-        "_on_grid",
-        instead(
-            "np.minimum(1.0, np.expm1(cells * width - values) / math.expm1(-width) * (1 + 1e-12))",
-            "np.zeros(cells.size)",
-        ),
-        "20 Gaussians",
-    ),
-    (
-        "what may fail is not taken off the delta of the distributions",
-        "pld",
-        "realised_pld_epsilon",
-        no_addend(),
-        "Gaussians that may fail",
-    ),
-    (
-        "what may fail is not taken off the delta of zCDP",
-        "ledger_report",
-        "_converted",
-        no_addend(),
-        "Gaussians that may fail",
-    ),
-    (
-        "any largest change is a unit change",
-        "laws",
-        "DiscreteLaplace.dominating",
-        instead("self.largest_change != 1", "self.largest_change is None"),
-        "a Laplace of one answer by 4",
-    ),
-    (
-        "answers that change by 1 each are one answer",
-        "laws",
-        "DiscreteGaussian.dominating",
-        instead("self.squared_sensitivity", "1"),
-        "a Gaussian of 5 answers",
-    ),
-    (
-        "Laplace noise on several answers is that on one",
-        "laws",
-        "DiscreteLaplace.dominating",
-        instead(
-            "Dominating(response_losses, 1 / self.scale, self.sensitivity)",
-            "Dominating(response_losses, 1 / self.scale, 1)",
-        ),
-        "a Laplace of 4 answers",
-    ),
-    (
-        "equal lines enter the distributions once",
-        "pld",
-        "counted[found.losses, found.parameter] += found.times",
-        "counted[found.losses, found.parameter] = found.times",
-        "20 Gaussians",
-    ),
-    (
-        "one of the copies is forgotten",
-        "pld",
-        "_tilted_sum",
-        instead(
-            "_power(np.fft.rfft(np.exp(logs - log_sum), size), times)",
-            "_power(np.fft.rfft(np.exp(logs - log_sum), size), max(1, times - 1))",
-        ),
-        "20 Gaussians",
-    ),
-    (
-        "every pure step has a loss of bounded range",
-        "laws",
-        "_pure_losses",
-        instead("response_losses", "range_losses"),
-        "10 permute-and-flips",
-    ),
-    (
-        "selections have a loss of half their range",
-        "laws",
-        "Exponential.dominating",
-        instead(
-            "Dominating(range_losses, self.epsilon, times)", "Dominating(response_losses, self.epsilon / 2, times)"
-        ),
-        "1 selections, 0.9",
-    ),
-    (
-        "draws of one line are composed once",
-        "laws",
-        "Exponential.dominating",
-        instead("Dominating(range_losses, self.epsilon, times)", "Dominating(range_losses, self.epsilon, 1)"),
-        "15 selections in one line",
-    ),
-    (
-        "a Gaussian loss is centred",
-        "losses",
-        "gaussian_losses",
-        instead("1 - 2 * z", "-2 * z"),
-        "20 Gaussians",
-    ),
-    (
-        "the least loss of a law is 0",
-        "pld",
-        "_tilted_sum",
-        instead("sum((times * first for (first, _), times in laws))", "min((first for (first, _), _ in laws))"),
-        "20 Gaussians",
-    ),
-    (
-        "what has no distribution is forgotten",
-        "pld",
-        "realised_pld_epsilon",
-        no_addend(2),
-        "a Gaussian and a stated rho",
-    ),
-    (
-        "the delta of distributions counts losses above twice epsilon",
-        "pld",
-        "_compose",
-        instead(
-            "np.searchsorted(values, epsilon, side='right')", "np.searchsorted(values, 1.01 * epsilon, side='right')"
-        ),
-        "12 Laplaces",
-    ),
-    (
-        "randomised response is even",
-        "losses",
-        "response_losses",
-        instead("math.exp(-e)", "math.exp(-e / 2)"),
-        "12 Laplaces",
-    ),
-    (
-        "the tilt of the laws is not undone",
-        "pld",
-        "_compose",
-        instead("order * above", "1.01 * order * above"),
-        "20 Gaussians",
-    ),
-    (
-        "Gaussian noise costs half",
-        "laws",
-        "DiscreteGaussian.cost",
-        instead("2 * self.variance", "4 * self.variance"),
-        "20 Gaussians",
-    ),
-    (
-        "every pure step costs what one of bounded range does",
-        "laws",
-        "_pure_cost",
-        instead("epsilon ** 2 / 2", "epsilon ** 2 / 8"),
-        "10 permute-and-flips",
-    ),
-    (
-        "selections cost a sixteenth of their range's square",
-        "laws",
-        "Exponential.cost",
-        instead("self.epsilon ** 2 / 8", "self.epsilon ** 2 / 16"),
-        "40 selections, 0.5",
-    ),
-    (
-        "Laplace noise costs the same for any sensitivity",
-        "laws",
-        "DiscreteLaplace.cost",
-        instead("self.sensitivity", "1"),
-        "a Laplace of 4 answers",
-    ),
-    (
-        "pure steps are added up as floats",
-        "ledger_report",
-        "upward",
-        one_case(),
-        "a stated epsilon",
-    ),
-]
 
-_OTHERS = [
-    (
-        "the delta of zCDP is smaller by exp(-9)",
-        "zcdp",
-        "_log_delta_bound",
-        instead("exponent + excess * excess.ln() - a * a.ln()", "exponent + excess * excess.ln() - a * a.ln() - 9"),
-        check_exact_loss,
-    ),
-    (
-        "the export drops how often a line was charged",
-        "accounting",
-        "dp_events",
-        instead("dp_accounting.SelfComposedDpEvent(one, times)", "dp_accounting.SelfComposedDpEvent(one, 1)"),
-        check_exported_events,
-    ),
-    (
-        "the export leaves out what is stated",
-        "accounting",
-        "dp_events",
-        instead("line.cost > 0", "line.noise != 'stated'"),
-        check_exported_events,
-    ),
-    (
-        "the export rounds down",
-        "accounting",
-        "dp_events",
-        instead("math.inf", "0.0"),
-        check_exported_events,
-    ),
-    (
-        "the guarantee is that of what was spent",
-        "ledger_report",
-        "LedgerReport.epsilon",
-        instead("budget.limit", "self.spent()"),
-        check_guarantees,
-    ),
-    (
-        "a budget keeps nothing for what may fail",
-        "budget",
-        "Budget.__init__",
-        no_addend(),
-        check_guarantees,
-    ),
-    (
-        "a budget's rho is that of a larger epsilon above 2",
-        "budget",
-        "Budget.__init__",
-        instead(
-            "zcdp_rho(exact_epsilon, exact_delta - reserved)",
-            "zcdp_rho(exact_epsilon * (1 if exact_epsilon < 2 else Fraction(3, 2)), exact_delta - reserved)",
-        ),
-        check_guarantees,
-    ),
-]
+def composed(*cases):
+    """Return the check of the losses of some composed charges."""
+    return partial(check_composed_loss, [*cases])
 
-MUTANTS = [
-    *(
-        Mutant(n, f"pypgm.privacy.{home}", old, new, partial(check_composed_loss, [case]), "accounting")
-        for n, home, old, new, case in _COMPOSED
+
+MUTANTS = {
+    "losses are moved down to the grid": at("privacy.pld:_on_grid", composed("20 Gaussians"), "accounting")(
+        "np.minimum(1.0, np.expm1(cells * width - values) / math.expm1(-width) * (1 + 1e-12))", "np.zeros(cells.size)"
     ),
-    *(Mutant(n, f"pypgm.privacy.{home}", old, new, check, "accounting") for n, home, old, new, check in _OTHERS),
-]
+    "what may fail is not taken off the delta of the distributions": at(
+        "privacy.pld:realised_pld_epsilon", composed("Gaussians that may fail"), "accounting"
+    )(no_addend()),
+    "what may fail is not taken off the delta of zCDP": at(
+        "privacy.ledger_report:_converted", composed("Gaussians that may fail"), "accounting"
+    )(no_addend()),
+    "any largest change is a unit change": at(
+        "privacy.laws:DiscreteLaplace.dominating", composed("a Laplace of one answer by 4"), "accounting"
+    )("self.largest_change != 1", "self.largest_change is None"),
+    "answers that change by 1 each are one answer": at(
+        "privacy.laws:DiscreteGaussian.dominating", composed("a Gaussian of 5 answers"), "accounting"
+    )("self.squared_sensitivity", "1"),
+    "Laplace noise on several answers is that on one": at(
+        "privacy.laws:DiscreteLaplace.dominating", composed("a Laplace of 4 answers"), "accounting"
+    )(
+        "Dominating(response_losses, 1 / self.scale, self.sensitivity)",
+        "Dominating(response_losses, 1 / self.scale, 1)",
+    ),
+    "equal lines enter the distributions once": at("privacy.pld:_steps", composed("20 Gaussians"), "accounting")(
+        "counted[X] += Y", "counted[X] = Y"
+    ),
+    "one of the copies is forgotten": at("privacy.pld:_tilted_sum", composed("20 Gaussians"), "accounting")(
+        "_power(np.fft.rfft(np.exp(logs - log_sum), size), times)",
+        "_power(np.fft.rfft(np.exp(logs - log_sum), size), max(1, times - 1))",
+    ),
+    "every pure step has a loss of bounded range": at(
+        "privacy.laws:_pure_losses", composed("10 permute-and-flips"), "accounting"
+    )("response_losses", "range_losses"),
+    "selections have a loss of half their range": at(
+        "privacy.laws:Exponential.dominating", composed("1 selections, 0.9"), "accounting"
+    )("Dominating(range_losses, self.epsilon, times)", "Dominating(response_losses, self.epsilon / 2, times)"),
+    "draws of one line are composed once": at(
+        "privacy.laws:Exponential.dominating", composed("15 selections in one line"), "accounting"
+    )("Dominating(range_losses, self.epsilon, times)", "Dominating(range_losses, self.epsilon, 1)"),
+    "a Gaussian loss is centred": at("privacy.losses:gaussian_losses", composed("20 Gaussians"), "accounting")(
+        "1 - 2 * z", "-2 * z"
+    ),
+    "the least loss of a law is 0": at("privacy.pld:_tilted_sum", composed("20 Gaussians"), "accounting")(
+        "sum((times * first for (first, _), times in laws))", "min((first for (first, _), _ in laws))"
+    ),
+    "what has no distribution is forgotten": at(
+        "privacy.pld:realised_pld_epsilon", composed("a Gaussian and a stated rho"), "accounting"
+    )(no_addend(2)),
+    "the delta of distributions counts losses above twice epsilon": at(
+        "privacy.pld:_compose", composed("12 Laplaces"), "accounting"
+    )("np.searchsorted(values, epsilon, side='right')", "np.searchsorted(values, 1.01 * epsilon, side='right')"),
+    "randomised response is even": at("privacy.losses:response_losses", composed("12 Laplaces"), "accounting")(
+        "math.exp(-e)", "math.exp(-e / 2)"
+    ),
+    "the tilt of the laws is not undone": at("privacy.pld:_compose", composed("20 Gaussians"), "accounting")(
+        "order * above", "1.01 * order * above"
+    ),
+    "Gaussian noise costs half": at("privacy.laws:DiscreteGaussian.cost", composed("20 Gaussians"), "accounting")(
+        "2 * self.variance", "4 * self.variance"
+    ),
+    "every pure step costs what one of bounded range does": at(
+        "privacy.laws:_pure_cost", composed("10 permute-and-flips"), "accounting"
+    )("epsilon ** 2 / 2", "epsilon ** 2 / 8"),
+    "selections cost a sixteenth of their range's square": at(
+        "privacy.laws:Exponential.cost", composed("40 selections, 0.5"), "accounting"
+    )("self.epsilon ** 2 / 8", "self.epsilon ** 2 / 16"),
+    "Laplace noise costs the same for any sensitivity": at(
+        "privacy.laws:DiscreteLaplace.cost", composed("a Laplace of 4 answers"), "accounting"
+    )("self.sensitivity", "1"),
+    "pure steps are added up as floats": at("privacy.ledger_report:upward", composed("a stated epsilon"), "accounting")(
+        one_case()
+    ),
+    "the delta of zCDP is smaller by exp(-9)": at("privacy.zcdp:_log_delta_bound", check_exact_loss, "accounting")(
+        "exponent + excess * excess.ln() - a * a.ln()", "exponent + excess * excess.ln() - a * a.ln() - 9"
+    ),
+    "the export drops how often a line was charged": at(
+        "privacy.accounting:dp_events", check_exported_events, "accounting"
+    )("dp_accounting.SelfComposedDpEvent(one, times)", "dp_accounting.SelfComposedDpEvent(one, 1)"),
+    "the export leaves out what is stated": at("privacy.accounting:dp_events", check_exported_events, "accounting")(
+        "line.cost > 0", "line.noise != 'stated'"
+    ),
+    "the export rounds down": at("privacy.accounting:dp_events", check_exported_events, "accounting")(
+        "math.inf", "0.0"
+    ),
+    "the guarantee is that of what was spent": at(
+        "privacy.ledger_report:LedgerReport.epsilon", check_guarantees, "accounting"
+    )("budget.limit", "self.spent()"),
+    "a budget keeps nothing for what may fail": at("privacy.budget:Budget.__init__", check_guarantees, "accounting")(
+        no_addend()
+    ),
+    "a budget's rho is that of a larger epsilon above 2": at(
+        "privacy.budget:Budget.__init__", check_guarantees, "accounting"
+    )(
+        "zcdp_rho(exact_epsilon, exact_delta - reserved)",
+        "zcdp_rho(exact_epsilon * (1 if exact_epsilon < 2 else Fraction(3, 2)), exact_delta - reserved)",
+    ),
+}

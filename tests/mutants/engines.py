@@ -4,109 +4,52 @@ from __future__ import annotations
 
 from functools import partial
 
-from mutate import Mutant
-from operators import instead, off_by_one
+from mutate import at
+from operators import off_by_one
 
 from pypgm.audit.engines import check_engine
 
 duckdb, sqlite = partial(check_engine, "duckdb"), partial(check_engine, "sqlite")
-TABLE, CODES, NUMBERS = "pypgm.data.engine", "pypgm.data.engine_codes", "pypgm.data.engine_numbers"
 
-_TEXTS = (
-    "_cases(ibis, [(key.isin(found), code)",
-    "_cases(ibis, [(value.isin([bytes.fromhex(f).decode() for f in found]), code)",
-)
-_MISSING = "ibis.cases((value.isnull(), _code(column, None)), else_=found)"
-
-MUTANTS = [
-    Mutant("texts are equal by DuckDB's collation", CODES, *_TEXTS, duckdb, "wrong counts"),
-    Mutant("texts are equal by SQLite's collation", CODES, *_TEXTS, sqlite, "wrong counts"),
-    Mutant(
-        "what is missing in DuckDB is counted as the first value",
-        CODES,
-        _MISSING,
-        "ibis.cases((value.isnull(), 0), else_=found)",
-        duckdb,
-        "wrong counts",
+MUTANTS = {
+    "texts are equal by DuckDB's collation": at("data.engine_codes:_of_texts", duckdb, "wrong counts")(
+        "key.isin(X)", "value.isin([bytes.fromhex(f).decode() for f in X])"
     ),
-    Mutant(
-        "fractions are cut off in DuckDB",
-        NUMBERS,
-        "NumberColumn.is_fraction",
-        instead("self._ibis.cases((inside, broken), else_=False)", "self._ibis.literal(False)"),
-        duckdb,
-        "not refused",
+    "texts are equal by SQLite's collation": at("data.engine_codes:_of_texts", sqlite, "wrong counts")(
+        "key.isin(X)", "value.isin([bytes.fromhex(f).decode() for f in X])"
     ),
-    Mutant(
-        "bins of doubles in SQLite begin after their edges",
-        NUMBERS,
-        "NumberColumn.at_least",
-        off_by_one(),
-        sqlite,
-        "wrong counts",
+    "what is missing in DuckDB is counted as the first value": at("data.engine_codes:code_of", duckdb, "wrong counts")(
+        "_code(column, None)", "0"
     ),
-    Mutant(
-        "attributes that the engine groups by are not told apart",
-        TABLE,
-        "EngineTable._groups_of",
-        instead("~np.isnan(c)", "~np.isnan(c) | True"),
-        duckdb,
-        "wrong counts",
+    "fractions are cut off in DuckDB": at("data.engine_numbers:NumberColumn.is_fraction", duckdb, "not refused")(
+        "self._ibis.cases((inside, broken), else_=False)", "self._ibis.literal(False)"
     ),
-    Mutant(
-        "groups of SQLite count once",
-        TABLE,
-        "EngineTable._scan",
-        instead(
-            "np.add.at(table, _cells(self.domain, clique, codes), counts)",
-            "np.add.at(table, _cells(self.domain, clique, codes), np.minimum(counts, 1))",
-        ),
-        sqlite,
-        "wrong counts",
+    "bins of doubles in SQLite begin after their edges": at(
+        "data.engine_numbers:NumberColumn.at_least", sqlite, "wrong counts"
+    )(off_by_one()),
+    "attributes that the engine groups by are not told apart": at(
+        "data.engine:EngineTable._groups_of", duckdb, "wrong counts"
+    )("~np.isnan(c)", "~np.isnan(c) | True"),
+    "groups of SQLite count once": at("data.engine:EngineTable._scan", sqlite, "wrong counts")(
+        "np.add.at(table, _cells(self.domain, clique, codes), counts)",
+        "np.add.at(table, _cells(self.domain, clique, codes), np.minimum(counts, 1))",
     ),
-    Mutant(
-        "nulls of bins are numbers in DuckDB",
-        CODES,
-        "_on_line",
-        instead("column.null_places.tolist()", "column.null_places.tolist()[:0]"),
-        duckdb,
-        "wrong counts",
+    "nulls of bins are numbers in DuckDB": at("data.engine_codes:_on_line", duckdb, "wrong counts")(
+        "column.null_places.tolist()", "column.null_places.tolist()[:0]"
     ),
-    Mutant(
-        "nulls of codes are codes in DuckDB",
-        CODES,
-        "_of_numbers",
-        instead("numbers.named(column.nulls)", "numbers.named([])"),
-        duckdb,
-        "wrong counts",
+    "nulls of codes are codes in DuckDB": at("data.engine_codes:_of_numbers", duckdb, "wrong counts")(
+        "numbers.named(column.nulls)", "numbers.named([])"
     ),
-    Mutant(
-        "nulls of labels that are numbers are other numbers in SQLite",
-        CODES,
-        "_of_numbers",
-        instead(
-            "[*map(str, column.labels or ()), *column.nulls, '0', '1']", "[*map(str, column.labels or ()), '0', '1']"
-        ),
-        sqlite,
-        "wrong counts",
+    "nulls of labels that are numbers are other numbers in SQLite": at(
+        "data.engine_codes:_of_numbers", sqlite, "wrong counts"
+    )("[*map(str, column.labels or ()), *column.nulls, '0', '1']", "[*map(str, column.labels or ()), '0', '1']"),
+    "texts that are nulls are left out of the query in SQLite": at(
+        "data.engine_codes:_of_texts", sqlite, "wrong counts"
+    )(
+        "[(key.isin(X), code) for code, X in Y.items()]",
+        "[(key.isin(X), code) for code, X in Y.items() if code != column.null_code]",
     ),
-    Mutant(
-        "texts that are nulls are left out of the query in SQLite",
-        CODES,
-        "_of_texts",
-        instead(
-            "[(key.isin(found), code) for code, found in written.items()]",
-            "[(key.isin(found), code) for code, found in written.items() if code != column.null_code]",
-        ),
-        sqlite,
-        "wrong counts",
+    "texts are compared in lower case in SQLite": at("data.engine_codes:bytes_of", sqlite, "wrong counts")(
+        "call('hex', 'string', text)", "call('hex', 'string', call('lower', 'string', text))"
     ),
-    Mutant(
-        "texts are compared in lower case in SQLite",
-        CODES,
-        "bytes_of",
-        instead("call('hex', 'string', text)", "call('hex', 'string', call('lower', 'string', text))"),
-        sqlite,
-        "wrong counts",
-    ),
-]
+}

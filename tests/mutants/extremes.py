@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import partial
 
 from checks.extremes import check_contexts, check_large_entries, check_large_scores, check_odd_laws
-from mutate import Mutant
-from operators import instead, one_case
+from mutate import at
+from operators import one_case, put
 
 from pypgm.audit.columns import check_samples
 from pypgm.audit.selection import check_parameters
@@ -16,152 +16,56 @@ cells, pure_cells, selection, quantiles = (
     partial(check_asked, [name]) for name in ("cells", "cells, pure", "selection", "quantiles")
 )
 
-_PLACES = [
-    # name, module of pypgm, old, new, check, defect
-    (
-        "negative entries of a matrix have no limit",
-        "queries.entries",
-        "_check_limit",
-        one_case(1),
-        check_large_entries,
-        "operator",
+MUTANTS = {
+    "negative entries of a matrix have no limit": at("queries.entries:_check_limit", check_large_entries, "operator")(
+        one_case(1)
     ),
-    (
-        "entries of a product have no limit",
-        "queries.kronecker",
-        "Kronecker.__init__",
-        instead(
-            "math.prod((f._largest_change('add-remove') for f in own)) >= ENTRY_LIMIT",
-            "math.prod((f._largest_change('add-remove') for f in own)) < 0",
-        ),
-        check_large_entries,
-        "operator",
+    "entries of a product have no limit": at("queries.kronecker:Kronecker.__init__", check_large_entries, "operator")(
+        "math.prod(X) >= ENTRY_LIMIT", "math.prod(X) < 0"
     ),
-    (
-        "scores of large counts wrap",
-        "privacy.l1_selector",
-        "_COUNT_LIMIT = 1 << 44",
-        "_COUNT_LIMIT = 1 << 63",
-        check_large_scores,
-        "wrong score",
+    "scores of large counts wrap": at("privacy.l1_selector:_COUNT_LIMIT", check_large_scores, "wrong score")(
+        "1 << 44", "1 << 63"
     ),
-    (
-        "ranks of large counts wrap",
-        "privacy.quantiles",
-        "rank_scores",
-        instead("np.concatenate([[0], np.cumsum(counts)]).astype(object)", "np.concatenate([[0], np.cumsum(counts)])"),
-        check_large_scores,
-        "wrong score",
+    "ranks of large counts wrap": at("privacy.quantiles:rank_scores", check_large_scores, "wrong score")(
+        "np.concatenate([[0], np.cumsum(counts)]).astype(object)", "np.concatenate([[0], np.cumsum(counts)])"
     ),
-    (
-        "scores stay below 2^31",
-        "privacy.l1_selector",
-        "l1_distance",
-        instead("SCORE_LIMIT", "1 << 31"),
-        check_large_scores,
-        "wrong score",
+    "scores stay below 2^31": at("privacy.l1_selector:l1_distance", check_large_scores, "wrong score")(
+        "SCORE_LIMIT", "1 << 31"
     ),
-    (
-        "a caller's decimal context is used",
-        "privacy.thresholds",
-        "@with_own_digits\ndef laplace_threshold",
-        "@lambda f: __import__('functools').wraps(f)(lambda *a, **k: f(*a, **k))\ndef laplace_threshold",
-        check_contexts,
-        "accounting",
+    "a caller's decimal context is used": at("privacy.thresholds:laplace_threshold", check_contexts, "accounting")(
+        "with_own_digits", "lambda f: __import__('functools').wraps(f)(lambda *a, **k: f(*a, **k))"
     ),
-    (
-        "Gaussian noise is drawn from the law of Laplace",
-        "privacy.sampler",
-        "Sampler.gaussian",
-        instead("the_observer().core.add_discrete_gaussian", "the_observer().core.add_discrete_laplace"),
-        check_odd_laws,
-        "wrong law",
+    "Gaussian noise is drawn from the law of Laplace": at(
+        "privacy.sampler:Sampler.gaussian", check_odd_laws, "wrong law"
+    )("the_observer().core.add_discrete_gaussian", "the_observer().core.add_discrete_laplace"),
+    "Laplace noise is drawn from the law of Gauss": at(
+        "privacy.sampler:Sampler.laplace", check_parameters, "wrong law"
+    )("the_observer().core.add_discrete_laplace", "the_observer().core.add_discrete_gaussian"),
+    "all counts get the same Gaussian draw": at("privacy.sampler:Sampler.gaussian", check_odd_laws, "wrong law")(
+        "X(_counts(counts), ...)", "counts + X(np.zeros(1, dtype=np.int64), ...)"
     ),
-    (
-        "Laplace noise is drawn from the law of Gauss",
-        "privacy.sampler",
-        "Sampler.laplace",
-        instead("the_observer().core.add_discrete_laplace", "the_observer().core.add_discrete_gaussian"),
-        check_parameters,
-        "wrong law",
+    "the second half of the counts are those of the first": at(
+        "privacy.sampler:Sampler.gaussian", check_odd_laws, "shared stream"
+    )("lambda counts: X", "lambda counts: X[np.arange(len(counts)) % max(1, len(counts) // 2)]"),
+    "coins fall for at least one in five": at("privacy.sampler:Sampler.coins", check_odd_laws, "wrong law")(
+        "probability.numerator", "max(probability.numerator, probability.denominator // 5)"
     ),
-    (
-        "all counts get the same Gaussian draw",
-        "privacy.sampler",
-        "return lambda counts: the_observer().core.add_discrete_gaussian(\n"
-        "            _counts(counts), variance.numerator,",
-        "return lambda counts: counts + the_observer().core.add_discrete_gaussian(\n"
-        "            np.zeros(1, dtype=np.int64), variance.numerator,",
-        check_odd_laws,
-        "wrong law",
+    "noise is drawn from given words by default": at("privacy.sampler:_unsafe_words", cells, "seeded by default")(
+        "return None", "return _core.SeededWords(7)"
     ),
-    (
-        "the second half of the counts are those of the first",
-        "privacy.sampler",
-        "variance.denominator, self.__words, self._n_threads\n        )",
-        "variance.denominator, self.__words, self._n_threads\n"
-        "        )[np.arange(len(counts)) % max(1, len(counts) // 2)]",
-        check_odd_laws,
-        "shared stream",
+    "selections are drawn from given words": at("privacy.selector:Selector.select_top", selection, "seeded by default")(
+        put("sampler = type(sampler)(7)", before="law.draw(...)")
     ),
-    (
-        "coins fall for at least one in five",
-        "privacy.sampler",
-        "Sampler.coins",
-        instead("probability.numerator", "max(probability.numerator, probability.denominator // 5)"),
-        check_odd_laws,
-        "wrong law",
+    "quantiles are drawn from given words": at("privacy.quantiles:_drawn", quantiles, "seeded by default")(
+        "access.sampler", "type(access.sampler)(7)"
     ),
-    (
-        "noise is drawn from given words by default",
-        "privacy.sampler",
-        "    if seed is None:\n        return None\n",
-        "    if seed is None:\n        return _core.SeededWords(7)\n",
-        cells,
-        "seeded by default",
+    "noise of measurements is drawn from given words": at(
+        "privacy.laws:DiscreteLaplace.adder", pure_cells, "seeded by default"
+    )("sampler", "type(sampler)(7)"),
+    "coins are flipped with given words": at("privacy.sampler:Sampler.coins", check_samples, "seeded by default")(
+        "self.__words", "_core.SeededWords(7)"
     ),
-    (
-        "selections are drawn from given words",
-        "privacy.selector",
-        "return [int(chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, steps=_STEPS)])]",
-        "sampler = type(sampler)(7)\n"
-        "                return [int(chosen[law.draw(fitted(self._weighted(now, chosen, weighing)), sampler, "
-        "steps=_STEPS)])]",
-        selection,
-        "seeded by default",
-    ),
-    (
-        "quantiles are drawn from given words",
-        "privacy.quantiles",
-        "_drawn",
-        instead("access.sampler", "type(access.sampler)(7)"),
-        quantiles,
-        "seeded by default",
-    ),
-    (
-        "noise of measurements is drawn from given words",
-        "privacy.laws",
-        "DiscreteLaplace.adder",
-        instead("sampler", "type(sampler)(7)"),
-        pure_cells,
-        "seeded by default",
-    ),
-    (
-        "coins are flipped with given words",
-        "privacy.sampler",
-        "Sampler.coins",
-        instead("self.__words", "_core.SeededWords(7)"),
-        check_samples,
-        "seeded by default",
-    ),
-    (
-        "words stand for a seed alone, not for its lack",
-        "privacy.private_table",
-        "PrivateTable.__sampled",
-        instead("self._sampler", "Sampler(0)"),
-        check_samples,
-        "seeded by default",
-    ),
-]
-
-MUTANTS = [Mutant(n, f"pypgm.{home}", old, new, check, defect) for n, home, old, new, check, defect in _PLACES]
+    "words stand for a seed alone, not for its lack": at(
+        "privacy.private_table:PrivateTable.__sampled", check_samples, "seeded by default"
+    )("self._sampler", "Sampler(0)"),
+}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from mutate import Mutant
-from operators import constant, instead, no_factor, one_case, other_extreme
+from mutate import at
+from operators import constant, no_factor, one_case, other_extreme, put
 
 from pypgm import Dataset, Domain, mrf
 from pypgm.audit.blocks import check_stability
@@ -48,194 +48,83 @@ def _uneven():
     table = PrivateTable(Dataset({"a": [0, 1, 2], "b": [0, 1, 1]}, domain), None, ledger)
     FrankWolfe(table, Regressions([Feature((1,))], [Node(0, [(0, 1), (0, 2)], [0])], 1.0, 5)).solve([1])
     composed = ledger.lines[0].parameters["composed"]
-    found = [] if composed == 10 else [("wrong charge", f"{composed} draws compose, 10 do")]
-    return finding("regressions", "uneven", found, "10 of 10 draws compose")
+    defects = [] if composed == 10 else [("wrong charge", f"{composed} draws compose, 10 do")]
+    return finding("regressions", "uneven", defects, "10 of 10 draws compose")
 
 
-_PLACES = [
-    # name, old, new, check, defect
-    (
-        "the range of a regression's scores leaves out that both signs are candidates",
-        "FrankWolfe.score_range",
-        no_factor(5),
-        _pairwise,
-        "score sensitivity",
+MUTANTS = {
+    "the range of a regression's scores leaves out that both signs are candidates": at(
+        "mrf.frank_wolfe:FrankWolfe.score_range", _pairwise, "score sensitivity"
+    )(no_factor(5)),
+    "the range of a regression's scores is that of one record more or less under replace": at(
+        "mrf.frank_wolfe:FrankWolfe.score_range", _pairwise, "score sensitivity"
+    )(no_factor(1)),
+    "the range of a regression's scores is that of one record": at(
+        "mrf.frank_wolfe:FrankWolfe.score_range", _pairwise, "score sensitivity"
+    )(no_factor()),
+    "responses are bounded for half of the radius": at(
+        "mrf.frank_wolfe:FrankWolfe.score_range", _far_from_zero, "score sensitivity"
+    )("self._responses.max()", "self._responses[_core.LOGISTIC_BINS * 3 // 2]"),
+    "a record is in as many regressions as that of the rarest code": at(
+        "mrf.frank_wolfe:Node.composed", _uneven, "wrong charge"
+    )(other_extreme()),
+    "a record is in one regression of each attribute": at("mrf.frank_wolfe:Node.composed", _pairwise, "wrong charge")(
+        constant()
     ),
-    (
-        "the range of a regression's scores is that of one record more or less under replace",
-        "FrankWolfe.score_range",
-        no_factor(1),
-        _pairwise,
-        "score sensitivity",
+    "the budget of an attribute is split over all pairs of codes": at(
+        "mrf.frank_wolfe:Node.composed", _pairwise, "wrong charge"
+    )("max(Counter(chain.from_iterable(self.pairs)).values())", "len(self.pairs)"),
+    "one step of a regression is charged": at("mrf.frank_wolfe:FrankWolfe._charged", _spins, "wrong charge")(
+        no_factor()
     ),
-    (
-        "the range of a regression's scores is that of one record",
-        "FrankWolfe.score_range",
-        no_factor(),
-        _pairwise,
-        "score sensitivity",
+    "scores are means over the records": at(
+        "mrf.frank_wolfe:FrankWolfe._learned", _spins, "scale differs from the charge"
+    )("law.draw", "Exponential(law.epsilon * max(1, codes.shape[1]), law.score_range).draw"),
+    "scores are divided by how many records a regression has": at(
+        "mrf.frank_wolfe:FrankWolfe._learned", _pairwise, "wrong score"
+    )(
+        "scores[i, candidates[i]]",
+        "scores[i, candidates[i]] // max(1, int(np.isin(codes[labels[i][0]], labels[i][1:]).sum()))",
     ),
-    (
-        "responses are bounded for half of the radius",
-        "FrankWolfe.score_range",
-        instead("self._responses.max()", "self._responses[_core.LOGISTIC_BINS * 3 // 2]"),
-        _far_from_zero,
-        "score sensitivity",
+    "scores are floats": at("mrf.frank_wolfe:FrankWolfe._learned", _spins, "no release")(
+        "np.concatenate(X)", "np.concatenate(X) / 1.0"
     ),
-    (
-        "a record is in as many regressions as that of the rarest code",
-        "Node.composed",
-        other_extreme(),
-        _uneven,
-        "wrong charge",
+    "the size of a step depends on the records": at(
+        "mrf.frank_wolfe:FrankWolfe._learned", _spins, "private state kept"
+    )("t + 1 if X else Y", "t + codes.shape[1] % 2 if X else Y"),
+    "a regression is drawn with twice the rate charged": at(
+        "mrf.frank_wolfe:FrankWolfe._learned", _spins, "scale differs from the charge"
+    )("law.draw", "Exponential(2 * law.epsilon, law.score_range).draw"),
+    "records are read before the regressions are charged": at(
+        "mrf.frank_wolfe:FrankWolfe.solve", _spins, "read before the charge"
+    )(put("self._codes()", before="self._charged(...)")),
+    "a regression has its steps charged with no regard to the others": at(
+        "mrf.frank_wolfe:FrankWolfe._charged", _spins, "no release"
+    )(put("amount = 2 * amount", after="node.composed * steps")),
+    "the threshold of a stable graph is for twice the delta": at(
+        "mrf.stability:Stability._agreement", check_stability, "threshold"
+    )("noisy[best] >= threshold", "noisy[best] >= 1 + noise.law.reach(2 * self._access.ledger.lines[-1].delta)"),
+    "a record more or less takes a vote and moves none": at(
+        "mrf.stability:Stability.release", check_stability, "sensitivity"
+    )(
+        "Privacy('replace', access.privacy.records_per_person)",
+        "Privacy('add-remove', access.privacy.records_per_person)",
     ),
-    (
-        "a record is in one regression of each attribute",
-        "Node.composed",
-        constant(),
-        _pairwise,
-        "wrong charge",
+    "a person is in one block": at("mrf.stability:Stability.release", check_stability, "lost user bound")(
+        "Privacy('replace', access.privacy.records_per_person)", "Privacy('replace')"
     ),
-    (
-        "the budget of an attribute is split over all pairs of codes",
-        "Node.composed",
-        instead("max(Counter(chain.from_iterable(self.pairs)).values())", "len(self.pairs)"),
-        _pairwise,
-        "wrong charge",
+    "votes have the noise of one block more or less": at(
+        "mrf.stability:Stability.release", check_stability, "overspent"
+    )("votes_of.l1_sensitivity(Identity(2))", "votes_of.records_per_person"),
+    "many draws of a line cost as much as one": at("privacy.laws:Exponential.cost", _spins, "wrong charge")(one_case()),
+    "a field is of as many records as there are": at("mrf.field_run:FieldRun.learn", _spins, "records counted exactly")(
+        "self.table.public_total if not measured else max(0, int(measured[0].values[0]))",
+        "self.table._PrivateTable__data.n_records",
     ),
-    (
-        "one step of a regression is charged",
-        "FrankWolfe._charged",
-        no_factor(),
-        _spins,
-        "wrong charge",
+    "the number of steps is that for the true number of records": at(
+        "mrf.field_run:FieldRun.learn", _spins, "path depends on the data"
+    )(
+        "wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)",
+        "2 + len(next(iter(self.table._PrivateTable__data.columns.values()))) % 2",
     ),
-    (
-        "scores are means over the records",
-        "FrankWolfe._learned",
-        instead("law.draw", "Exponential(law.epsilon * max(1, codes.shape[1]), law.score_range).draw"),
-        _spins,
-        "scale differs from the charge",
-    ),
-    (
-        "scores are divided by how many records a regression has",
-        "FrankWolfe._learned",
-        instead(
-            "scores[i, candidates[i]]",
-            "scores[i, candidates[i]] // max(1, int(np.isin(codes[labels[i][0]], labels[i][1:]).sum()))",
-        ),
-        _pairwise,
-        "wrong score",
-    ),
-    (
-        "scores are floats",
-        "FrankWolfe._learned",
-        instead("np.concatenate([own, -own])", "np.concatenate([own, -own]) / 1.0"),
-        _spins,
-        "no release",
-    ),
-    (
-        "the size of a step depends on the records",
-        "FrankWolfe._learned",
-        instead("t + 1 if drawn < len(own) else -(t + 1)", "t + codes.shape[1] % 2 if drawn < len(own) else -(t + 1)"),
-        _spins,
-        "private state kept",
-    ),
-    (
-        "a regression is drawn with twice the rate charged",
-        "FrankWolfe._learned",
-        instead("law.draw", "Exponential(2 * law.epsilon, law.score_range).draw"),
-        _spins,
-        "scale differs from the charge",
-    ),
-    (
-        "records are read before the regressions are charged",
-        "        laws = self._charged(",
-        "        self._codes()\n        laws = self._charged(",
-        _spins,
-        "read before the charge",
-    ),
-    (
-        "a regression has its steps charged with no regard to the others",
-        "composed = node.composed * steps\n",
-        "composed = node.composed * steps; amount = 2 * amount\n",
-        _spins,
-        "no release",
-    ),
-]
-
-_RUN = [
-    (
-        "a field is of as many records as there are",
-        "FieldRun.learn",
-        instead(
-            "self.table.public_total if not measured else max(0, int(measured[0].values[0]))",
-            "self.table._PrivateTable__data.n_records",
-        ),
-        _spins,
-        "records counted exactly",
-    ),
-    (
-        "the number of steps is that for the true number of records",
-        "FieldRun.learn",
-        instead(
-            "wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)",
-            "2 + len(next(iter(self.table._PrivateTable__data.columns.values()))) % 2",
-        ),
-        _spins,
-        "path depends on the data",
-    ),
-]
-
-_STABILITY = [
-    (
-        "the threshold of a stable graph is for twice the delta",
-        "Stability._agreement",
-        instead(
-            "noisy[best] >= threshold", "noisy[best] >= 1 + noise.law.reach(2 * self._access.ledger.lines[-1].delta)"
-        ),
-        check_stability,
-        "threshold",
-    ),
-    (
-        "a record more or less takes a vote and moves none",
-        "Stability.release",
-        instead(
-            "Privacy('replace', access.privacy.records_per_person)",
-            "Privacy('add-remove', access.privacy.records_per_person)",
-        ),
-        check_stability,
-        "sensitivity",
-    ),
-    (
-        "a person is in one block",
-        "Stability.release",
-        instead("Privacy('replace', access.privacy.records_per_person)", "Privacy('replace')"),
-        check_stability,
-        "lost user bound",
-    ),
-    (
-        "votes have the noise of one block more or less",
-        "Stability.release",
-        instead("votes_of.l1_sensitivity(Identity(2))", "votes_of.records_per_person"),
-        check_stability,
-        "overspent",
-    ),
-]
-
-_CHARGE = [
-    (
-        "many draws of a line cost as much as one",
-        "Exponential.cost",
-        one_case(),
-        _spins,
-        "wrong charge",
-    ),
-]
-
-MUTANTS = [
-    *(Mutant(name, "pypgm.mrf.frank_wolfe", old, new, check, d) for name, old, new, check, d in _PLACES),
-    *(Mutant(name, "pypgm.mrf.stability", old, new, check, d) for name, old, new, check, d in _STABILITY),
-    *(Mutant(name, "pypgm.privacy.laws", old, new, check, d) for name, old, new, check, d in _CHARGE),
-    *(Mutant(name, "pypgm.mrf.field_run", old, new, check, d) for name, old, new, check, d in _RUN),
-]
+}

@@ -5,238 +5,79 @@ from __future__ import annotations
 from functools import partial
 
 from checks.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
-from mutate import Mutant
-from operators import as_given, instead, never, no_addend, not_kept, skipped
+from mutate import at
+from operators import as_given, never, no_addend, not_kept, skipped, unguarded
 
 from pypgm.audit.ledgers import check_ledger_races
 
-LEDGER, REPORT, CHARGE = "pypgm.privacy.ledger", "pypgm.privacy.ledger_report", "pypgm.privacy.charge"
 model = partial(check_ledger, 40, 30)
 
-MUTANTS = [
-    Mutant("the ledger never refuses", LEDGER, "Ledger._check", never(1), model, "overdrawn ledger"),
-    Mutant(
-        "a line within a rounding error of what is left fits",
-        LEDGER,
-        "Ledger._check",
-        instead("cost > left", "float(cost) > 1.001 * float(left)"),
-        partial(check_ledger, 200, 30),
-        "overdrawn ledger",
+MUTANTS = {
+    "the ledger never refuses": at("privacy.ledger:Ledger._check", model, "overdrawn ledger")(never(1)),
+    "a line within a rounding error of what is left fits": at(
+        "privacy.ledger:Ledger._check", partial(check_ledger, 200, 30), "overdrawn ledger"
+    )("cost > left", "float(cost) > 1.001 * float(left)"),
+    "costs are compared as floats": at("privacy.ledger:Ledger._check", model, "overdrawn ledger")(
+        "cost > left", "float(cost) > float(left)"
     ),
-    Mutant(
-        "costs are compared as floats",
-        LEDGER,
-        "Ledger._check",
-        instead("cost > left", "float(cost) > float(left)"),
-        model,
-        "overdrawn ledger",
+    "sums are kept for more lines than were summed": at(
+        "privacy.ledger:Ledger._summed", check_ledger_races, "ledger race"
+    )("seen + len(new)", "len(self._journal)"),
+    "a line that comes while others are summed is left out of the sums of a part": at(
+        "privacy.ledger:Ledger._summed", model, "ledger sums"
+    )("seen + len(new)", "len(self._journal) if self._parent else seen + len(new)"),
+    "what a part spent is held as well": at("privacy.ledger:Ledger._held", model, "ledger sums")(no_addend()),
+    "the delta that a part spent is held as well": at("privacy.ledger:Ledger._held", model, "ledger sums")(
+        no_addend(1)
     ),
-    Mutant(
-        "sums are kept for more lines than were summed",
-        LEDGER,
-        "Ledger._summed",
-        instead("seen + len(new)", "len(self._journal)"),
-        check_ledger_races,
-        "ledger race",
+    "charges to a part are not entered in the parent": at("privacy.ledger:Ledger._enter", model, "ledger sums")(
+        not_kept()
     ),
-    Mutant(
-        "a line that comes while others are summed is left out of the sums of a part",
-        LEDGER,
-        "Ledger._summed",
-        instead("seen + len(new)", "len(self._journal) if self._parent else seen + len(new)"),
-        model,
-        "ledger sums",
+    "an equal line is free": at("privacy.ledger:Ledger._charge", model, "ledger sums")(
+        "self._enter(line)", "line in self.lines or self._enter(line)"
     ),
-    Mutant(
-        "what a part spent is held as well",
-        LEDGER,
-        "Ledger._held",
-        no_addend(),
-        model,
-        "ledger sums",
+    "the last line's cost is counted once however often it comes": at(
+        "privacy.ledger:Ledger._summed", model, "ledger sums"
+    )("self in X", "self in X and (not seen or self._journal[seen - 1].get(self) != X[self])"),
+    "a report is not checked against its budget": at(
+        "privacy.ledger_report:LedgerReport.__init__", check_ledger_files, "unchecked import"
+    )(never()),
+    "a stored cost is believed": at("privacy.charge:Charge.from_dict", check_ledger_files, "unchecked import")(never()),
+    "a line is entered with whatever cost it says": at(
+        "privacy.ledger_report:_checked_lines", check_ledger_files, "unchecked import"
+    )("charges(X, budget.unit)", "lines or charges(X, budget.unit)"),
+    "the reserved delta is never checked": at("privacy.ledger:Ledger._check", model, "overdrawn ledger")(never(2)),
+    "probabilities of failure are not added up": at("privacy.ledger:Ledger._summed", model, "ledger sums")(
+        "exact_sum((line.delta for line in X))", "max(exact_sum((line.delta for line in X)) - fails, 0)"
     ),
-    Mutant(
-        "the delta that a part spent is held as well",
-        LEDGER,
-        "Ledger._held",
-        no_addend(1),
-        model,
-        "ledger sums",
+    "allocations are not held": at("privacy.ledger:Ledger._held", model, "ledger sums")(as_given(1)),
+    "the delta of allocations is not held": at("privacy.ledger:Ledger._held", model, "ledger sums")(as_given(3)),
+    "a mark on a part leaves the whole unmarked": at("privacy.ledger:Ledger.mark_not_private", model, "mark lost")(
+        "root", "self", 1
     ),
-    Mutant(
-        "charges to a part are not entered in the parent",
-        LEDGER,
-        "Ledger._enter",
-        not_kept(),
-        model,
-        "ledger sums",
+    "a copy loses the mark": at("privacy.ledger_report:LedgerReport.from_dict", model, "mark lost")(
+        "fields.get('not_private', '')", "''"
     ),
-    Mutant(
-        "an equal line is free",
-        LEDGER,
-        "Ledger._charge",
-        instead("self._enter(line)", "line in self.lines or self._enter(line)"),
-        model,
-        "ledger sums",
+    "a second table may bring another relation": at("privacy.ledger:Ledger.bind", model, "mark lost")(never(1)),
+    "a second table may bring more records a person": at("privacy.ledger:Ledger.bind", model, "mark lost")(
+        "root._privacy != privacy", "root._privacy.neighbours != privacy.neighbours"
     ),
-    Mutant(
-        "the last line's cost is counted once however often it comes",
-        LEDGER,
-        "Ledger._summed",
-        instead("self in told", "self in told and (not seen or self._journal[seen - 1].get(self) != told[self])"),
-        model,
-        "ledger sums",
+    "charges are not locked": at("privacy.ledger:Ledger._charge", check_ledger_threads, "ledger race")(unguarded()),
+    "allocations are not locked": at("privacy.ledger:Ledger.allocate", check_ledger_threads, "ledger race")(
+        unguarded()
     ),
-    Mutant(
-        "a report is not checked against its budget",
-        REPORT,
-        "LedgerReport.__init__",
-        never(),
-        check_ledger_files,
-        "unchecked import",
+    "a closed part goes on": at("privacy.ledger:Ledger._check", model, "second budget")(never()),
+    "a part never closes": at("privacy.ledger:Ledger.close", check_second_budgets, "second budget")(not_kept()),
+    "a part closes while parts of its own are open": at("privacy.ledger:Ledger.close", model, "second budget")(
+        never(1)
     ),
-    Mutant(
-        "a stored cost is believed",
-        CHARGE,
-        "Charge.from_dict",
-        never(),
-        check_ledger_files,
-        "unchecked import",
+    "a forked child is a second ledger": at(
+        "privacy.ledger:Ledger._check_process", check_second_budgets, "second budget"
+    )(never()),
+    "a forked child may allocate": at("privacy.ledger:Ledger.allocate", check_second_budgets, "second budget")(
+        skipped()
     ),
-    Mutant(
-        "a line is entered with whatever cost it says",
-        REPORT,
-        "    own = charges([(line.what",
-        "    own = lines or charges([(line.what",
-        check_ledger_files,
-        "unchecked import",
-    ),
-    Mutant(
-        "the reserved delta is never checked",
-        LEDGER,
-        "Ledger._check",
-        never(2),
-        model,
-        "overdrawn ledger",
-    ),
-    Mutant(
-        "probabilities of failure are not added up",
-        LEDGER,
-        "Ledger._summed",
-        instead("exact_sum((line.delta for line in own))", "max(exact_sum((line.delta for line in own)) - fails, 0)"),
-        model,
-        "ledger sums",
-    ),
-    Mutant(
-        "allocations are not held",
-        LEDGER,
-        "Ledger._held",
-        as_given(1),
-        model,
-        "ledger sums",
-    ),
-    Mutant(
-        "the delta of allocations is not held",
-        LEDGER,
-        "Ledger._held",
-        as_given(3),
-        model,
-        "ledger sums",
-    ),
-    Mutant(
-        "a mark on a part leaves the whole unmarked",
-        LEDGER,
-        "Ledger.mark_not_private",
-        instead("root", "self", 1),
-        model,
-        "mark lost",
-    ),
-    Mutant(
-        "a copy loses the mark",
-        REPORT,
-        "LedgerReport.from_dict",
-        instead("fields.get('not_private', '')", "''"),
-        model,
-        "mark lost",
-    ),
-    Mutant(
-        "a second table may bring another relation",
-        LEDGER,
-        "Ledger.bind",
-        never(1),
-        model,
-        "mark lost",
-    ),
-    Mutant(
-        "a second table may bring more records a person",
-        LEDGER,
-        "Ledger.bind",
-        instead("root._privacy != privacy", "root._privacy.neighbours != privacy.neighbours"),
-        model,
-        "mark lost",
-    ),
-    Mutant(
-        "charges are not locked",
-        LEDGER,
-        "        with self._lock:\n            self._check(named, exact_sum",
-        "        if self._lock:\n            self._check(named, exact_sum",
-        check_ledger_threads,
-        "ledger race",
-    ),
-    Mutant(
-        "allocations are not locked",
-        LEDGER,
-        '            with self._lock:\n                self._check(f"allocation',
-        '            if self._lock:\n                self._check(f"allocation',
-        check_ledger_threads,
-        "ledger race",
-    ),
-    Mutant(
-        "a closed part goes on",
-        LEDGER,
-        "Ledger._check",
-        never(),
-        model,
-        "second budget",
-    ),
-    Mutant(
-        "a part never closes",
-        LEDGER,
-        "Ledger.close",
-        not_kept(),
-        check_second_budgets,
-        "second budget",
-    ),
-    Mutant(
-        "a part closes while parts of its own are open",
-        LEDGER,
-        "Ledger.close",
-        never(1),
-        model,
-        "second budget",
-    ),
-    Mutant(
-        "a forked child is a second ledger",
-        LEDGER,
-        "Ledger._check_process",
-        never(),
-        check_second_budgets,
-        "second budget",
-    ),
-    Mutant(
-        "a forked child may allocate",
-        LEDGER,
-        "Ledger.allocate",
-        skipped(),
-        check_second_budgets,
-        "second budget",
-    ),
-    Mutant(
-        "a pickle is a new ledger",
-        REPORT,
-        "LedgerReport.__reduce__",
-        instead("(LedgerReport.from_dict, (self.to_dict(),))", "(type(self), (self._budget,))"),
-        check_second_budgets,
-        "second budget",
-    ),
-]
+    "a pickle is a new ledger": at(
+        "privacy.ledger_report:LedgerReport.__reduce__", check_second_budgets, "second budget"
+    )("(LedgerReport.from_dict, (self.to_dict(),))", "(type(self), (self._budget,))"),
+}

@@ -2,156 +2,78 @@
 
 from __future__ import annotations
 
-from mutate import Mutant
-from operators import instead
+from mutate import UNCHARGED, at
+from operators import put
 
-from pypgm.audit.mechanisms import run_pairs
+from mutants.answers import follow
 from pypgm.audit.pairs import neighbour_pairs
 from pypgm.audit.subjects import LEARNERS, chosen_network, sampled_network, staged_network
-from pypgm.audit.whole import followed
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
-
-def _sampled():
-    runs = run_pairs("sampled", sampled_network, Budget(epsilon=1), neighbour_pairs([Privacy()]))
-    return followed("mutant", "sampled first stage", [runs])
-
-
-def _two_stages():
-    pairs = neighbour_pairs((Privacy(), Privacy("replace", 2)))
-    return followed("mutant", "two stages", [run_pairs("two", staged_network, Budget(epsilon=2), pairs)])
+_ALONE = neighbour_pairs((Privacy(),))
+_BOTH = neighbour_pairs((Privacy(), Privacy("replace", 2)))
+sampled = follow("sampled first stage", sampled_network, _ALONE, Budget(epsilon=1))
+two_stages = follow("two stages", staged_network, _BOTH, Budget(epsilon=2))
+by_size = follow("learn_private", LEARNERS["learn_private"], _ALONE, Budget(epsilon=2))
+chosen = follow("chosen structure", chosen_network, _BOTH, Budget(epsilon=2))
+privbayes = follow("privbayes", LEARNERS["privbayes"], _ALONE)
 
 
-def _by_size():
-    pairs = neighbour_pairs((Privacy(),))
-    runs = run_pairs("sizes", LEARNERS["learn_private"], Budget(epsilon=2), pairs)
-    return followed("mutant", "learn_private", [runs])
-
-
-def _chosen():
-    pairs = neighbour_pairs((Privacy(), Privacy("replace", 2)))
-    return followed("mutant", "chosen structure", [run_pairs("chosen", chosen_network, Budget(epsilon=2), pairs)])
-
-
-def _privbayes():
-    pairs = neighbour_pairs((Privacy(),))
-    return followed("mutant", "privbayes", [run_pairs("chosen", LEARNERS["privbayes"], Budget(rho=2), pairs)])
-
-
-_RECORDS = "_PrivateTable__data"  # behind the door, where no mechanism looks
-
-_PLACES = [
-    # name, old, new, check, defect
-    (
-        "the first stage of a network is not charged",
-        "seen = [measure_family(table, f, first / n, law) for f in self._families]",
-        f"seen = [measure_family(PrivateTable(table.{_RECORDS}, table.privacy, type(table.ledger)("
-        "table.ledger.budget)), "
-        "f, first / n, law) for f in self._families]",
-        _two_stages,
-        "overspent",
+MUTANTS = {
+    "the first stage of a network is not charged": at(
+        "bayes.private_learning:_Learner.measure", two_stages, "overspent"
+    )(
+        "measure_family(table, ...)",
+        "measure_family(PrivateTable(table._PrivateTable__data, table.privacy, "
+        "type(table.ledger)(table.ledger.budget)), ...)",
+        2,
     ),
-    (
-        "the parts of the second stage come from the records",
-        "shares(self._weights(seen), unit)",
-        f"shares([1.0 + c.max() for c in table.{_RECORDS}.count(self._families, 1)], unit)",
-        _two_stages,
-        "path depends on the data",
+    "the parts of the second stage come from the records": at(
+        "bayes.private_learning:_Learner.measure", two_stages, "path depends on the data"
+    )("self._weights(X)", "[1.0 + c.max() for c in table._PrivateTable__data.count(self._families, 1)]"),
+    "a table of a network has the noise of a record more or less in any case": at(
+        "bayes.private_learning:measure_family", two_stages, "no release"
+    )("table.privacy.l1_sensitivity(Identity(cells))", "1"),
+    "a network is of as many records as there are": at(
+        "bayes.private_learning:learn_private", two_stages, "records counted exactly"
+    )("table.public_total", "table._PrivateTable__data.n_records"),
+    "the parts of tables by their sizes follow from as many records as there are": at(
+        "bayes.private_learning:_Learner.measure", by_size, "records counted exactly"
+    )("known_well[0]", "10.0 * table._PrivateTable__data.n_records"),
+    "the number of records is counted beside the ledger": at(
+        "bayes.private_learning:_Learner.measure", by_size, "overspent"
+    )(
+        "measured_total(table, ...)",
+        "measured_total(PrivateTable(table._PrivateTable__data, table.privacy, "
+        "type(table.ledger)(table.ledger.budget)), ...)",
     ),
-    (
-        "a table of a network has the noise of a record more or less in any case",
-        "measure_family",
-        instead("table.privacy.l1_sensitivity(Identity(cells))", "1"),
-        _two_stages,
-        "no release",
+    "each table of a first stage has a sample of its own": at(
+        "bayes.private_learning:_Learner._sampled", sampled, "uncharged draw"
+    )(
+        "return [sample.measure(X, scale=scale) for X in self._families]",
+        "data, own = (table.trusted_access.records(), sample.trusted_access)\n"
+        "make = type(own.records())\n"
+        "return [PrivateTable(make({n: c[kept] for n, c in data.columns.items()}, data.domain), table.privacy, "
+        "sample.ledger).measure(X, scale=scale) for X in self._families for kept in "
+        "[own.sampler.coins(data.n_records, rate)]]",
     ),
-    (
-        "a network is of as many records as there are",
-        "total = table.public_total",
-        f"total = table.{_RECORDS}.n_records",
-        _two_stages,
-        "records counted exactly",
-    ),
-    (
-        "the parts of tables by their sizes follow from as many records as there are",
-        "records = known_well[0] if known_well",
-        f"records = 10.0 * table.{_RECORDS}.n_records if known_well",
-        _by_size,
-        "records counted exactly",
-    ),
-    (
-        "the number of records is counted beside the ledger",
-        "[measured_total(table, limit * _TOTAL)]",
-        f"[measured_total(PrivateTable(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget)), "
-        "limit * _TOTAL)]",
-        _by_size,
-        "overspent",
-    ),
-    (
-        "each table of a first stage has a sample of its own",
-        "return [sample.measure(f, scale=scale) for f in self._families]",
-        "data, own = table.trusted_access.records(), sample.trusted_access; make = type(own.records()); return ["
-        "PrivateTable(make({n: c[kept] for n, c in data.columns.items()}, data.domain), table.privacy, sample.ledger)"
-        ".measure(f, scale=scale) for f in self._families for kept in [own.sampler.coins(data.n_records, rate)]]",
-        _sampled,
-        "uncharged draw",
-    ),
-    (
-        "the noise of a first stage is that of as many records as were sampled",
-        "scale = 1 / min(",
-        f"scale = (1 + Fraction(1, 100) * sample.{_RECORDS}.n_records) / min(",
-        _sampled,
-        "path depends on the data",
-    ),
-]
-
-_CHOICES = [
-    # name, module, old, new, check, defect
-    (
-        "a record changes a dependence by no more than a quarter of a record",
-        "pypgm.bayes.dependence",
-        "largest_change",
-        instead("(2 if neighbours == 'add-remove' else 3) * _FINE", "_FINE // 4"),
-        _chosen,
-        "score sensitivity",
-    ),
-    (
-        "the choice of parents is charged to another ledger",
-        "pypgm.bayes.private_structure",
-        "self._selector = table.selector(",
-        f"table = type(table)(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget)); "
-        "self._selector = table.selector(",
-        _privbayes,
-        "overspent",
-    ),
-    (
-        "a table is useful for as many records as there are",
-        "pypgm.bayes.private_structure",
-        "records = int(measured[0].values[0])",
-        f"records = table.{_RECORDS}.n_records",
-        _privbayes,
-        "records counted exactly",
-    ),
-    (
-        "the penalty of a large table grows with its counts",
-        "pypgm.bayes.private_structure",
-        "round(by_chance)",
-        "round(by_chance * counts.max())",
-        _chosen,
-        "score sensitivity",
-    ),
-    (
-        "the tables of a network get what the choice of it got once more",
-        "pypgm.mechanisms._privbayes",
-        "each = table.ledger.remaining() / len(largest)",
-        f"table = type(table)(table.{_RECORDS}, table.privacy, type(table.ledger)(table.ledger.budget)); "
-        "each = table.ledger.remaining() / len(largest)",
-        _privbayes,
-        "overspent",
-    ),
-]
-
-MUTANTS = [
-    Mutant(name, "pypgm.bayes.private_learning", old, new, check, defect) for name, old, new, check, defect in _PLACES
-] + [Mutant(*choice) for choice in _CHOICES]
+    "the noise of a first stage is that of as many records as were sampled": at(
+        "bayes.private_learning:_Learner._sampled", sampled, "path depends on the data"
+    )("1 / X", "(1 + Fraction(1, 100) * sample._PrivateTable__data.n_records) / X"),
+    "a record changes a dependence by no more than a quarter of a record": at(
+        "bayes.dependence:largest_change", chosen, "score sensitivity"
+    )("(2 if neighbours == 'add-remove' else 3) * _FINE", "_FINE // 4"),
+    "the choice of parents is charged to another ledger": at(
+        "bayes.private_structure:_Choice.__init__", privbayes, "overspent"
+    )(put(f"table = {UNCHARGED}", before="self._selector = ...")),
+    "a table is useful for as many records as there are": at(
+        "bayes.private_structure:select_parents", privbayes, "records counted exactly"
+    )("int(measured[0].values[0])", "table._PrivateTable__data.n_records"),
+    "the penalty of a large table grows with its counts": at(
+        "bayes.private_structure:_Choice._score", chosen, "score sensitivity"
+    )("round(X)", "round(X * counts.max())"),
+    "the tables of a network get what the choice of it got once more": at(
+        "mechanisms._privbayes:_measured", privbayes, "overspent"
+    )(put(f"table = {UNCHARGED}", before="table.ledger.remaining()")),
+}

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from mutate import Mutant
-from operators import as_given, instead, no_addend, no_factor, off_by_one, one_case, one_less, other_extreme
+from mutate import at
+from operators import as_given, no_addend, no_factor, off_by_one, one_case, one_less, other_extreme
 
 from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
 from pypgm.audit.written_out import SMALL, WIDE
@@ -16,369 +16,146 @@ wide_ranges = partial(check_wide_sensitivities, [s for s in WIDE if s[0] in {"ra
 wide_contrasts = partial(check_wide_sensitivities, [s for s in WIDE if s[0] == "contrasts"])
 wide_operators = partial(check_operators, [s for s in WIDE if s[0] == "contrasts"])
 
-_PLACES = [
-    # name, module of pypgm.queries, old, new, check, defect
-    (
-        "sums over groups change by 1 when a record is replaced",
-        "partition",
-        "Partition._sensitivity",
-        one_less(1),
-        check_sensitivities,
-        "sensitivity",
+MUTANTS = {
+    "sums over groups change by 1 when a record is replaced": at(
+        "queries.partition:Partition._sensitivity", check_sensitivities, "sensitivity"
+    )(one_less(1)),
+    "two cells in one group make all of them one": at(
+        "queries.partition:Partition._sensitivity", check_sensitivities, "sensitivity"
+    )("(self.groups != self.groups[0]).any", "(self.groups[1:] != self.groups[0]).all"),
+    "sums over more than 64 cells change by 1 when a record is replaced": at(
+        "queries.partition:Partition._sensitivity", check_sensitivities, "sensitivity"
+    )(
+        "2 if bool((self.groups != self.groups[0]).any()) else 0",
+        "2 - (self.shape[1] > 64) if bool((self.groups != self.groups[0]).any()) else 0",
     ),
-    (
-        "two cells in one group make all of them one",
-        "partition",
-        "Partition._sensitivity",
-        instead("(self.groups != self.groups[0]).any", "(self.groups[1:] != self.groups[0]).all"),
-        check_sensitivities,
-        "sensitivity",
+    "sums over groups of more than 4096 cells cost nothing": at(
+        "queries.partition:Partition._sensitivity", wide_ranges, "sensitivity"
+    )("return 1", "return int(self.shape[1] <= 4096)"),
+    "groups that come twice are added once": at("queries.partition:Partition._apply", operators, "operator")(
+        "np.add.at(sums, self.groups, table.reshape(-1))", "sums[self.groups] += table.reshape(-1)"
     ),
-    (
-        "sums over more than 64 cells change by 1 when a record is replaced",
-        "partition",
-        "Partition._sensitivity",
-        instead(
-            "2 if bool((self.groups != self.groups[0]).any()) else 0",
-            "2 - (self.shape[1] > 64) if bool((self.groups != self.groups[0]).any()) else 0",
-        ),
-        check_sensitivities,
-        "sensitivity",
+    "the total is no sum of its own cells in a transpose": at(
+        "queries.partition:Partition._transpose", operators, "operator"
+    )("self.groups", "np.sort(self.groups)"),
+    "sums over cells change no answer": at(
+        "queries.query:ZeroOneQuery._largest_change", check_sensitivities, "sensitivity"
+    )(one_less()),
+    "a list of ranges is charged by its first cell": at(
+        "queries.ranges:RangeList._sensitivity", check_sensitivities, "sensitivity"
+    )("counts.max()", "counts[0]"),
+    "a list of ranges under replace is charged as under add-remove": at(
+        "queries.ranges:RangeList._sensitivity", check_sensitivities, "sensitivity"
+    )("largest_distance(columns, 2)", "counts.max()"),
+    "the last cell of a range is left out where columns are compared": at(
+        "queries.ranges:RangeList.columns", check_sensitivities, "sensitivity"
+    )(off_by_one(4)),
+    "ends of ranges do not part the cells": at("queries.ranges:RangeList.columns", check_sensitivities, "sensitivity")(
+        "[[0], self.ranges[:, 0], self.ranges[:, 1] + 1]", "[[0], self.ranges[:, 0]]"
     ),
-    (
-        "sums over groups of more than 4096 cells cost nothing",
-        "partition",
-        'if neighbours == "add-remove":\n            return 1',
-        'if neighbours == "add-remove":\n            return int(self.shape[1] <= 4096)',
-        wide_ranges,
-        "sensitivity",
+    "many ranges under replace: one cell in place of two": at(
+        "queries.ranges:RangeList._sensitivity", wide_ranges, "sensitivity"
+    )(one_less()),
+    "all ranges miss one cell": at("queries.ranges:AllRange._sensitivity", check_sensitivities, "sensitivity")(
+        no_addend()
     ),
-    (
-        "groups that come twice are added once",
-        "partition",
-        "np.add.at(sums, self.groups, table.reshape(-1))",
-        "sums[self.groups] += table.reshape(-1)",
-        operators,
-        "operator",
+    "ranges leave their last cell out": at("queries.ranges:RangeList._apply", operators, "operator")(no_addend(1)),
+    "a subset's weights are not squared": at("queries.subset:Subset._sensitivity", check_sensitivities, "sensitivity")(
+        no_factor()
     ),
-    (
-        "the total is no sum of its own cells in a transpose",
-        "partition",
-        "Partition._transpose",
-        instead("self.groups", "np.sort(self.groups)"),
-        operators,
-        "operator",
+    "a subset's weights keep their signs": at("queries.subset:Subset._sensitivity", check_sensitivities, "sensitivity")(
+        as_given(1)
     ),
-    (
-        "sums over cells change no answer",
-        "query",
-        "ZeroOneQuery._largest_change",
-        one_less(),
-        check_sensitivities,
-        "sensitivity",
+    "a subset under replace: one cell in place of two": at(
+        "queries.subset:Subset._sensitivity", check_sensitivities, "sensitivity"
+    )(one_less(3)),
+    "a subset of one cell is free under replace": at(
+        "queries.subset:Subset._sensitivity", check_sensitivities, "sensitivity"
+    )(one_less(1)),
+    "a subset of more than 4096 cells forgets its weights": at(
+        "queries.subset:Subset._sensitivity", wide_ranges, "sensitivity"
+    )("int(amounts[-1])", "int(amounts[-1]) if amounts.size <= 4096 else 1"),
+    "signed matrices fall back to the factor of unsigned ones": at(
+        "queries.query:LinearQuery._sensitivity", wide_matrices, "sensitivity"
+    )(one_case(2)),
+    "matrices of many columns under replace are charged as under add-remove": at(
+        "queries.query:LinearQuery._sensitivity", wide_matrices, "sensitivity"
+    )(no_factor(2)),
+    "matrices are never signed": at("queries.matrix:Matrix.__init__", operators, "operator")(other_extreme()),
+    "the squares of a matrix are not taken": at(
+        "queries.query:LinearQuery._largest_column", check_sensitivities, "sensitivity"
+    )(no_factor()),
+    "entries of a matrix cancel each other": at(
+        "queries.query:LinearQuery._largest_column", check_sensitivities, "sensitivity"
+    )(as_given()),
+    "the largest column is the first": at(
+        "queries.query:LinearQuery._largest_column", check_sensitivities, "sensitivity"
+    )(
+        "np.bincount(entries.indices, powers, minlength=self.shape[1]).max()",
+        "np.bincount(entries.indices, powers, minlength=self.shape[1])[0]",
     ),
-    (
-        "a list of ranges is charged by its first cell",
-        "ranges",
-        "RangeList._sensitivity",
-        instead("counts.max()", "counts[0]"),
-        check_sensitivities,
-        "sensitivity",
+    "the largest change forgets negative entries": at(
+        "queries.query:LinearQuery._largest_change", check_sensitivities, "sensitivity"
+    )(as_given(1)),
+    "the largest change under replace is that of one record more": at(
+        "queries.query:LinearQuery._largest_change", check_sensitivities, "sensitivity"
+    )("most - least", "np.maximum(most, -least)"),
+    "the distance of two columns lacks half of their product": at(
+        "queries.neighbours:largest_distance", check_sensitivities, "sensitivity"
+    )(one_less(2)),
+    "the L1 distance of two columns is that of their worst answer": at(
+        "queries.neighbours:largest_distance", check_sensitivities, "sensitivity"
+    )("pdist(points, 'cityblock')", "pdist(points, 'chebyshev')"),
+    "different columns are compared up to the last but one": at(
+        "queries.neighbours:few_columns", check_sensitivities, "sensitivity"
+    )(
+        "distinct if distinct.shape[1] <= MAX_COLUMNS else None",
+        "distinct[:, :max(1, distinct.shape[1] - 1)] if distinct.shape[1] <= MAX_COLUMNS else None",
     ),
-    (
-        "a list of ranges under replace is charged as under add-remove",
-        "ranges",
-        "RangeList._sensitivity",
-        instead("largest_distance(columns, 2)", "counts.max()"),
-        check_sensitivities,
-        "sensitivity",
+    "one unsigned query makes others unsigned": at("queries.query:LinearQuery._describe", operators, "operator")(
+        "non_negative and query.is_non_negative", "non_negative or query.is_non_negative"
     ),
-    (
-        "the last cell of a range is left out where columns are compared",
-        "ranges",
-        "RangeList.columns",
-        off_by_one(4),
-        check_sensitivities,
-        "sensitivity",
+    "no two columns point apart": at("queries.query:LinearQuery._describe", operators, "operator")("acute", "True", 3),
+    "running sums of columns run from the wrong end": at("queries.prefix:Prefix._transpose", operators, "operator")(
+        "np.cumsum(table[:, ::-1], axis=1)[:, ::-1]", "np.cumsum(table, axis=1)"
     ),
-    (
-        "ends of ranges do not part the cells",
-        "ranges",
-        "RangeList.columns",
-        instead("[[0], self.ranges[:, 0], self.ranges[:, 1] + 1]", "[[0], self.ranges[:, 0]]"),
-        check_sensitivities,
-        "sensitivity",
+    "contrasts of replaced records are no further apart than records that come": at(
+        "queries.contrasts:Contrasts._sensitivity", check_sensitivities, "sensitivity"
+    )(one_case(2)),
+    "records differ in the attribute of most values alone": at(
+        "queries.contrasts:Contrasts._with_opposite", check_sensitivities, "sensitivity"
+    )(other_extreme()),
+    "contrasts are charged as if they were orthonormal": at(
+        "queries.contrasts:Contrasts._sensitivity", check_sensitivities, "sensitivity"
+    )("n * (n - 1) if n > 2 else 1", "n - 1"),
+    "contrasts of more than 4096 cells cost half": at(
+        "queries.contrasts:Contrasts._sensitivity", wide_contrasts, "sensitivity"
+    )(
+        "math.prod((n * (n - 1) if n > 2 else 1 for n in self.sizes))",
+        "math.prod((n * (n - 1) if n > 2 else 1 for n in self.sizes)) >> (self.shape[1] > 4096)",
     ),
-    (
-        "many ranges under replace: one cell in place of two",
-        "ranges",
-        "RangeList._sensitivity",
-        one_less(),
-        wide_ranges,
-        "sensitivity",
+    "the L1 norms of two columns of contrasts are compared where all attributes differ": at(
+        "queries.contrasts:Contrasts._l1_sensitivity", check_sensitivities, "sensitivity"
+    )(
+        "max(worst, agreeing * sum((times * abs(a - b) for (a, b), times in pairs.items())))",
+        "max(0, agreeing * sum((times * abs(a - b) for (a, b), times in pairs.items())))",
     ),
-    (
-        "all ranges miss one cell",
-        "ranges",
-        "AllRange._sensitivity",
-        no_addend(),
-        check_sensitivities,
-        "sensitivity",
+    "answers that neither record has a part in do not count": at(
+        "queries.contrasts:_products", check_sensitivities, "sensitivity"
+    )("n - 2", "0"),
+    "one answer of contrasts changes by the largest entry under either relation": at(
+        "queries.contrasts:Contrasts._largest_change", check_sensitivities, "sensitivity"
+    )(one_case()),
+    "binary attributes are summed, not subtracted": at(
+        "queries.contrasts:Contrasts._along_axes", operators, "operator"
+    )(no_factor(11)),
+    "contrasts count the sums of groups twice": at("queries.contrasts:Contrasts._apply", operators, "operator")(
+        "self._sums._apply(table)", "2 * self._sums._apply(table)"
     ),
-    (
-        "ranges leave their last cell out",
-        "ranges",
-        "RangeList._apply",
-        no_addend(1),
-        operators,
-        "operator",
-    ),
-    (
-        "a subset's weights are not squared",
-        "subset",
-        "Subset._sensitivity",
-        no_factor(),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "a subset's weights keep their signs",
-        "subset",
-        "Subset._sensitivity",
-        as_given(1),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "a subset under replace: one cell in place of two",
-        "subset",
-        "Subset._sensitivity",
-        one_less(3),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "a subset of one cell is free under replace",
-        "subset",
-        "Subset._sensitivity",
-        one_less(1),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "a subset of more than 4096 cells forgets its weights",
-        "subset",
-        "Subset._sensitivity",
-        instead("int(amounts[-1])", "int(amounts[-1]) if amounts.size <= 4096 else 1"),
-        wide_ranges,
-        "sensitivity",
-    ),
-    (
-        "signed matrices fall back to the factor of unsigned ones",
-        "query",
-        "LinearQuery._sensitivity",
-        one_case(2),
-        wide_matrices,
-        "sensitivity",
-    ),
-    (
-        "matrices of many columns under replace are charged as under add-remove",
-        "query",
-        "LinearQuery._sensitivity",
-        no_factor(2),
-        wide_matrices,
-        "sensitivity",
-    ),
-    (
-        "matrices are never signed",
-        "matrix",
-        "Matrix.__init__",
-        other_extreme(),
-        operators,
-        "operator",
-    ),
-    (
-        "the squares of a matrix are not taken",
-        "query",
-        "LinearQuery._largest_column",
-        no_factor(),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "entries of a matrix cancel each other",
-        "query",
-        "LinearQuery._largest_column",
-        as_given(),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "the largest column is the first",
-        "query",
-        "LinearQuery._largest_column",
-        instead(
-            "np.bincount(entries.indices, powers, minlength=self.shape[1]).max()",
-            "np.bincount(entries.indices, powers, minlength=self.shape[1])[0]",
-        ),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "the largest change forgets negative entries",
-        "query",
-        "LinearQuery._largest_change",
-        as_given(1),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "the largest change under replace is that of one record more",
-        "query",
-        "LinearQuery._largest_change",
-        instead("most - least", "np.maximum(most, -least)"),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "the distance of two columns lacks half of their product",
-        "neighbours",
-        "largest_distance",
-        one_less(2),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "the L1 distance of two columns is that of their worst answer",
-        "neighbours",
-        "largest_distance",
-        instead("pdist(points, 'cityblock')", "pdist(points, 'chebyshev')"),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "different columns are compared up to the last but one",
-        "neighbours",
-        "few_columns",
-        instead(
-            "distinct if distinct.shape[1] <= MAX_COLUMNS else None",
-            "distinct[:, :max(1, distinct.shape[1] - 1)] if distinct.shape[1] <= MAX_COLUMNS else None",
-        ),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "one unsigned query makes others unsigned",
-        "query",
-        "LinearQuery._describe",
-        instead("non_negative and query.is_non_negative", "non_negative or query.is_non_negative"),
-        operators,
-        "operator",
-    ),
-    (
-        "no two columns point apart",
-        "query",
-        "has_acute_columns=acute",
-        "has_acute_columns=True",
-        operators,
-        "operator",
-    ),
-    (
-        "running sums of columns run from the wrong end",
-        "prefix",
-        "Prefix._transpose",
-        instead("np.cumsum(table[:, ::-1], axis=1)[:, ::-1]", "np.cumsum(table, axis=1)"),
-        operators,
-        "operator",
-    ),
-    (
-        "contrasts of replaced records are no further apart than records that come",
-        "contrasts",
-        "Contrasts._sensitivity",
-        one_case(2),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "records differ in the attribute of most values alone",
-        "contrasts",
-        "Contrasts._with_opposite",
-        other_extreme(),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "contrasts are charged as if they were orthonormal",
-        "contrasts",
-        "Contrasts._sensitivity",
-        instead("n * (n - 1) if n > 2 else 1", "n - 1"),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "contrasts of more than 4096 cells cost half",
-        "contrasts",
-        "Contrasts._sensitivity",
-        instead(
-            "math.prod((n * (n - 1) if n > 2 else 1 for n in self.sizes))",
-            "math.prod((n * (n - 1) if n > 2 else 1 for n in self.sizes)) >> (self.shape[1] > 4096)",
-        ),
-        wide_contrasts,
-        "sensitivity",
-    ),
-    (
-        "the L1 norms of two columns of contrasts are compared where all attributes differ",
-        "contrasts",
-        "Contrasts._l1_sensitivity",
-        instead(
-            "max(worst, agreeing * sum((times * abs(a - b) for (a, b), times in pairs.items())))",
-            "max(0, agreeing * sum((times * abs(a - b) for (a, b), times in pairs.items())))",
-        ),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "answers that neither record has a part in do not count",
-        "contrasts",
-        "_products",
-        instead("n - 2", "0"),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "one answer of contrasts changes by the largest entry under either relation",
-        "contrasts",
-        "Contrasts._largest_change",
-        one_case(),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "binary attributes are summed, not subtracted",
-        "contrasts",
-        "Contrasts._along_axes",
-        no_factor(11),
-        operators,
-        "operator",
-    ),
-    (
-        "contrasts count the sums of groups twice",
-        "contrasts",
-        "Contrasts._apply",
-        instead("self._sums._apply(table)", "2 * self._sums._apply(table)"),
-        operators,
-        "operator",
-    ),
-    (
-        "contrasts are not blind to the sums of attributes above eight values",
-        "contrasts",
-        "Contrasts._along_axes",
-        instead("n * (n - 2) if squared else n", "n * (n - 2) if squared else n + (n > 8)"),
-        wide_operators,
-        "operator",
-    ),
-]
-
-MUTANTS = [
-    Mutant(name, f"pypgm.queries.{home}", old, new, check, defect) for name, home, old, new, check, defect in _PLACES
-]
+    "contrasts are not blind to the sums of attributes above eight values": at(
+        "queries.contrasts:Contrasts._along_axes", wide_operators, "operator"
+    )("n * (n - 2) if squared else n", "n * (n - 2) if squared else n + (n > 8)"),
+    "running sums forget the last answer under replace and add-remove alike": at(
+        "queries.prefix:Prefix._sensitivity", check_sensitivities, "sensitivity"
+    )("neighbours == 'replace'", "1"),
+}

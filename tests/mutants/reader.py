@@ -9,8 +9,8 @@ from checks.extremes import check_large_entries, check_large_stated
 from checks.marks import check_marks
 from checks.strange import check_callers, check_record_order, check_strange_scores, check_strange_values
 from checks.table_errors import check_table_errors
-from mutate import Mutant
-from operators import instead, no_addend, no_factor
+from mutate import at
+from operators import no_addend, no_factor, put, unguarded
 from refusals import check_refusals
 
 from mutants.answers import TAKEN, follow, several
@@ -28,302 +28,139 @@ screen, stated = partial(check_asked, ["a screen"]), partial(check_asked, ["a sc
 composed = partial(check_composed_loss, ["a Laplace of one answer, as far as is known"])
 models = follow("selection against two models", pairs=None)
 total = follow("measurement of the total", pairs=None)
-MARK = "        mark = self._ledger.not_private\n        return LinearMeasurement(values"
 
-_PLACES = [
-    # name, module, old, new, check, defect
-    (
-        "a second batch of many measurements has the noise of the first",
-        "private_table",
-        "PrivateTable.__noisy",
-        instead("noises[i]", "noises[i - first]"),
-        batches,
-        "scale differs from the charge",
+MUTANTS = {
+    "a second batch of many measurements has the noise of the first": at(
+        "privacy.private_table:PrivateTable.__noisy", batches, "scale differs from the charge"
+    )("noises[i]", "noises[i - first]"),
+    "a sample of a seeded table is not marked": at(
+        "privacy.private_table:PrivateTable.subsample", check_marks, "mark lost"
+    )("if self._ledger.not_private:\n    ...", ""),
+    "a measurement is marked for a seed alone": at(
+        "privacy.private_table:PrivateTable.measure", check_marks, "mark lost"
+    )("mark = X", "mark = '' if not self._sampler.not_private else X"),
+    "a screen is not marked": at("privacy.selector:Selector.screen", check_marks, "mark lost")(
+        "Screen(values, noise.law.stddev * weighing.unit, weighing.unit, self._access.ledger.not_private)",
+        "Screen(values, noise.law.stddev * weighing.unit, weighing.unit)",
     ),
-    (
-        "a sample of a seeded table is not marked",
-        "private_table",
-        "        if self._ledger.not_private:\n            inner.mark_not_private(self._ledger.not_private)\n",
-        "",
-        check_marks,
-        "mark lost",
+    "seed 0 is not declared": at("privacy.sampler:Sampler.__init__", check_marks, "seed not declared")(
+        "'noise drawn from a seed' if words is not None else ''", "'noise drawn from a seed' if unsafe_seed else ''"
     ),
-    (
-        "a measurement is marked for a seed alone",
-        "private_table",
-        MARK,
-        MARK.replace("self._ledger.not_private", '"" if not self._sampler.not_private else self._ledger.not_private'),
-        check_marks,
-        "mark lost",
+    "keys come in the order in which they were met": at(
+        "privacy.private_column:PrivateColumn.__keys", check_record_order, "private state kept"
+    )("dict(sorted(X.items(), key=Y))", "X"),
+    "a value that cannot be read may raise some errors": at(
+        "privacy.private_column:_as_number", check_strange_values, "exception tells"
+    )("BaseException", "(TypeError, ValueError, OverflowError)"),
+    "the shape of a column is told where it is refused": at(
+        "privacy.private_column:PrivateColumn.__init__", check_refusals, "exception tells"
+    )("raise ValueError(X)", "raise ValueError(f'{X}, got shape {np.shape(values)}')"),
+    "counts of keys end at the number of records": at(
+        "privacy.unknown_keys:_released", check_unknown_keys, "noise added outside the sampler"
+    )(
+        "{key: int(count) for key, count in zip(X, Y, strict=True) if Z}",
+        "{key: min(int(count), sum(X.values())) for key, count in zip(X, Y, strict=True) if Z}",
     ),
-    (
-        "a screen is not marked",
-        "selector",
-        "Selector.screen",
-        instead(
-            "Screen(values, noise.law.stddev * weighing.unit, weighing.unit, self._access.ledger.not_private)",
-            "Screen(values, noise.law.stddev * weighing.unit, weighing.unit)",
-        ),
-        check_marks,
-        "mark lost",
+    "a screen that shows a candidate twice is charged for it once": at(
+        "privacy.selector:Selector.screen", screen, "sensitivity"
+    )("weighing.factors", "dict(zip(chosen, weighing.factors, strict=True)).values()"),
+    "the largest change of a screen is that of its first score": at(
+        "privacy.access:Access.charge_screen", screen, "sensitivity"
+    )("max(changes)", "changes[0]"),
+    "a screen by a stated score forgets the records of a person": at(
+        "privacy.selector:StatedSelector._sensitivity", stated, "lost user bound"
+    )(no_factor()),
+    "a squared sensitivity of a screen wraps around": at(
+        "privacy.access:Access.charge_screen", check_large_stated, "sensitivity"
+    )("sum((c * c for c in changes))", "int(np.square(np.array(changes, dtype=np.int64)).sum())"),
+    "weighted scores are rounded in floating point": at(
+        "privacy.score_weights:Weights.applied", check_large_stated, "wrong score"
+    )("f * s >> GRID_BITS", "round(f * s / (1 << GRID_BITS))"),
+    "a lookup error of a score of one's own comes out": at(
+        "privacy.fixed_errors:unheard", check_strange_scores, "exception tells"
+    )("BaseException", "(TypeError, ValueError, ArithmeticError)"),
+    "estimates are asked for once the records are counted": at(
+        "privacy.l1_selector:L1Selector._score", check_callers, "private state kept"
+    )("now.public[number]", "on_grid(now.candidates[number], now.by(now.candidates[number]), kept.size)"),
+    "a part has a lock of its own": at("privacy.ledger:Ledger.allocate", check_ledger_races, "ledger race")(
+        "part._parent, part._name, part._lock, part._journal = X, Y, self._lock, Z",
+        "part._parent, part._name, part._journal = X, Y, Z",
     ),
-    (
-        "seed 0 is not declared",
-        "sampler",
-        "Sampler.__init__",
-        instead(
-            "'noise drawn from a seed' if words is not None else ''", "'noise drawn from a seed' if unsafe_seed else ''"
-        ),
-        check_marks,
-        "seed not declared",
+    "the threshold of a stored line is for one record a person": at(
+        "privacy.laws:Noise._with_threshold", check_unknown_keys, "unchecked import"
+    )(no_addend(1)),
+    "a change that is not known is taken for 1": at("privacy.laws:DiscreteLaplace.dominating", composed, "accounting")(
+        "self.largest_change", "self.largest_change or 1"
     ),
-    (
-        "keys come in the order in which they were met",
-        "private_column",
-        "PrivateColumn.__keys",
-        instead("dict(sorted(found.items(), key=lambda entry: (isinstance(entry[0], str), entry[0])))", "found"),
-        check_record_order,
-        "private state kept",
+    "lines of two kinds have the whole of delta each": at("privacy.pld:realised_pld_epsilon", composed, "accounting")(
+        "left /= 2", ""
     ),
-    (
-        "a value that cannot be read may raise some errors",
-        "private_column",
-        "_as_number",
-        instead("BaseException", "(TypeError, ValueError, OverflowError)"),
-        check_strange_values,
-        "exception tells",
+    "weights are relative to the first one": at("privacy.score_weights:Weights.of", models, "wrong score")(
+        "max(given)", "given[0]"
     ),
-    (
-        "the shape of a column is told where it is refused",
-        "private_column",
-        '"a column needs values of one dimension"',
-        'f"a column needs values of one dimension, got shape {np.shape(values)}"',
-        check_refusals,
-        "exception tells",
+    "noise of many measurements is kept by clique": at(
+        "privacy.private_table:PrivateTable.measure_many", several, "scale differs from the charge"
+    )(
+        put(
+            "by_clique = {clique: noise for (clique, _, _), noise in zip(X, noises, strict=True)}\n"
+            "noises = [by_clique[clique] for clique, _, _ in X]",
+            before="self.__noisy(X, noises)",
+        )
     ),
-    (
-        "counts of keys end at the number of records",
-        "unknown_keys",
-        "_released",
-        instead("int(count)", "min(int(count), sum(found.values()))"),
-        check_unknown_keys,
-        "noise added outside the sampler",
+    "a negative total is drawn once more": at("privacy.private_table:PrivateTable.measure", total, "uncharged draw")(
+        put(
+            "if not attributes and values[0] < 0:\n"
+            "    own = next(access.count([attributes]))\n"
+            "    values = noise.add(_answers(done, own))",
+            before="mark = ...",
+        )
     ),
-    (
-        "a screen that shows a candidate twice is charged for it once",
-        "selector",
-        "Selector.screen",
-        instead("weighing.factors", "dict(zip(chosen, weighing.factors, strict=True)).values()"),
-        screen,
-        "sensitivity",
+    "the tail of Gaussian noise falls twice as fast": at(
+        "privacy.thresholds:gaussian_threshold", check_tails, "accounting"
+    )(no_factor(6)),
+    "sensitivities are remembered by the text of a query": at(
+        "privacy.relation:Privacy.squared_l2_sensitivity", check_sensitivities, "sensitivity"
+    )(
+        "return query.squared_l2_sensitivity(self.neighbours) * X",
+        "known = vars(Privacy.squared_l2_sensitivity)\n"
+        "key = (repr(query), self.neighbours)\n"
+        "own = int(known.setdefault(key, query.squared_l2_sensitivity(self.neighbours)))\n"
+        "return own * X",
     ),
-    (
-        "the largest change of a screen is that of its first score",
-        "access",
-        "Access.charge_screen",
-        instead("max(changes)", "changes[0]"),
-        screen,
-        "sensitivity",
+    "two samples of a table are of the same records": at(
+        "privacy.private_table:PrivateTable.subsample", check_samples, "answer of another table"
+    )(
+        "self.__sampled(law)",
+        "vars(_answers).setdefault('kept', {}).setdefault((self._ledger, chance), self.__sampled(law))",
     ),
-    (
-        "a screen by a stated score forgets the records of a person",
-        "selector",
-        "StatedSelector._sensitivity",
-        no_factor(),
-        stated,
-        "lost user bound",
+    "the coin of a sample has 16 bits": at(
+        "privacy.sampler:Sampler.coins", check_samples, "scale differs from the charge"
+    )(
+        "the_observer().core.flip_coins(count, probability.numerator, probability.denominator, self.__words)",
+        "the_observer().core.flip_coins(count, -(-probability.numerator * 65536 // probability.denominator), "
+        "65536, self.__words)",
     ),
-    (
-        "a squared sensitivity of a screen wraps around",
-        "access",
-        "Access.charge_screen",
-        instead("sum((c * c for c in changes))", "int(np.square(np.array(changes, dtype=np.int64)).sum())"),
-        check_large_stated,
-        "sensitivity",
-    ),
-    (
-        "weighted scores are rounded in floating point",
-        "score_weights",
-        "Weights.applied",
-        instead("f * s >> GRID_BITS", "round(f * s / (1 << GRID_BITS))"),
-        check_large_stated,
-        "wrong score",
-    ),
-    (
-        "a lookup error of a score of one's own comes out",
-        "fixed_errors",
-        "unheard",
-        instead("BaseException", "(TypeError, ValueError, ArithmeticError)"),
-        check_strange_scores,
-        "exception tells",
-    ),
-    (
-        "estimates are asked for once the records are counted",
-        "l1_selector",
-        "L1Selector._score",
-        instead("now.public[number]", "on_grid(now.candidates[number], now.by(now.candidates[number]), kept.size)"),
-        check_callers,
-        "private state kept",
-    ),
-    (
-        "a part has a lock of its own",
-        "ledger",
-        "part._parent, part._name, part._lock, part._journal = self, str(name), self._lock, self._journal",
-        "part._parent, part._name, part._journal = self, str(name), self._journal",
-        check_ledger_races,
-        "ledger race",
-    ),
-    (
-        "the threshold of a stored line is for one record a person",
-        "laws",
-        "Noise._with_threshold",
-        no_addend(1),
-        check_unknown_keys,
-        "unchecked import",
-    ),
-    (
-        "a change that is not known is taken for 1",
-        "laws",
-        "DiscreteLaplace.dominating",
-        instead("self.largest_change", "self.largest_change or 1"),
-        composed,
-        "accounting",
-    ),
-    (
-        "lines of two kinds have the whole of delta each",
-        "pld",
-        "        left /= 2\n",
-        "",
-        composed,
-        "accounting",
-    ),
-    (
-        "weights are relative to the first one",
-        "score_weights",
-        "Weights.of",
-        instead("max(given)", "given[0]"),
-        models,
-        "wrong score",
-    ),
-    (
-        "noise of many measurements is kept by clique",
-        "private_table",
-        '            noises = self.trusted_access.charge_gaussians(each, "measure", part)\n',
-        '            noises = self.trusted_access.charge_gaussians(each, "measure", part)\n'
-        "            by_clique = {clique: noise for (clique, _, _), noise in zip(asked, noises, strict=True)}\n"
-        "            noises = [by_clique[clique] for clique, _, _ in asked]\n",
-        several,
-        "scale differs from the charge",
-    ),
-    (
-        "a negative total is drawn once more",
-        "private_table",
-        MARK,
-        "        if not attributes and values[0] < 0:\n"
-        "            own = next(access.count([attributes]))\n"
-        "            values = noise.add(_answers(done, own))\n" + MARK,
-        total,
-        "uncharged draw",
-    ),
-    (
-        "the tail of Gaussian noise falls twice as fast",
-        "thresholds",
-        "gaussian_threshold",
-        no_factor(6),
-        check_tails,
-        "accounting",
-    ),
-    (
-        "sensitivities are remembered by the text of a query",
-        "relation",
-        "        return query.squared_l2_sensitivity(self.neighbours) * self.records_per_person**2\n",
-        "        known = vars(Privacy.squared_l2_sensitivity)\n"
-        "        key = repr(query), self.neighbours\n"
-        "        own = int(known.setdefault(key, query.squared_l2_sensitivity(self.neighbours)))\n"
-        "        return own * self.records_per_person**2\n",
-        check_sensitivities,
-        "sensitivity",
-    ),
-    (
-        "two samples of a table are of the same records",
-        "private_table",
-        "PrivateTable.subsample",
-        instead(
-            "self.__sampled(law)",
-            "vars(_answers).setdefault('kept', {}).setdefault((self._ledger, chance), self.__sampled(law))",
-        ),
-        check_samples,
-        "answer of another table",
-    ),
-    (
-        "the coin of a sample has 16 bits",
-        "sampler",
-        "Sampler.coins",
-        instead(
-            "the_observer().core.flip_coins(count, probability.numerator, probability.denominator, self.__words)",
-            "the_observer().core.flip_coins(count, -(-probability.numerator * 65536 // "
-            "probability.denominator), 65536, self.__words)",
-        ),
-        check_samples,
-        "scale differs from the charge",
-    ),
-]
-
+}
 if np.finfo(np.longdouble).max > np.finfo(np.float64).max:  # where there are such numbers
-    _PLACES += [
-        (
-            "a number beyond float64 warns",
-            "private_column",
-            '        with np.errstate(all="ignore"):  # a long double may overflow: no warning\n'
-            "            return values.astype(np.float64)\n",
-            "        return values.astype(np.float64)\n",
-            check_strange_values,
-            "text tells",
+    MUTANTS |= {
+        "a number beyond float64 warns": at("privacy.private_column:_as_numbers", check_strange_values, "text tells")(
+            unguarded()
         ),
-    ]
-
-MUTANTS = [
-    Mutant(name, f"pypgm.privacy.{home}", old, new, check, defect) for name, home, old, new, check, defect in _PLACES
-]
-MUTANTS += [
-    Mutant(
-        "measurements read from a file lose their mark",
-        "pypgm.models.stored_measurements",
-        "_measurement",
-        instead("{**entry, 'query': query}", "{**entry, 'query': query, 'not_private': ''}"),
-        kept,
-        "mark lost",
+    }
+MUTANTS |= {
+    "measurements read from a file lose their mark": at("models.stored_measurements:_measurement", kept, "mark lost")(
+        "{**entry, 'query': query}", "{**entry, 'query': query, 'not_private': ''}"
     ),
-    Mutant(
-        "contrasts of two records differ in the first attribute",
-        "pypgm.queries.contrasts",
-        "Contrasts._with_opposite",
-        instead("min(self.sizes)", "self.sizes[0]"),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    Mutant(
-        "equal parts of a union are counted once",
-        "pypgm.queries.union",
-        "Union._sensitivity",
-        instead("self.parts", "set(self.parts)"),
-        check_sensitivities,
-        "sensitivity",
-    ),
-    Mutant(
-        "the command prints what an unforeseen error says",
-        "pypgm.cli.command",
-        'return 1, f"unexpected {type(error).__name__} at',
-        'return 1, f"unexpected {type(error).__name__}: {error} at',
-        check_table_errors,
-        "exception tells",
-    ),
-    Mutant(
-        "a tall signed product is bounded as if no entry were negative",
-        "pypgm.queries.kronecker",
-        "            return 4 * largest\n        # Unit",
-        "            return 2 * largest\n        # Unit",
-        check_large_entries,
-        "sensitivity",
-    ),
-]
+    "contrasts of two records differ in the first attribute": at(
+        "queries.contrasts:Contrasts._with_opposite", check_sensitivities, "sensitivity"
+    )("min(self.sizes)", "self.sizes[0]"),
+    "equal parts of a union are counted once": at(
+        "queries.union:Union._sensitivity", check_sensitivities, "sensitivity"
+    )("self.parts", "set(self.parts)"),
+    "the command prints what an unforeseen error says": at(
+        "cli.command:_verdict", check_table_errors, "exception tells"
+    )("type(error).__name__", "f'{type(error).__name__}: {error}'"),
+    "a tall signed product is bounded as if no entry were negative": at(
+        "queries.kronecker:Kronecker._sensitivity", check_large_entries, "sensitivity"
+    )("return 4 * X", "return 2 * X"),
+}

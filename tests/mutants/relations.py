@@ -2,126 +2,62 @@
 
 from __future__ import annotations
 
-from mutate import Mutant
-from operators import instead, no_factor, off_by_one
+from mutate import at
+from operators import no_factor, off_by_one, put
 
 from pypgm.audit.operators import check_sensitivities
 from pypgm.audit.related import check_related
 
-_PLACES = [
-    (
-        "records per person are not squared",
-        "Privacy.squared_l2_sensitivity",
-        no_factor(2),
-        "lost user bound",
+MUTANTS = {
+    "records per person are not squared": at(
+        "privacy.relation:Privacy.squared_l2_sensitivity", check_sensitivities, "lost user bound"
+    )(no_factor(2)),
+    "L1 sensitivities forget the records per person": at(
+        "privacy.relation:Privacy.l1_sensitivity", check_sensitivities, "lost user bound"
+    )(no_factor()),
+    "more than three records per person count as three": at(
+        "privacy.relation:Privacy.l1_sensitivity", check_sensitivities, "lost user bound"
+    )("self.records_per_person", "min(3, self.records_per_person)"),
+    "the largest change forgets the records per person": at(
+        "privacy.relation:Privacy.largest_change", check_sensitivities, "lost user bound"
+    )(no_factor()),
+    "squared sensitivities are those of add-remove": at(
+        "privacy.relation:Privacy.squared_l2_sensitivity", check_sensitivities, "sensitivity"
+    )("self.neighbours", "'add-remove'"),
+    "the largest change is that of add-remove": at(
+        "privacy.relation:Privacy.largest_change", check_sensitivities, "sensitivity"
+    )("self.neighbours", "'add-remove'"),
+    "how many children are kept follows the mean number of children": at(
+        "mechanisms.related:_kept", check_related, "sensitivity"
+    )("most", "min(most, len(order) // max(1, n_parents))"),
+    "whose children are kept depends on how many others have": at(
+        "mechanisms.related:_kept", check_related, "sensitivity"
+    )("np.searchsorted(rows[order], rows[order])", "np.searchsorted(rows[order], rows[order]) // most * most"),
+    "children are released for one record a parent": at(
+        "mechanisms.related:synthesize_related", check_related, "lost user bound"
+    )("(people, people * bound)", "(people, people)"),
+    "each of two tables gets the whole budget": at("mechanisms.related:_parts", check_related, "overspent")(
+        "(first, budget.limit - first)", "(budget.limit, budget.limit)"
     ),
-    (
-        "L1 sensitivities forget the records per person",
-        "Privacy.l1_sensitivity",
-        no_factor(),
-        "lost user bound",
+    "children of a parent count as three records at most": at(
+        "mechanisms.related:synthesize_related", check_related, "lost user bound"
+    )("people * bound", "min(bound, 3)"),
+    "more than three children of a parent count as one record": at(
+        "mechanisms.related:synthesize_related", check_related, "lost user bound"
+    )("(people, people * bound)", "(people, bound if bound <= 3 else 1)"),
+    "children are released for one record a parent by all mechanisms but one": at(
+        "mechanisms.related:synthesize_related", check_related, "lost user bound"
+    )("(people, people * bound)", "(people, bound if mechanism == 'mst' else 1)"),
+    "children get the whole of a pure budget": at("mechanisms.related:_parts", check_related, "overspent")(
+        "Budget(epsilon=amounts[1])", "Budget(epsilon=budget.limit)"
     ),
-    (
-        "more than three records per person count as three",
-        "Privacy.l1_sensitivity",
-        instead("self.records_per_person", "min(3, self.records_per_person)"),
-        "lost user bound",
+    "a release says how many children were kept": at(
+        "mechanisms.related:synthesize_related", check_related, "private state kept"
+    )(put("second.options['kept'] = len(tables[1])", before="RelatedRelease(...)")),
+    "one child more is kept than is declared": at("mechanisms.related:_kept", check_related, "no release")(
+        off_by_one(2)
     ),
-    (
-        "the largest change forgets the records per person",
-        "Privacy.largest_change",
-        no_factor(),
-        "lost user bound",
-    ),
-    (
-        "squared sensitivities are those of add-remove",
-        "Privacy.squared_l2_sensitivity",
-        instead("self.neighbours", "'add-remove'"),
-        "sensitivity",
-    ),
-    (
-        "the largest change is that of add-remove",
-        "Privacy.largest_change",
-        instead("self.neighbours", "'add-remove'"),
-        "sensitivity",
-    ),
-]
-
-_OF_TWO_TABLES = [
-    (
-        "how many children are kept follows the mean number of children",
-        "_kept",
-        instead("most", "min(most, len(order) // max(1, n_parents))"),
-        "sensitivity",
-    ),
-    (
-        "whose children are kept depends on how many others have",
-        "_kept",
-        instead(
-            "np.searchsorted(rows[order], rows[order])", "np.searchsorted(rows[order], rows[order]) // most * most"
-        ),
-        "sensitivity",
-    ),
-    (
-        "children are released for one record a parent",
-        "synthesize_related",
-        instead("(people, people * bound)", "(people, people)"),
-        "lost user bound",
-    ),
-    (
-        "each of two tables gets the whole budget",
-        "_parts",
-        instead("(first, budget.limit - first)", "(budget.limit, budget.limit)"),
-        "overspent",
-    ),
-    (
-        "children of a parent count as three records at most",
-        "synthesize_related",
-        instead("people * bound", "min(bound, 3)"),
-        "lost user bound",
-    ),
-    (
-        "more than three children of a parent count as one record",
-        "synthesize_related",
-        instead("(people, people * bound)", "(people, bound if bound <= 3 else 1)"),
-        "lost user bound",
-    ),
-    (
-        "children are released for one record a parent by all mechanisms but one",
-        "synthesize_related",
-        instead("(people, people * bound)", "(people, bound if mechanism == 'mst' else 1)"),
-        "lost user bound",
-    ),
-    (
-        "children get the whole of a pure budget",
-        "_parts",
-        instead("Budget(epsilon=amounts[1])", "Budget(epsilon=budget.limit)"),
-        "overspent",
-    ),
-    (
-        "a release says how many children were kept",
-        "return RelatedRelease(first, second, whole, bound, used, count)",
-        'second.options["kept"] = len(tables[1]); return RelatedRelease(first, second, whole, bound, used, count)',
-        "private state kept",
-    ),
-    (
-        "one child more is kept than is declared",
-        "_kept",
-        off_by_one(2),
-        "no release",
-    ),
-    (
-        "children are kept by their place among those of all parents",
-        "_kept",
-        instead("np.arange(len(order)) - begins < most", "np.arange(len(order)) < most * n_parents"),
-        "no release",
-    ),
-]
-
-MUTANTS = [
-    Mutant(name, "pypgm.privacy.relation", old, new, check_sensitivities, defect) for name, old, new, defect in _PLACES
-]
-MUTANTS += [
-    Mutant(name, "pypgm.mechanisms.related", old, new, check_related, defect)
-    for name, old, new, defect in _OF_TWO_TABLES
-]
+    "children are kept by their place among those of all parents": at(
+        "mechanisms.related:_kept", check_related, "no release"
+    )("np.arange(len(order)) - begins < most", "np.arange(len(order)) < most * n_parents"),
+}

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from functools import partial
 
-from mutate import Mutant
-from operators import instead, no_addend, no_factor, one_case
+from mutate import at
+from operators import no_addend, no_factor, one_case
 
-from mutants.answers import several
+from mutants.answers import follow, question, several
 from pypgm.audit.blocks import check_stability
 from pypgm.audit.closed import check_closed
 from pypgm.audit.columns import check_samples
 from pypgm.audit.limits import SLOW, check_time_limit
-from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.operators import check_wide_sensitivities
 from pypgm.audit.options import check_options
 from pypgm.audit.pairs import neighbour_pairs
@@ -21,179 +20,77 @@ from pypgm.audit.scores import check_scores
 from pypgm.audit.settled import check_open_sets
 from pypgm.audit.single_steps import sampled
 from pypgm.audit.sources import check_sources
-from pypgm.audit.steps import check_asked
 from pypgm.audit.subjects import own_regressions
-from pypgm.audit.whole import followed
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
-
-def _sample():
-    runs = run_pairs("sample", sampled, Budget(epsilon=1), neighbour_pairs([Privacy()])[:3])
-    return followed("mutant", "sample", [runs])
+sample = follow("sample", sampled, neighbour_pairs([Privacy()])[:3], Budget(epsilon=1))
+regressions = follow("regressions", own_regressions, [p for p in neighbour_pairs() if p.name.startswith("crossed")])
 
 
-def _own_regressions():
-    pairs = [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
-    return followed("mutant", "regressions", [run_pairs("regressions", own_regressions, Budget(rho=2), pairs)])
-
-
-_PLACES = [
-    # name, module, function, change, check, defect
-    (
-        "votes are neighbours as the records are",
-        "mrf.stability",
-        "Stability.release",
-        instead("Privacy('replace', access.privacy.records_per_person)", "access.privacy"),
-        check_stability,
-        "sensitivity",
+MUTANTS = {
+    "votes are neighbours as the records are": at("mrf.stability:Stability.release", check_stability, "sensitivity")(
+        "Privacy('replace', access.privacy.records_per_person)", "access.privacy"
     ),
-    (
-        "a product with signs is bounded as one without",
-        "queries.kronecker",
-        "Kronecker._sensitivity",
-        instead("4", "2", 2),
-        check_wide_sensitivities,
-        "sensitivity",
+    "a product with signs is bounded as one without": at(
+        "queries.kronecker:Kronecker._sensitivity", check_wide_sensitivities, "sensitivity"
+    )("4", "2", 2),
+    "a rank under replace has the range of add-remove": at(
+        "privacy.relation:Privacy.quantile_score_range", question("quantiles"), "score sensitivity"
+    )("b", "max(a, b - a)", 2),
+    "a sample is drawn before it is charged": at(
+        "privacy.private_table:PrivateTable.subsample", sample, "uncharged draw"
+    )(
+        "self._ledger.charge('sample', 'records', law)",
+        "(self.__sampled(law), self._ledger.charge('sample', 'records', law))",
     ),
-    (
-        "a rank under replace has the range of add-remove",
-        "privacy.relation",
-        "Privacy.quantile_score_range",
-        instead("b", "max(a, b - a)", 2),
-        partial(check_asked, ["quantiles"]),
-        "score sensitivity",
+    "children get as much as their parents where these get more than half": at(
+        "mechanisms.related:_parts", check_related, "overspent"
+    )("budget.limit - first", "first if part > Fraction(1, 2) else budget.limit - first"),
+    "equal laws of many measurements share their noise": at(
+        "privacy.private_table:PrivateTable.__noisy", several, "cached answer"
+    )(
+        "X.add(_answers(Y, counts))",
+        "_answers(Y, counts) + vars(self.__records()).setdefault('drawn', {}).setdefault((id(X), Y.shape[0]), "
+        "X.add(np.zeros(Y.shape[0], dtype=np.int64)))",
     ),
-    (
-        "a sample is drawn before it is charged",
-        "privacy.private_table",
-        "PrivateTable.subsample",
-        instead(
-            "self._ledger.charge('sample', 'records', law)",
-            "(self.__sampled(law), self._ledger.charge('sample', 'records', law))",
-        ),
-        _sample,
-        "uncharged draw",
+    "draws of counts compose as one": at(
+        "privacy.cell_selector:CellSelector.draw", question("draws of counts"), "wrong charge"
+    )("Exponential(rate * unit, unit, count, count)", "Exponential(rate * unit, unit, count, 1)"),
+    "counts of cells have the range of one record a person": at(
+        "privacy.relation:Privacy.cell_score_range", question("draws of counts"), "score sensitivity"
+    )(no_factor()),
+    "a sample costs what a step of bounded range does": at(
+        "privacy.laws:PoissonSample.cost", check_samples, "wrong charge"
+    )("_pure_cost(self.epsilon, unit)", "self.epsilon if unit == 'epsilon' else self.epsilon ** 2 / 8"),
+    "the first record of each block of a file is taken for a header": at(
+        "data.arrow_csv:arrow_codes", partial(check_sources, ["CSV in blocks"]), "wrong counts"
+    )("0", "1", 1),
+    "numbers beside nulls are doubles whatever their size": at(
+        "data.frames:_values", partial(check_sources, ["pandas"]), "wrong counts"
+    )(one_case(9)),
+    "a value of an open column may raise some errors": at(
+        "privacy.settling:_Values._asked", check_open_sets, "exception tells"
+    )("BaseException", "(ValueError, TypeError)"),
+    "the penalty of a family is for as many records as its table has": at(
+        "bayes.private_structure:_Choice._score", partial(check_options, "privbayes"), "score sensitivity"
+    )("self._records", "int(counts.sum())"),
+    "what rounding adds to a change of information is left out": at(
+        "bayes.dependence:largest_change", partial(check_scores, ["MI of binary attributes"]), "score sensitivity"
+    )(no_addend(12)),
+    "of pairs of codes the first ones alone take part in regressions": at(
+        "mrf.frank_wolfe:Node.composed", regressions, "wrong charge"
+    )("chain.from_iterable(self.pairs)", "(pair[0] for pair in self.pairs)"),
+    "weights are relative to the first above 0": at(
+        "privacy.score_weights:Weights.of", question("a screen"), "wrong score"
+    )("max(given)", "next((w for w in given if w), given[0])"),
+    "a view of some attributes outlives its table": at(
+        "privacy.private_table:PrivateTable.over", check_closed, "open after the end"
+    )("self.__views.add(X)", "None"),
+    "the clock of a run begins before records are entered": at(
+        "mechanisms.run:Run.__init__", partial(check_time_limit, "mwem", *SLOW), "path depends on the data"
+    )(
+        "Clock(name, self.limits.time_limit)",
+        "Clock(name, self.limits.time_limit, started=-__import__('sys').modules['pypgm.clock']._HERE.stood)",
     ),
-    (
-        "children get as much as their parents where these get more than half",
-        "mechanisms.related",
-        "_parts",
-        instead("budget.limit - first", "first if part > Fraction(1, 2) else budget.limit - first"),
-        check_related,
-        "overspent",
-    ),
-    (
-        "equal laws of many measurements share their noise",
-        "privacy.private_table",
-        "PrivateTable.__noisy",
-        instead(
-            "noises[i].add(_answers(asked[i][2], counts))",
-            "_answers(asked[i][2], counts) + vars(self.__records()).setdefault('drawn', {}).setdefault("
-            "(id(noises[i]), asked[i][2].shape[0]), noises[i].add(np.zeros(asked[i][2].shape[0], dtype=np.int64)))",
-        ),
-        several,
-        "cached answer",
-    ),
-    (
-        "draws of counts compose as one",
-        "privacy.cell_selector",
-        "CellSelector.draw",
-        instead("Exponential(rate * unit, unit, count, count)", "Exponential(rate * unit, unit, count, 1)"),
-        partial(check_asked, ["draws of counts"]),
-        "wrong charge",
-    ),
-    (
-        "counts of cells have the range of one record a person",
-        "privacy.relation",
-        "Privacy.cell_score_range",
-        no_factor(),
-        partial(check_asked, ["draws of counts"]),
-        "score sensitivity",
-    ),
-    (
-        "a sample costs what a step of bounded range does",
-        "privacy.laws",
-        "PoissonSample.cost",
-        instead("_pure_cost(self.epsilon, unit)", "self.epsilon if unit == 'epsilon' else self.epsilon ** 2 / 8"),
-        check_samples,
-        "wrong charge",
-    ),
-    (
-        "the first record of each block of a file is taken for a header",
-        "data.arrow_csv",
-        "arrow_codes",
-        instead("0", "1", 1),
-        partial(check_sources, ["CSV in blocks"]),
-        "wrong counts",
-    ),
-    (
-        "numbers beside nulls are doubles whatever their size",
-        "data.frames",
-        "_values",
-        one_case(9),
-        partial(check_sources, ["pandas"]),
-        "wrong counts",
-    ),
-    (
-        "a value of an open column may raise some errors",
-        "privacy.settling",
-        "_Values._asked",
-        instead("BaseException", "(ValueError, TypeError)"),
-        check_open_sets,
-        "exception tells",
-    ),
-    (
-        "the penalty of a family is for as many records as its table has",
-        "bayes.private_structure",
-        "_Choice._score",
-        instead("self._records", "int(counts.sum())"),
-        partial(check_options, "privbayes"),
-        "score sensitivity",
-    ),
-    (
-        "what rounding adds to a change of information is left out",
-        "bayes.dependence",
-        "largest_change",
-        no_addend(12),
-        partial(check_scores, ["MI of binary attributes"]),
-        "score sensitivity",
-    ),
-    (
-        "of pairs of codes the first ones alone take part in regressions",
-        "mrf.frank_wolfe",
-        "Node.composed",
-        instead("chain.from_iterable(self.pairs)", "(pair[0] for pair in self.pairs)"),
-        _own_regressions,
-        "wrong charge",
-    ),
-    (
-        "weights are relative to the first above 0",
-        "privacy.score_weights",
-        "Weights.of",
-        instead("max(given)", "next((w for w in given if w), given[0])"),
-        partial(check_asked, ["a screen"]),
-        "wrong score",
-    ),
-    (
-        "a view of some attributes outlives its table",
-        "privacy.private_table",
-        "PrivateTable.over",
-        instead("self.__views.add(found)", "None"),
-        check_closed,
-        "open after the end",
-    ),
-    (
-        "the clock of a run begins before records are entered",
-        "mechanisms.run",
-        "Run.__init__",
-        instead(
-            "Clock(name, self.limits.time_limit)",  # the clock of the check begins at 0
-            "Clock(name, self.limits.time_limit, started=-__import__('sys').modules['pypgm.clock']._HERE.stood)",
-        ),
-        partial(check_time_limit, "mwem", *SLOW),
-        "path depends on the data",
-    ),
-]
-
-MUTANTS = [Mutant(name, f"pypgm.{module}", at, by, check, defect) for name, module, at, by, check, defect in _PLACES]
+}

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from checks.private_tables import check_open_table
-from mutate import Mutant
-from operators import instead, skipped
+from mutate import at
+from operators import put, skipped
 from source_text import check_source
 
 from pypgm.audit.randomness import check_seeds
 from pypgm.audit.subjects import MECHANISMS
-
-TABLE, NOISE, MST = "pypgm.privacy.private_table", "pypgm.privacy.sampler", "pypgm.mechanisms._mst"
-GUARDED, SELECTION, RELEASE = "pypgm.privacy.guarded", "pypgm.privacy.selection", "pypgm.release"
 
 
 def seeds():
@@ -19,106 +16,66 @@ def seeds():
     return check_seeds("mst", MECHANISMS["mst"])
 
 
-def source(name, line, module=NOISE, old="    if seed is None:\n        return None\n"):
-    """Return a mutant that names a source in a function's body."""
-    return Mutant(name, module, old, f"    {line}\n{old}", check_source, "unsafe source")
+def named(line):
+    """Return a defect that names a source in the body of a function."""
+    return at("privacy.sampler:_unsafe_words", check_source, "unsafe source")(put(line, before="seed is None"))
 
 
-MUTANTS = [
-    source("secrets are drawn", "import secrets"),
-    source("the operating system's bytes are drawn by Python", "import os; os.urandom(8)"),
-    source("the operating system's bytes are drawn under another name", "from os import getrandom as words"),
-    source("SciPy draws", "from scipy import stats"),
-    source("a law of SciPy draws", "from scipy.stats import dlaplace"),
-    source("Python's generator draws", "import random as words"),
-    source("NumPy's old generator draws", "import numpy.random as words"),
-    source("a module is imported by its name", "__import__('ran' + 'dom')"),
-    source("a module is imported by a function", "from importlib import import_module"),
-    source("text is run as a program", "eval('1')"),
-    source("an identifier is a random number", "import uuid"),
-    source("the clock is a random number", "import time"),
-    source("addresses are random numbers", "id(seed)"),
-    source("hashes are random numbers", "hash('words')"),
-    source("a generator is made of one that was passed", "np.__dict__['random'].default_rng(seed)"),
-    source("a release draws", "from numpy.random import default_rng", RELEASE, "    return _of_archive(read_file("),
-    source("a mechanism draws", "import secrets", MST, "    run.close()\n"),
-    source("a mechanism reaches behind the table", "table.trusted_access", MST, "    run.close()\n"),
-    source("a mechanism draws with the core", "None and _core.flip_coins(1, 1, 2)", MST, "    run.close()\n"),
-    Mutant(
-        "noise is drawn from a fixed seed",
-        "pypgm.privacy.sampler",
-        "        words = _unsafe_words(unsafe_seed)\n",
-        "        words = _unsafe_words(1)\n        unsafe_seed = None\n",
-        seeds,
-        "seeded by default",
+MUTANTS = {
+    "secrets are drawn": named("import secrets"),
+    "the operating system's bytes are drawn by Python": named("import os\nos.urandom(8)"),
+    "the operating system's bytes are drawn under another name": named("from os import getrandom as words"),
+    "SciPy draws": named("from scipy import stats"),
+    "a law of SciPy draws": named("from scipy.stats import dlaplace"),
+    "Python's generator draws": named("import random as words"),
+    "NumPy's old generator draws": named("import numpy.random as words"),
+    "a module is imported by its name": named("__import__('ran' + 'dom')"),
+    "a module is imported by a function": named("from importlib import import_module"),
+    "text is run as a program": named("eval('1')"),
+    "an identifier is a random number": named("import uuid"),
+    "the clock is a random number": named("import time"),
+    "addresses are random numbers": named("id(seed)"),
+    "hashes are random numbers": named("hash('words')"),
+    "a generator is made of one that was passed": named("np.__dict__['random'].default_rng(seed)"),
+    "a release draws": at("release:load", check_source, "unsafe source")(
+        put("from numpy.random import default_rng", before="_of_archive(...)")
     ),
-    Mutant(
-        "a seeded run is not marked",
-        GUARDED,
-        "Guarded.__init__",
-        skipped(2),
-        seeds,
-        "seed not declared",
+    "a mechanism draws": at("mechanisms._mst:mst", check_source, "unsafe source")(
+        put("import secrets", before="run.close()")
     ),
-    Mutant(
-        "measurements of a seeded run lose the mark",
-        TABLE,
-        "PrivateTable.measure",
-        instead("self._ledger.not_private", "''"),
-        seeds,
-        "seed not declared",
+    "a mechanism reaches behind the table": at("mechanisms._mst:mst", check_source, "unsafe source")(
+        put("table.trusted_access", before="run.close()")
     ),
-    Mutant(
-        "a generator is taken for a seed",
-        "pypgm.privacy.sampler",
-        "    if isinstance(seed, bool | np.timedelta64) or not isinstance(seed, int | np.integer):\n",
-        "    seed = seed.integers(9) if isinstance(seed, np.random.Generator) else seed\n"
-        "    if isinstance(seed, bool):\n",
-        seeds,
-        "seeded by default",
+    "a mechanism draws with the core": at("mechanisms._mst:mst", check_source, "unsafe source")(
+        put("_core = None\nNone and _core.flip_coins(1, 1, 2)", before="run.close()")
     ),
-    Mutant(
-        "a private table tells its length",
-        GUARDED,
-        '        raise TypeError("the number of private records is not told; measure it")',
-        "        return 3",
-        check_open_table,
-        "open table",
+    "noise is drawn from a fixed seed": at("privacy.sampler:Sampler.__init__", seeds, "seeded by default")(
+        "words = _unsafe_words(unsafe_seed)", "words = _unsafe_words(1)\nunsafe_seed = None"
     ),
-    Mutant(
-        "an empty private table is false",
-        GUARDED,
-        "Guarded.__bool__",
-        instead("True", "bool(getattr(self, '_PrivateTable__data').columns['a'].size)"),
-        check_open_table,
-        "records counted exactly",
+    "a seeded run is not marked": at("privacy.guarded:Guarded.__init__", seeds, "seed not declared")(skipped(2)),
+    "measurements of a seeded run lose the mark": at(
+        "privacy.private_table:PrivateTable.measure", seeds, "seed not declared"
+    )("self._ledger.not_private", "''"),
+    "a generator is taken for a seed": at("privacy.sampler:_unsafe_words", seeds, "seeded by default")(
+        "isinstance(seed, bool | np.timedelta64) or X",
+        "isinstance((seed := seed.integers(9) if isinstance(seed, np.random.Generator) else seed), bool)",
     ),
-    Mutant(
-        "the text of a private table tells its length",
-        GUARDED,
-        "Guarded.__repr__",
-        instead(
-            "f'{type(self).__name__}(records behind a ledger)'",
-            "f\"{len(getattr(self, '_PrivateTable__data').columns['a'])} records\"",
-        ),
-        check_open_table,
-        "records counted exactly",
+    "a private table tells its length": at("privacy.guarded:Guarded.__len__", check_open_table, "open table")(
+        "raise TypeError(X)", "return 3"
     ),
-    Mutant(
-        "the number of records is public under add-remove",
-        "pypgm.privacy.relation",
-        "Privacy.total_is_public",
-        instead("self.neighbours == 'replace'", "self.records_per_person == 1"),
-        check_open_table,
-        "records counted exactly",
+    "an empty private table is false": at(
+        "privacy.guarded:Guarded.__bool__", check_open_table, "records counted exactly"
+    )("True", "bool(getattr(self, '_PrivateTable__data').columns['a'].size)"),
+    "the text of a private table tells its length": at(
+        "privacy.guarded:Guarded.__repr__", check_open_table, "records counted exactly"
+    )(
+        "f'{type(self).__name__}(records behind a ledger)'",
+        "f\"{len(getattr(self, '_PrivateTable__data').columns['a'])} records\"",
     ),
-    Mutant(
-        "a private table is pickled",
-        GUARDED,
-        "    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:\n        raise TypeError",
-        "    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:\n"
-        '        return str, ("",)\n        raise TypeError',
-        check_open_table,
-        "open table",
+    "the number of records is public under add-remove": at(
+        "privacy.relation:Privacy.total_is_public", check_open_table, "records counted exactly"
+    )("self.neighbours == 'replace'", "self.records_per_person == 1"),
+    "a private table is pickled": at("privacy.guarded:Guarded.__reduce_ex__", check_open_table, "open table")(
+        put("return str, ('',)", before="raise TypeError(X)")
     ),
-]
+}

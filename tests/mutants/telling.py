@@ -1,348 +1,162 @@
-"""What is printed, written, logged or raised tells records, and calls that must raise do not."""
+"""Texts, files, logs and errors that tell records, and calls that do not raise where they must."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from checks.table_errors import check_table_errors
-from mutate import Mutant
-from operators import instead, never
+from mutate import at
+from operators import never, not_kept, put, skipped
 from refusals import check_refusals
 
+from mutants.answers import measured, selected, whole
 from pypgm.audit.command import check_command
 from pypgm.audit.failures import check_failures
-from pypgm.audit.mechanisms import run_pairs
-from pypgm.audit.pairs import far_pairs, neighbour_pairs
-from pypgm.audit.single_steps import STEPS
 from pypgm.audit.spellings import check_spelling
-from pypgm.audit.subjects import MECHANISMS, SPELLED
-from pypgm.audit.whole import followed
-from pypgm.privacy import Budget, Privacy
-
-TABLE, SELECTOR, GUARDED = "pypgm.privacy.private_table", "pypgm.privacy.selector", "pypgm.privacy.guarded"
-MST, CLI, CLOSED = "pypgm.mechanisms._mst", "pypgm.cli.synth", "pypgm.data.closed"
-BINS = "pypgm.data.bins"
-RELEASE, BUDGET, QUANTILES = "pypgm.release", "pypgm.privacy.budget", "pypgm.privacy.quantiles"
-PAIRS = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]
-RECORDS = "getattr(table, '_PrivateTable__data')"
+from pypgm.audit.subjects import SPELLED
+from pypgm.privacy import Privacy
 
 progress = partial(check_spelling, "mst", SPELLED["mst"], "progress=", (Privacy(),))
 failures = partial(check_failures, "mst", SPELLED["mst"])
 quiet = partial(check_command, ("--rows", "50", "--quiet"))
 
 
-def follow(name):
-    """Return all checks of one mechanism or step on a few tables."""
-    return lambda: followed("mutant", name, [run_pairs(name, (MECHANISMS | STEPS)[name], Budget(rho=2), PAIRS)])
-
-
-whole, measured, selected = follow("mst"), follow("gaussian measurement"), follow("selection")
-
-SCORES = "fitted(self._weighted(now, chosen, weighing))"
-SELECTED = f"{' ' * 16}return [int(chosen[law.draw({SCORES}, sampler, steps=_STEPS)])]"
-ROWS = "(sum(1 for _ in open(arguments.table)) - 1)"
-READ_ALL = "    mechanism_run = _prepared(arguments, schema)\n"
-
-MUTANTS = [
-    Mutant(
-        "progress shows the number of records",
-        MST,
-        "    run.close()\n",
-        f"    options.get('progress') and print(len({RECORDS}.columns[domain.attributes[0]]))\n    run.close()\n",
-        progress,
-        "text tells",
+MUTANTS = {
+    "progress shows the number of records": at("mechanisms._mst:mst", progress, "text tells")(
+        put(
+            "options.get('progress') "
+            "and print(len(getattr(table, '_PrivateTable__data').columns[domain.attributes[0]]))",
+            before="run.close()",
+        )
     ),
-    Mutant(
-        "a warning names an attribute without variation",
-        MST,
-        "    run.close()\n",
-        f"    import warnings\n    {RECORDS}.count(['a'])[0].max() > 20 and warnings.warn('one value')\n"
-        "    run.close()\n",
-        whole,
-        "text tells",
+    "a warning names an attribute without variation": at("mechanisms._mst:mst", whole, "text tells")(
+        put(
+            "import warnings\n"
+            "getattr(table, '_PrivateTable__data').count(['a'])[0].max() > 20 and warnings.warn('one value')",
+            before="run.close()",
+        )
     ),
-    Mutant(
-        "exact scores are logged",
-        SELECTOR,
-        SELECTED,
-        "                import logging\n"
-        "                logging.getLogger('pypgm').debug('%s', self._weighted(now, chosen, weighing))\n" + SELECTED,
-        selected,
-        "text tells",
+    "exact scores are logged": at("privacy.selector:Selector.select_top", selected, "text tells")(
+        put(
+            "import logging\nlogging.getLogger('pypgm').debug('%s', self._weighted(now, chosen, weighing))",
+            before="law.draw(...)",
+        )
     ),
-    Mutant(
-        "exact counts are logged",
-        TABLE,
-        "    return query.matvec(counts).astype(np.int64, copy=False)",
-        "    __import__('logging').getLogger('pypgm').info('%s', counts)\n"
-        "    return query.matvec(counts).astype(np.int64, copy=False)",
-        measured,
-        "text tells",
+    "exact counts are logged": at("privacy.private_table:_answers", measured, "text tells")(
+        put("__import__('logging').getLogger('pypgm').info('%s', counts)", before="return X")
     ),
-    Mutant(
-        "the summary tells the records read",
-        TABLE,
-        "PrivateTable.measure",
-        instead("self._ledger.not_private", "self._ledger.not_private or str(self.__records().n_records % 7)"),
-        measured,
-        "records counted exactly",
+    "the summary tells the records read": at(
+        "privacy.private_table:PrivateTable.measure", measured, "records counted exactly"
+    )("self._ledger.not_private", "self._ledger.not_private or str(self.__records().n_records % 7)"),
+    "the command says how many records it read": at("cli.synth:_synth", check_command, "text tells")(
+        put("sys.stderr.write(f'{sum(1 for _ in open(arguments.table)) - 1} records read')", after="_prepared(...)")
     ),
-    Mutant(
-        "the command says how many records it read",
-        CLI,
-        READ_ALL,
-        READ_ALL + f"    sys.stderr.write(f'{{{ROWS}}} records read')\n",
-        check_command,
-        "text tells",
+    "the command writes as many records as it read under add-remove": at(
+        "cli.synth:_synth", check_command, "records counted exactly"
+    )(put("arguments.rows = arguments.rows or sum(1 for _ in open(arguments.table)) - 1", after="_prepared(...)")),
+    "the command writes a few records more": at("cli.synth:_synth", check_command, "records counted exactly")(
+        "release.synthetic_data(arguments.rows)",
+        "release.synthetic_data(arguments.rows or round(release.model.total) + 3)",
     ),
-    Mutant(
-        "the command writes as many records as it read under add-remove",
-        CLI,
-        READ_ALL,
-        READ_ALL + f"    arguments.rows = arguments.rows or {ROWS}\n",
-        check_command,
-        "records counted exactly",
+    "the command takes the word for the relation and passes it on wrongly": at(
+        "cli.synth:_prepared", check_command, "wrong relation"
+    )("arguments.neighbours", "'add-remove'"),
+    "the command adds delta to epsilon": at("cli.synth:_prepared", check_command, "overspent")(
+        "arguments.epsilon", "arguments.epsilon + 1"
     ),
-    Mutant(
-        "the command writes a few records more",
-        CLI,
-        "_synth",
-        instead(
-            "release.synthetic_data(arguments.rows)",
-            "release.synthetic_data(arguments.rows or round(release.model.total) + 3)",
-        ),
-        check_command,
-        "records counted exactly",
+    "a table's error shows a label": at("data.closed:Closed._one_by_one", check_table_errors, "exception tells")(
+        "f'needs {self.allowed}, and has another value'", "f'needs {self.allowed}, got {value!r}'"
     ),
-    Mutant(
-        "the command takes the word for the relation and passes it on wrongly",
-        CLI,
-        "_prepared",
-        instead("arguments.neighbours", "'add-remove'"),
-        check_command,
-        "wrong relation",
+    "a table's error tells the length of a label": at(
+        "data.closed:Closed._one_by_one", check_table_errors, "exception tells"
+    )("f'needs {self.allowed}, and has another value'", "f'needs {self.allowed}, not {len(str(value))} letters'"),
+    "an error guesses which label was meant": at(
+        "data.closed:Closed._one_by_one", check_table_errors, "exception tells"
+    )(
+        "f'needs {self.allowed}, and has another value' + hint",
+        "f'needs {self.allowed}, and has another value' + hint + ', not no' * str(value).lower().startswith('off')",
     ),
-    Mutant(
-        "the command adds delta to epsilon",
-        CLI,
-        "_prepared",
-        instead("arguments.epsilon", "arguments.epsilon + 1"),
-        check_command,
-        "overspent",
+    "an error counts the values that do not fit": at("data.bins:Binned._codes", check_table_errors, "exception tells")(
+        "f'needs {self.allowed}, and {why}{hint}'", "f'needs {self.allowed}, and {why}{hint}, {int(bad.sum())} times'"
     ),
-    Mutant(
-        "a table's error shows a label",
-        CLOSED,
-        "Closed._one_by_one",
-        instead("f'needs {self.allowed}, and has another value'", "f'needs {self.allowed}, got {value!r}'"),
-        check_table_errors,
-        "exception tells",
+    "an error says on which side of its bounds a number is": at(
+        "data.bins:Binned._codes", check_table_errors, "exception tells"
+    )(
+        "('is beyond them', 'is empty', 'is empty', unreadable)",
+        "('is below them' if places[row] < low else 'is above them', 'is empty', 'is empty', unreadable)",
     ),
-    Mutant(
-        "a table's error tells the length of a label",
-        CLOSED,
-        "Closed._one_by_one",
-        instead(
-            "f'needs {self.allowed}, and has another value'", "f'needs {self.allowed}, not {len(str(value))} letters'"
-        ),
-        check_table_errors,
-        "exception tells",
+    "a code outside its range is shown": at("data.tabulate:check_codes", check_table_errors, "exception tells")(
+        "raise ValueError(X)", "raise ValueError(f'{X} {columns[name][row]}')"
     ),
-    Mutant(
-        "an error guesses which label was meant",
-        CLOSED,
-        "Closed._one_by_one",
-        instead(
-            "f'needs {self.allowed}, and has another value' + hint",
-            "f'needs {self.allowed}, and has another value' + hint + ', not no' * str(value).lower().startswith('off')",
-        ),
-        check_table_errors,
-        "exception tells",
+    "a weight below 0 is shown": at("data.dataset:_as_weights", check_table_errors, "exception tells")(
+        "raise ValueError(X)", "raise ValueError(f'{X} {values[bad][0]}')", 1
     ),
-    Mutant(
-        "an error counts the values that do not fit",
-        BINS,
-        "Binned._codes",
-        instead(
-            "f'needs {self.allowed}, and {why}{hint}'",
-            "f'needs {self.allowed}, and {why}{hint}, {int(bad.sum())} times'",
-        ),
-        check_table_errors,
-        "exception tells",
+    "codes outside their range are taken for the last one": at(
+        "data.tabulate:check_codes", check_table_errors, "not refused"
+    )("row >= 0", "row > 1"),
+    "an error after the measurements holds exact counts": at("mechanisms._mst:mst", failures, "exception tells")(
+        put(
+            "if options.get('callback') is not None:\n"
+            "    raise MemoryError(str(getattr(table, '_PrivateTable__data').count([('a',)])))",
+            before="run.close()",
+        )
     ),
-    Mutant(
-        "an error says on which side of its bounds a number is",
-        BINS,
-        "Binned._codes",
-        instead(
-            "('is beyond them', 'is empty', 'is empty', unreadable)",
-            "('is below them' if places[row] < low else 'is above them', 'is empty', 'is empty', unreadable)",
-        ),
-        check_table_errors,
-        "exception tells",
+    "an error after the measurements notes the number of records": at(
+        "mechanisms._mst:mst", failures, "exception tells"
+    )(
+        put(
+            "if options.get('callback') is not None:\n"
+            "    raise ValueError('no') from KeyError(len(getattr(table, '_PrivateTable__data').columns['a']))",
+            before="run.close()",
+        )
     ),
-    Mutant(
-        "a code outside its range is shown",
-        "pypgm.data.tabulate",
-        "row {row} (the first is 0) has another value",
-        "row {row} (the first is 0) has {columns[name][row]}",
-        check_table_errors,
-        "exception tells",
+    "an overdraw says how many records there are": at(
+        "privacy.private_table:PrivateTable.measure", check_refusals, "read before the charge"
+    )(
+        "noise = access.charge_noise(X, 'measure', Y, ...)",
+        "try:\n"
+        "    noise = access.charge_noise(X, 'measure', '', ...)\n"
+        "except ValueError as error:\n"
+        "    raise type(error)(f'{error}: {self.__records().count([()])[0]}') from None",
     ),
-    Mutant(
-        "a weight below 0 is shown",
-        "pypgm.data.dataset",
-        "row {int(bad.argmax())} (the first is 0) is not",
-        "row {int(bad.argmax())} is {values[bad][0]}",
-        check_table_errors,
-        "exception tells",
+    "an overdraw of many cliques is found after their count": at(
+        "privacy.private_table:PrivateTable.measure_many", check_refusals, "read before the charge"
+    )(put("self.__records().count([clique for clique, _, _ in X])", before="zip(X, shares, strict=True)")),
+    "wrong estimates are found after the charge": at(
+        "privacy.selector:Selector.select_top", check_refusals, "charged for nothing"
+    )(
+        "self._ask(now)",
+        "if count == 1:\n    self._access.ledger.charge('', '', Exponential(law.epsilon, 1))\n    self._ask(now)",
     ),
-    Mutant(
-        "codes outside their range are taken for the last one",
-        "pypgm.data.tabulate",
-        "check_codes",
-        instead("row >= 0", "row > 1"),
-        check_table_errors,
-        "not refused",
+    "a closed table answers": at("privacy.private_table:PrivateTable.close", check_refusals, "not refused")(not_kept()),
+    "a selector survives its table": at("privacy.selector:Selector._checked", check_refusals, "charged for nothing")(
+        "self._access.is_closed()", "self._access is None"
     ),
-    Mutant(
-        "an error after the measurements holds exact counts",
-        MST,
-        "    run.close()\n",
-        "    if options.get('callback') is not None:\n"
-        f"        raise MemoryError(str({RECORDS}.count([('a',)])))\n    run.close()\n",
-        failures,
-        "exception tells",
+    "a quantile of a closed table is charged": at(
+        "privacy.quantiles:private_quantiles", check_refusals, "charged for nothing"
+    )(skipped()),
+    "weighted records are taken": at("privacy.private_table:PrivateTable.__init__", check_refusals, "not refused")(
+        "data.weights is not None", "data.weights is not None and data.weights.min() < 1"
     ),
-    Mutant(
-        "an error after the measurements notes the number of records",
-        MST,
-        "    run.close()\n",
-        "    if options.get('callback') is not None:\n"
-        f"        raise ValueError('no') from KeyError(len({RECORDS}.columns['a']))\n    run.close()\n",
-        failures,
-        "exception tells",
+    "weights of records decide whether they are refused": at(
+        "privacy.private_table:PrivateTable.__init__", check_refusals, "not refused"
+    )("data.weights is not None", "data.weights is not None and data.weights.sum() != 22"),
+    "a seed is dropped where OpenDP draws": at("privacy.sampler:Sampler.__init__", check_refusals, "not refused")(
+        never()
     ),
-    Mutant(
-        "an overdraw says how many records there are",
-        TABLE,
-        '        noise = access.charge_noise(done, "measure", named(attributes), rho=rho, variance=variance, '
-        "scale=scale)\n",
-        "        try:\n"
-        '            noise = access.charge_noise(done, "measure", "", rho=rho, variance=variance, scale=scale)\n'
-        "        except ValueError as error:\n"
-        "            raise type(error)(f'{error}: {self.__records().count([()])[0]}') from None\n",
-        check_refusals,
-        "read before the charge",
+    "a relation may be named twice": at("privacy.arguments:one_relation", check_refusals, "not refused")(
+        "neighbours is not None and privacy is not None", "neighbours == 'both'"
     ),
-    Mutant(
-        "an overdraw of many cliques is found after their count",
-        TABLE,
-        "        unit = total / exact_sum(shares)\n",
-        "        unit = total / exact_sum(shares)\n"
-        "        self.__records().count([clique for clique, _, _ in asked])\n",
-        check_refusals,
-        "read before the charge",
+    "a guarantee may be named twice": at("privacy.arguments:as_budget", check_refusals, "not refused")(
+        "epsilon is not None or delta is not None", "epsilon is not None and delta is None"
     ),
-    Mutant(
-        "wrong estimates are found after the charge",
-        SELECTOR,
-        "        self._ask(now)\n"
-        "        ledger, sampler = self._access.ledger, self._access.sampler\n"
-        "        if count == 1:\n",
-        "        ledger, sampler = self._access.ledger, self._access.sampler\n"
-        "        if count == 1:\n"
-        "            ledger.charge('', '', Exponential(law.epsilon, 1))\n"
-        "            self._ask(now)\n",
-        check_refusals,
-        "charged for nothing",
+    "the quiet command speaks of large tables": at("cli.synth:_synth", quiet, "text tells")(
+        put("sum(1 for _ in open(arguments.table)) - 1 > 25 and print('large')", after="_prepared(...)")
     ),
-    Mutant(
-        "a closed table answers",
-        TABLE,
-        "        self.__data = None\n        for view in self.__views:",
-        "        for view in self.__views:",
-        check_refusals,
-        "not refused",
+    "the command asks twice and keeps the better": at("cli.synth:_synth", check_command, "overspent")(
+        put("release = _prepared(arguments, schema)()", before="mechanism_run()")
     ),
-    Mutant(
-        "a selector survives its table",
-        SELECTOR,
-        "Selector._checked",
-        instead("self._access.is_closed()", "self._access is None"),
-        check_refusals,
-        "charged for nothing",
+    "a file beside the model holds the number of records": at("cli.synth:_synth", check_command, "private state kept")(
+        put("print(sum(1 for _ in open(arguments.table)) - 1, file=open('n.txt', 'w'))", after="_prepared(...)")
     ),
-    Mutant(
-        "a quantile of a closed table is charged",
-        QUANTILES,
-        "    access.check_open()\n    points = _points(grid)\n    wanted",
-        "    points = _points(grid)\n    wanted",
-        check_refusals,
-        "charged for nothing",
-    ),
-    Mutant(
-        "weighted records are taken",
-        TABLE,
-        "PrivateTable.__init__",
-        instead("data.weights is not None", "data.weights is not None and data.weights.min() < 1"),
-        check_refusals,
-        "not refused",
-    ),
-    Mutant(
-        "weights of records decide whether they are refused",
-        TABLE,
-        "PrivateTable.__init__",
-        instead("data.weights is not None", "data.weights is not None and data.weights.sum() != 22"),
-        check_refusals,
-        "not refused",
-    ),
-    Mutant(
-        "a seed is dropped where OpenDP draws",
-        "pypgm.privacy.sampler",
-        "Sampler.__init__",
-        never(),
-        check_refusals,
-        "not refused",
-    ),
-    Mutant(
-        "a relation may be named twice",
-        "pypgm.privacy.arguments",
-        "one_relation",
-        instead("neighbours is not None and privacy is not None", "neighbours == 'both'"),
-        check_refusals,
-        "not refused",
-    ),
-    Mutant(
-        "a guarantee may be named twice",
-        "pypgm.privacy.arguments",
-        "as_budget",
-        instead("epsilon is not None or delta is not None", "epsilon is not None and delta is None"),
-        check_refusals,
-        "not refused",
-    ),
-    Mutant(
-        "the quiet command speaks of large tables",
-        CLI,
-        READ_ALL,
-        READ_ALL + f"    {ROWS} > 25 and print('large')\n",
-        quiet,
-        "text tells",
-    ),
-    Mutant(
-        "the command asks twice and keeps the better",
-        CLI,
-        "        release = mechanism_run()\n",
-        "        release = _prepared(arguments, schema)()\n        release = mechanism_run()\n",
-        check_command,
-        "overspent",
-    ),
-    Mutant(
-        "a file beside the model holds the number of records",
-        CLI,
-        READ_ALL,
-        READ_ALL + f"    print({ROWS}, file=open('n.txt', 'w'))\n",
-        check_command,
-        "private state kept",
-    ),
-]
+}
