@@ -23,8 +23,8 @@ def run(
 
     Examples
     --------
-    >>> from pypgm.audit.accounting import check_line_costs
-    >>> [f.result for f in run([check_line_costs])]
+    >>> from pypgm.audit.budgets import check_budgets
+    >>> [f.result for f in run([check_budgets])]
     ['ok']
     """
     found: list[Finding] = []

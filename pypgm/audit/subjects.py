@@ -5,9 +5,7 @@ from __future__ import annotations
 import itertools
 import logging
 from collections.abc import Callable
-from fractions import Fraction
 from functools import partial
-from types import SimpleNamespace
 from typing import Any, Literal
 
 import numpy as np
@@ -16,12 +14,8 @@ from pypgm import mechanisms, mrf, workloads
 from pypgm.audit.trace import Mechanism
 from pypgm.bayes.private_learning import learn_private
 from pypgm.bayes.private_structure import PrivateStructure
-from pypgm.data import Dataset, Schema
-from pypgm.data.encoding import columns_of
-from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
+from pypgm.data import Dataset
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 
 _LOG = logging.getLogger(__name__)
@@ -125,37 +119,3 @@ SPINS = {
     "learn_t_wise": _called(partial(mrf.learn_t_wise, radius=SPIN_RADIUS, order=3)),
 }
 """Learners of fields of attributes with two values; the first with fewer steps than its total asks for."""
-
-
-def own_regressions(data: Any, budget: Budget, privacy: Privacy) -> Any:
-    """Learn regressions that a caller chose: of three codes the second one of a pair is that of another pair too."""
-    table = PrivateTable(data, privacy, Ledger(budget))
-    asked = Regressions([Feature((1,)), Feature((2,))], [Node(0, [(0, 1), (2, 1)], [0, 1])], FIELD_RADIUS, 2)
-    FrankWolfe(table, asked).solve([budget.limit])
-    return SimpleNamespace(ledger=table.ledger)
-
-
-def _stating(data: Any, privacy: Privacy) -> Any:
-    """Return the records, as of a schema that states how many a person has."""
-    data.schema = Schema(columns_of(data.domain), records_per_person=privacy.records_per_person)
-    return data
-
-
-Spelling = Callable[[Callable[..., Any], Any, Fraction, Fraction, Privacy], Any]
-
-SPELLINGS: dict[str, Spelling] = {
-    "epsilon, delta, privacy": lambda f, data, e, d, p: f(data, e, d, privacy=p),
-    "epsilon=, delta=": lambda f, data, e, d, p: f(data, epsilon=str(e), delta=str(d), privacy=p),
-    "budget=": lambda f, data, e, d, p: f(data, budget=Budget(epsilon=e, delta=d), privacy=p),
-    "progress=": lambda f, data, e, d, p: f(data, e, d, privacy=p, progress=True),
-    "backend=": lambda f, data, e, d, p: f(data, e, d, privacy=p, backend="opendp"),
-    "reserved_delta=": lambda f, data, e, d, p: f(
-        data, budget=Budget(epsilon=e, delta=d, reserved_delta=d * 9 / 10), privacy=p
-    ),
-    "open table": lambda f, data, e, d, p: f(PrivateTable(data, p, Ledger(Budget(epsilon=e, delta=d)))),
-    "n_threads=": lambda f, data, e, d, p: f(data, e, d, privacy=p, n_threads=2),
-    "the schema's number": lambda f, data, e, d, p: f(_stating(data, p), e, d, neighbours=p.neighbours),
-    "neighbours=": lambda f, data, e, d, p: f(data, e, d, neighbours=p.neighbours),
-    "no relation": lambda f, data, e, d, _: f(data, e, d),
-}
-"""Ways to ask a mechanism for (epsilon, delta) under a relation; the last two can say less than all relations."""

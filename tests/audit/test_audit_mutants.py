@@ -14,10 +14,12 @@ from broken import MUTANTS
 from checks.private_tables import check_open_table
 from checks.roundings import check_integer_noise
 from scipy import stats
+from selfcheck.accounting import check_conversions, check_exact_loss, check_line_costs
+from selfcheck.operators import check_sensitivities
+from selfcheck.roundings import check_tails
 from source_text import check_source
 
 from pypgm import _core
-from pypgm.audit.accounting import check_conversions, check_exact_loss, check_line_costs
 from pypgm.audit.attacks import (
     audit_pairs,
     check_gaussian_audit,
@@ -26,10 +28,8 @@ from pypgm.audit.attacks import (
 )
 from pypgm.audit.finding import DEFECTS
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
-from pypgm.audit.operators import check_sensitivities
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
 from pypgm.audit.randomness import check_seeds, check_streams
-from pypgm.audit.roundings import check_tails
 from pypgm.audit.samplers import (
     check_branches,
     check_chi_square,

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from mutants import MUTANTS
 from mutate import Mutant, named_checks, planted
+from selfcheck.everything import suite
 
-from pypgm.audit import suite
 from pypgm.audit.finding import Finding
 
 pytestmark = pytest.mark.slow

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from mutate import Mutant
 from operators import instead
-
-from pypgm.audit.roundings import check_tails
+from selfcheck.roundings import check_tails
 
 MUTANTS = [
     Mutant(

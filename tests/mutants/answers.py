@@ -6,11 +6,11 @@ from functools import partial
 
 from mutate import Mutant
 from operators import as_given, instead, no_factor
+from selfcheck.shapes import SHAPES, check_shapes
+from selfcheck.single_steps import PURE_STEPS, STEPS, many_answers
 
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
-from pypgm.audit.shapes import SHAPES, check_shapes
-from pypgm.audit.single_steps import PURE_STEPS, STEPS, many_answers
 from pypgm.audit.subjects import MECHANISMS
 from pypgm.audit.whole import followed
 from pypgm.privacy import Budget

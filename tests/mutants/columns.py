@@ -6,10 +6,9 @@ from functools import partial
 
 from mutate import Mutant
 from operators import as_given, instead, no_addend, not_kept, skipped
-
-from pypgm.audit.closed import check_closed
-from pypgm.audit.columns import check_samples, check_unknown_keys
-from pypgm.audit.steps import check_asked
+from selfcheck.closed import check_closed
+from selfcheck.columns import check_samples, check_unknown_keys
+from selfcheck.steps import check_asked
 
 _KEYS = [
     # name, module of pypgm.privacy, old, new, defect

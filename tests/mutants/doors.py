@@ -6,10 +6,9 @@ from functools import partial
 
 from mutate import Mutant
 from operators import instead
-
-from pypgm.audit.declared import check_declared
-from pypgm.audit.doors import check_door
-from pypgm.audit.limits import check_time_limit
+from selfcheck.declared import check_declared
+from selfcheck.doors import check_door
+from selfcheck.limits import check_time_limit
 
 _ODD = ("whole floats and a text", "booleans and a number")
 _RECORDS = "_PrivateTable__data"

@@ -6,8 +6,7 @@ from functools import partial
 
 from mutate import Mutant
 from operators import instead, off_by_one
-
-from pypgm.audit.engines import check_engine
+from selfcheck.engines import check_engine
 
 duckdb, sqlite = partial(check_engine, "duckdb"), partial(check_engine, "sqlite")
 TABLE, CODES, NUMBERS = "pypgm.data.engine", "pypgm.data.engine_codes", "pypgm.data.engine_numbers"

@@ -7,8 +7,7 @@ from functools import partial
 from checks.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 from mutate import Mutant
 from operators import as_given, instead, never, no_addend, not_kept, skipped
-
-from pypgm.audit.ledgers import check_ledger_races
+from selfcheck.ledgers import check_ledger_races
 
 LEDGER, REPORT, CHARGE = "pypgm.privacy.ledger", "pypgm.privacy.ledger_report", "pypgm.privacy.charge"
 model = partial(check_ledger, 40, 30)

@@ -6,10 +6,9 @@ from functools import partial
 
 from mutate import Mutant
 from operators import instead
-
-from pypgm.audit.person_keys import check_person_keys
-from pypgm.audit.person_promises import check_promises
-from pypgm.audit.persons import check_persons
+from selfcheck.person_keys import check_person_keys
+from selfcheck.person_promises import check_promises
+from selfcheck.persons import check_persons
 
 _USER, _OTHERS = "lost user bound", "sensitivity"
 _PLACES = [

@@ -7,10 +7,10 @@ from functools import cache, partial
 from checks.roundings import check_roundings
 from mutate import Mutant
 from operators import as_given, instead, no_factor, one_case, other_extreme
+from selfcheck.roundings import check_amplification, check_tails
+from selfcheck.steps import check_asked
 
-from pypgm.audit.roundings import check_amplification, check_tails
 from pypgm.audit.selection import check_parameters
-from pypgm.audit.steps import check_asked
 
 
 @cache

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from mutate import Mutant
 from operators import instead, no_factor, off_by_one
-
-from pypgm.audit.operators import check_sensitivities
-from pypgm.audit.related import check_related
+from selfcheck.operators import check_sensitivities
+from selfcheck.related import check_related
 
 _PLACES = [
     (

@@ -6,8 +6,8 @@ from functools import partial
 
 from mutate import Mutant
 from operators import instead
+from selfcheck.shapes import CHOOSING, check_shapes
 
-from pypgm.audit.shapes import CHOOSING, check_shapes
 from pypgm.audit.subjects import FEWER
 
 WIDE, CHOICES, RESOLUTION = "pypgm.mechanisms._wide", "pypgm.mechanisms.choices", "pypgm.mechanisms.resolution"

@@ -7,9 +7,8 @@ from functools import partial
 from checks.dependent import check_dependent
 from mutate import Mutant
 from operators import instead
-
-from pypgm.audit.doors import check_door
-from pypgm.audit.settled import check_open_sets
+from selfcheck.doors import check_door
+from selfcheck.settled import check_open_sets
 
 _OPEN = [
     # name, old, new, defect

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from mutate import Mutant
 from operators import instead
-
-from pypgm.audit.operators import check_sensitivities
+from selfcheck.operators import check_sensitivities
 
 MUTANTS = [
     Mutant(

@@ -8,13 +8,13 @@ from checks.table_errors import check_table_errors
 from mutate import Mutant
 from operators import instead, never
 from refusals import check_refusals
+from selfcheck.command import check_command
+from selfcheck.single_steps import STEPS
+from selfcheck.spellings import check_spelling
 
-from pypgm.audit.command import check_command
 from pypgm.audit.failures import check_failures
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
-from pypgm.audit.single_steps import STEPS
-from pypgm.audit.spellings import check_spelling
 from pypgm.audit.subjects import MECHANISMS, SPELLED
 from pypgm.audit.whole import followed
 from pypgm.privacy import Budget, Privacy

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.audit.columns import lone_key_passes, scripted
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.surroundings import core_with
 from pypgm.data import Integer, OpenSchema, OpenSet, QuantileBins, Real, Schema
@@ -21,6 +20,7 @@ from pypgm.privacy.laws import DiscreteLaplace
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.settling import settle
+from selfcheck.columns import lone_key_passes, scripted
 
 _BUDGET = Budget(rho=8, reserved_delta=Fraction(1, 10**5))
 _SCHEMA = OpenSchema(

@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.audit.columns import lone_key_passes
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import PRIVACIES, Pair, neighbour_pairs
 from pypgm.audit.surroundings import core_with
@@ -23,6 +22,7 @@ from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
+from selfcheck.columns import lone_key_passes
 
 _EPSILON, _DELTA = Fraction(3, 2), Fraction(1, 10**5)
 _BLOCKS = 5
