@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import math
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any
@@ -12,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import Noise
 from pypgm.audit.mechanisms import Runs, lines_of
 from pypgm.audit.trace import Asked, Draw, Trace
 from pypgm.estimation.measurement import LinearMeasurement
@@ -75,7 +75,7 @@ def _drawn(trace: Trace) -> Drawn:
     """Return the draws of noise, each with its line, by what came out."""
     drawn: Drawn = {}
     for draw, line in zip(trace.draws, lines_of(trace), strict=True):
-        if draw.law in {"discrete Gaussian", "discrete Laplace"}:
+        if isinstance(draw.law, Noise):
             drawn.setdefault(_key(draw.outcome), []).append((draw, line))
     return drawn
 
@@ -97,24 +97,21 @@ def _origin(trace: Trace | None, measurement: LinearMeasurement, drawn: list[tup
 
 def _stated(measurement: LinearMeasurement, draw: Draw, line: Charge | None, privacy: Privacy) -> Found:
     """Compare what a measurement and its line say of the noise with the query and the draw."""
-    gaussian = draw.law == "discrete Gaussian"
+    law = draw.law
+    assert isinstance(law, Noise)  # those of `_drawn` are
     stated = float(np.max(measurement.stddev)), float(np.min(measurement.stddev))
-    # P(z) is proportional to q^|z|, q = exp(-1 / scale): its variance is 2 q / (1 - q)^2.
-    rate = 0.0 if gaussian else float(1 / draw.parameter)
-    drawn = math.sqrt(draw.parameter) if gaussian else math.sqrt(2 * math.exp(-rate)) / -math.expm1(-rate)
-    if max(abs(s - drawn) for s in stated) > 1e-9 * drawn or measurement.noise != (
-        "gaussian" if gaussian else "laplace"
-    ):
+    drawn = law.stddev(draw.parameter)
+    if max(abs(s - drawn) for s in stated) > 1e-9 * drawn or measurement.noise != law.short:
         yield "scale differs from the charge", f"{measurement.clique} is released with stddev {stated[0]:.6g}"
     if line is not None:
-        charged = line.parameters["squared_sensitivity" if gaussian else "sensitivity"]
-        least = _least_change(measurement.linear_map, privacy, squared=gaussian)
+        charged = line.parameters[law.charged]
+        least = _least_change(measurement.linear_map, privacy, law.power)
         if charged < least:
             name = "lost user bound" if charged * privacy.records_per_person >= least else "sensitivity"
             yield name, f"{measurement.clique} changes by {least} at least, {charged} is charged for"
 
 
-def _least_change(query: LinearQuery, privacy: Privacy, *, squared: bool) -> int:
+def _least_change(query: LinearQuery, privacy: Privacy, power: int) -> int:
     """Return how much one person changes the answers on some of the cells."""
     cells = query.shape[1]
     looked_at = sorted({i * (cells - 1) // max(1, _COLUMNS - 1) for i in range(_COLUMNS)})
@@ -125,7 +122,7 @@ def _least_change(query: LinearQuery, privacy: Privacy, *, squared: bool) -> int
         columns[row] = query.matvec(unit)
     changes = [columns] if privacy.neighbours == "add-remove" else []
     changes += [a - columns for a in columns if privacy.neighbours == "replace"]
-    return max(int((c * c if squared else np.abs(c)).sum(axis=1).max()) for c in changes)
+    return max(int((np.abs(c) ** power).sum(axis=1).max()) for c in changes)
 
 
 def _selections(trace: Trace, privacy: Privacy) -> Found:
@@ -135,13 +132,13 @@ def _selections(trace: Trace, privacy: Privacy) -> Found:
         if asked is None:
             continue
         try:
-            scores = _weighted(_scores(trace, asked), asked, 1 << (12 if draw.law == "discrete Gaussian" else 16))
+            scores = _weighted(_scores(trace, asked), asked, 1 << (16 if draw.law.hides_scores else 12))
         except (TypeError, ValueError) as error:
             yield "wrong score", f"a selection was drawn of what cannot be compared: {error}"
             continue
         if not np.array_equal(draw.private, scores):
             yield "wrong score", f"a selection among {len(scores)} does not compare the table with the estimates"
-        if draw.law == "discrete Gaussian":
+        if not draw.law.hides_scores:
             continue  # a screen: what neighbours change is compared with its line
         # The most by which the scores of two candidates move apart: one person's records leave one and enter another.
         apart = 2 * (2 if privacy.neighbours == "replace" else 1) * privacy.records_per_person * _GRID
@@ -179,9 +176,9 @@ def _hidden(trace: Trace) -> Found:
     expected = hidden(trace.records)
     for draw, private in itertools.zip_longest(trace.draws, expected):
         if draw is None or private is None or not np.array_equal(draw.private, private):
-            law = "a draw" if draw is None else draw.law
-            defect = "wrong score" if law == "exponential mechanism" else "answer of another table"
-            yield defect, f"{law} was to hide something else than this table's numbers"
+            law = None if draw is None else draw.law
+            defect = "wrong score" if law is not None and law.hides_scores else "answer of another table"
+            yield defect, f"{law or 'a draw'} was to hide something else than this table's numbers"
 
 
 def exact_rank_scores(values: NDArray[Any], quantile: Fraction, grid: list[float]) -> list[int]:

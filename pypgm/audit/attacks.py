@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pypgm.audit.finding import Finding, finding, skipped
-from pypgm.audit.laws import Law, pmf
+from pypgm.audit.laws import GAUSSIAN, LAPLACE, Noise
 from pypgm.audit.pairs import Pair, table
 from pypgm.audit.samplers import ALPHA, draw
 from pypgm.audit.trace import Draw, Mechanism, observe
@@ -93,7 +93,9 @@ def check_gaussian_audit(
             continue  # whatever comes out tells nothing
         differing = _differing(*draws)
         for side, source in enumerate(differing):
-            sides[side] += _ratio(*differing, (redraw or _again)(source, source.private, runs))
+            outcomes = (redraw or _again)(source, source.private, runs)
+            mine, theirs = (draw.private for draw in differing)
+            sides[side] += source.law.log_ratio(mine, theirs, source.parameter, outcomes)
     bound = lower_bound(sides[0], sides[1])
     figures = f"mu >= {bound:.3f}, claimed {claimed:.3f} ({bound / claimed:.2f} of it), {runs} runs a side"
     found = [("too little noise", figures)] if bound > claimed else []
@@ -102,7 +104,7 @@ def check_gaussian_audit(
 
 def _differing(one: Draw, other: Draw) -> tuple[Draw, Draw]:
     """Return both draws with the numbers alone that differ; scores decide together."""
-    if one.law == "exponential mechanism":
+    if one.law.hides_scores:
         return one, other
     told = one.private != other.private
     return replace(one, private=one.private[told]), replace(other, private=other.private[told])
@@ -114,7 +116,7 @@ def largest_mu(rho: Fraction) -> float:
     Its steps are whole, so that it is a little above sqrt(2 rho), the mu of the density: 1.6 % at sigma 1.64.
     """
     variance = 1 / (2 * float(rho))
-    chances = pmf("gaussian", math.sqrt(variance), int(40 * math.sqrt(variance)) + 2)[1]
+    chances = GAUSSIAN.pmf(math.sqrt(variance), int(40 * math.sqrt(variance)) + 2)[1]
     tails = np.cumsum(chances[::-1])[::-1]
     between = tails[(tails > 1e-3) & (tails < 1 - 1e-3)]
     return max(math.sqrt(2 * rho), float(np.diff(stats.norm.isf(between)).max(initial=0)))
@@ -122,29 +124,11 @@ def largest_mu(rho: Fraction) -> float:
 
 def _again(source: Draw, private: NDArray[np.int64], runs: int) -> NDArray[np.int64]:
     """Draw anew from the shipped samplers: shape (runs, numbers), or (runs,) of selected positions."""
-    if source.law == "exponential mechanism":
-        select = Sampler().select
-        return np.array([select(private, source.parameter) for _ in range(runs)])
-    make = Sampler().gaussian if source.law == "discrete Gaussian" else Sampler().laplace
-    add = make(source.parameter)
+    sampler = getattr(Sampler(), source.law.short)
+    if source.law.hides_scores:
+        return np.array([sampler(private, source.parameter) for _ in range(runs)])
+    add = sampler(source.parameter)
     return np.stack([add(np.full(runs, x, dtype=np.int64)) for x in private.tolist()], axis=1)
-
-
-def _ratio(one: Draw, other: Draw, outcomes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return log P_other / P_one of outcomes, whichever side they came from."""
-    if one.law == "exponential mechanism":
-        logs = [float(d.parameter) * (d.private - d.private.max()) for d in (one, other)]
-        mine, theirs = (log - np.logaddexp.reduce(log) for log in logs)
-        ratio: NDArray[np.float64] = (theirs - mine)[outcomes]
-        return ratio
-    total = np.zeros(outcomes.shape[0])
-    for i in range(one.private.size):
-        z = [outcomes[:, i] - d.private[i] for d in (one, other)]
-        if one.law == "discrete Gaussian":
-            total += (z[0].astype(float) ** 2 - z[1].astype(float) ** 2) / (2 * float(one.parameter))
-        else:
-            total += (np.abs(z[0]) - np.abs(z[1])) / float(one.parameter)
-    return total
 
 
 def lower_bound(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
@@ -168,9 +152,9 @@ def _upper(successes: int, trials: int) -> float:
     return float(stats.beta.ppf(_CONFIDENCE, successes + 1, trials - successes))
 
 
-def check_other_sampler(law: Law, scale: Fraction, n: int = 100_000) -> Finding:
+def check_other_sampler(law: Noise, scale: Fraction, n: int = 100_000) -> Finding:
     """Compare draws with as many of OpenDP's samplers, an independent implementation, where it is installed."""
-    subject = f"{law}, scale {float(scale):g}"
+    subject = f"{law.short}, scale {float(scale):g}"
     try:
         theirs = _opendp(law, float(scale), n)
     except ImportError:
@@ -183,13 +167,11 @@ def check_other_sampler(law: Law, scale: Fraction, n: int = 100_000) -> Finding:
     return finding("two samples", subject, found, f"p = {p:.3f} against OpenDP, n = {n:.0e}")
 
 
-def _opendp(law: Law, scale: float, n: int) -> NDArray[np.int64]:
+def _opendp(law: Noise, scale: float, n: int) -> NDArray[np.int64]:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    if law == "laplace":
-        measurement = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale)
-    else:
-        measurement = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale)
+    distance = dp.l1_distance(T="i64") if law is LAPLACE else dp.l2_distance(T=float)
+    measurement = getattr(dp.m, f"make_{law.short}")(domain, distance, scale)
     return np.array(measurement([0] * n), dtype=np.int64)

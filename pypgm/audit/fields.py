@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import EXPONENTIAL
 from pypgm.audit.mechanisms import Runs
 from pypgm.audit.trace import Trace
 from pypgm.domain import Domain
@@ -40,7 +41,7 @@ def check_regressions(runs: Runs, radius: float) -> Finding:
 
 def _followed(trace: Trace, radius: float) -> Found:
     domain = trace.records.domain
-    draws = [draw for draw in trace.draws if draw.law == "exponential mechanism"]
+    draws = [draw for draw in trace.draws if draw.law is EXPONENTIAL]
     tasks = _tasks(domain)
     steps, rest = divmod(len(draws), len(tasks))
     if trace.diverged or trace.error:

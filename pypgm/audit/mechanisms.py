@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import io
-import math
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +17,7 @@ import pypgm
 from pypgm.audit.budgets import allowed
 from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import LAWS
 from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
 from pypgm.audit.stated import Effort
 from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, draws_of, observe, watched_charges
@@ -107,12 +107,7 @@ def compared_draws(one: Trace, other: Trace) -> Iterator[tuple[Draw, Draw, Charg
 def change_of(draw: Draw, twin: Draw, line: Charge) -> tuple[Fraction, Fraction]:
     """Return by how much what a draw hides changes, and what its line allows, in the unit of the line."""
     changes = [int(b) - int(a) for a, b in zip(draw.private.flat, twin.private.flat, strict=True)]
-    if draw.law == "discrete Gaussian":
-        return Fraction(sum(c * c for c in changes)), line.parameters["squared_sensitivity"]
-    if draw.law == "discrete Laplace":
-        return Fraction(sum(abs(c) for c in changes)), line.parameters["sensitivity"]
-    # log p_i = rate s_i - log sum exp(rate s): it changes by rate (c_i - c) with c between the extreme changes.
-    return draw.parameter * (max(changes) - min(changes)), line.parameters["epsilon"]
+    return draw.law.change(changes, draw.parameter), line.parameters[draw.law.charged]
 
 
 def _calibration(pair: Pair, draw: Draw, twin: Draw, line: Charge) -> Found:
@@ -121,7 +116,7 @@ def _calibration(pair: Pair, draw: Draw, twin: Draw, line: Charge) -> Found:
     wide = "lost user bound" if k > 1 else "wrong relation" if pair.privacy.neighbours == "replace" else "sensitivity"
     change, allowed = change_of(draw, twin, line)
     if change > allowed:
-        wide = wide if draw.law in {"discrete Gaussian", "discrete Laplace"} else "score sensitivity"
+        wide = "score sensitivity" if draw.law.hides_scores else wide
         yield wide, f"{where}: changes by {float(change):.6g}, {float(allowed):.6g} is charged for"
     one_answer = int(np.abs(draw.private - twin.private).max(initial=0))
     if one_answer > line.parameters.get("largest_change", one_answer):
@@ -160,7 +155,7 @@ def check_charges(runs: Runs) -> Finding:
 
 def _costs(trace: Trace, budget: Budget) -> Found:
     for ledger, line in trace.entries:
-        owed = _cost(line, ledger.budget.unit)
+        owed = LAWS[line.noise].cost(line.parameters, ledger.budget.unit)
         if line.cost < owed:
             yield (
                 "wrong charge",
@@ -169,27 +164,6 @@ def _costs(trace: Trace, budget: Budget) -> Found:
     limit = allowed(budget)
     if trace.spent > limit:
         yield "overspent", f"{budget.unit} {float(trace.spent):.6g} is spent, {float(limit):.6g} was asked for"
-
-
-def _cost(line: Charge, unit: Unit) -> Fraction:
-    """Return what a line costs, from its law and parameters alone."""
-    p = line.parameters
-    if line.noise == "discrete Gaussian":
-        return p["squared_sensitivity"] / (2 * p["variance"])
-    if line.noise == "discrete Laplace":
-        epsilon = p["sensitivity"] / p["scale"]
-        return epsilon if unit == "epsilon" else epsilon**2 / 2
-    if line.noise == "stated" and "rho" in p:
-        return p["rho"]
-    if line.noise == "Poisson sample" and float(p["epsilon"]) < _amplified(p) * (1 - 1e-12):
-        return line.cost + 1  # whatever the ledger makes of it, it is too little
-    # Only the exponential mechanism has a loss of bounded range; all else is charged as any pure step.
-    rate = 8 if line.noise == "exponential mechanism" else 2
-    return p.get("composed", 1) * (p["epsilon"] if unit == "epsilon" else p["epsilon"] ** 2 / rate)
-
-
-def _amplified(p: Mapping[str, Fraction]) -> float:
-    return math.log1p(float(p["rate"]) * math.expm1(float(p["inner_epsilon"])))
 
 
 def _protocol(trace: Trace, *, add_remove: bool) -> Found:
@@ -229,29 +203,25 @@ def _close_sample(open_lines: list[Charge], rate: Fraction) -> Found:
 def _close(open_lines: list[Charge], draw: Draw) -> Found:
     line = _line_of(open_lines, draw)
     if line is None:
-        if any(open_line.noise == draw.law for open_line in open_lines):
+        same = [open_line for open_line in open_lines if open_line.noise == draw.law.name]
+        if same:
             yield "scale differs from the charge", f"{draw.law} drawn with {float(draw.parameter):.6g}, not as charged"
-            open_lines.remove(next(open_line for open_line in open_lines if open_line.noise == draw.law))
+            open_lines.remove(same[0])
         else:
             yield "uncharged draw", f"{draw.law} of {draw.private.size} numbers without a line"
-    for _ in range(np.size(draw.outcome) if draw.law == "exponential mechanism" and line is not None else 0):
+        return
+    for _ in range(draw.law.n_lines(draw.outcome)):
         line = _line_of(open_lines, draw)
         if line is None:
             yield "uncharged draw", f"{np.size(draw.outcome)} were selected, fewer were charged"
             return
         open_lines.remove(line)
-    if line is not None and draw.law != "exponential mechanism":
-        open_lines.remove(line)
 
 
 def _line_of(open_lines: Sequence[Charge], draw: Draw) -> Charge | None:
-    name = {"discrete Gaussian": "variance", "discrete Laplace": "scale"}.get(draw.law)
-    for line in {id(line): line for line in open_lines}.values():
-        p = line.parameters
-        of_many = "draws" not in p or p["epsilon"] == draw.parameter * p["score_range"]
-        if line.noise == draw.law and of_many and (name is None or p[name] == draw.parameter):
-            return line
-    return None
+    lines = {id(line): line for line in open_lines}.values()
+    same = (line for line in lines if line.noise == draw.law.name)
+    return next((line for line in same if draw.law.is_of(line.parameters, draw.parameter)), None)
 
 
 def lines_of(trace: Trace) -> list[Charge | None]:
@@ -262,11 +232,11 @@ def lines_of(trace: Trace) -> list[Charge | None]:
         if kind == "charge":
             open_lines.extend([event] * draws_of(event))
         elif kind == "draw":
-            same = [line for line in open_lines if line.noise == event.law]
+            same = [line for line in open_lines if line.noise == event.law.name]
             line = _line_of(open_lines, event) or (same[0] if same else None)
             lines.append(line)
             # Candidates that are drawn one after the other in one call have a line each.
-            for _ in range(np.size(event.outcome) if event.law == "exponential mechanism" else 1):
+            for _ in range(event.law.n_lines(event.outcome)):
                 if line is not None:
                     open_lines.remove(line)
                     line = _line_of(open_lines, event)

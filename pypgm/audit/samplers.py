@@ -15,10 +15,10 @@ from scipy import stats
 
 from pypgm import _core
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import Law, pmf
+from pypgm.audit.laws import GAUSSIAN, LAPLACE, Noise
 from pypgm.privacy import sampler as shipped
 
-Sampler = Callable[[Law, Fraction, int], NDArray[np.int64]]
+Sampler = Callable[[Noise, Fraction, int], NDArray[np.int64]]
 Found = Iterator[tuple[str, str]]
 
 ALPHA = 1e-9
@@ -35,10 +35,10 @@ _DEPTH = 40  # coins followed
 _ODDS = tuple(map(Fraction, ("0", "1/2", "1/3", "2/7", "999999/1000003", f"5/{2**40}")))
 
 
-def draw(law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
+def draw(law: Noise, scale: Fraction, n: int) -> NDArray[np.int64]:
     """Return n draws of the shipped sampler; a Gaussian's scale is its sigma."""
     zeros = np.zeros(n, dtype=np.int64)
-    return (shipped.Sampler().laplace(scale) if law == "laplace" else shipped.Sampler().gaussian(scale**2))(zeros)
+    return np.asarray(getattr(shipped.Sampler(), law.short)(scale**law.power)(zeros))
 
 
 def check_coins(
@@ -123,35 +123,34 @@ def _exp(exponent: Fraction) -> Fraction:
     return Fraction(_DIGITS.exp(ratio))
 
 
-_ENUMERATED: tuple[tuple[Law, Fraction, float], ...] = (
-    ("laplace", Fraction(1), 1e-9),
-    ("laplace", Fraction(1, 2), 1e-8),
-    ("laplace", Fraction(2), 1e-8),
-    ("laplace", Fraction(3, 2), 1e-7),
-    ("laplace", Fraction(5), 1e-7),
-    ("gaussian", Fraction(1, 2), 1e-6),
-    ("gaussian", Fraction(1), 1e-6),
-    ("gaussian", Fraction(7, 3), 1e-6),
+_ENUMERATED: tuple[tuple[Noise, Fraction, float], ...] = (
+    (LAPLACE, Fraction(1), 1e-9),
+    (LAPLACE, Fraction(1, 2), 1e-8),
+    (LAPLACE, Fraction(2), 1e-8),
+    (LAPLACE, Fraction(3, 2), 1e-7),
+    (LAPLACE, Fraction(5), 1e-7),
+    (GAUSSIAN, Fraction(1, 2), 1e-6),
+    (GAUSSIAN, Fraction(1), 1e-6),
+    (GAUSSIAN, Fraction(7, 3), 1e-6),
 )
 
 
-def enumerate_law(law: Law, parameter: Fraction, least: float) -> Mapping[int, float]:
+def enumerate_law(law: Noise, parameter: Fraction, least: float) -> Mapping[int, float]:
     """Return lower bounds of the shipped sampler's probabilities from its branches; parameter: scale or variance."""
-    follow = _core.enumerate_laplace if law == "laplace" else _core.enumerate_gaussian
+    follow = getattr(_core, f"enumerate_{law.short}")
     law_of_results: Mapping[int, float] = follow(parameter.numerator, parameter.denominator, least)
     return law_of_results
 
 
-def check_branches(enumerate_: Callable[[Law, Fraction, float], Mapping[int, float]] = enumerate_law) -> Finding:
+def check_branches(enumerate_: Callable[[Noise, Fraction, float], Mapping[int, float]] = enumerate_law) -> Finding:
     """Follow the branches of the noise and selection samplers: each result's mass brackets its exact probability."""
     found: list[tuple[str, str]] = []
     opens = []
     for law, parameter, least in _ENUMERATED:
         masses = enumerate_(law, parameter, least)
-        scale = parameter if law == "laplace" else Fraction(math.sqrt(parameter))
-        exact = dict(zip(*(part.tolist() for part in pmf(law, float(scale), 400)), strict=True))
+        exact = dict(zip(*(part.tolist() for part in law.pmf(float(law.scale(parameter)), 400)), strict=True))
         opens.append(1 - sum(masses.values()))
-        found.extend(_outside(f"{law} {parameter}", masses, exact, opens[-1]))
+        found.extend(_outside(f"{law.short} {parameter}", masses, exact, opens[-1]))
     scores = np.array([5, 0, -3, 7, 7], dtype=np.int64)
     masses = _core.enumerate_selection(scores, 3, 10, 1e-7)
     weights = np.exp(0.3 * (scores - 7))
@@ -170,7 +169,7 @@ def _outside(subject: str, masses: Mapping[int, float], exact: Mapping[int, floa
             yield "wrong law", f"{subject}: {value} and {-value} are not equally likely"
 
 
-def check_chi_square(law: Law, scale: Fraction, n: int = 1_000_000, sampler: Sampler = draw) -> Finding:
+def check_chi_square(law: Noise, scale: Fraction, n: int = 1_000_000, sampler: Sampler = draw) -> Finding:
     """Compare the frequencies of n draws with the exact law at level 1e-9 (finds a scale off by 0.8 % at n = 1e6)."""
     edges, chances = _cells(law, float(scale))
     observed = np.zeros(chances.size)
@@ -179,13 +178,13 @@ def check_chi_square(law: Law, scale: Fraction, n: int = 1_000_000, sampler: Sam
         observed += np.bincount(np.searchsorted(edges, drawn, side="right"), minlength=chances.size)
     p = p_value(observed, chances * n)
     found = [("wrong law", f"chi-square p = {p:.1e} over {n} draws")] if p < ALPHA else []
-    return finding("chi-square", f"{law}, scale {float(scale):g}", found, f"p = {p:.3f}, n = {n:.0e}")
+    return finding("chi-square", f"{law.short}, scale {float(scale):g}", found, f"p = {p:.3f}, n = {n:.0e}")
 
 
-def _cells(law: Law, scale: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def _cells(law: Noise, scale: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return the edges of some sixty cells and the exact probability of each."""
-    spread = scale * (math.sqrt(2) if law == "laplace" else 1)
-    z, chances = pmf(law, scale, int(40 * scale) + 40)
+    spread = scale * math.sqrt(2 / law.power)
+    z, chances = law.pmf(scale, int(40 * scale) + 40)
     step = max(1, int(spread / 8))
     edges = np.arange(-int(4 * spread) // step * step, int(4 * spread) + step + 1, step)
     mass = np.bincount(np.searchsorted(edges, z, side="right"), weights=chances, minlength=edges.size + 1)

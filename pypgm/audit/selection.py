@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import exponential_law, permute_and_flip_law, renyi, top_law
+from pypgm.audit.laws import EXPONENTIAL, LAWS, PERMUTE_AND_FLIP, Selection, renyi
 from pypgm.audit.mechanisms import Runs
 from pypgm.audit.samplers import ALPHA, p_value
 from pypgm.audit.surroundings import core_with
-from pypgm.audit.trace import Draw, Trace
+from pypgm.audit.trace import Trace
 from pypgm.privacy.sampler import Sampler
 
 Found = Iterator[tuple[str, str]]
@@ -50,12 +50,12 @@ def check_selection_laws(draws: int = 2000) -> Finding:
     for number, (scores, rate) in enumerate(_CASES):
         given, own = np.array(scores, dtype=np.int64), Sampler(number)
         count = min(2, len(scores))
-        single = exponential_law(scores, rate), permute_and_flip_law(scores, rate)
+        single = EXPONENTIAL.probabilities(scores, rate), PERMUTE_AND_FLIP.probabilities(scores, rate)
         first, flipped = (dict[tuple[int, ...], float]({(i,): p for i, p in enumerate(law.tolist())}) for law in single)
         samplers: tuple[tuple[str, Callable[[], int | list[int]], dict[tuple[int, ...], float]], ...] = (
             ("exponential mechanism", partial(own.select, given, rate), first),
             ("permute-and-flip", partial(own.permute_and_flip, given, rate), flipped),
-            ("the best two", partial(own.select_top, given, rate, count), top_law(scores, rate, count)),
+            ("the best two", partial(own.select_top, given, rate, count), EXPONENTIAL.top(scores, rate, count)),
         )
         for name, one, law in samplers:
             drawn = Counter(tuple(np.atleast_1d(one()).tolist()) for _ in range(draws))
@@ -112,32 +112,27 @@ def check_selection_loss(runs: Runs) -> Finding:
     compared = 0
     for pair, one, other in runs.traces:
         if pair.neighbours and not other.diverged and not one.error:
-            compared += len(_selections(one))
+            compared += sum(isinstance(draw.law, Selection) for draw in one.draws)
             found.extend(_losses(one, other, pair.name, runs.budget.unit == "epsilon"))
     figures = f"{compared} draws, exact at {len(_ORDERS)} orders"
     return finding("loss of selections", runs.subject, found, figures, exercised=compared)
 
 
-def _selections(trace: Trace) -> list[Draw]:
-    return [draw for draw in trace.draws if draw.law in {"exponential mechanism", "permute-and-flip"}]
+def _selections(trace: Trace) -> list[list[float]]:
+    """Return the probabilities of the outcomes of each selection."""
+    return [
+        draw.law.outcomes([int(score) for score in draw.private], draw.parameter, draw.outcome)
+        for draw in trace.draws
+        if isinstance(draw.law, Selection)
+    ]
 
 
 def _losses(one: Trace, other: Trace, name: str, pure: bool) -> Found:
-    draws = [(_law(d), _law(e)) for d, e in zip(_selections(one), _selections(other), strict=True)]
-    charged = float(
-        sum(line.cost for line in one.charges if line.noise in {"exponential mechanism", "permute-and-flip"})
-    )
+    draws = list(zip(_selections(one), _selections(other), strict=True))
+    charged = float(sum(line.cost for line in one.charges if isinstance(LAWS[line.noise], Selection)))
     for order, turned in itertools.product((math.inf,) if pure else _ORDERS, (False, True)):
         lost = sum(renyi(*(pair[::-1] if turned else pair), order) for pair in draws)
         allowed = charged if pure else order * charged
         if lost > allowed * (1 + 1e-9) + 1e-12:
             yield "score sensitivity", f"tables {name}: loses {lost:.6g} at order {order:g}, {allowed:.6g} is charged"
             return
-
-
-def _law(draw: Draw) -> list[float]:
-    scores = [int(s) for s in draw.private]
-    if isinstance(draw.outcome, list):
-        return list(top_law(scores, draw.parameter, len(draw.outcome)).values())
-    law = permute_and_flip_law if draw.law == "permute-and-flip" else exponential_law
-    return [float(p) for p in law(scores, draw.parameter)]

@@ -16,9 +16,10 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.audit.laws import GAUSSIAN, LAPLACE, SAMPLERS, Noise
 from pypgm.privacy.observer import Observer, observed_by, the_observer
 
-Noise = Callable[[str, NDArray[np.int64], Fraction], Any]
+DrawNoise = Callable[[Noise, NDArray[np.int64], Fraction], Any]
 """Called as noise(law, counts, parameter), with the variance of a Gaussian or the scale of a Laplace law."""
 
 
@@ -85,27 +86,26 @@ class _Core(Observer):
     not_private = ""
 
     def __init__(self, others: Any, functions: dict[str, Callable[..., Any]]) -> None:
-        names = ("add_discrete_gaussian", "add_discrete_laplace", "select_exponential", "select_top")
-        own = {name: getattr(others, name) for name in (*names, "permute_and_flip", "flip_coins")}
-        self.core = types.SimpleNamespace(**own | functions)
+        held = {name: getattr(others, name) for name in (*SAMPLERS, "flip_coins")}
+        self.core = types.SimpleNamespace(**held | functions)
 
 
-def opendp_stand_in(noise: Noise) -> types.ModuleType:
+def opendp_stand_in(noise: DrawNoise) -> types.ModuleType:
     """Return what stands for OpenDP's prelude: its measurements hand counts and their scale to `noise`.
 
     What OpenDP would be given is then looked at whether it is installed or not.
     """
 
-    def make(law: str, power: int) -> Callable[..., Any]:
+    def make(law: Noise) -> Callable[..., Any]:
         def measurement(domain: str, metric: str, *, scale: float) -> Callable[[NDArray[np.int64]], list[int]]:
-            if (domain, metric) != ("vectors of i64", f"L{power}"):
-                raise TypeError(f"{law} needs vectors of i64 and the L{power} distance, got {domain} and {metric}")
-            return lambda counts: list(noise(law, counts, Fraction(scale) ** power))
+            if (domain, metric) != ("vectors of i64", f"L{law.power}"):
+                raise TypeError(f"{law} needs vectors of i64 and the L{law.power} distance, got {domain} and {metric}")
+            return lambda counts: list(noise(law, counts, Fraction(scale) ** law.power))
 
         return measurement
 
     prelude = types.ModuleType("opendp.prelude")
-    makers = types.SimpleNamespace(make_laplace=make("discrete Laplace", 1), make_gaussian=make("discrete Gaussian", 2))
+    makers = types.SimpleNamespace(make_laplace=make(LAPLACE), make_gaussian=make(GAUSSIAN))
     prelude.__dict__.update(
         m=makers,
         enable_features=lambda *_: None,

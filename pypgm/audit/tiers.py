@@ -24,7 +24,7 @@ from pypgm.audit.budgets import check_budgets
 from pypgm.audit.failures import check_failures
 from pypgm.audit.fields import check_regressions
 from pypgm.audit.finding import Check, Finding
-from pypgm.audit.laws import Law
+from pypgm.audit.laws import GAUSSIAN, LAPLACE
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import PRIVACIES, Pair, binary_pairs, neighbour_pairs
 from pypgm.audit.randomness import (
@@ -158,7 +158,7 @@ def observed_checks(
 
 
 def _statistical(*, draws: int, others: int) -> list[Check]:
-    laws: tuple[Law, Law] = ("laplace", "gaussian")
+    laws = (LAPLACE, GAUSSIAN)
     checks: list[Check] = [partial(check_chi_square, law, s, draws) for law, s in itertools.product(laws, SCALES)]
     # OpenDP's Laplace sampler takes long at large scales.
     checks += [partial(check_other_sampler, law, s, others) for law, s in itertools.product(laws, SCALES[3:9:2])]

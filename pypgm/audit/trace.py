@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm.audit.laws import SAMPLERS, Drawn, Noise
 from pypgm.audit.stated import Effort, Moved, WatchedScores
 from pypgm.audit.surroundings import all_output, as_told, fixed_surroundings, opendp_stand_in
 from pypgm.data import Dataset
@@ -35,15 +36,6 @@ from pypgm.privacy.selector import StatedSelector
 Mechanism = Callable[..., Any]
 """Called as mechanism(data, budget, privacy); returns a release (anything, where there is no model)."""
 
-LAWS = {
-    "add_discrete_gaussian": "discrete Gaussian",
-    "add_discrete_laplace": "discrete Laplace",
-    "select_exponential": "exponential mechanism",
-    "select_top": "exponential mechanism",
-    "permute_and_flip": "permute-and-flip",
-}
-"""The samplers of the core and the laws that charges name."""
-
 _WORDS_AT = {"select_top": 4}  # position of a sampler's stream among its arguments, else 3
 
 
@@ -59,7 +51,7 @@ class DivergedError(RuntimeError):
 class Draw:
     """One call of an exact sampler: its law, what it was to hide, its parameter and what came out."""
 
-    law: str
+    law: Drawn
     private: NDArray[np.int64]
     parameter: Fraction
     outcome: Any
@@ -211,7 +203,7 @@ class _Sampler:
             if words is not None or any(word is not None for word in given[at : at + 1]):
                 self.trace.events.append(("seeded", name))
             parameter = Fraction(given[1], given[2])
-            return self._draw(LAWS[name], given[0], parameter, lambda: original(*given[:at], words=self.words))
+            return self._draw(SAMPLERS[name], given[0], parameter, lambda: original(*given[:at], words=self.words))
 
         return sampler
 
@@ -220,26 +212,26 @@ class _Sampler:
         self.trace.events.append(("coins", Fraction(given[1], given[2])))
         return _core.flip_coins(given[0], given[1], given[2], _core.SeededWords(0))
 
-    def noise(self, law: str, counts: NDArray[np.int64], parameter: Fraction) -> Any:
+    def noise(self, law: Noise, counts: NDArray[np.int64], parameter: Fraction) -> Any:
         """Draw in the place of another backend; where it could not be exact, with a little more noise."""
         near = round_up(parameter, 40)
-        draw: Callable[..., Any] = getattr(_core, next(name for name, own in LAWS.items() if own == law))
+        draw: Callable[..., Any] = getattr(_core, law.samplers[0])
         return self._draw(
             law, counts, parameter, lambda: draw(counts, near.numerator, near.denominator, words=self.words)
         )
 
-    def _draw(self, law: str, private: Any, parameter: Fraction, draw: Callable[[], Any]) -> Any:
+    def _draw(self, law: Drawn, private: Any, parameter: Fraction, draw: Callable[[], Any]) -> Any:
         outcome = draw() if self.like is None else self._repeat(law, np.size(private), parameter)
         self.trace.events.append(("draw", Draw(law, np.array(private), parameter, outcome)))
         return outcome.copy() if isinstance(outcome, np.ndarray) else outcome
 
-    def _repeat(self, law: str, size: int, parameter: Fraction) -> Any:
+    def _repeat(self, law: Drawn, size: int, parameter: Fraction) -> Any:
         like = self.like or []
         if self.used == len(like):
             self._diverge(f"path: a draw more than the {len(like)} of the first run")
         draw = like[self.used]
         self.used += 1
-        if draw.law != law or draw.parameter != parameter:
+        if draw.law is not law or draw.parameter != parameter:
             self._diverge(f"path: draw {self.used} is {law}({parameter}), was {draw.law}({draw.parameter})")
         if draw.private.size != size:
             self._diverge(f"size: draw {self.used} covers {size} numbers, covered {draw.private.size}")

@@ -30,6 +30,7 @@ from pypgm.audit.attacks import (
 )
 from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding, skipped
+from pypgm.audit.laws import GAUSSIAN, LAPLACE
 from pypgm.audit.report import failures, row
 from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.sensitivity import check_conservation
@@ -92,14 +93,14 @@ def test_statistical_checks_pass_with_few_runs(name):
     assert check_conservation(name, WHOLE[name], 10).result == "ok"
     for subject, measure in MEASUREMENTS.items():
         assert check_precision_of_draws(subject, measure, 1000).result == "ok"
-    assert check_chi_square("gaussian", Fraction(3), 20_000).result == "ok"
+    assert check_chi_square(GAUSSIAN, Fraction(3), 20_000).result == "ok"
 
 
 def test_what_tells_nothing_is_not_drawn_again():
     drawn = []
 
     def noted(source, private, runs):
-        drawn.append((source.law, private.size))
+        drawn.append((source.law.name, private.size))
         return np.zeros((runs, private.size), dtype=np.int64)
 
     def some(data, budget, privacy):
@@ -121,7 +122,7 @@ def test_what_is_not_installed_is_skipped_with_a_reason(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     monkeypatch.setattr("importlib.import_module", without)
-    for found in (check_other_sampler("laplace", Fraction(2), 10), check_accounting_library(), check_engine("sqlite")):
+    for found in (check_other_sampler(LAPLACE, Fraction(2), 10), check_accounting_library(), check_engine("sqlite")):
         assert found.result == "skipped"
         assert "is not installed" in found.detail
 

@@ -27,6 +27,7 @@ from pypgm.audit.attacks import (
     check_precision_of_releases,
 )
 from pypgm.audit.finding import DEFECTS
+from pypgm.audit.laws import GAUSSIAN, LAPLACE
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
 from pypgm.audit.randomness import check_seeds, check_streams
@@ -144,10 +145,10 @@ def rounded(law, scale, n):
 @pytest.mark.parametrize(
     ("law", "scale", "sampler"),
     [
-        ("laplace", Fraction(2), zero_twice),
-        ("gaussian", Fraction(1, 2), rounded),
-        ("gaussian", Fraction(10), lambda law, scale, n: draw(law, scale * Fraction(51, 50), n)),
-        ("laplace", Fraction(10), lambda law, scale, n: draw(law, scale / 2, n)),
+        (LAPLACE, Fraction(2), zero_twice),
+        (GAUSSIAN, Fraction(1, 2), rounded),
+        (GAUSSIAN, Fraction(10), lambda law, scale, n: draw(law, scale * Fraction(51, 50), n)),
+        (LAPLACE, Fraction(10), lambda law, scale, n: draw(law, scale / 2, n)),
     ],
     ids=["zero counted twice", "rounded continuous noise", "scale off by 2 %", "half the scale"],
 )

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import LAWS
 from pypgm.audit.surroundings import core_with
 from pypgm.data import Integer, OpenSchema, OpenSet, QuantileBins, Real, Schema
 from pypgm.errors import BudgetError
@@ -146,7 +147,7 @@ def _pair(privacy: Privacy) -> Iterator[tuple[str, str]]:
         if not 0 < sum(line.cost for line in lines) <= share * _BUDGET.limit:
             yield "overspent", f"{privacy}: {name} does not cost its share"
     passing = sum(
-        lone_key_passes(line.noise, line.parameters["variance"], int(line.parameters["threshold"]), k)
+        lone_key_passes(LAWS[line.noise], line.parameters["variance"], int(line.parameters["threshold"]), k)
         for line in ledgers[0].lines
         if line.delta
     )
