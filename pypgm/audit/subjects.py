@@ -1,4 +1,4 @@
-"""What is looked at: whole mechanisms and learners, and the public ways to ask for one."""
+"""Subjects of the audit: whole mechanisms and learners."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ _LOG = logging.getLogger(__name__)
 
 
 def _stop(state: Any) -> bool:
-    """End an estimate once it has begun."""
-    _LOG.debug("%d %r", state.iteration, state.loss)  # observed: a callback must not see records either
+    """Stop an estimate at its first iteration."""
+    _LOG.debug("%d %r", state.iteration, state.loss)  # output is compared: a callback must not see records either
     return True
 
 
@@ -34,14 +34,14 @@ def _noted(state: Any) -> None:
 def _ranged(data: Any, *arguments: Any, **more: Any) -> Any:
     """Measure all ranges of the first attribute with every value of the second, and prefixes of the last."""
     pair, last = data.domain.attributes[:2], data.domain.attributes[-1]
-    asked = workloads.ranges(data.domain, [pair], pair[:1])
+    ranges = workloads.ranges(data.domain, [pair], pair[:1])
     also = workloads.prefixes(data.domain, [last], [last])
-    work = workloads.Workload(data.domain, [*asked, *also], [*asked.queries, *also.queries])
+    work = workloads.Workload(data.domain, [*ranges, *also], [*ranges.queries, *also.queries])
     return mechanisms.hdmm(data, *arguments, workload=work, callback=_stop, **more)
 
 
 def _beside_public(data: Any, *arguments: Any, **more: Any) -> Any:
-    """Learn from a few records that are public, and from the private ones."""
+    """Learn from a few public records and the private ones."""
     codes = np.arange(7)
     public = Dataset({a: codes % data.domain.size((a,)) for a in data.domain}, data.domain)
     return mechanisms.jam(data, *arguments, public=public, iterations=2, rounds=3, **more)
@@ -53,7 +53,7 @@ def _learned(data: Any, *arguments: Any, **more: Any) -> Any:
 
 
 FIELD_RADIUS = 0.01
-"""Of a ball so small that all responses are next to their bound: a person changes scores by almost their range."""
+"""Radius of a ball so small that all responses are near their bound: a person changes scores by almost their range."""
 
 SPIN_RADIUS = 0.5
 
@@ -76,11 +76,11 @@ SPELLED: dict[str, Callable[..., Any]] = {
     "fem": partial(mechanisms.fem, iterations=2, rounds=3, samples=2),
     "learn_pairwise": partial(mrf.learn_pairwise, radius=FIELD_RADIUS, steps=2),
 }
-"""Mechanisms and learners as their users call them, with as little estimation as they can do."""
+"""Mechanisms and learners as users call them, with as little estimation as possible."""
 
 
 def _called(function: Callable[..., Any]) -> Mechanism:
-    """Return what the audit calls, as mechanism(data, budget, privacy, **more)."""
+    """Return a function as the audit calls it: mechanism(data, budget, privacy, **more)."""
 
     def mechanism(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
         return function(data, budget=budget, privacy=privacy, **more)
@@ -94,13 +94,13 @@ def _learn(data: Any, *, budget: Budget, **more: Any) -> Any:
 
 
 chosen_network = _called(partial(learn_private, structure=_CHOSEN, callback=_stop))
-"""Learns a network whose structure is chosen from the same records."""
+"""Learner of a network whose structure is chosen from the same records."""
 
 staged_network = _called(partial(_learned, allocation="data-dependent", callback=_stop))
-"""Learns a network in two stages, both on all records."""
+"""Learner of a network in two stages, both on all records."""
 
 sampled_network = _called(partial(_learned, paper=True))
-"""Learns a network in two stages, the first on a sample; for add-remove with one record a person."""
+"""Learner of a network in two stages, the first on a sample; for add-remove with one record a person."""
 
 MECHANISMS = {"mst": _called(partial(SPELLED["mst"], callback=_noted)), "hdmm": _called(SPELLED["hdmm"])}
 """Whole mechanisms, called as mechanism(data, budget, privacy, **more)."""
@@ -109,13 +109,13 @@ _FEWER = ("aim", "aim, risk", "adaptive_grid", "hdmm, ranges", "jam", "screen", 
 _LEARNERS = ("privbayes", "mwem", "dualquery", "fem", "learn_pairwise")
 
 FEWER = {name: _called(SPELLED[name]) for name in _FEWER}
-"""Whole mechanisms that take the same steps on the same run, for which fewer tables are looked at."""
+"""Mechanisms that take steps of the others, for which fewer tables are tried."""
 
 LEARNERS = {"learn_private": _called(_learn)} | {name: _called(SPELLED[name]) for name in _LEARNERS}
-"""Learners and mechanisms that are looked at under pure budgets too."""
+"""Learners and mechanisms that are run with pure budgets too."""
 
 SPINS = {
     "learn_ising": _called(partial(mrf.learn_ising, radius=SPIN_RADIUS, steps=4)),
     "learn_t_wise": _called(partial(mrf.learn_t_wise, radius=SPIN_RADIUS, order=3)),
 }
-"""Learners of fields of attributes with two values; the first with fewer steps than its total asks for."""
+"""Learners of fields of binary attributes; the first with fewer steps than its default."""

@@ -1,4 +1,4 @@
-"""What a run is surrounded by, made the same for every run: a clock that counts, fixed seeds, a stand-in for OpenDP."""
+"""Surroundings of a run, the same for every run: a clock that counts, fixed seeds, a stand-in for OpenDP."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ DrawNoise = Callable[[Noise, NDArray[np.int64], Fraction], Any]
 
 @contextlib.contextmanager
 def fixed_surroundings() -> Iterator[None]:
-    """Let the clock move a second each time it is looked at, and post-processing draw from one seed.
+    """Advance the clock by a second at each reading, and let post-processing draw from one seed.
 
-    Progress lines and synthetic records of two runs are then equal unless the runs are told apart.
+    Progress lines and synthetic records of two runs are then equal unless the records make a difference.
     """
     clock, generator = itertools.count(), np.random.default_rng
 
@@ -39,7 +39,7 @@ def fixed_surroundings() -> Iterator[None]:
 
 
 class _Terminal(io.StringIO):
-    """Text that is written to as to a terminal: whatever shows itself on one alone is shown."""
+    """Text that counts as a terminal, so that output for terminals alone is collected too."""
 
     def isatty(self) -> bool:
         return True
@@ -47,7 +47,7 @@ class _Terminal(io.StringIO):
 
 @contextlib.contextmanager
 def all_output() -> Iterator[io.StringIO]:
-    """Collect what is printed, logged and warned, by NumPy too, whatever it ignored before."""
+    """Collect everything printed, logged and warned, by NumPy too, even if it was ignored before."""
     said = _Terminal()
     handler = logging.StreamHandler(said)
     root = logging.getLogger()
@@ -67,18 +67,18 @@ def all_output() -> Iterator[io.StringIO]:
 
 
 def as_told(error: BaseException) -> str:
-    """Return all that an exception says: its text, arguments and notes, and those of what it came from."""
-    told: list[str] = []
+    """Return the text, arguments and notes of an exception and of its causes."""
+    lines: list[str] = []
     at: BaseException | None = error
     while at is not None:
         notes = getattr(at, "__notes__", [])
-        told += [f"{type(at).__name__}: {at}", *(repr(a) for a in at.args if str(a) not in str(at)), *notes]
+        lines += [f"{type(at).__name__}: {at}", *(repr(a) for a in at.args if str(a) not in str(at)), *notes]
         at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
-    return "; ".join(told)
+    return "; ".join(lines)
 
 
 def core_with(**functions: Callable[..., Any]) -> contextlib.AbstractContextManager[None]:
-    """Let samplers find some functions in the place of those of the core, and the others where they found them."""
+    """Replace some functions of the core for samplers, and leave the others."""
     return observed_by(_Core(the_observer().core, functions))
 
 
@@ -91,9 +91,9 @@ class _Core(Observer):
 
 
 def opendp_stand_in(noise: DrawNoise) -> types.ModuleType:
-    """Return what stands for OpenDP's prelude: its measurements hand counts and their scale to `noise`.
+    """Return a stand-in for OpenDP's prelude, whose measurements pass counts and scale to `noise`.
 
-    What OpenDP would be given is then looked at whether it is installed or not.
+    The inputs of OpenDP are then checked whether it is installed or not.
     """
 
     def make(law: Noise) -> Callable[..., Any]:

@@ -1,4 +1,4 @@
-"""Which checks are made of what, by tier; a mechanism joins by one line of `MECHANISMS`."""
+"""Checks by tier and subject; a mechanism joins by one line in `subjects.py`."""
 
 from __future__ import annotations
 
@@ -58,10 +58,10 @@ MEASUREMENTS: dict[str, Callable[[NDArray[np.int64]], Any]] = {
     "discrete Gaussian": Sampler().gaussian(Fraction(4)),
     "discrete Laplace": Sampler().laplace(Fraction(2)),
 }
-"""Noise primitives that the precision attack is tried on."""
+"""Noise primitives to run the precision attack on."""
 
 NAMES = tuple(dict.fromkeys(name.split(",")[0] for name in {**MECHANISMS, **FEWER, **LEARNERS, **SPINS}))
-"""Mechanisms and learners that an audit can be of."""
+"""Mechanisms and learners that can be audited."""
 
 T = TypeVar("T")
 
@@ -78,7 +78,7 @@ def suite(tier: int, names: Collection[str] = ()) -> list[Check]:
     ----------
     tier : int
     names : collection of str, optional
-        Mechanisms and learners, of `NAMES`: their own checks alone. By default of all, and of what they rest on.
+        Mechanisms and learners, of `NAMES`, for their own checks alone. By default all of them, samplers and budgets.
 
     Raises
     ------
@@ -92,7 +92,7 @@ def suite(tier: int, names: Collection[str] = ()) -> list[Check]:
         raise ValueError(f"an audit is of {', '.join(NAMES)}, got {', '.join(map(repr, unknown))}")
     checks = _of_mechanisms(names) if names else [*_foundations(), *_of_mechanisms()]
     if tier == 1:
-        # An integer tells nothing, however often it is released: a few hundred releases see every place of noise.
+        # An integer reveals nothing, however often it is released: a few hundred releases reach every noisy value.
         checks += _of_releases(names, runs=200_000, releases=200)
         checks += [] if names else _statistical(draws=1_000_000, others=100_000)
     elif tier == 2:
@@ -102,13 +102,13 @@ def suite(tier: int, names: Collection[str] = ()) -> list[Check]:
 
 
 def _foundations() -> list[Check]:
-    """Return the checks of what all mechanisms rest on: samplers, their laws and streams, budgets."""
+    """Return the checks of samplers, their laws and streams, and of budgets, on which all mechanisms rest."""
     checks: list[Check] = [check_coins, check_exponential_coins, check_branches, check_selection_laws, check_parameters]
     return [*checks, check_streams, partial(check_streams, noise_words, forks=0, each=100_000), check_budgets]
 
 
 def _of_mechanisms(names: Collection[str] = ()) -> list[Check]:
-    """Return the checks of whole mechanisms and learners, of all if none is named."""
+    """Return the checks of mechanisms and learners, of all if none is named."""
     checks: list[Check] = []
     for name, mechanism in of_names(MECHANISMS, names).items():
         checks += observed_checks(name, mechanism, Budget(rho=2))
@@ -136,7 +136,7 @@ def _of_mechanisms(names: Collection[str] = ()) -> list[Check]:
 
 
 def crossed_pairs() -> list[Pair]:
-    """Return the neighbours that change scores of two cliques the most, in opposite directions."""
+    """Return the neighbours that change the scores of two cliques most, in opposite directions."""
     return [pair for pair in neighbour_pairs() if pair.name.startswith("crossed")]
 
 
@@ -149,7 +149,7 @@ def observed_checks(
     *,
     without: Collection[Callable[[Runs], Finding]] = (),
 ) -> list[Check]:
-    """Return the checks of a mechanism's runs, which are made once; of regressions their scores and losses too."""
+    """Return the checks of a mechanism's runs, which happen once; `regressed` checks the scores of regressions."""
     runs = functools.cache(lambda: run_pairs(name, mechanism, budget, pairs))
     checks: list[Callable[[Runs], Finding]] = [check_calibration, check_charges, check_answers]
     checks += [check_claims, check_noninterference]
@@ -170,7 +170,7 @@ def _of_releases(names: Collection[str], *, runs: int, releases: int) -> list[Ch
     """Return the attacks on whole releases, of all mechanisms and learners if none is named."""
     checks: list[Check] = []
     for name, mechanism in of_names({**MECHANISMS, **FEWER, **LEARNERS}, names).items():
-        # The others draw by the same primitives, and a run of theirs takes up to twenty times as long.
+        # The others draw from the same primitives, and take up to twenty times as long.
         times = runs if name in MECHANISMS else runs // 20
         checks += [partial(check_gaussian_audit, name, mechanism, pair, times) for pair in audit_pairs()]
         checks.append(partial(check_precision_of_releases, name, mechanism, releases))
