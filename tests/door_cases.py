@@ -20,9 +20,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from doors import FAMILIES, LABELS, NAMES, SIZES, Door, Raw
 from raw_values import COLUMNS, ODD, VALUES
+from selfcheck.cases import Outcome
 
 import pypgm
-from pypgm.audit.cases import Outcome
 from pypgm.audit.finding import finding
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, same_run
 from pypgm.audit.pairs import Pair

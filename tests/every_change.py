@@ -37,9 +37,9 @@ from _pytest.runner import runtestprotocol
 from mutants import MUTANTS
 from mutate import Mutant, planted
 from operators import Change, changes, function_in, sites
+from selfcheck.everything import suite
 
 from pypgm import privacy
-from pypgm.audit.tiers import suite
 
 TESTS = Path(__file__).with_name("privacy")
 HOME = str(Path(privacy.__file__).parent)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pypgm
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.trace import LAWS
+from pypgm.audit.laws import SAMPLERS
 
 __all__ = ["check_source"]
 
@@ -25,7 +25,7 @@ _BANNED_CPP = re.compile(
     r"std::(minstd_rand|random_device|default_random_engine|shuffle)|\b(s?rand|drand48|random|arc4random)\s*\(|"
     r"\bgetrandom\s*\(|/dev/u?random|rdrand|rdseed|rdtsc"
 )
-_DRAWS = {*LAWS, "flip_coins", "SeededWords"}
+_DRAWS = {*SAMPLERS, "flip_coins", "SeededWords"}
 # Where id() groups what is the same object, whatever a caller says is equal to it.
 _SAME = {"access.py", "charge.py", "private_table.py", "trusted_query.py"}
 _SAMPLER = "sampler.py"  # the one module that draws with the core

@@ -1,7 +1,7 @@
-"""Checks that a release is what it says; ``python -m pypgm.audit`` makes them all.
+"""Checks of the privacy of releases; ``python -m pypgm.audit`` runs them all.
 
-Each check is a function that takes what it looks at (a mechanism, a sampler, a conversion), so that it can be tried on
-broken ones, and returns a `Finding` that names the defects it found.
+Each check is a function of its subject (a mechanism, a sampler), so that it can be tried on broken ones, and returns a
+`Finding` with the names of the defects.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""``python -m pypgm.audit [MECHANISM ...] [--tier 0|1|2] [--out FILE]``, or ``--fuzz MINUTES``.
+"""``python -m pypgm.audit [MECHANISM ...] [--tier 0|1|2] [--out FILE]``.
 
-It exits with 1 if a check fails, or ends in an exception: those after it are made all the same. A check that met
-nothing it could have failed on is no pass either. Interrupted, it writes what was found until then, and exits with 130.
+The exit status is 1 if a check fails or raises; later checks run all the same. A check with nothing to look at is not a
+pass either. Ctrl-C writes the findings so far and exits with 130.
 """
 
 from __future__ import annotations
@@ -12,8 +12,7 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from pypgm.audit.finding import Finding
-from pypgm.audit.fuzz import Tried, fuzz
+from pypgm.audit.finding import Check, Finding
 from pypgm.audit.own_mechanism import check
 from pypgm.audit.report import failures, row, run, unmade
 from pypgm.audit.tiers import NAMES, suite
@@ -23,14 +22,15 @@ from pypgm.reporting.audited import AuditReport, audit_text, write_audit
 _INTERRUPTED = 130  # exit status, as of the command
 
 
-def _parser() -> argparse.ArgumentParser:
+def audit_parser() -> argparse.ArgumentParser:
+    """Return the parser of subjects, tier and report file."""
     parser = argparse.ArgumentParser(prog="python -m pypgm.audit", description="Check that releases are what they say.")
     parser.add_argument(
         "mechanisms",
         nargs="*",
         metavar="MECHANISM",
-        help=f"of whose own checks it consists: {', '.join(NAMES)}; MODULE:FUNCTION for one of yours, which takes a "
-        "PrivateTable; none for all and what they rest on",
+        help=f"mechanisms to audit: {', '.join(NAMES)}; MODULE:FUNCTION for one of your own, a function of a "
+        "PrivateTable; by default all of them, the samplers and budgets",
     )
     parser.add_argument("--rho", default="2", help="budget of a mechanism of yours (2)")
     parser.add_argument(
@@ -38,78 +38,67 @@ def _parser() -> argparse.ArgumentParser:
         type=int,
         choices=(0, 1, 2),
         default=0,
-        help="0: deterministic, some minutes; 1: and statistics, some more; 2: and statistics for a night",
+        help="0: deterministic, a few minutes; 1: and statistical, a few more; 2: and statistical for a night",
     )
     parser.add_argument(
-        "--out", metavar="FILE", help="publish what was found: .json for programs and `pypgm report`, .html, or .md"
+        "--out", metavar="FILE", help="write the report: .json for programs and `pypgm report`, .html, or .md"
     )
-    of_fuzz = parser.add_argument_group("random cases of mechanisms, instead of a tier")
-    of_fuzz.add_argument("--fuzz", metavar="MINUTES", type=float, help="how long; a failure is told with its seed")
-    of_fuzz.add_argument("--seed", type=int, default=0, help="of the first case (0)")
-    of_fuzz.add_argument("--cases", type=int, default=1 << 60, help="how many seeds at most; 1 makes one case again")
-    of_fuzz.add_argument("--only", default="", metavar="NAME,...", help="cases of these mechanisms alone")
     return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run an audit, print a table and publish it if that is wanted; or fuzz; return the exit code."""
-    parser = _parser()
-    options = parser.parse_args(arguments)
-    if options.fuzz is not None:
-        return _fuzzed(options.seed, options.cases, options.fuzz, [n for n in options.only.split(",") if n])
+    """Run an audit, print a table, write the report; return the exit status."""
+    parser = audit_parser()
+    return audited(parser, parser.parse_args(arguments), suite)
 
+
+def audited(
+    parser: argparse.ArgumentParser,
+    options: argparse.Namespace,
+    suite: Callable[[int, Sequence[str]], Sequence[Check]],
+    report: type[AuditReport] = AuditReport,
+) -> int:
+    """Run the checks of a suite for the options, print a table, write the report; return the exit status."""
     names = [name for name in options.mechanisms if ":" not in name]
     try:
         checks = suite(options.tier, names) if names or not options.mechanisms else []
-        own = [pkgutil.resolve_name(name) for name in options.mechanisms if ":" in name]
+        mechanisms = [pkgutil.resolve_name(name) for name in options.mechanisms if ":" in name]
         if options.out:
-            audit_text(options.out, AuditReport(()))  # refused before minutes are spent
+            audit_text(options.out, report(()))  # a name that no report can have is refused before minutes are spent
     except (AttributeError, ImportError, ValueError) as error:
         parser.error(str(error))
-    except Exception as error:  # that the module of a mechanism ends in
+    except Exception as error:  # raised by the module of a mechanism
         parser.error(f"{type(error).__name__}: {error}")
 
     every: list[Callable[[], Finding | list[Finding]]] = [
         *checks,
-        *(partial(check, each, Budget(rho=options.rho)) for each in own),
+        *(partial(check, each, Budget(rho=options.rho)) for each in mechanisms),
     ]
-    found, is_whole = _made(every)
-    failed = failures(found)
-    idle, skipped = (sum(f.result == how for f in found) for how in ("not exercised", "skipped"))
-    seconds = sum(f.seconds for f in found)
-    print(f"{len(found)} checks, {len(failed)} failed, {idle} not exercised, {skipped} skipped, {seconds:.1f} s")
+    findings, is_whole = _made(every)
+    failed = failures(findings)
+    idle, skipped = (sum(f.result == how for f in findings) for how in ("not exercised", "skipped"))
+    seconds = sum(f.seconds for f in findings)
+    print(f"{len(findings)} checks, {len(failed)} failed, {idle} not exercised, {skipped} skipped, {seconds:.1f} s")
     if options.out:
-        write_audit(options.out, AuditReport(tuple(found), tuple(options.mechanisms), options.tier))
+        write_audit(options.out, report(tuple(findings), tuple(options.mechanisms), options.tier))
         print(f"wrote {options.out}")
     return (1 if failed or idle else 0) if is_whole else _INTERRUPTED
 
 
 def _made(checks: Sequence[Callable[[], Finding | list[Finding]]]) -> tuple[list[Finding], bool]:
-    """Make checks and print what each found; return it, and whether all were made: Ctrl-C ends the checks alone."""
-    found: list[Finding] = []
+    """Run checks and print each finding; return the findings, and False if Ctrl-C stopped the checks."""
+    findings: list[Finding] = []
 
     def tell(one: Finding) -> None:
-        found.append(one)
+        findings.append(one)
         print(row(one), flush=True)
 
     try:
         run(checks, tell)
     except KeyboardInterrupt:
         tell(unmade(len(checks)))
-        return found, False
-    return found, True
-
-
-def _fuzzed(seed: int, cases: int, minutes: float, only: Sequence[str]) -> int:
-    """Run random cases, print a line for each failure and each mechanism; return the exit code."""
-
-    def tell(number: int, case: Tried, found: Finding) -> None:
-        print(f"seed {number}: {case}: {found.detail}", flush=True)
-
-    done = fuzz(range(seed, seed + cases), 60 * minutes, only, tell)
-    print(*done.lines(), sep="\n")
-    print(f"{done.ran.total()} cases, {done.refused.total()} refused, {len(done.failed)} failed")
-    return 1 if done.failed or not done.ran else 0
+        return findings, False
+    return findings, True
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Attacks: what an adversary with many runs, or with one look at the last bits, can tell about a record."""
+"""Attacks of an adversary with many runs, or with a look at the last bits of one."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import stats
 
 from pypgm.audit.finding import Finding, finding, skipped
-from pypgm.audit.laws import Law, pmf
+from pypgm.audit.laws import GAUSSIAN, LAPLACE, Noise
 from pypgm.audit.pairs import Pair, table
 from pypgm.audit.samplers import ALPHA, draw
 from pypgm.audit.trace import Draw, Mechanism, observe
@@ -29,17 +29,19 @@ _CONFIDENCE = 0.999999  # of each of two bounds: a mechanism as tight as its cla
 
 
 def check_precision_of_draws(subject: str, measure: Measure, n: int = 1_000_000) -> Finding:
-    """Look for released values near 0 that only a true count of 0, or only one of 1, can give.
+    """Look for released values near 0 that only a true count of 0, or only a true count of 1, can give.
 
-    Float noise is finest near 0, so x + noise with abs(x + noise) < 1/4 off the grid of 2^-54 rules x = 1 out.
+    Floats are finest near 0: a released value below 1/4 in size and off the grid of 2^-54 rules out a count of 1.
     """
     events = [_telling(measure(np.full(n, x, dtype=np.int64))) for x in (0, 1)]
-    found = [("precision", f"{events[0]} of {n} releases of 0 and {events[1]} of 1 tell which")] if any(events) else []
-    return finding("precision attack", subject, found, f"0 and 0 telling values in {n} draws each")
+    defects = (
+        [("precision", f"{events[0]} of {n} releases of 0 and {events[1]} of 1 tell which")] if any(events) else []
+    )
+    return finding("precision attack", subject, defects, f"0 and 0 telling values in {n} draws each")
 
 
 def check_precision_of_releases(subject: str, mechanism: Mechanism, releases: int = 2000) -> Finding:
-    """Try the same on every measured value of whole releases, half of them of a table with one record more."""
+    """Run the same attack on all measured values of whole releases, half of them of a table with one more record."""
     pair = audit_pairs(2)[1]
     events, values = [0, 0], 0
     budget = Budget(epsilon=3, delta=Fraction(1, 10**6))
@@ -48,8 +50,10 @@ def check_precision_of_releases(subject: str, mechanism: Mechanism, releases: in
         for measurement in release.measurements:
             values += np.size(measurement.values)
             events[i % 2] += _telling(measurement.values)
-    found = [("precision", f"{events[0]} and {events[1]} values of {releases} releases tell")] if any(events) else []
-    return finding("precision attack", subject, found, f"0 telling values among {values} of {releases} whole releases")
+    defects = [("precision", f"{events[0]} and {events[1]} values of {releases} releases tell")] if any(events) else []
+    return finding(
+        "precision attack", subject, defects, f"0 telling values among {values} of {releases} whole releases"
+    )
 
 
 def _telling(released: ArrayLike) -> int:
@@ -60,7 +64,7 @@ def _telling(released: ArrayLike) -> int:
 
 
 def audit_pairs(k: int = 3) -> list[Pair]:
-    """Return the worst pairs of at most 16 cells: one attribute, then one record more among empty cells."""
+    """Return the worst pairs of at most 16 cells: one attribute, one more record among empty cells, one replaced."""
     one = Domain({"cell": 16})
     three = Domain({"a": 2, "b": 2, "c": 2})
     empty = np.zeros((0, 1), dtype=np.int64)
@@ -76,9 +80,9 @@ def audit_pairs(k: int = 3) -> list[Pair]:
 def check_gaussian_audit(
     subject: str, mechanism: Mechanism, pair: Pair, runs: int = 200_000, redraw: Redraw | None = None
 ) -> Finding:
-    """Tell neighbours apart from the best statistic of all that a mechanism draws, many times over.
+    """Distinguish neighbours by the likelihood ratio of everything a mechanism draws, many times over.
 
-    One run shows what the samplers are given on either table; each is then drawn from again `runs` times a side.
+    One run shows the numbers given to the samplers on each table; each is then drawn again `runs` times a side.
     The log-likelihood ratio of all draws is compared with a threshold that was picked on one half; Clopper-Pearson
     bounds at 99.9999 % on the other half bound the mu of Gaussian differential privacy from below. The claim is
     epsilon 3 at delta 1e-6, as rho-zCDP.
@@ -90,65 +94,49 @@ def check_gaussian_audit(
     sides = [np.zeros(runs), np.zeros(runs)]
     for draws in zip(one.draws, other.draws, strict=True):
         if np.array_equal(draws[0].private, draws[1].private):
-            continue  # whatever comes out tells nothing
+            continue  # whatever comes out reveals nothing
         differing = _differing(*draws)
         for side, source in enumerate(differing):
-            sides[side] += _ratio(*differing, (redraw or _again)(source, source.private, runs))
+            outcomes = (redraw or _again)(source, source.private, runs)
+            mine, theirs = (draw.private for draw in differing)
+            sides[side] += source.law.log_ratio(mine, theirs, source.parameter, outcomes)
     bound = lower_bound(sides[0], sides[1])
     figures = f"mu >= {bound:.3f}, claimed {claimed:.3f} ({bound / claimed:.2f} of it), {runs} runs a side"
-    found = [("too little noise", figures)] if bound > claimed else []
-    return finding("gaussian audit", f"{subject}, {pair.name}", found, figures)
+    defects = [("too little noise", figures)] if bound > claimed else []
+    return finding("gaussian audit", f"{subject}, {pair.name}", defects, figures)
 
 
 def _differing(one: Draw, other: Draw) -> tuple[Draw, Draw]:
-    """Return both draws with the numbers alone that differ; scores decide together."""
-    if one.law == "exponential mechanism":
+    """Return both draws restricted to the numbers that differ; scores decide together, so all are kept."""
+    if one.law.hides_scores:
         return one, other
-    told = one.private != other.private
-    return replace(one, private=one.private[told]), replace(other, private=other.private[told])
+    differs = one.private != other.private
+    return replace(one, private=one.private[differs]), replace(other, private=other.private[differs])
 
 
 def largest_mu(rho: Fraction) -> float:
     """Return the mu of the best threshold on one discrete Gaussian draw that costs rho, against a shift by 1.
 
-    Its steps are whole, so that it is a little above sqrt(2 rho), the mu of the density: 1.6 % at sigma 1.64.
+    Thresholds are whole numbers, so it is a little above sqrt(2 rho), the mu of the density: 1.6 % at sigma 1.64.
     """
     variance = 1 / (2 * float(rho))
-    chances = pmf("gaussian", math.sqrt(variance), int(40 * math.sqrt(variance)) + 2)[1]
+    chances = GAUSSIAN.pmf(math.sqrt(variance), int(40 * math.sqrt(variance)) + 2)[1]
     tails = np.cumsum(chances[::-1])[::-1]
     between = tails[(tails > 1e-3) & (tails < 1 - 1e-3)]
     return max(math.sqrt(2 * rho), float(np.diff(stats.norm.isf(between)).max(initial=0)))
 
 
 def _again(source: Draw, private: NDArray[np.int64], runs: int) -> NDArray[np.int64]:
-    """Draw anew from the shipped samplers: shape (runs, numbers), or (runs,) of selected positions."""
-    if source.law == "exponential mechanism":
-        select = Sampler().select
-        return np.array([select(private, source.parameter) for _ in range(runs)])
-    make = Sampler().gaussian if source.law == "discrete Gaussian" else Sampler().laplace
-    add = make(source.parameter)
+    """Draw again from the shipped samplers: shape (runs, numbers), or (runs,) of selected positions."""
+    sampler = getattr(Sampler(), source.law.short)
+    if source.law.hides_scores:
+        return np.array([sampler(private, source.parameter) for _ in range(runs)])
+    add = sampler(source.parameter)
     return np.stack([add(np.full(runs, x, dtype=np.int64)) for x in private.tolist()], axis=1)
 
 
-def _ratio(one: Draw, other: Draw, outcomes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return log P_other / P_one of outcomes, whichever side they came from."""
-    if one.law == "exponential mechanism":
-        logs = [float(d.parameter) * (d.private - d.private.max()) for d in (one, other)]
-        mine, theirs = (log - np.logaddexp.reduce(log) for log in logs)
-        ratio: NDArray[np.float64] = (theirs - mine)[outcomes]
-        return ratio
-    total = np.zeros(outcomes.shape[0])
-    for i in range(one.private.size):
-        z = [outcomes[:, i] - d.private[i] for d in (one, other)]
-        if one.law == "discrete Gaussian":
-            total += (z[0].astype(float) ** 2 - z[1].astype(float) ** 2) / (2 * float(one.parameter))
-        else:
-            total += (np.abs(z[0]) - np.abs(z[1])) / float(one.parameter)
-    return total
-
-
 def lower_bound(one: NDArray[np.float64], other: NDArray[np.float64]) -> float:
-    """Return a lower bound of mu from statistics that are larger on the other side."""
+    """Return a lower bound on mu from statistics that are larger on the other side."""
     half = one.size // 2
     thresholds = np.quantile(np.concatenate([one[:half], other[:half]]), np.linspace(0.02, 0.98, 97))
     best = max(thresholds, key=lambda t: _bound(one[:half], other[:half], t))
@@ -168,9 +156,9 @@ def _upper(successes: int, trials: int) -> float:
     return float(stats.beta.ppf(_CONFIDENCE, successes + 1, trials - successes))
 
 
-def check_other_sampler(law: Law, scale: Fraction, n: int = 100_000) -> Finding:
-    """Compare draws with as many of OpenDP's samplers, an independent implementation, where it is installed."""
-    subject = f"{law}, scale {float(scale):g}"
+def check_other_sampler(law: Noise, scale: Fraction, n: int = 100_000) -> Finding:
+    """Compare draws with as many of OpenDP's independent samplers, where it is installed."""
+    subject = f"{law.short}, scale {float(scale):g}"
     try:
         theirs = _opendp(law, float(scale), n)
     except ImportError:
@@ -179,17 +167,15 @@ def check_other_sampler(law: Law, scale: Fraction, n: int = 100_000) -> Finding:
     edges = np.unique(np.quantile(np.concatenate([ours, theirs]), np.linspace(0, 1, 41)[1:-1]).astype(np.int64))
     counts = np.stack([np.bincount(np.searchsorted(edges, x), minlength=edges.size + 1) for x in (ours, theirs)])
     p = float(stats.chi2_contingency(counts[:, counts.sum(axis=0) > 0]).pvalue)
-    found = [("wrong law", f"p = {p:.1e} against OpenDP over {n} draws each")] if p < ALPHA else []
-    return finding("two samples", subject, found, f"p = {p:.3f} against OpenDP, n = {n:.0e}")
+    defects = [("wrong law", f"p = {p:.1e} against OpenDP over {n} draws each")] if p < ALPHA else []
+    return finding("two samples", subject, defects, f"p = {p:.3f} against OpenDP, n = {n:.0e}")
 
 
-def _opendp(law: Law, scale: float, n: int) -> NDArray[np.int64]:
+def _opendp(law: Noise, scale: float, n: int) -> NDArray[np.int64]:
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
     domain = dp.vector_domain(dp.atom_domain(T="i64"))
-    if law == "laplace":
-        measurement = dp.m.make_laplace(domain, dp.l1_distance(T="i64"), scale)
-    else:
-        measurement = dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale)
+    distance = dp.l1_distance(T="i64") if law is LAPLACE else dp.l2_distance(T=float)
+    measurement = getattr(dp.m, f"make_{law.short}")(domain, distance, scale)
     return np.array(measurement([0] * n), dtype=np.int64)

@@ -1,4 +1,4 @@
-"""What a budget allows, computed again from epsilon and delta by the formula itself."""
+"""Budgets recomputed from epsilon and delta by the formula itself."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _EXACT = 1e-9  # floats minimise to about 1e-12
 
 @functools.cache
 def rho_of(epsilon: Fraction, delta: Fraction) -> float:
-    """Return the most rho of which zCDP gives (epsilon, delta)-DP, to about 1e-12, by two nested searches.
+    """Return the largest rho for which rho-zCDP implies (epsilon, delta)-DP, to about 1e-12, by two nested searches.
 
-    With delta(rho, a) = exp((a - 1)(a rho - epsilon)) / (a - 1) (1 - 1/a)^a, whose logarithm is convex in log(a - 1)
-    near its minimum, the best order is found by thirds, and rho by halves.
+    delta(rho, a) = exp((a - 1)(a rho - epsilon)) / (a - 1) (1 - 1/a)^a. Its logarithm is convex in log(a - 1) near its
+    minimum: ternary search finds the best order a, bisection finds rho.
     """
     slack, epsilon_float = math.log(delta), float(epsilon)
     low, high = 0.0, epsilon_float + 1
@@ -45,7 +45,7 @@ def _log_delta(rho: float, epsilon: float) -> float:
 
 
 def allowed(budget: Budget) -> Fraction:
-    """Return what a budget may be charged in its unit, from the numbers it was asked for."""
+    """Return the limit of a budget in its unit, from the epsilon and delta requested."""
     if budget.epsilon is None:
         return budget.limit
     if not budget.delta:
@@ -54,25 +54,25 @@ def allowed(budget: Budget) -> Fraction:
 
 
 def check_budgets() -> Finding:
-    """Compare what budgets allow, and the guarantee their ledgers state, with the formula: spelled in any type."""
-    found: list[tuple[str, str]] = []
+    """Compare the limits of budgets, given as numbers of any type, and the guarantees of ledgers with the formula."""
+    defects: list[tuple[str, str]] = []
     count = 0
     for (epsilon, delta), reserved in itertools.product(_points(), (Fraction(0), Fraction(1, 2), Fraction(9, 10))):
         count += 1
         budget = Budget(epsilon=epsilon, delta=delta, reserved_delta=reserved * delta)
-        own = rho_of(epsilon, delta * (1 - reserved))
-        if budget.unit != "rho" or not abs(float(budget.limit) / own - 1) < _EXACT:
-            found.append(("wrong budget", f"{budget!r} allows {float(budget.limit):.9g}, the formula {own:.9g}"))
+        rho = rho_of(epsilon, delta * (1 - reserved))
+        if budget.unit != "rho" or not abs(float(budget.limit) / rho - 1) < _EXACT:
+            defects.append(("wrong budget", f"{budget!r} allows {float(budget.limit):.9g}, the formula {rho:.9g}"))
         if not Ledger(budget).epsilon() >= epsilon:
-            found.append(("wrong budget", f"{budget!r} states a guarantee of {Ledger(budget).epsilon()}"))
+            defects.append(("wrong budget", f"{budget!r} states a guarantee of {Ledger(budget).epsilon()}"))
     for spelled in _spelled():
         count += 1
         if spelled.limit != Fraction(1, 10):
-            found.append(("wrong budget", f"a tenth is read as {spelled.limit}"))
+            defects.append(("wrong budget", f"a tenth is read as {spelled.limit}"))
     for unit, pure in (("epsilon", Budget(epsilon="7/3")), ("rho", Budget(rho="7/3"))):
         if (pure.unit, pure.limit) != (unit, Fraction(7, 3)) or Ledger(pure).remaining() != Fraction(7, 3):
-            found.append(("wrong budget", f"7/3 in {unit} is read as {pure.limit} in {pure.unit}"))
-    return finding("budgets", "Budget", found, f"{count + 2} budgets, each that of the formula")
+            defects.append(("wrong budget", f"7/3 in {unit} is read as {pure.limit} in {pure.unit}"))
+    return finding("budgets", "Budget", defects, f"{count + 2} budgets, each that of the formula")
 
 
 def _points() -> list[tuple[Fraction, Fraction]]:

@@ -1,4 +1,4 @@
-"""What can be reached from a release: every number, text and array, and whether the records are among them."""
+"""Contents of a release: every number, text and array that can be reached from it."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ import numpy as np
 
 _CLOCK = {"seconds"}  # fields that hold wall time
 _CLOSED = (type, types.ModuleType, types.BuiltinFunctionType)
-_ATOMS = {str, bytes, int, float, complex, bool, type(None)}  # these have no parts; what is derived from them may
+_ATOMS = {str, bytes, int, float, complex, bool, type(None)}  # without parts; subclasses may have some
 
 
 def contents(root: object) -> dict[str, Any]:
-    """Return what is reachable from an object, by path: text, numbers, and arrays as their type, shape and bytes."""
-    found: dict[str, Any] = {}
+    """Return the reachable text, numbers and arrays (as type, shape and bytes) of an object, by path."""
+    values: dict[str, Any] = {}
     for path, thing in _walk(root):
         if isinstance(thing, np.ndarray):
-            found[path] = (str(thing.dtype), thing.shape, thing.tobytes())
+            values[path] = (str(thing.dtype), thing.shape, thing.tobytes())
         elif isinstance(thing, str | bytes | int | float | complex | np.generic | None):
-            found[path] = repr(thing)
-    return found
+            values[path] = repr(thing)
+    return values
 
 
 def differences(one: Mapping[str, Any], other: Mapping[str, Any]) -> list[str]:
-    """Return the paths of all that is not the same in both."""
+    """Return the paths at which two contents differ."""
     return [path for path in {**one, **other} if one.get(path, "missing") != other.get(path, "missing")]
 
 
@@ -58,7 +58,7 @@ def _parts(thing: object) -> Iterator[tuple[str, object]]:
         if thing.dtype == object:
             yield from ((f"[{i}]", part) for i, part in enumerate(thing.ravel()))
     elif isinstance(thing, Mapping):
-        yield ".keys()", ", ".join(map(repr, thing))  # a mapping has an order, which may tell as well
+        yield ".keys()", ", ".join(map(repr, thing))  # the order of a mapping may depend on records too
         for key, part in thing.items():
             yield f"[{key!r}]", part
     elif isinstance(thing, list | tuple | set | frozenset):
@@ -75,18 +75,20 @@ def _parts(thing: object) -> Iterator[tuple[str, object]]:
 def _fields(thing: object) -> Iterator[tuple[str, object]]:
     _work_out(thing)
     slots = [name for kind in type(thing).__mro__ for name in _names(kind)]
-    own = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
-    for name, part in {**own, **getattr(thing, "__dict__", {})}.items():
+    values = {name: getattr(thing, name) for name in slots if hasattr(thing, name)}
+    for name, part in {**values, **getattr(thing, "__dict__", {})}.items():
         if name not in _CLOCK:
             yield f".{name}", part
 
 
 def _work_out(thing: object) -> None:
-    """Have what a frozen object works out of its fields where it is asked for: not whether, but what is compared."""
+    """Evaluate the cached properties of a frozen object, so that their values are compared, not their presence."""
     kind = type(thing)
     if getattr(getattr(kind, "__dataclass_params__", None), "frozen", False):
-        for name in (n for owner in kind.__mro__ for n, own in vars(owner).items() if isinstance(own, cached_property)):
-            with contextlib.suppress(Exception):  # what cannot be worked out is not kept either
+        for name in (
+            n for owner in kind.__mro__ for n, value in vars(owner).items() if isinstance(value, cached_property)
+        ):
+            with contextlib.suppress(Exception):  # a property that raises keeps nothing
                 getattr(thing, name)
 
 

@@ -1,4 +1,4 @@
-"""What an error may say once a mechanism has measured: on the same noisy outcomes the same of any records."""
+"""Errors after measuring: the same noisy outcomes must give the same error text for any records."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pypgm.privacy.relation import Privacy
 
 
 def _raising(_: object) -> object:
-    raise RuntimeError("a defect of the caller's")
+    raise RuntimeError("a defect of the caller")
 
 
 FAILURES: dict[str, dict[str, Any]] = {
@@ -23,12 +23,12 @@ FAILURES: dict[str, dict[str, Any]] = {
     "iterations below 0": {"iterations": -1},
     "a tolerance that is no number": {"tolerance": math.nan},
 }
-"""Options with which a mechanism ends in an error once it has measured."""
+"""Options that make a mechanism raise after it has measured."""
 
 
 def check_failures(subject: str, function: Callable[..., Any]) -> Finding:
-    """Let a mechanism fail after it has measured: on the same noisy outcomes it says the same of any records."""
-    found: list[tuple[str, str]] = []
+    """Compare the errors of a mechanism that fails after measuring, on the same noisy outcomes of different records."""
+    defects: list[tuple[str, str]] = []
     pairs = [*[p for p in neighbour_pairs() if p.name.startswith("crossed")], *far_pairs()]
     for name, options in FAILURES.items():
 
@@ -36,7 +36,7 @@ def check_failures(subject: str, function: Callable[..., Any]) -> Finding:
             return function(data, budget=budget, privacy=privacy, **options)
 
         traces = run_pairs(subject, mechanism, Budget(rho=2), pairs).traces
-        if not any(one.error for _, one, _ in traces):  # an estimate that is at its end at once asks nobody
-            found.append(("not refused", f"{name} is taken"))
-        found += [defect for _, one, other in traces for defect in same_run(one, other)]
-    return finding("failures", subject, found, f"{len(FAILURES)} errors on {len(pairs)} pairs, one text each")
+        if not any(one.error for _, one, _ in traces):  # an estimate that converges at once never calls back
+            defects.append(("not refused", f"{name} is accepted"))
+        defects += [defect for _, one, other in traces for defect in same_run(one, other)]
+    return finding("failures", subject, defects, f"{len(FAILURES)} errors on {len(pairs)} pairs, one text each")

@@ -1,4 +1,4 @@
-"""Learners of Markov random fields: their scores worked out again from the records, their split from the domain."""
+"""Learners of Markov random fields: scores recomputed from the records, the split of the budget from the domain."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from fractions import Fraction
 from itertools import combinations
 
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import EXPONENTIAL
 from pypgm.audit.mechanisms import Runs
 from pypgm.audit.trace import Trace
 from pypgm.domain import Domain
@@ -20,42 +21,42 @@ Found = Iterator[tuple[str, str]]
 
 
 def check_regressions(runs: Runs, radius: float) -> Finding:
-    """Follow private Frank-Wolfe in Python's integers: every score of every draw, and how lines split the budget.
+    """Recompute private Frank-Wolfe in Python integers: every score of every draw, and the split of the budget.
 
     Parameters
     ----------
     runs : Runs
-        Of `mrf.learn_pairwise`, or of `mrf.learn_ising` on attributes with two values.
+        Runs of `mrf.learn_pairwise`, or of `mrf.learn_ising` on binary attributes.
     radius : float
-        What they were asked with.
+        Radius given to the learner.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     compared = 0
     for pair, one, other in runs.traces:
         for trace in (one, other):
             compared += len(trace.draws)
-            found += [(name, f"tables {pair.name}: {what}") for name, what in _followed(trace, radius)]
-    return finding("regressions", runs.subject, found, f"{compared} draws, equal integers", exercised=compared)
+            defects += [(name, f"tables {pair.name}: {what}") for name, what in _followed(trace, radius)]
+    return finding("regressions", runs.subject, defects, f"{compared} draws, equal integers", exercised=compared)
 
 
 def _followed(trace: Trace, radius: float) -> Found:
     domain = trace.records.domain
-    draws = [draw for draw in trace.draws if draw.law == "exponential mechanism"]
+    draws = [draw for draw in trace.draws if draw.law is EXPONENTIAL]
     tasks = _tasks(domain)
     steps, rest = divmod(len(draws), len(tasks))
     if trace.diverged or trace.error:
-        return  # told by other checks
+        return  # reported by other checks
     if rest:
         yield "wrong charge", f"{len(draws)} draws of {len(tasks)} regressions"
     for line in trace.charges:
         if "draws" in line.parameters:
             size = domain.size((line.on.strip("()"),))
-            asked = steps * math.comb(size, 2), steps * (size - 1)
+            expected = steps * math.comb(size, 2), steps * (size - 1)
             charged = int(line.parameters["draws"]), int(line.parameters["composed"])
-            if charged != asked:
+            if charged != expected:
                 yield (
                     "wrong charge",
-                    f"{line.on}: {charged[1]} of {charged[0]} draws compose, {asked[1]} of {asked[0]} do",
+                    f"{line.on}: {charged[1]} of {charged[0]} draws compose, {expected[1]} of {expected[0]} do",
                 )
     records = _records(trace, domain)
     top = 2 * radius * (1 if _is_binary(domain) else max(domain.shape))
@@ -75,7 +76,7 @@ def _followed(trace: Trace, radius: float) -> Found:
 
 
 def _response(y: int, z: int, t: int, radius: float) -> int:
-    """Return sigma(-y margin) of an integer margin before step t; both are rounded to the grid of the core's table."""
+    """Return sigma(-y margin) of an integer margin before step t, both rounded to the grid of the core's table."""
     scale = 0 if t == 1 else (2 * _BINS << 32) // (t * (t + 1))
     position = math.floor(Fraction(z * scale, 1 << 32) + Fraction(1, 2))
     return round(_ONE / (1 + math.exp(y * radius * position / _BINS)))
@@ -92,7 +93,7 @@ def _tasks(domain: Domain) -> list[tuple[int, int, int]]:
 
 
 def _values(domain: Domain) -> list[tuple[int, Value]]:
-    """Return the features, each with the attribute it is of, the intercept with -1."""
+    """Return the features, each with the index of its attribute; the intercept has -1."""
 
     def sign(i: int) -> Value:
         return lambda x: 2 * x[i] - 1

@@ -1,4 +1,4 @@
-"""What a check has to say, and the names of the defects it can find."""
+"""Findings of checks, and the names of the defects they can report."""
 
 from __future__ import annotations
 
@@ -72,13 +72,13 @@ Check = Callable[[], Finding]
 
 
 def finding(
-    check: str, subject: str, found: Iterable[tuple[str, str]], figures: str, *, exercised: bool | int = True
+    check: str, subject: str, defects: Iterable[tuple[str, str]], figures: str, *, exercised: bool | int = True
 ) -> Finding:
-    """Return what a check found: pairs of a defect's name and a sentence; none of them is a pass with `figures`.
+    """Return the finding of a check from its defects, pairs of a name and a sentence; without any it is a pass.
 
-    It is a pass only where the check was exercised: where there was something that could have been wrong.
+    A check is a pass only if it was exercised: if there was something that could have been wrong.
     """
-    pairs = list(found)
+    pairs = list(defects)
     names = tuple(dict.fromkeys(name for name, _ in pairs))
     unknown = [name for name in names if name not in DEFECTS]
     if unknown:
@@ -90,11 +90,11 @@ def finding(
 
 
 def skipped(check: str, subject: str, reason: str) -> Finding:
-    """Return a check that could not be made here, with the reason."""
+    """Return the finding of a check that could not run here, with the reason."""
     return Finding(check, subject, "skipped", reason)
 
 
 def timed(check: Callable[..., Finding], *arguments: Any, **named: Any) -> Finding:
-    """Run a check and note its seconds."""
+    """Run a check and return its finding with the seconds it took."""
     begun = time.perf_counter()
     return replace(check(*arguments, **named), seconds=time.perf_counter() - begun)

@@ -1,11 +1,10 @@
-"""Checks of whole mechanisms and of single steps: what they read, charge, draw and release."""
+"""Checks of the reads, charges, draws and releases of mechanisms and single steps."""
 
 from __future__ import annotations
 
 import io
-import math
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import redirect_stdout
 from dataclasses import dataclass
 from fractions import Fraction
@@ -18,6 +17,7 @@ import pypgm
 from pypgm.audit.budgets import allowed
 from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import LAWS
 from pypgm.audit.pairs import Pair, far_pairs, neighbour_pairs
 from pypgm.audit.stated import Effort
 from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, draws_of, observe, watched_charges
@@ -39,7 +39,7 @@ class Runs:
     budget: Budget
     traces: tuple[tuple[Pair, Trace, Trace], ...]
     given: tuple[LinearMeasurement, ...] = ()
-    """Measurements that the mechanism was handed: a release holds them first, as they are."""
+    """Measurements given to the mechanism: its release begins with them, unchanged."""
 
 
 def run_pairs(
@@ -53,7 +53,7 @@ def run_pairs(
 ) -> Runs:
     """Run a mechanism on pairs of tables, by default on all of `neighbour_pairs` and `far_pairs`.
 
-    With an effort the scores that it states a sensitivity of are looked at on other tables too.
+    With an effort, scores of stated sensitivity are evaluated on other tables too.
     """
     traces = []
     for i, pair in enumerate([*neighbour_pairs(), *far_pairs()] if pairs is None else pairs):
@@ -63,56 +63,51 @@ def run_pairs(
 
 
 def check_calibration(runs: Runs) -> Finding:
-    """Compare what the samplers were to hide between neighbours with what the charges say, in exact arithmetic.
+    """Compare the numbers that samplers hide between neighbours with the charges, in exact arithmetic.
 
-    A measurement's answers may differ by its sensitivity; of a selection the log-probabilities, known in closed
-    form from scores and rate, may change by at most epsilon, and so may their range. A score of stated sensitivity may
-    change by no more on the other tables either on which it was looked at.
+    A measurement's answers may differ by its sensitivity; the log-probabilities of a selection, known in closed form
+    from scores and rate, may change by at most epsilon, and so may their range. A score of stated sensitivity may
+    change by no more than that on the other tables on which it was evaluated.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     compared, moved, raised = 0, 0, ""
     for pair, one, other in runs.traces:
         raised = raised or one.raised or other.raised
         moved += len(one.moved)
-        found.extend(_stated(one))
+        defects.extend(_stated(one))
         if not pair.neighbours:
             continue
         for draw, twin, line in compared_draws(one, other):
             compared += 1
-            found.extend(_calibration(pair, draw, twin, line))
-        found.extend(_composed(pair, one, other, runs.budget.unit))
+            defects.extend(_calibration(pair, draw, twin, line))
+        defects.extend(_composed(pair, one, other, runs.budget.unit))
     figures = f"{compared} draws between neighbours, equality of integers"
     if moved:
         figures += f", {moved} stated scores on other tables too"
     if raised:
-        figures = f"a stated score raised {raised}, and was 0: what it would have been was not seen"
-    return finding("calibration", runs.subject, found, figures, exercised=compared and not raised)
+        figures = f"a stated score raised {raised} and counted as 0: its true value was not seen"
+    return finding("calibration", runs.subject, defects, figures, exercised=compared and not raised)
 
 
 def _stated(one: Trace) -> Found:
     for moved in one.moved:
         if moved.change > moved.stated:
             how = "in the place of another" if moved.is_replaced else "more or less"
-            told = f"a record {how} changes it by {moved.change}, {moved.stated} is stated"
-            yield "score sensitivity", f"the score of {moved.on}: {told}"
+            change = f"a record {how} changes it by {moved.change}, {moved.stated} is stated"
+            yield "score sensitivity", f"the score of {moved.on}: {change}"
 
 
 def compared_draws(one: Trace, other: Trace) -> Iterator[tuple[Draw, Draw, Charge]]:
-    """Yield what both runs had to hide, draw by draw, with the line it was charged on."""
+    """Yield the corresponding draws of both runs, with the line they were charged on."""
     for draw, twin, line in zip(one.draws, other.draws, lines_of(one), strict=False):
         if line is not None and draw.private.size == twin.private.size:
             yield draw, twin, line
 
 
 def change_of(draw: Draw, twin: Draw, line: Charge) -> tuple[Fraction, Fraction]:
-    """Return by how much what a draw hides changes, and what its line allows, in the unit of the line."""
+    """Return the change of the numbers a draw hides, and the change its line allows, in the unit of the line."""
     changes = [int(b) - int(a) for a, b in zip(draw.private.flat, twin.private.flat, strict=True)]
-    if draw.law == "discrete Gaussian":
-        return Fraction(sum(c * c for c in changes)), line.parameters["squared_sensitivity"]
-    if draw.law == "discrete Laplace":
-        return Fraction(sum(abs(c) for c in changes)), line.parameters["sensitivity"]
-    # log p_i = rate s_i - log sum exp(rate s): it changes by rate (c_i - c) with c between the extreme changes.
-    return draw.parameter * (max(changes) - min(changes)), line.parameters["epsilon"]
+    return draw.law.change(changes, draw.parameter), line.parameters[draw.law.charged]
 
 
 def _calibration(pair: Pair, draw: Draw, twin: Draw, line: Charge) -> Found:
@@ -121,7 +116,7 @@ def _calibration(pair: Pair, draw: Draw, twin: Draw, line: Charge) -> Found:
     wide = "lost user bound" if k > 1 else "wrong relation" if pair.privacy.neighbours == "replace" else "sensitivity"
     change, allowed = change_of(draw, twin, line)
     if change > allowed:
-        wide = wide if draw.law in {"discrete Gaussian", "discrete Laplace"} else "score sensitivity"
+        wide = "score sensitivity" if draw.law.hides_scores else wide
         yield wide, f"{where}: changes by {float(change):.6g}, {float(allowed):.6g} is charged for"
     one_answer = int(np.abs(draw.private - twin.private).max(initial=0))
     if one_answer > line.parameters.get("largest_change", one_answer):
@@ -130,8 +125,8 @@ def _calibration(pair: Pair, draw: Draw, twin: Draw, line: Charge) -> Found:
 
 
 def _composed(pair: Pair, one: Trace, other: Trace, unit: Unit) -> Found:
-    """Add up what draws lose of which only some compose: a person is in some of them, each by a range of its own."""
-    # Lines of one epsilon are taken together: which of them a draw belongs to does not show.
+    """Add up the losses of draws of which only some compose: a person is in some of them, each with its own range."""
+    # Lines of one epsilon are taken together: a draw does not show which of them it belongs to.
     lost: dict[tuple[str, Fraction], Fraction] = {}
     lines = [line for line in one.charges if "draws" in line.parameters]
     for draw, twin, line in compared_draws(one, other):
@@ -147,20 +142,20 @@ def _composed(pair: Pair, one: Trace, other: Trace, unit: Unit) -> Found:
 
 
 def check_charges(runs: Runs) -> Finding:
-    """Follow each run line by line: charged first, drawn as charged, cost as the parameters say, sum within budget."""
-    found: list[tuple[str, str]] = []
+    """Check each run line by line: charged before reading, drawn as charged, cost by parameters, sum within budget."""
+    defects: list[tuple[str, str]] = []
     count = 0
     for pair, one, _ in runs.traces:
         count += len(one.charges)
-        found.extend(_protocol(one, add_remove=pair.privacy.neighbours == "add-remove"))
-        found.extend(_costs(one, runs.budget))
+        defects.extend(_protocol(one, add_remove=pair.privacy.neighbours == "add-remove"))
+        defects.extend(_costs(one, runs.budget))
     figures = f"{count} lines, each before its read and with its own draw"
-    return finding("charges", runs.subject, found, figures, exercised=count)
+    return finding("charges", runs.subject, defects, figures, exercised=count)
 
 
 def _costs(trace: Trace, budget: Budget) -> Found:
     for ledger, line in trace.entries:
-        owed = _cost(line, ledger.budget.unit)
+        owed = LAWS[line.noise].cost(line.parameters, ledger.budget.unit)
         if line.cost < owed:
             yield (
                 "wrong charge",
@@ -171,30 +166,9 @@ def _costs(trace: Trace, budget: Budget) -> Found:
         yield "overspent", f"{budget.unit} {float(trace.spent):.6g} is spent, {float(limit):.6g} was asked for"
 
 
-def _cost(line: Charge, unit: Unit) -> Fraction:
-    """Return what a line costs, from its law and parameters alone."""
-    p = line.parameters
-    if line.noise == "discrete Gaussian":
-        return p["squared_sensitivity"] / (2 * p["variance"])
-    if line.noise == "discrete Laplace":
-        epsilon = p["sensitivity"] / p["scale"]
-        return epsilon if unit == "epsilon" else epsilon**2 / 2
-    if line.noise == "stated" and "rho" in p:
-        return p["rho"]
-    if line.noise == "Poisson sample" and float(p["epsilon"]) < _amplified(p) * (1 - 1e-12):
-        return line.cost + 1  # whatever the ledger makes of it, it is too little
-    # Only the exponential mechanism has a loss of bounded range; all else is charged as any pure step.
-    rate = 8 if line.noise == "exponential mechanism" else 2
-    return p.get("composed", 1) * (p["epsilon"] if unit == "epsilon" else p["epsilon"] ** 2 / rate)
-
-
-def _amplified(p: Mapping[str, Fraction]) -> float:
-    return math.log1p(float(p["rate"]) * math.expm1(float(p["inner_epsilon"])))
-
-
 def _protocol(trace: Trace, *, add_remove: bool) -> Found:
     open_lines: list[Charge] = []
-    sampled = False  # coins were flipped, and the records they keep are not taken yet
+    sampled = False  # coins were flipped, and the records kept are not read yet
     for kind, event in trace.events:
         if kind == "charge":
             open_lines.extend([event] * draws_of(event))
@@ -204,7 +178,7 @@ def _protocol(trace: Trace, *, add_remove: bool) -> Found:
             sampled = True
             yield from _close_sample(open_lines, event)
         elif kind == "total" and add_remove and not any(line.noise == "Poisson sample" for line in open_lines):
-            yield "records counted exactly", "the number of records was read as it is"
+            yield "records counted exactly", "the exact number of records was read"
         elif kind == "read" and not open_lines:
             yield "read before the charge", f"{event} read while nothing was charged for it"
         elif kind == "seeded":
@@ -229,44 +203,40 @@ def _close_sample(open_lines: list[Charge], rate: Fraction) -> Found:
 def _close(open_lines: list[Charge], draw: Draw) -> Found:
     line = _line_of(open_lines, draw)
     if line is None:
-        if any(open_line.noise == draw.law for open_line in open_lines):
+        same = [open_line for open_line in open_lines if open_line.noise == draw.law.name]
+        if same:
             yield "scale differs from the charge", f"{draw.law} drawn with {float(draw.parameter):.6g}, not as charged"
-            open_lines.remove(next(open_line for open_line in open_lines if open_line.noise == draw.law))
+            open_lines.remove(same[0])
         else:
             yield "uncharged draw", f"{draw.law} of {draw.private.size} numbers without a line"
-    for _ in range(np.size(draw.outcome) if draw.law == "exponential mechanism" and line is not None else 0):
+        return
+    for _ in range(draw.law.n_lines(draw.outcome)):
         line = _line_of(open_lines, draw)
         if line is None:
             yield "uncharged draw", f"{np.size(draw.outcome)} were selected, fewer were charged"
             return
         open_lines.remove(line)
-    if line is not None and draw.law != "exponential mechanism":
-        open_lines.remove(line)
 
 
 def _line_of(open_lines: Sequence[Charge], draw: Draw) -> Charge | None:
-    name = {"discrete Gaussian": "variance", "discrete Laplace": "scale"}.get(draw.law)
-    for line in {id(line): line for line in open_lines}.values():
-        p = line.parameters
-        of_many = "draws" not in p or p["epsilon"] == draw.parameter * p["score_range"]
-        if line.noise == draw.law and of_many and (name is None or p[name] == draw.parameter):
-            return line
-    return None
+    lines = {id(line): line for line in open_lines}.values()
+    same = (line for line in lines if line.noise == draw.law.name)
+    return next((line for line in same if draw.law.is_of(line.parameters, draw.parameter)), None)
 
 
 def lines_of(trace: Trace) -> list[Charge | None]:
-    """Return the charge that each draw closes."""
+    """Return the line that each draw is charged on."""
     open_lines: list[Charge] = []
     lines: list[Charge | None] = []
     for kind, event in trace.events:
         if kind == "charge":
             open_lines.extend([event] * draws_of(event))
         elif kind == "draw":
-            same = [line for line in open_lines if line.noise == event.law]
+            same = [line for line in open_lines if line.noise == event.law.name]
             line = _line_of(open_lines, event) or (same[0] if same else None)
             lines.append(line)
             # Candidates that are drawn one after the other in one call have a line each.
-            for _ in range(np.size(event.outcome) if event.law == "exponential mechanism" else 1):
+            for _ in range(event.law.n_lines(event.outcome)):
                 if line is not None:
                     open_lines.remove(line)
                     line = _line_of(open_lines, event)
@@ -274,28 +244,28 @@ def lines_of(trace: Trace) -> list[Charge | None]:
 
 
 def check_noninterference(runs: Runs) -> Finding:
-    """Demand that on the same noisy outcomes everything is the same: release, text, errors, and what use makes of it.
+    """Check that the same noisy outcomes give the same release, text, errors and later answers.
 
-    The finished release is then used with the records taken away: projected, drawn from, summarised, saved, loaded.
+    The finished release is then used without the records: projected, sampled, summarised, saved, loaded.
     """
-    found: list[tuple[str, str]] = []
-    first: dict[int, dict[str, Any]] = {}  # looked at once, and before it is used: releases keep what they worked out
+    defects: list[tuple[str, str]] = []
+    first: dict[int, dict[str, Any]] = {}  # compared once, before use: releases cache what they compute
     for _, one, other in runs.traces:
         if id(one) not in first:
             first[id(one)] = contents(one.release)
-        found.extend(same_run(one, other, first[id(one)]))
+        defects.extend(same_run(one, other, first[id(one)]))
         if one.error:
-            found.append(("no release", one.error))
+            defects.append(("no release", one.error))
     for _, one, other in runs.traces:
         if one.release is not None:
-            found.extend(_kept(one))
-            found.extend(_use(one, other))
+            defects.extend(_kept(one))
+            defects.extend(_use(one, other))
     figures = f"{len(runs.traces)} pairs of tables, identical bytes"
-    return finding("non-interference", runs.subject, found, figures, exercised=len(runs.traces))
+    return finding("non-interference", runs.subject, defects, figures, exercised=len(runs.traces))
 
 
 def same_run(one: Trace, other: Trace, mine: dict[str, Any] | None = None) -> Found:
-    """Demand that two runs on the same noisy outcomes take one path, end in one error, say and return the same."""
+    """Check that two runs on the same noisy outcomes take one path and end in the same text, error and result."""
     if other.diverged:
         same = all((a.what, a.on) == (b.what, b.on) for a, b in zip(one.charges, other.charges, strict=False))
         sizes = same and other.diverged.startswith("size")
@@ -309,10 +279,10 @@ def same_run(one: Trace, other: Trace, mine: dict[str, Any] | None = None) -> Fo
     if one.text != other.text:
         yield "text tells", "the runs print, log or warn differently"
     for path in differences(contents(one.handed), contents(other.handed))[:1]:
-        told = f"handed{path.removeprefix('release')}"
+        path_handed = f"handed{path.removeprefix('release')}"
         yield (
             "path depends on the data",
-            f"what steps are handed as public differs though the noise is the same: {told}",
+            f"public inputs of steps differ though the noise is the same: {path_handed}",
         )
     yield from _same_release(contents(one.release) if mine is None else mine, contents(other.release))
 
@@ -340,7 +310,7 @@ def _kept(one: Trace) -> Found:
 
 
 def _use(one: Trace, other: Trace) -> Found:
-    """Use both releases without the records; what comes out must not differ, and no ledger may be charged."""
+    """Use both releases without the records: answers must not differ, and no ledger may be charged."""
     answers = []
     for trace in (one, other):
         before = len(trace.entries)

@@ -1,4 +1,4 @@
-"""The audit of a mechanism of one's own, in one call."""
+"""Audit of your own mechanism, in one call."""
 
 from __future__ import annotations
 
@@ -24,38 +24,38 @@ def check(
     pairs: Sequence[Pair] | None = None,
     given: Sequence[LinearMeasurement] = (),
 ) -> list[Finding]:
-    """Run a mechanism on pairs of tables and follow what it reads, charges, draws, says and returns.
+    """Run a mechanism on pairs of tables and check its reads, charges, draws, output and result.
 
-    The second table of a pair is run on the noisy outcomes of the first. Nothing is random, and a pass is no proof:
-    what a mechanism does on other tables is not seen.
+    The second table of a pair is run on the noisy outcomes of the first. Nothing is random. A pass is no proof: other
+    tables are not tried.
 
     Parameters
     ----------
     mechanism : callable
-        Takes a `PrivateTable` and returns something: a `Release`, measurements, anything. It is called about a hundred
-        times, and must end on tables without records.
+        Function of a `PrivateTable`; it may return a `Release`, measurements, anything. It is called about a hundred
+        times, and must work on tables without records.
     budget : Budget
-        What each table's ledger allows.
+        Budget of each table's ledger.
     pairs : sequence of Pair, optional
-        Tables to run on, as `pypgm.audit.Pair` names them; by default those of the audit, over the attributes
-        a (3 values), b and c (2 values), under either relation, with one record a person and with several.
+        Tables to run on; by default those of the audit, over the attributes a (3 values), b and c (2 values), under
+        either neighbour relation, with one record a person and with several.
     given : sequence of LinearMeasurement, optional
-        Measurements that the mechanism was handed: what it returns begins with them.
+        Measurements given to the mechanism: its result must begin with them.
 
     Returns
     -------
     list of Finding
         Four checks. *calibration*: exact counts and scores of neighbours differ by no more than was charged for;
-        stated scores on other tables too.
-        *charges*: each line before its read and with its own draw, the sum within the budget. *answers*: each
-        measurement was drawn in its run, from the counts of its table. *non-interference*: on the same outcomes
-        the result, all text and every exception are the same bytes, and later use reads and charges nothing. What met
-        nothing to look at (no draw, no measurement, a score that raises) is "not exercised", which is no pass.
+        stated scores on other tables too. *charges*: each line is entered before its read and has its own draw, and
+        the sum is within the budget. *answers*: each measurement was drawn in its run, from the counts of its table.
+        *non-interference*: the same outcomes give the same bytes of result, text and exceptions, and later use reads
+        and charges nothing. A check with nothing to look at (no draw, no measurement, a score that raises) is
+        "not exercised", which is not a pass.
 
     Raises
     ------
     TypeError
-        If the mechanism is no function, or the budget none.
+        If the mechanism is not a function, or the budget not a `Budget`.
 
     Examples
     --------

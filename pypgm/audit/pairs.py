@@ -1,4 +1,4 @@
-"""Pairs of tables for a mechanism to be run on: neighbours at their worst, and tables as far apart as can be."""
+"""Pairs of tables to run a mechanism on: worst-case neighbours, and tables as different as possible."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _NEW = ([0, 0, 0], [2, 1, 1], [0, 0, 1])
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pair:
-    """Two tables, the relation they are told apart under, and whether they are neighbours."""
+    """Two tables, the neighbour relation, and whether they are neighbours under it."""
 
     name: str
     one: Dataset
@@ -36,19 +36,19 @@ class Pair:
 
 
 def table(records: Records, domain: Domain = DOMAIN) -> Dataset:
-    """Return records, one a row, as a table."""
+    """Return a table of records, one a row."""
     return Dataset({a: records[:, i].copy() for i, a in enumerate(domain.attributes)}, domain)
 
 
 def neighbour_pairs(privacies: Sequence[Privacy] = PRIVACIES) -> list[Pair]:
-    """Return pairs that differ in all the records one person may have."""
+    """Return pairs that differ in all the records of one person."""
     pairs = []
     for privacy in privacies:
         k = privacy.records_per_person
         for name, base in (("empty", _EMPTY), ("a rare record", _RARE), ("constant", _CONSTANT), ("mixed", _MIXED)):
             pairs += [_pair(name, base, new, privacy) for new in _NEW if len(base) or privacy.neighbours != "replace"]
         # (a, b) goes from a rare cell to a frequent one, (b, c) from a frequent one to a rare one: scores of the two
-        # change by as much as they can, in opposite directions.
+        # change as much as possible, in opposite directions.
         crossed = np.array([[1, 1, 0]] * 10 + [[2, 0, 0]] * 10 + [[0, 0, 0]] * k)
         pairs.append(_pair("crossed", crossed, [1, 1, 1], privacy))
         # A person goes from below all others to above all: ranks on either side of them change in opposite directions.
@@ -68,7 +68,7 @@ def binary_pairs() -> list[Pair]:
 
 
 def _pair(name: str, base: Records, new: list[int], privacy: Privacy, domain: Domain = DOMAIN) -> Pair:
-    """Return a table and the same with new records, in the place of its last ones under "replace"."""
+    """Return a table, and the same with new records, which replace its last ones under "replace"."""
     k = privacy.records_per_person
     kept = base if privacy.neighbours == "add-remove" else base[:-k]
     other = np.vstack([kept, [new] * k])
@@ -76,7 +76,7 @@ def _pair(name: str, base: Records, new: list[int], privacy: Privacy, domain: Do
 
 
 def far_pairs(privacies: Sequence[Privacy] = PRIVACIES[::2]) -> list[Pair]:
-    """Return pairs that share nothing but what the relation makes public."""
+    """Return pairs that share only what the neighbour relation makes public."""
     pairs = []
     for privacy in privacies:
         if privacy.neighbours == "add-remove":

@@ -1,4 +1,4 @@
-"""Where randomness comes from: no shared streams, and no seeds."""
+"""Sources of randomness: no shared streams, and no seeds."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _THREADS = 8
 
 
 def check_streams(words: Words = _core.secure_words, forks: int = 8, each: int = 10_000) -> Finding:
-    """Draw words in threads of forked children and of the parent: not one of them may come twice.
+    """Draw words in threads of the parent and of forked children: no word may occur twice.
 
     Two of a million honest 64-bit words are equal once in 40 million runs.
     """
@@ -40,14 +40,14 @@ def check_streams(words: Words = _core.secure_words, forks: int = 8, each: int =
         streams += [_forked(words, each) for _ in range(forks)]
     drawn = np.concatenate(streams)
     doubles = drawn.size - np.unique(drawn).size
-    found = [("shared stream", f"{doubles} of {drawn.size} words came more than once")] if doubles else []
+    defects = [("shared stream", f"{doubles} of {drawn.size} words occurred more than once")] if doubles else []
     return finding(
-        "streams", f"{len(streams) - 1} forks x {_THREADS} threads", found, f"{drawn.size} words, all different"
+        "streams", f"{len(streams) - 1} forks x {_THREADS} threads", defects, f"{drawn.size} words, all different"
     )
 
 
 def noise_words(n: int, n_threads: int = 4) -> NDArray[np.uint64]:
-    """Return words made of the noise of several threads of the core: two wide draws each, some 62 random bits."""
+    """Return words made of noise drawn by several threads of the core, two wide draws each: about 62 random bits."""
     wide = Sampler(n_threads=n_threads).gaussian(Fraction(1 << 61))(np.zeros(2 * n, dtype=np.int64))
     high, low = wide.view(np.uint64).reshape(2, n)
     words: NDArray[np.uint64] = high << np.uint64(32) ^ low
@@ -88,23 +88,25 @@ def _forked(words: Words, each: int) -> NDArray[np.uint64]:
 
 
 def check_seeds(subject: str, mechanism: Mechanism) -> Finding:
-    """Demand fresh noise by default, seeds refused under any name but `unsafe_seed`, and their use declared."""
+    """Check that noise is fresh by default, that only `unsafe_seed` takes a seed, and that its use is declared."""
     data = neighbour_pairs([Privacy()])[-1].one
-    budget = Budget(rho=1e-6)  # noise so wide that two runs agree by chance at most once in 25,000, four in 10^13
-    found: list[tuple[str, str]] = []
+    budget = Budget(rho=1e-6)  # so wide that two runs agree by chance at most once in 25,000, four once in 10^13
+    defects: list[tuple[str, str]] = []
 
     def run(**more: Any) -> Any:
         return mechanism(data, budget, Privacy(), **more)
 
     first = _values(run())
     if all(_values(run()) == first for _ in range(3)):
-        found.append(("seeded by default", "four runs released the same values"))
+        defects.append(("seeded by default", "four runs released the same values"))
     for name in ("seed", "rng", "random_state", "prng"):
         for value in (7, np.random.default_rng(7)):
-            found.extend(_not_refused(run, name, value))
-    found.extend(_not_refused(run, "unsafe_seed", np.random.default_rng(7)))
-    found.extend(_declared(run))
-    return finding("seeds", subject, found, "fresh by default, refused by any other name, declared in ledger and file")
+            defects.extend(_not_refused(run, name, value))
+    defects.extend(_not_refused(run, "unsafe_seed", np.random.default_rng(7)))
+    defects.extend(_declared(run))
+    return finding(
+        "seeds", subject, defects, "fresh by default, refused by any other name, declared in ledger and file"
+    )
 
 
 def _not_refused(run: Callable[..., Any], name: str, value: Any) -> Found:
@@ -112,13 +114,13 @@ def _not_refused(run: Callable[..., Any], name: str, value: Any) -> Found:
         run(**{name: value})
     except (TypeError, ValueError):
         return
-    yield "seeded by default", f"{name}={type(value).__name__} was taken"
+    yield "seeded by default", f"{name}={type(value).__name__} was accepted"
 
 
 def _declared(run: Callable[..., Any]) -> Found:
     try:
         one, other = run(unsafe_seed=7), run(unsafe_seed=7)
-    except TypeError:  # no seed is taken under any name
+    except TypeError:  # no seed is accepted under any name
         return
     if _values(one) != _values(other):
         yield "seed not declared", "unsafe_seed does not make runs the same"

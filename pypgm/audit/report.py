@@ -1,4 +1,4 @@
-"""Running checks and telling what they found."""
+"""Runs of checks, and the lines of their findings."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from pypgm.data.foreign import missing_package
 
 def run(
     checks: Sequence[Callable[[], Finding | list[Finding]]],
-    tell: Callable[[Finding], object] = lambda found: None,  # noqa: ARG005 (says nothing)
+    tell: Callable[[Finding], object] = lambda finding: None,  # noqa: ARG005 (prints nothing)
 ) -> list[Finding]:
-    """Make checks one after the other and return their findings; each is handed to `tell` as it comes.
+    """Run checks in turn and return their findings; `tell` is called with each as it comes.
 
-    A check that lacks a package is skipped; one that ends in another exception has failed, and the next one is made.
+    A check that lacks a package is skipped; a check that raises anything else has failed, and the next one runs.
     Only `KeyboardInterrupt` ends the run.
 
     Examples
     --------
-    >>> from pypgm.audit.accounting import check_line_costs
-    >>> [f.result for f in run([check_line_costs])]
+    >>> from pypgm.audit.budgets import check_budgets
+    >>> [f.result for f in run([check_budgets])]
     ['ok']
     """
-    found: list[Finding] = []
+    findings: list[Finding] = []
     for check in checks:
         for each in outcomes(check):
-            found.append(each)
+            findings.append(each)
             tell(each)
-    return found
+    return findings
 
 
 def outcomes(check: Callable[[], Finding | list[Finding]]) -> list[Finding]:
-    """Make a check and return its findings, with its seconds; where it ends in an exception, one that says so."""
+    """Run a check and return its findings, with its seconds; if it raises, a finding of the exception."""
     begun = time.perf_counter()
     try:
         made = check()
-        found = [made] if isinstance(made, Finding) else made
+        findings = [made] if isinstance(made, Finding) else made
     except KeyboardInterrupt:
         raise
-    except BaseException as error:  # whatever it is, the checks after it can be made
-        found = [_ended(check, error)]
+    except BaseException as error:  # whatever it is, later checks can run
+        findings = [_ended(check, error)]
     seconds = time.perf_counter() - begun
-    return [each if each.seconds else replace(each, seconds=seconds) for each in found]
+    return [each if each.seconds else replace(each, seconds=seconds) for each in findings]
 
 
 def _ended(check: Callable[[], Any], error: BaseException) -> Finding:
@@ -59,7 +59,7 @@ def _ended(check: Callable[[], Any], error: BaseException) -> Finding:
 
 
 def _described(check: Callable[[], Any]) -> tuple[str, str]:
-    """Return the name of a check's function and what it was given by name or text."""
+    """Return the name of a check's function, and its arguments that are text."""
     given: list[Any] = []
     while isinstance(check, partial):
         given = [*check.args, *given]
@@ -71,15 +71,16 @@ def _described(check: Callable[[], Any]) -> tuple[str, str]:
 
 
 def unmade(n_checks: int) -> Finding:
-    """Return the finding of a run that was interrupted: what is not told here was not looked at."""
+    """Return the finding of an interrupted run: the remaining checks did not run."""
     return Finding("interrupted", f"of {n_checks} checks", "not exercised", "the run was ended before the others")
 
 
-def failures(found: Sequence[Finding]) -> list[Finding]:
+def failures(findings: Sequence[Finding]) -> list[Finding]:
     """Return the findings that failed."""
-    return [f for f in found if f.result == "failed"]
+    return [f for f in findings if f.result == "failed"]
 
 
-def row(found: Finding) -> str:
-    """Return a finding as a line of a table: check, what it looked at, result, seconds, figures."""
-    return f"{found.check:24}  {found.subject[:44]:44}  {found.result:13}  {found.seconds:7.2f} s  {found.detail}"
+def row(finding: Finding) -> str:
+    """Return the line of a finding in a table: check, subject, result, seconds, figures."""
+    name = f"{finding.check:24}  {finding.subject[:44]:44}"
+    return f"{name}  {finding.result:13}  {finding.seconds:7.2f} s  {finding.detail}"

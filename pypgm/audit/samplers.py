@@ -1,4 +1,4 @@
-"""The samplers of the core: word by word, coin by coin, branch by branch, and by many draws."""
+"""Checks of the core's samplers: word by word, coin by coin, branch by branch, and by many draws."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from scipy import stats
 
 from pypgm import _core
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import Law, pmf
+from pypgm.audit.laws import GAUSSIAN, LAPLACE, Noise
 from pypgm.privacy import sampler as shipped
 
-Sampler = Callable[[Law, Fraction, int], NDArray[np.int64]]
+Sampler = Callable[[Noise, Fraction, int], NDArray[np.int64]]
 Found = Iterator[tuple[str, str]]
 
 ALPHA = 1e-9
@@ -27,7 +27,7 @@ ALPHA = 1e-9
 SCALES = tuple(
     map(Fraction, ["3/10", "1/2", "7/10", "1", "2", "27/10", "5", "10", "100", "1234567/12345", "1000", "10000"])
 )
-"""Scales of the statistical tests: with two families, 24 samplers."""
+"""Scales of the statistical tests: 24 samplers with two laws."""
 
 _WORD = 1 << 64
 _DIGITS = Context(prec=60)
@@ -35,23 +35,23 @@ _DEPTH = 40  # coins followed
 _ODDS = tuple(map(Fraction, ("0", "1/2", "1/3", "2/7", "999999/1000003", f"5/{2**40}")))
 
 
-def draw(law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
-    """Return n draws of the shipped sampler; a Gaussian's scale is its sigma."""
+def draw(law: Noise, scale: Fraction, n: int) -> NDArray[np.int64]:
+    """Return n draws of the shipped sampler; the scale of a Gaussian is its sigma."""
     zeros = np.zeros(n, dtype=np.int64)
-    return (shipped.Sampler().laplace(scale) if law == "laplace" else shipped.Sampler().gaussian(scale**2))(zeros)
+    return np.asarray(getattr(shipped.Sampler(), law.short)(scale**law.power)(zeros))
 
 
 def check_coins(
     coin: Callable[..., Any] = _core.scripted_coin, below: Callable[..., Any] = _core.scripted_below
 ) -> Finding:
-    """Compare coins and uniform integers made from given words with the exact division of the 2^64 words."""
-    found = [*itertools.chain.from_iterable(_digits(coin, p, k) for p in _ODDS for k in (1, 2, 3, 129, 1000))]
-    found += itertools.chain.from_iterable(_shares(below, n) for n in (1, 2, 3, 7, 10, 1000))
-    return finding("coins from words", "coin, uniform integer", found, "three words deep, at each word that decides")
+    """Compare coins and uniform integers from scripted words with the exact partition of the 2^64 words."""
+    defects = [*itertools.chain.from_iterable(_digits(coin, p, k) for p in _ODDS for k in (1, 2, 3, 129, 1000))]
+    defects += itertools.chain.from_iterable(_shares(below, n) for n in (1, 2, 3, 7, 10, 1000))
+    return finding("coins from words", "coin, uniform integer", defects, "three words deep, at each word that decides")
 
 
 def _digits(coin: Callable[..., Any], p: Fraction, k: int) -> Found:
-    """Follow the digits of p / k in base 2^64: below a digit the coin is true, above false, on it undecided."""
+    """Check a coin on the digits of p / k in base 2^64: true below a digit, false above, undecided on it."""
     rest = p / k
     prefix: list[int] = []
     for _ in range(3):
@@ -83,26 +83,26 @@ def _shares(below: Callable[..., Any], n: int) -> Found:
         share = last - first + 1
         try:
             inner = [first, *inner] if below(np.array([first], dtype=np.uint64), n)[0] == outcome else [-1]
-        except IndexError:  # the word is drawn again
+        except IndexError:  # the word is rejected
             share -= 1
         if share != _WORD // n or any(w < 0 or below(np.array([w], dtype=np.uint64), n)[0] != outcome for w in inner):
             yield "wrong law", f"outcome {outcome} of {n} has {share} words"
 
 
 def check_exponential_coins(coin_exp: Callable[..., Any] = _core.scripted_coin_exp) -> Finding:
-    """Sum the exact probabilities of all branches of exp(-p) to a depth of 40 coins, in rationals."""
-    found, widest = [], Fraction(0)
+    """Sum the exact probabilities of all branches of exp(-p) down to 40 coins, in rationals."""
+    defects, widest = [], Fraction(0)
     for p in (Fraction(0), Fraction(1, 3), Fraction(1), Fraction(99, 100), Fraction(7, 3), Fraction(1, 10**9)):
         lower, missing = _bracket(coin_exp, p)
         true = _exp(-p)
         widest = max(widest, missing)
         if not lower - Fraction(1, 10**50) <= true <= lower + missing + Fraction(1, 10**50):
-            found.append(("wrong law", f"exp(-{p}) is {float(true):.9f}, the coin has {float(lower):.9f}"))
-    return finding("exponential coins", "exp(-p) for 6 p", found, f"depth {_DEPTH}, open mass {float(widest):.1e}")
+            defects.append(("wrong law", f"exp(-{p}) is {float(true):.9f}, the coin has {float(lower):.9f}"))
+    return finding("exponential coins", "exp(-p) for 6 p", defects, f"depth {_DEPTH}, open mass {float(widest):.1e}")
 
 
 def _bracket(coin_exp: Callable[..., Any], p: Fraction) -> tuple[Fraction, Fraction]:
-    """Return the probability of the branches that end true, and of those not followed to their end."""
+    """Return the probability of the branches that end true, and of the branches left open."""
     lower, missing = Fraction(0), Fraction(0)
     stack: list[tuple[tuple[int, ...], Fraction]] = [((), Fraction(1))]
     while stack:
@@ -123,42 +123,41 @@ def _exp(exponent: Fraction) -> Fraction:
     return Fraction(_DIGITS.exp(ratio))
 
 
-_ENUMERATED: tuple[tuple[Law, Fraction, float], ...] = (
-    ("laplace", Fraction(1), 1e-9),
-    ("laplace", Fraction(1, 2), 1e-8),
-    ("laplace", Fraction(2), 1e-8),
-    ("laplace", Fraction(3, 2), 1e-7),
-    ("laplace", Fraction(5), 1e-7),
-    ("gaussian", Fraction(1, 2), 1e-6),
-    ("gaussian", Fraction(1), 1e-6),
-    ("gaussian", Fraction(7, 3), 1e-6),
+_ENUMERATED: tuple[tuple[Noise, Fraction, float], ...] = (
+    (LAPLACE, Fraction(1), 1e-9),
+    (LAPLACE, Fraction(1, 2), 1e-8),
+    (LAPLACE, Fraction(2), 1e-8),
+    (LAPLACE, Fraction(3, 2), 1e-7),
+    (LAPLACE, Fraction(5), 1e-7),
+    (GAUSSIAN, Fraction(1, 2), 1e-6),
+    (GAUSSIAN, Fraction(1), 1e-6),
+    (GAUSSIAN, Fraction(7, 3), 1e-6),
 )
 
 
-def enumerate_law(law: Law, parameter: Fraction, least: float) -> Mapping[int, float]:
-    """Return lower bounds of the shipped sampler's probabilities from its branches; parameter: scale or variance."""
-    follow = _core.enumerate_laplace if law == "laplace" else _core.enumerate_gaussian
+def enumerate_law(law: Noise, parameter: Fraction, least: float) -> Mapping[int, float]:
+    """Return lower bounds on the shipped sampler's probabilities from its branches; parameter: scale or variance."""
+    follow = getattr(_core, f"enumerate_{law.short}")
     law_of_results: Mapping[int, float] = follow(parameter.numerator, parameter.denominator, least)
     return law_of_results
 
 
-def check_branches(enumerate_: Callable[[Law, Fraction, float], Mapping[int, float]] = enumerate_law) -> Finding:
-    """Follow the branches of the noise and selection samplers: each result's mass brackets its exact probability."""
-    found: list[tuple[str, str]] = []
+def check_branches(enumerate_: Callable[[Noise, Fraction, float], Mapping[int, float]] = enumerate_law) -> Finding:
+    """Enumerate the branches of the samplers: the mass of each result must bracket its exact probability."""
+    defects: list[tuple[str, str]] = []
     opens = []
     for law, parameter, least in _ENUMERATED:
         masses = enumerate_(law, parameter, least)
-        scale = parameter if law == "laplace" else Fraction(math.sqrt(parameter))
-        exact = dict(zip(*(part.tolist() for part in pmf(law, float(scale), 400)), strict=True))
+        exact = dict(zip(*(part.tolist() for part in law.pmf(float(law.scale(parameter)), 400)), strict=True))
         opens.append(1 - sum(masses.values()))
-        found.extend(_outside(f"{law} {parameter}", masses, exact, opens[-1]))
+        defects.extend(_outside(f"{law.short} {parameter}", masses, exact, opens[-1]))
     scores = np.array([5, 0, -3, 7, 7], dtype=np.int64)
     masses = _core.enumerate_selection(scores, 3, 10, 1e-7)
     weights = np.exp(0.3 * (scores - 7))
     opens.append(1 - sum(masses.values()))
-    found.extend(_outside("selection", masses, dict(enumerate((weights / weights.sum()).tolist())), opens[-1]))
+    defects.extend(_outside("selection", masses, dict(enumerate((weights / weights.sum()).tolist())), opens[-1]))
     figures = f"{len(opens)} laws, open mass {min(opens):.1e} to {max(opens):.1e}"
-    return finding("branches of the samplers", "laplace, gaussian, selection", found, figures)
+    return finding("branches of the samplers", "laplace, gaussian, selection", defects, figures)
 
 
 def _outside(subject: str, masses: Mapping[int, float], exact: Mapping[int, float], missing: float) -> Found:
@@ -170,7 +169,7 @@ def _outside(subject: str, masses: Mapping[int, float], exact: Mapping[int, floa
             yield "wrong law", f"{subject}: {value} and {-value} are not equally likely"
 
 
-def check_chi_square(law: Law, scale: Fraction, n: int = 1_000_000, sampler: Sampler = draw) -> Finding:
+def check_chi_square(law: Noise, scale: Fraction, n: int = 1_000_000, sampler: Sampler = draw) -> Finding:
     """Compare the frequencies of n draws with the exact law at level 1e-9 (finds a scale off by 0.8 % at n = 1e6)."""
     edges, chances = _cells(law, float(scale))
     observed = np.zeros(chances.size)
@@ -178,14 +177,14 @@ def check_chi_square(law: Law, scale: Fraction, n: int = 1_000_000, sampler: Sam
         drawn = sampler(law, scale, min(1_000_000, n - first))
         observed += np.bincount(np.searchsorted(edges, drawn, side="right"), minlength=chances.size)
     p = p_value(observed, chances * n)
-    found = [("wrong law", f"chi-square p = {p:.1e} over {n} draws")] if p < ALPHA else []
-    return finding("chi-square", f"{law}, scale {float(scale):g}", found, f"p = {p:.3f}, n = {n:.0e}")
+    defects = [("wrong law", f"chi-square p = {p:.1e} over {n} draws")] if p < ALPHA else []
+    return finding("chi-square", f"{law.short}, scale {float(scale):g}", defects, f"p = {p:.3f}, n = {n:.0e}")
 
 
-def _cells(law: Law, scale: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
-    """Return the edges of some sixty cells and the exact probability of each."""
-    spread = scale * (math.sqrt(2) if law == "laplace" else 1)
-    z, chances = pmf(law, scale, int(40 * scale) + 40)
+def _cells(law: Noise, scale: float) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+    """Return the edges of about sixty cells and the exact probability of each."""
+    spread = scale * math.sqrt(2 / law.power)
+    z, chances = law.pmf(scale, int(40 * scale) + 40)
     step = max(1, int(spread / 8))
     edges = np.arange(-int(4 * spread) // step * step, int(4 * spread) + step + 1, step)
     mass = np.bincount(np.searchsorted(edges, z, side="right"), weights=chances, minlength=edges.size + 1)
@@ -193,11 +192,11 @@ def _cells(law: Law, scale: float) -> tuple[NDArray[np.int64], NDArray[np.float6
 
 
 def p_value(observed: NDArray[np.float64], expected: NDArray[np.float64]) -> float:
-    """Return the chi-square p-value; cells of an expectation below 10 are joined."""
+    """Return the chi-square p-value, with cells of expectation below 10 joined."""
     keep = expected >= 10
     expected = np.append(expected[keep], expected[~keep].sum())
     observed = np.append(observed[keep], observed[~keep].sum())
-    if expected[-1] < 10:  # still too rare for the law of the statistic: joined with the rarest that is not
+    if expected[-1] < 10:  # still too rare for the statistic: joined with the rarest other cell
         rarest = int(expected[:-1].argmin())
         expected[rarest] += expected[-1]
         observed[rarest] += observed[-1]

@@ -1,4 +1,4 @@
-"""Selections: the law of each draw, and its exact loss between neighbours against what was charged."""
+"""Selections: the law of each draw, and its exact loss between neighbours compared with the charge."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import exponential_law, permute_and_flip_law, renyi, top_law
+from pypgm.audit.laws import EXPONENTIAL, LAWS, PERMUTE_AND_FLIP, Selection, renyi
 from pypgm.audit.mechanisms import Runs
 from pypgm.audit.samplers import ALPHA, p_value
 from pypgm.audit.surroundings import core_with
-from pypgm.audit.trace import Draw, Trace
+from pypgm.audit.trace import Trace
 from pypgm.privacy.sampler import Sampler
 
 Found = Iterator[tuple[str, str]]
@@ -42,33 +42,33 @@ _ORDERS = (1.001, 1.5, 2.0, 4.0, 16.0, 64.0)
 
 
 def check_selection_laws(draws: int = 2000) -> Finding:
-    """Compare draws of the three selections with their laws, worked out exactly, at level 1e-9.
+    """Compare draws of the three selections with their exact laws, at level 1e-9.
 
-    The words come from given streams, so that a run ends the same every time.
+    The words come from seeded streams, so that every run is the same.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for number, (scores, rate) in enumerate(_CASES):
-        given, own = np.array(scores, dtype=np.int64), Sampler(number)
+        given, sampler = np.array(scores, dtype=np.int64), Sampler(number)
         count = min(2, len(scores))
-        single = exponential_law(scores, rate), permute_and_flip_law(scores, rate)
+        single = EXPONENTIAL.probabilities(scores, rate), PERMUTE_AND_FLIP.probabilities(scores, rate)
         first, flipped = (dict[tuple[int, ...], float]({(i,): p for i, p in enumerate(law.tolist())}) for law in single)
         samplers: tuple[tuple[str, Callable[[], int | list[int]], dict[tuple[int, ...], float]], ...] = (
-            ("exponential mechanism", partial(own.select, given, rate), first),
-            ("permute-and-flip", partial(own.permute_and_flip, given, rate), flipped),
-            ("the best two", partial(own.select_top, given, rate, count), top_law(scores, rate, count)),
+            ("exponential mechanism", partial(sampler.select, given, rate), first),
+            ("permute-and-flip", partial(sampler.permute_and_flip, given, rate), flipped),
+            ("the best two", partial(sampler.select_top, given, rate, count), EXPONENTIAL.top(scores, rate, count)),
         )
         for name, one, law in samplers:
             drawn = Counter(tuple(np.atleast_1d(one()).tolist()) for _ in range(draws))
             observed = np.array([drawn[outcome] for outcome in law], dtype=np.float64)
             p = p_value(observed, draws * np.array(list(law.values()))) if observed.sum() == draws else 0.0
             if p < ALPHA:
-                found.append(("wrong law", f"{name} of {scores} at rate {rate}: p = {p:.1e} over {draws} draws"))
-    return finding("laws of selections", f"{len(_CASES)} lists of scores", found, f"{draws} draws each, given words")
+                defects.append(("wrong law", f"{name} of {scores} at rate {rate}: p = {p:.1e} over {draws} draws"))
+    return finding("laws of selections", f"{len(_CASES)} lists of scores", defects, f"{draws} draws each, given words")
 
 
 def check_parameters() -> Finding:
-    """Demand that scores, counts and parameters reach the core's samplers exactly, and their outcomes come back."""
-    found: list[tuple[str, str]] = []
+    """Check that scores, counts and parameters reach the core's samplers exactly, and that outcomes are returned."""
+    defects: list[tuple[str, str]] = []
     few = np.array([3, -5, 2**40, 0, 70], dtype=np.int64)
     count = 0
     for numbers, name, parameter in itertools.product((few, np.arange(5000, dtype=np.int64)), _PRIMITIVES, _RATIONALS):
@@ -78,14 +78,14 @@ def check_parameters() -> Finding:
         with core_with(**{name: partial(_noted, calls, outcome)}):
             came_back = _PRIMITIVES[name](numbers, parameter) is outcome
         if not came_back or len(calls) != 1:
-            found.append(("wrong law", f"{name} does not return what its sampler drew"))
+            defects.append(("wrong law", f"{name} does not return what its sampler drew"))
             continue
         (given,) = calls
         if not np.array_equal(given[0], numbers) or (name == "select_top" and given[3] != 3):
-            found.append(("wrong law", f"{name} draws on other numbers than it was given"))
+            defects.append(("wrong law", f"{name} draws on other numbers than it was given"))
         elif Fraction(given[1], given[2]) != parameter:
-            found.append(("wrong law", f"{name} draws with {given[1]}/{given[2]} where {parameter} was asked for"))
-    return finding("parameters of samplers", "the core", found, f"{count} calls, numbers and rationals as given")
+            defects.append(("wrong law", f"{name} draws with {given[1]}/{given[2]} where {parameter} was asked for"))
+    return finding("parameters of samplers", "the core", defects, f"{count} calls, numbers and rationals as given")
 
 
 def _noted(calls: list[tuple[Any, ...]], outcome: object, *given: Any) -> object:
@@ -103,41 +103,36 @@ _PRIMITIVES: dict[str, Callable[[NDArray[np.int64], Fraction], Any]] = {
 
 
 def check_selection_loss(runs: Runs) -> Finding:
-    """Compare the exact Rényi divergences of the selections on neighbours with what was charged for them.
+    """Compare the exact Rényi divergences of the selections on neighbours with their charges.
 
-    The laws follow from the scores and the rate that reached the samplers. In rho a step that costs rho may lose at
-    most order * rho at every order; in epsilon its log ratios are at most epsilon.
+    The laws follow from the scores and the rate that reached the samplers. A step that costs rho may lose at most
+    order * rho at every order; the log ratios of a step that costs epsilon are at most epsilon.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     compared = 0
     for pair, one, other in runs.traces:
         if pair.neighbours and not other.diverged and not one.error:
-            compared += len(_selections(one))
-            found.extend(_losses(one, other, pair.name, runs.budget.unit == "epsilon"))
+            compared += sum(isinstance(draw.law, Selection) for draw in one.draws)
+            defects.extend(_losses(one, other, pair.name, runs.budget.unit == "epsilon"))
     figures = f"{compared} draws, exact at {len(_ORDERS)} orders"
-    return finding("loss of selections", runs.subject, found, figures, exercised=compared)
+    return finding("loss of selections", runs.subject, defects, figures, exercised=compared)
 
 
-def _selections(trace: Trace) -> list[Draw]:
-    return [draw for draw in trace.draws if draw.law in {"exponential mechanism", "permute-and-flip"}]
+def _selections(trace: Trace) -> list[list[float]]:
+    """Return the probabilities of the outcomes of each selection."""
+    return [
+        draw.law.outcomes([int(score) for score in draw.private], draw.parameter, draw.outcome)
+        for draw in trace.draws
+        if isinstance(draw.law, Selection)
+    ]
 
 
 def _losses(one: Trace, other: Trace, name: str, pure: bool) -> Found:
-    draws = [(_law(d), _law(e)) for d, e in zip(_selections(one), _selections(other), strict=True)]
-    charged = float(
-        sum(line.cost for line in one.charges if line.noise in {"exponential mechanism", "permute-and-flip"})
-    )
+    draws = list(zip(_selections(one), _selections(other), strict=True))
+    charged = float(sum(line.cost for line in one.charges if isinstance(LAWS[line.noise], Selection)))
     for order, turned in itertools.product((math.inf,) if pure else _ORDERS, (False, True)):
         lost = sum(renyi(*(pair[::-1] if turned else pair), order) for pair in draws)
         allowed = charged if pure else order * charged
         if lost > allowed * (1 + 1e-9) + 1e-12:
             yield "score sensitivity", f"tables {name}: loses {lost:.6g} at order {order:g}, {allowed:.6g} is charged"
             return
-
-
-def _law(draw: Draw) -> list[float]:
-    scores = [int(s) for s in draw.private]
-    if isinstance(draw.outcome, list):
-        return list(top_law(scores, draw.parameter, len(draw.outcome)).values())
-    law = permute_and_flip_law if draw.law == "permute-and-flip" else exponential_law
-    return [float(p) for p in law(scores, draw.parameter)]

@@ -1,4 +1,4 @@
-"""Budgets against what random runs charge."""
+"""Budgets compared with the charges of random runs."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from pypgm.queries import Neighbours
 
 
 def check_conservation(subject: str, mechanism: Mechanism, configurations: int = 250) -> Finding:
-    """Run random configurations of a mechanism: what all ledgers charge sums to at most the budget, in rationals."""
-    found, fullest = [], Fraction(0)
+    """Run random configurations of a mechanism: the charges of all ledgers sum to at most the budget, in rationals."""
+    defects, fullest = [], Fraction(0)
     for number in range(configurations):
         data, budget, privacy = _configuration(number)
         trace = observe(mechanism, data, budget, privacy, seed=number)
@@ -28,17 +28,17 @@ def check_conservation(subject: str, mechanism: Mechanism, configurations: int =
         fullest = max(fullest, spent / budget.limit)
         where = f"{len(data.domain)} attributes, {budget!r}, {privacy}"
         if trace.error:
-            found.append(("no release", f"{where}: {trace.error}"))
+            defects.append(("no release", f"{where}: {trace.error}"))
         if spent > allowed(budget):
-            found.append(("overspent", f"{where}: {float(spent):.6g} of {float(allowed(budget)):.6g}"))
+            defects.append(("overspent", f"{where}: {float(spent):.6g} of {float(allowed(budget)):.6g}"))
         ledger = getattr(trace.release, "ledger", None)
         if ledger is not None and ledger.spent() != spent:
-            found.append(("uncharged draw", f"{where}: the release's ledger shows {float(ledger.spent()):.6g} of it"))
+            defects.append(("uncharged draw", f"{where}: the release's ledger shows {float(ledger.spent()):.6g} of it"))
         charged = sum(map(draws_of, trace.charges))
         if len(trace.draws) > charged:
-            found.append(("uncharged draw", f"{where}: {len(trace.draws)} draws, {charged} are charged"))
+            defects.append(("uncharged draw", f"{where}: {len(trace.draws)} draws, {charged} are charged"))
     figures = f"{configurations} configurations, at most {float(fullest):.12f} of the budget"
-    return finding("conservation", subject, found, figures)
+    return finding("conservation", subject, defects, figures)
 
 
 def _configuration(number: int) -> tuple[Any, Budget, Privacy]:

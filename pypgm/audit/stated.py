@@ -1,4 +1,4 @@
-"""Scores of stated sensitivity: what one record changes of them, sought by brute force on small tables."""
+"""Scores of stated sensitivity: their largest change by one record, by brute force on small tables."""
 
 from __future__ import annotations
 
@@ -20,21 +20,21 @@ from pypgm.privacy.selector import StatedSelector
 Counts = NDArray[np.int64]
 Score = Callable[[Counts], int]
 
-_PROBED = 8  # candidates of one selection that are looked at on fixed counts
+_PROBED = 8  # candidates of one selection that are evaluated on fixed counts
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """How hard a move is sought.
+    """Effort of the search for the largest change.
 
     Parameters
     ----------
     candidates : int
-        Of one selection that are looked at, each time others.
+        Candidates of one selection that are tried, others each time.
     climbs : int
-        Changes of a table that are tried, of which those are kept that do not lower the largest move.
+        Changes of a table that are tried; a change is kept unless it lowers the largest move.
     moves : int
-        Records that are moved on one table.
+        Records moved on one table.
     """
 
     candidates: int = 2
@@ -44,7 +44,7 @@ class Effort:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """The most that one record was seen to change a stated score, beside what its author states."""
+    """Largest change of a stated score by one record that was seen, beside the stated sensitivity."""
 
     on: str
     change: int
@@ -54,27 +54,27 @@ class Moved:
 
 
 class WatchedScores:
-    """Notes each stated score that raises, what it is on fixed counts, and with an effort what a record changes of it.
+    """Observer of stated scores: exceptions, values on fixed counts, and with an effort the change by one record.
 
     Parameters
     ----------
     note : callable
-        Called as note("raised", name of the error), note("handed", what a step is handed), and note("moved", Moved).
+        Called as note("raised", name of the error), note("handed", public inputs of a step), note("moved", Moved).
     records : WatchedRecords
-        Whose own counts are one of the tables.
+        Records of the run; their counts are one of the tables.
     effort : Effort or None
-        Without one, nothing is sought.
+        Effort of the search; None for no search.
     """
 
     def __init__(self, note: Callable[[str, Any], object], records: Any, effort: Effort | None) -> None:
         self._note, self._records, self._effort, self._seeds = note, records, effort, itertools.count()
-        self._told: WeakKeyDictionary[StatedSelector, tuple[Callable[[int, Counts], int], list[Clique]]]
-        self._told = WeakKeyDictionary()
+        self._scores: WeakKeyDictionary[StatedSelector, tuple[Callable[[int, Counts], int], list[Clique]]]
+        self._scores = WeakKeyDictionary()
 
     def compared(
         self, selector: StatedSelector, candidates: Sequence[Clique], by: Callable[[int, Counts], int]
     ) -> Callable[[int, Counts], int]:
-        """Return what is called for a score that a selector has from now on."""
+        """Return the function that replaces a score of a selector."""
 
         def noting(number: int, counts: Counts) -> int:
             try:
@@ -83,13 +83,13 @@ class WatchedScores:
                 self._note("raised", type(error).__name__)
                 raise
 
-        self._told[selector] = by, [as_clique(c) for c in candidates]
+        self._scores[selector] = by, [as_clique(c) for c in candidates]
         return noting
 
     @contextlib.contextmanager
     def asked(self, selector: StatedSelector, given: tuple[Any, ...], named: dict[str, Any]) -> Iterator[None]:
-        """Look at the scores of a selection once it is done."""
-        by, cliques = self._told[selector]
+        """Evaluate the scores of a selection after it is done."""
+        by, cliques = self._scores[selector]
         yield
         among, effort = given[0] if given else named.get("among"), self._effort
         numbers = list(dict.fromkeys(range(len(cliques)) if among is None else among))
@@ -101,7 +101,7 @@ class WatchedScores:
 
 
 def _on_fixed_counts(by: Callable[[int, Counts], int], sizes: Sequence[tuple[int, int]]) -> list[object]:
-    """Return what a score is of some candidates on tables that are always the same."""
+    """Return the scores of some candidates on tables that never change."""
 
     def scored(number: int, counts: Counts) -> object:
         try:
@@ -121,50 +121,50 @@ def _moved_most(
     selector: StatedSelector, score: Score, clique: Clique, records: Any, sought: tuple[Effort, int]
 ) -> Moved:
     is_replaced = selector.privacy.neighbours == "replace"
-    own = records.recount(clique)
+    table = records.recount(clique)
 
     def checked(counts: Counts) -> int:
         try:
             return operator.index(score(counts.copy()))
-        except Exception:  # as behind the ledger
+        except Exception:  # as in a selection
             return 0
 
-    change, tables = largest_move(checked, own, int(own.sum()) if is_replaced else None, *sought)
+    change, tables = largest_move(checked, table, int(table.sum()) if is_replaced else None, *sought)
     return Moved(f"{clique}", change, selector.stated[0], tables, is_replaced)
 
 
-def largest_move(score: Score, own: Counts, total: int | None, effort: Effort, seed: int = 0) -> tuple[int, int]:
-    """Return the most that a record changes a score, and on how many tables it was sought.
+def largest_move(score: Score, counts: Counts, total: int | None, effort: Effort, seed: int = 0) -> tuple[int, int]:
+    """Return the largest change of a score by one record, and the number of tables tried.
 
     Parameters
     ----------
     score : callable
-        Of counts.
-    own : ndarray of int64, shape (cells,)
-        Counts of the run's own table, where its estimates are near.
+        Function of counts.
+    counts : ndarray of int64, shape (cells,)
+        Counts of the run's own table, to which its estimates are close.
     total : int or None
-        Number of records where it is public: then every table has as many, and records are replaced.
+        Number of records if it is public: every table has as many, and records are replaced.
     effort : Effort
     seed : int
-        Of the tables.
+        Seed of the tables.
     """
     rng = np.random.default_rng(seed)
     best, tables = 0, 0
-    for start in _tables(own, total, rng):
-        table, found = start, _best_move(score, start, total is not None, effort.moves, rng)
+    for start in _tables(counts, total, rng):
+        table, largest = start, _best_move(score, start, total is not None, effort.moves, rng)
         for _ in range(effort.climbs):
             other = _changed(table, total is not None, rng)
             moved = _best_move(score, other, total is not None, effort.moves, rng)
-            if moved >= found:
-                table, found = other, moved
-        best, tables = max(best, found), tables + 1 + effort.climbs
+            if moved >= largest:
+                table, largest = other, moved
+        best, tables = max(best, largest), tables + 1 + effort.climbs
     return best, tables
 
 
-def _tables(own: Counts, total: int | None, rng: np.random.Generator) -> Iterator[Counts]:
-    """Yield where moves are sought from: as in the run, empty, heavy in one cell or two, skewed, and flat."""
-    cells = own.size
-    yield own
+def _tables(counts: Counts, total: int | None, rng: np.random.Generator) -> Iterator[Counts]:
+    """Yield tables to search from: as in the run, empty, heavy in one or two cells, skewed, and flat."""
+    cells = counts.size
+    yield counts
     heavy = [10, 20_000] if total is None else [total]
     if total is None:
         yield np.zeros(cells, dtype=np.int64)
@@ -180,7 +180,7 @@ def _tables(own: Counts, total: int | None, rng: np.random.Generator) -> Iterato
 
 
 def _best_move(score: Score, table: Counts, is_replaced: bool, moves: int, rng: np.random.Generator) -> int:
-    """Return the largest change by a record that comes, or by one in the place of another one."""
+    """Return the largest change by a new record, or by a record that replaces another one."""
     base, cells = score(table), table.size
     into = rng.permutation(cells)[:moves].tolist()
     if not is_replaced:
@@ -189,7 +189,7 @@ def _best_move(score: Score, table: Counts, is_replaced: bool, moves: int, rng: 
     if not full.size or cells < 2:
         return 0
     out = rng.permutation(full)[:moves].tolist()
-    # What a record changes that leaves, or that comes, tells which two are worth trying together.
+    # The changes by one record removed or added show which two are worth trying together.
     leaving = sorted((score(_moved(table, i, None)) - base, i) for i in out)
     coming = sorted((score(_moved(table, None, j)) - base, j) for j in into)
     pairs = set(zip(out, into, strict=False))
@@ -208,7 +208,7 @@ def _moved(table: Counts, out: int | None, into: int | None) -> Counts:
 
 
 def _changed(table: Counts, is_replaced: bool, rng: np.random.Generator) -> Counts:
-    """Return a table in which a part of a cell is in another one, or is gone, or is many times as much."""
+    """Return a table in which part of a cell moved to another one, was dropped or was multiplied."""
     changed: Counts = table.copy()
     a, b = rng.integers(table.size, size=2)
     part = int(rng.integers(0, int(changed[a]) + 1)) if rng.random() < 0.5 else min(1, int(changed[a]))

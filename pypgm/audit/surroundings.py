@@ -1,4 +1,4 @@
-"""What a run is surrounded by, made the same for every run: a clock that counts, fixed seeds, a stand-in for OpenDP."""
+"""Surroundings of a run, the same for every run: a clock that counts, fixed seeds, a stand-in for OpenDP."""
 
 from __future__ import annotations
 
@@ -16,17 +16,18 @@ from unittest.mock import patch
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.audit.laws import GAUSSIAN, LAPLACE, SAMPLERS, Noise
 from pypgm.privacy.observer import Observer, observed_by, the_observer
 
-Noise = Callable[[str, NDArray[np.int64], Fraction], Any]
+DrawNoise = Callable[[Noise, NDArray[np.int64], Fraction], Any]
 """Called as noise(law, counts, parameter), with the variance of a Gaussian or the scale of a Laplace law."""
 
 
 @contextlib.contextmanager
 def fixed_surroundings() -> Iterator[None]:
-    """Let the clock move a second each time it is looked at, and post-processing draw from one seed.
+    """Advance the clock by a second at each reading, and let post-processing draw from one seed.
 
-    Progress lines and synthetic records of two runs are then equal unless the runs are told apart.
+    Progress lines and synthetic records of two runs are then equal unless the records make a difference.
     """
     clock, generator = itertools.count(), np.random.default_rng
 
@@ -38,7 +39,7 @@ def fixed_surroundings() -> Iterator[None]:
 
 
 class _Terminal(io.StringIO):
-    """Text that is written to as to a terminal: whatever shows itself on one alone is shown."""
+    """Text that counts as a terminal, so that output for terminals alone is collected too."""
 
     def isatty(self) -> bool:
         return True
@@ -46,7 +47,7 @@ class _Terminal(io.StringIO):
 
 @contextlib.contextmanager
 def all_output() -> Iterator[io.StringIO]:
-    """Collect what is printed, logged and warned, by NumPy too, whatever it ignored before."""
+    """Collect everything printed, logged and warned, by NumPy too, even if it was ignored before."""
     said = _Terminal()
     handler = logging.StreamHandler(said)
     root = logging.getLogger()
@@ -66,18 +67,18 @@ def all_output() -> Iterator[io.StringIO]:
 
 
 def as_told(error: BaseException) -> str:
-    """Return all that an exception says: its text, arguments and notes, and those of what it came from."""
-    told: list[str] = []
+    """Return the text, arguments and notes of an exception and of its causes."""
+    lines: list[str] = []
     at: BaseException | None = error
     while at is not None:
         notes = getattr(at, "__notes__", [])
-        told += [f"{type(at).__name__}: {at}", *(repr(a) for a in at.args if str(a) not in str(at)), *notes]
+        lines += [f"{type(at).__name__}: {at}", *(repr(a) for a in at.args if str(a) not in str(at)), *notes]
         at = at.__cause__ or (None if at.__suppress_context__ else at.__context__)
-    return "; ".join(told)
+    return "; ".join(lines)
 
 
 def core_with(**functions: Callable[..., Any]) -> contextlib.AbstractContextManager[None]:
-    """Let samplers find some functions in the place of those of the core, and the others where they found them."""
+    """Replace some functions of the core for samplers, and leave the others."""
     return observed_by(_Core(the_observer().core, functions))
 
 
@@ -85,27 +86,26 @@ class _Core(Observer):
     not_private = ""
 
     def __init__(self, others: Any, functions: dict[str, Callable[..., Any]]) -> None:
-        names = ("add_discrete_gaussian", "add_discrete_laplace", "select_exponential", "select_top")
-        own = {name: getattr(others, name) for name in (*names, "permute_and_flip", "flip_coins")}
-        self.core = types.SimpleNamespace(**own | functions)
+        held = {name: getattr(others, name) for name in (*SAMPLERS, "flip_coins")}
+        self.core = types.SimpleNamespace(**held | functions)
 
 
-def opendp_stand_in(noise: Noise) -> types.ModuleType:
-    """Return what stands for OpenDP's prelude: its measurements hand counts and their scale to `noise`.
+def opendp_stand_in(noise: DrawNoise) -> types.ModuleType:
+    """Return a stand-in for OpenDP's prelude, whose measurements pass counts and scale to `noise`.
 
-    What OpenDP would be given is then looked at whether it is installed or not.
+    The inputs of OpenDP are then checked whether it is installed or not.
     """
 
-    def make(law: str, power: int) -> Callable[..., Any]:
+    def make(law: Noise) -> Callable[..., Any]:
         def measurement(domain: str, metric: str, *, scale: float) -> Callable[[NDArray[np.int64]], list[int]]:
-            if (domain, metric) != ("vectors of i64", f"L{power}"):
-                raise TypeError(f"{law} needs vectors of i64 and the L{power} distance, got {domain} and {metric}")
-            return lambda counts: list(noise(law, counts, Fraction(scale) ** power))
+            if (domain, metric) != ("vectors of i64", f"L{law.power}"):
+                raise TypeError(f"{law} needs vectors of i64 and the L{law.power} distance, got {domain} and {metric}")
+            return lambda counts: list(noise(law, counts, Fraction(scale) ** law.power))
 
         return measurement
 
     prelude = types.ModuleType("opendp.prelude")
-    makers = types.SimpleNamespace(make_laplace=make("discrete Laplace", 1), make_gaussian=make("discrete Gaussian", 2))
+    makers = types.SimpleNamespace(make_laplace=make(LAPLACE), make_gaussian=make(GAUSSIAN))
     prelude.__dict__.update(
         m=makers,
         enable_features=lambda *_: None,

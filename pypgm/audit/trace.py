@@ -1,8 +1,8 @@
-"""A mechanism under observation: every read, charge and draw of a run, and the same run again on other records.
+"""Mechanism under observation: every read, charge and draw of a run, and the same run again on other records.
 
-The second run is handed the noisy outcomes of the first instead of draws of its own. A sound mechanism sees its
-records through those outcomes alone, so the second run must do, say and release exactly the same; what it asked the
-samplers to hide (the exact counts and scores) may differ, by no more than was charged. Nothing here is random.
+The second run gets the noisy outcomes of the first instead of draws of its own. A sound mechanism sees its records
+through those outcomes alone, so the second run must do, print and release exactly the same; the numbers that samplers
+hide (exact counts and scores) may differ, by no more than was charged. Nothing here is random.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm.audit.laws import SAMPLERS, Drawn, Noise
 from pypgm.audit.stated import Effort, Moved, WatchedScores
 from pypgm.audit.surroundings import all_output, as_told, fixed_surroundings, opendp_stand_in
 from pypgm.data import Dataset
@@ -33,41 +34,32 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.selector import StatedSelector
 
 Mechanism = Callable[..., Any]
-"""Called as mechanism(data, budget, privacy); returns a release (anything, where there is no model)."""
-
-LAWS = {
-    "add_discrete_gaussian": "discrete Gaussian",
-    "add_discrete_laplace": "discrete Laplace",
-    "select_exponential": "exponential mechanism",
-    "select_top": "exponential mechanism",
-    "permute_and_flip": "permute-and-flip",
-}
-"""The samplers of the core and the laws that charges name."""
+"""Called as mechanism(data, budget, privacy); returns a release, or anything if there is no model."""
 
 _WORDS_AT = {"select_top": 4}  # position of a sampler's stream among its arguments, else 3
 
 
 class RecordsGoneError(RuntimeError):
-    """Records were asked for after they had been taken away."""
+    """Raised when records are read after they were taken away."""
 
 
 class DivergedError(RuntimeError):
-    """The second run asked for something else than the first."""
+    """Raised when the second run takes another path than the first."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Draw:
-    """One call of an exact sampler: its law, what it was to hide, its parameter and what came out."""
+    """Call of an exact sampler: its law, the numbers it hides, its parameter and the outcome."""
 
-    law: str
+    law: Drawn
     private: NDArray[np.int64]
     parameter: Fraction
     outcome: Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Asked:
-    """A selection or screen of cliques: what of each is compared with which public estimate, and how it is weighted."""
+class Comparison:
+    """Selection or screen of cliques: the query and public estimate of each, weights and offsets."""
 
     cliques: list[Clique]
     queries: list[Any]
@@ -78,7 +70,7 @@ class Asked:
 
 @dataclass(slots=True, eq=False)
 class Trace:
-    """A run: its events in order, what it returned, and all it said."""
+    """Run of a mechanism: its events in order, its result, and all its output."""
 
     records: WatchedRecords
     events: list[tuple[str, Any]] = field(default_factory=list)
@@ -90,49 +82,49 @@ class Trace:
 
     @property
     def draws(self) -> list[Draw]:
-        """The calls of samplers."""
+        """Calls of samplers."""
         return [event for kind, event in self.events if kind == "draw"]
 
     @property
-    def selections(self) -> list[Asked | None]:
-        """For each draw the selection among cliques that it belongs to, None where it is none of those."""
-        asked: list[Asked | None] = []
-        at: Asked | None = None
+    def selections(self) -> list[Comparison | None]:
+        """Selection among cliques of each draw; None for other draws."""
+        comparisons: list[Comparison | None] = []
+        at: Comparison | None = None
         for kind, event in self.events:
             if kind == "asked":
                 at = event
             elif kind == "draw":
-                asked.append(at)
-        return asked
+                comparisons.append(at)
+        return comparisons
 
     @property
     def handed(self) -> list[Any]:
-        """What steps were handed as public: candidates, estimates, weights, offsets, and scores of fixed counts."""
+        """Public inputs of steps: candidates, estimates, weights, offsets, and scores of fixed counts."""
         return [event for kind, event in self.events if kind in {"asked", "handed"} and event is not None]
 
     @property
     def moved(self) -> list[Moved]:
-        """What a record was seen to change of stated scores."""
+        """Changes of stated scores by a record."""
         return [event for kind, event in self.events if kind == "moved"]
 
     @property
     def raised(self) -> str:
-        """The error that a stated score raised, if one did."""
+        """Name of the first error that a stated score raised, or ""."""
         return next((event for kind, event in self.events if kind == "raised"), "")
 
     @property
     def sampled(self) -> bool:
-        """Whether records were sampled."""
+        """True if records were sampled."""
         return any(kind == "coins" for kind, _ in self.events)
 
     @property
     def charges(self) -> list[Charge]:
-        """The lines entered in any ledger."""
+        """Lines entered in any ledger."""
         return [line for _, line in self.entries]
 
     @property
     def spent(self) -> Fraction:
-        """What all ledgers together were charged; what a sample's own ledger pays was charged with the sample."""
+        """Sum of the charges of all ledgers; the ledger of a sample was paid for with the sample."""
         samples = [line.parameters["inner_epsilon"] for line in self.charges if line.noise == "Poisson sample"]
         total = Fraction(0)
         for ledger, line in self.entries:
@@ -142,7 +134,7 @@ class Trace:
 
 
 class WatchedRecords(Dataset):
-    """A table that notes each time it is asked for something that depends on its records, and can be taken away."""
+    """Table that notes each read of its records, and whose records can be taken away."""
 
     gone = False
 
@@ -168,12 +160,12 @@ class WatchedRecords(Dataset):
         return super().__getattribute__(name)
 
     def unnoted(self, name: str) -> NDArray[Any]:
-        """Return a column for a step that takes columns: handing it over is not yet reading it."""
+        """Return a column as the input of a step; passing it on is not yet a read."""
         column: NDArray[Any] = self._data.columns[name]
         return column
 
     def kept(self, secret: bytes) -> WatchedRecords:
-        """Return this table, from now on of the records that are kept of each person: choosing them is no answer."""
+        """Return this table with only the records kept of each person; choosing them releases nothing."""
         self._data = self._data.kept(secret)
         self.columns, self.persons = self._data.columns, self._data.persons
         return self
@@ -183,7 +175,7 @@ class WatchedRecords(Dataset):
         return self._data.count([clique])[0]
 
     def holds(self, thing: object) -> bool:
-        """Whether a thing is the table or one of its columns."""
+        """Return True for the table and its columns."""
         return thing is self or thing is self._data or any(thing is c for c in self._data.columns.values())
 
     def _read(self, kind: str, what: Any) -> None:
@@ -195,7 +187,7 @@ class WatchedRecords(Dataset):
 
 
 class _Sampler:
-    """The samplers of the core as an observer brings them: known streams, or another run's outcomes once more."""
+    """Samplers of the core for an observed run: seeded streams, or the outcomes of another run."""
 
     def __init__(self, trace: Trace, like: list[Draw] | None, seed: int) -> None:
         self.trace = trace
@@ -211,42 +203,42 @@ class _Sampler:
             if words is not None or any(word is not None for word in given[at : at + 1]):
                 self.trace.events.append(("seeded", name))
             parameter = Fraction(given[1], given[2])
-            return self._draw(LAWS[name], given[0], parameter, lambda: original(*given[:at], words=self.words))
+            return self._draw(SAMPLERS[name], given[0], parameter, lambda: original(*given[:at], words=self.words))
 
         return sampler
 
     def flip_coins(self, *given: Any, words: Any = None) -> Any:  # noqa: ARG002 (the seed of the run stands for any)
-        """Keep the same records in both runs: the worst that a subsample can do."""
+        """Keep the same records in both runs, the worst case of a subsample."""
         self.trace.events.append(("coins", Fraction(given[1], given[2])))
         return _core.flip_coins(given[0], given[1], given[2], _core.SeededWords(0))
 
-    def noise(self, law: str, counts: NDArray[np.int64], parameter: Fraction) -> Any:
-        """Draw in the place of another backend; where it could not be exact, with a little more noise."""
+    def noise(self, law: Noise, counts: NDArray[np.int64], parameter: Fraction) -> Any:
+        """Draw for another backend, with slightly more noise where the parameter is rounded."""
         near = round_up(parameter, 40)
-        draw: Callable[..., Any] = getattr(_core, next(name for name, own in LAWS.items() if own == law))
+        draw: Callable[..., Any] = getattr(_core, law.samplers[0])
         return self._draw(
             law, counts, parameter, lambda: draw(counts, near.numerator, near.denominator, words=self.words)
         )
 
-    def _draw(self, law: str, private: Any, parameter: Fraction, draw: Callable[[], Any]) -> Any:
+    def _draw(self, law: Drawn, private: Any, parameter: Fraction, draw: Callable[[], Any]) -> Any:
         outcome = draw() if self.like is None else self._repeat(law, np.size(private), parameter)
         self.trace.events.append(("draw", Draw(law, np.array(private), parameter, outcome)))
         return outcome.copy() if isinstance(outcome, np.ndarray) else outcome
 
-    def _repeat(self, law: str, size: int, parameter: Fraction) -> Any:
+    def _repeat(self, law: Drawn, size: int, parameter: Fraction) -> Any:
         like = self.like or []
         if self.used == len(like):
             self._diverge(f"path: a draw more than the {len(like)} of the first run")
         draw = like[self.used]
         self.used += 1
-        if draw.law != law or draw.parameter != parameter:
+        if draw.law is not law or draw.parameter != parameter:
             self._diverge(f"path: draw {self.used} is {law}({parameter}), was {draw.law}({draw.parameter})")
         if draw.private.size != size:
             self._diverge(f"size: draw {self.used} covers {size} numbers, covered {draw.private.size}")
         return draw.outcome
 
     def _diverge(self, how: str) -> NoReturn:
-        self.trace.diverged = how  # what is raised after a charge is not reported
+        self.trace.diverged = how  # an error after a charge would not be reported
         raise DivergedError(how)
 
 
@@ -260,11 +252,11 @@ def observe(
     seed: int = 1,
     effort: Effort | None = None,
 ) -> Trace:
-    """Run a mechanism and return what it did; with `like`, on the noisy outcomes of that run.
+    """Run a mechanism and return its trace; with `like`, on the noisy outcomes of that run.
 
-    With an effort, what a record changes of its stated scores is sought on other tables too.
+    With an effort, stated scores are evaluated on other tables too.
 
-    Everything in this process is observed for the length of the call, so nothing else may run in it meanwhile.
+    Everything in this process is observed during the call, so nothing else may run in it meanwhile.
     """
     records = WatchedRecords(data)
     trace = Trace(records)
@@ -273,7 +265,7 @@ def observe(
     with observed_by(_Follower(trace, sampler, effort)), fixed_surroundings(), all_output() as said:
         try:
             trace.release = mechanism(records, budget, privacy)
-        except Exception as error:  # whatever it is, the mechanism told it
+        except Exception as error:  # whatever it is, the caller would see it
             trace.error = "" if trace.diverged else as_told(error)
     trace.text = said.getvalue()
     if like is not None and not trace.diverged and not trace.error and sampler.used < len(like.draws):
@@ -282,12 +274,12 @@ def observe(
 
 
 def draws_of(line: Charge) -> int:
-    """Return how many draws a line is charged for."""
+    """Return the number of draws that a line is charged for."""
     return int(line.parameters.get("draws", 1))
 
 
 class _Charges(Observer):
-    """Notes every line that is entered in any ledger; an allocation's once, in the allocation."""
+    """Observer of every line entered in any ledger; lines of an allocation count once, in the allocation."""
 
     not_private = ""
 
@@ -309,7 +301,7 @@ def watched_charges(trace: Trace) -> AbstractContextManager[None]:
 
 
 class _Follower(_Charges):
-    """Notes what selections compare and what they are handed, and draws with the samplers of the trace."""
+    """Observer of selections and their inputs, which draws with the samplers of the trace."""
 
     def __init__(self, trace: Trace, sampler: _Sampler, effort: Effort | None) -> None:
         super().__init__(trace)
@@ -317,7 +309,7 @@ class _Follower(_Charges):
         self.opendp = opendp_stand_in(sampler.noise)
         self.scores = WatchedScores(lambda kind, event: trace.events.append((kind, event)), trace.records, effort)
         self._queries: WeakKeyDictionary[L1Selector, dict[Clique, Any]] = WeakKeyDictionary()
-        self._told: WeakKeyDictionary[L1Selector, tuple[list[Clique], dict[Clique, Any]]] = WeakKeyDictionary()
+        self._compared: WeakKeyDictionary[L1Selector, tuple[list[Clique], dict[Clique, Any]]] = WeakKeyDictionary()
 
     def secret(self) -> bytes:
         """Return the same secret in both runs, as a run has only one."""
@@ -339,7 +331,7 @@ class _Follower(_Charges):
         if isinstance(selector, StatedSelector):
             return self.scores.compared(selector, candidates, by)
         estimates: dict[Clique, Any] = {}
-        self._told[selector] = list(candidates), estimates
+        self._compared[selector] = list(candidates), estimates
 
         def noted(clique: Clique) -> Any:
             estimates[clique] = np.array(value := by(clique), dtype=np.float64)
@@ -348,7 +340,7 @@ class _Follower(_Charges):
         return noted
 
     def asked(self, selector: Any, given: tuple[Any, ...], named: dict[str, Any]) -> AbstractContextManager[object]:
-        """Note what a selection compares, for as long as it is under way, and what draws of counts are handed."""
+        """Note the comparison of a selection while it runs, and the inputs of draws of counts."""
         if isinstance(selector, CellSelector):
             self.trace.events.append(("handed", deepcopy((given, named))))
             return nullcontext()
@@ -358,14 +350,14 @@ class _Follower(_Charges):
 
     @contextmanager
     def _selection(self, selector: L1Selector, among: Sequence[int] | None, named: dict[str, Any]) -> Iterator[None]:
-        cliques, estimates = self._told[selector]
+        cliques, estimates = self._compared[selector]
         every = range(len(cliques))
         chosen = [cliques[i] for i in (every if among is None else among) if i in every]
-        asked = Asked(chosen, [], [], named.get("weights"), named.get("offsets"))
-        self.trace.events.append(("asked", asked))
+        comparison = Comparison(chosen, [], [], named.get("weights"), named.get("offsets"))
+        self.trace.events.append(("asked", comparison))
         try:
             yield
         finally:
-            asked.queries.extend(self._queries[selector].get(c) for c in chosen)
-            asked.estimates.extend(estimates.get(c) for c in chosen)
+            comparison.queries.extend(self._queries[selector].get(c) for c in chosen)
+            comparison.estimates.extend(estimates.get(c) for c in chosen)
             self.trace.events.append(("asked", None))

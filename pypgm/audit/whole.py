@@ -1,4 +1,4 @@
-"""All checks of a run together, and what its release says of itself."""
+"""All checks of runs together, and the claims of their releases."""
 
 from __future__ import annotations
 
@@ -16,35 +16,35 @@ from pypgm.privacy.relation import Privacy
 
 
 def followed(check: str, subject: str, runs: Sequence[Runs]) -> Finding:
-    """Make every check of runs, and return one finding that has the defects of all."""
+    """Run every check of runs, and return one finding with the defects of all."""
     checks = (check_calibration, check_charges, check_answers, check_noninterference, check_claims)
-    found = [each(one) for one in runs for each in checks]
-    failed = [(defect, f"{f.subject}: {f.detail}") for f in found for defect in f.defects]
-    looked_at = {f.check for f in found if f.result != "not exercised"}
+    findings = [each(one) for one in runs for each in checks]
+    failed = [(defect, f"{f.subject}: {f.detail}") for f in findings for defect in f.defects]
+    looked_at = {f.check for f in findings if f.result != "not exercised"}
     figures = f"{sum(len(one.traces) for one in runs)} pairs, {len(looked_at)} checks of each"
-    idle = sorted({f.check for f in found} - looked_at)
+    idle = sorted({f.check for f in findings} - looked_at)
     if idle:
         figures += f"; nothing to look at for {', '.join(idle)}"
-    # A mechanism may release no measurement, or no ledger; but it draws, and charges for it.
+    # A mechanism may release no measurement and no ledger; but it draws, and charges for it.
     return finding(check, subject, failed, figures, exercised={"calibration", "charges"} <= looked_at)
 
 
 def check_of(check: Callable[[Runs], Finding], runs: Callable[[], Runs], subject: str) -> Finding:
-    """Make one check of runs, which several share; the subject is named where the runs themselves end in an error."""
+    """Run one check of runs that several share; the subject is for the finding if the runs raise."""
     del subject
     return check(runs())
 
 
 def check_claims(runs: Runs) -> Finding:
-    """Compare what a release says of itself with what was asked and done: relation, budget, lines and total."""
-    found: list[tuple[str, str]] = []
+    """Compare the relation, budget, lines and total that a release states with those of its run."""
+    defects: list[tuple[str, str]] = []
     compared = 0
     for pair, one, other in runs.traces:
         for trace in (one, other):
             if getattr(trace.release, "ledger", None) is not None:
                 compared += 1
-                found.extend(_claims(trace, runs.budget, pair.privacy))
-    return finding("claims", runs.subject, found, f"{compared} releases say what they are", exercised=compared)
+                defects.extend(_claims(trace, runs.budget, pair.privacy))
+    return finding("claims", runs.subject, defects, f"{compared} releases say what they are", exercised=compared)
 
 
 def _claims(trace: Trace, budget: Budget, privacy: Privacy) -> Iterator[tuple[str, str]]:
@@ -68,7 +68,7 @@ def _claims(trace: Trace, budget: Budget, privacy: Privacy) -> Iterator[tuple[st
 
 
 def _states(line: str, budget: Budget) -> bool:
-    """Whether a line states the guarantee, as the shortest decimal of a float that is not below it."""
+    """Return True if a line states the guarantee, as the shortest decimal of a float that is not below it."""
     word, amount = ("rho", budget.limit) if budget.epsilon is None else ("epsilon", budget.epsilon)
     stated = re.search(rf"{word} (\S+?)(?:,|$)", line)
     if stated is None:

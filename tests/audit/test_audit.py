@@ -12,10 +12,13 @@ import numpy as np
 import pytest
 from mutants import MUTANTS
 from scipy import stats
+from selfcheck.accounting import check_accounting_library
+from selfcheck.engines import check_engine
+from selfcheck.everything import suite
 
-from pypgm.audit import DEFECTS, MECHANISMS, run, suite
+from pypgm import audit
+from pypgm.audit import DEFECTS, MECHANISMS, run
 from pypgm.audit.__main__ import main
-from pypgm.audit.accounting import check_accounting_library
 from pypgm.audit.attacks import (
     audit_pairs,
     check_gaussian_audit,
@@ -26,8 +29,8 @@ from pypgm.audit.attacks import (
     lower_bound,
 )
 from pypgm.audit.contents import contents, differences, reaches
-from pypgm.audit.engines import check_engine
 from pypgm.audit.finding import Finding, finding, skipped
+from pypgm.audit.laws import GAUSSIAN, LAPLACE
 from pypgm.audit.report import failures, row
 from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.sensitivity import check_conservation
@@ -54,10 +57,22 @@ def test_tier_1_passes(part):
     assert failures(run(suite(1)[len(suite(0)) :][part::4])) == []
 
 
-def test_tiers_grow_and_others_are_refused():
+@pytest.mark.parametrize("suite", [audit.suite, suite], ids=["wheel", "everything"])
+def test_tiers_grow_and_others_are_refused(suite):
     assert len(suite(0)) < len(suite(1)) == len(suite(2))
     with pytest.raises(ValueError, match="tier must be 0, 1 or 2, got 3"):
         suite(3)
+
+
+def functions(checks):
+    """Return the names of the functions that make checks."""
+    return {str(check).partition("function ")[2].partition(" ")[0] for check in checks}
+
+
+@pytest.mark.parametrize("tier", range(3))
+def test_everything_has_the_checks_of_a_wheel_and_more(tier):
+    assert functions(audit.suite(tier)) < functions(suite(tier))
+    assert len(suite(tier)) > 2 * len(audit.suite(tier))
 
 
 WHOLE = {**MECHANISMS, **FEWER, **LEARNERS}
@@ -78,14 +93,14 @@ def test_statistical_checks_pass_with_few_runs(name):
     assert check_conservation(name, WHOLE[name], 10).result == "ok"
     for subject, measure in MEASUREMENTS.items():
         assert check_precision_of_draws(subject, measure, 1000).result == "ok"
-    assert check_chi_square("gaussian", Fraction(3), 20_000).result == "ok"
+    assert check_chi_square(GAUSSIAN, Fraction(3), 20_000).result == "ok"
 
 
 def test_what_tells_nothing_is_not_drawn_again():
     drawn = []
 
     def noted(source, private, runs):
-        drawn.append((source.law, private.size))
+        drawn.append((source.law.name, private.size))
         return np.zeros((runs, private.size), dtype=np.int64)
 
     def some(data, budget, privacy):
@@ -107,7 +122,7 @@ def test_what_is_not_installed_is_skipped_with_a_reason(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     monkeypatch.setattr("importlib.import_module", without)
-    for found in (check_other_sampler("laplace", Fraction(2), 10), check_accounting_library(), check_engine("sqlite")):
+    for found in (check_other_sampler(LAPLACE, Fraction(2), 10), check_accounting_library(), check_engine("sqlite")):
         assert found.result == "skipped"
         assert "is not installed" in found.detail
 

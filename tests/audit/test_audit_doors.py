@@ -9,14 +9,14 @@ import pkgutil
 import re
 
 import pytest
+from selfcheck.containers import TYPED, UNTYPED, is_there
+from selfcheck.declared import check_declared
+from selfcheck.doors import DOORS, RAW, check_door
+from selfcheck.everything import suite
+from selfcheck.limits import LIMITED, SLOW, check_time_limit
+from selfcheck.sources import check_sources
 
 import pypgm
-from pypgm.audit import suite
-from pypgm.audit.containers import TYPED, UNTYPED, is_there
-from pypgm.audit.declared import check_declared
-from pypgm.audit.doors import DOORS, RAW, check_door
-from pypgm.audit.limits import LIMITED, SLOW, check_time_limit
-from pypgm.audit.sources import check_sources
 from pypgm.audit.tiers import NAMES
 
 RECORDS = re.compile(r"\b(Frame|Dataset|PrivateTable|PrivateColumn|Values|Counts|StreamedTable|EngineTable|Table)\b")

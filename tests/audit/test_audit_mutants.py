@@ -14,10 +14,12 @@ from broken import MUTANTS
 from checks.private_tables import check_open_table
 from checks.roundings import check_integer_noise
 from scipy import stats
+from selfcheck.accounting import check_conversions, check_exact_loss, check_line_costs
+from selfcheck.operators import check_sensitivities
+from selfcheck.roundings import check_tails
 from source_text import check_source
 
 from pypgm import _core
-from pypgm.audit.accounting import check_conversions, check_exact_loss, check_line_costs
 from pypgm.audit.attacks import (
     audit_pairs,
     check_gaussian_audit,
@@ -25,11 +27,10 @@ from pypgm.audit.attacks import (
     check_precision_of_releases,
 )
 from pypgm.audit.finding import DEFECTS
+from pypgm.audit.laws import GAUSSIAN, LAPLACE
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
-from pypgm.audit.operators import check_sensitivities
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
 from pypgm.audit.randomness import check_seeds, check_streams
-from pypgm.audit.roundings import check_tails
 from pypgm.audit.samplers import (
     check_branches,
     check_chi_square,
@@ -144,10 +145,10 @@ def rounded(law, scale, n):
 @pytest.mark.parametrize(
     ("law", "scale", "sampler"),
     [
-        ("laplace", Fraction(2), zero_twice),
-        ("gaussian", Fraction(1, 2), rounded),
-        ("gaussian", Fraction(10), lambda law, scale, n: draw(law, scale * Fraction(51, 50), n)),
-        ("laplace", Fraction(10), lambda law, scale, n: draw(law, scale / 2, n)),
+        (LAPLACE, Fraction(2), zero_twice),
+        (GAUSSIAN, Fraction(1, 2), rounded),
+        (GAUSSIAN, Fraction(10), lambda law, scale, n: draw(law, scale * Fraction(51, 50), n)),
+        (LAPLACE, Fraction(10), lambda law, scale, n: draw(law, scale / 2, n)),
     ],
     ids=["zero counted twice", "rounded continuous noise", "scale off by 2 %", "half the scale"],
 )

@@ -8,16 +8,17 @@ import numpy as np
 import pytest
 from mutate import Mutant, planted
 from operators import instead
+from selfcheck.__main__ import main as selfcheck
+from selfcheck.cases import case_of, run_case
+from selfcheck.fuzz import fuzz
+from selfcheck.options import check_options
+from selfcheck.settings import SETTINGS, Choose
 
 import pypgm
 from pypgm import Budget, audit
 from pypgm.audit.__main__ import main
-from pypgm.audit.cases import case_of, run_case
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.fuzz import fuzz
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges
-from pypgm.audit.options import check_options
-from pypgm.audit.settings import SETTINGS, Choose
 from pypgm.audit.stated import Effort, largest_move
 from pypgm.audit.whole import check_claims
 from pypgm.bayes.dependence import dependence, largest_change
@@ -192,15 +193,15 @@ CHANGES = Mutant(
 
 @pytest.mark.slow
 def test_the_command_fuzzes_and_tells_the_seed_of_a_failure(capsys):
-    assert main(["--fuzz", "1", "--only", "hdmm", "--cases", "40"]) == 0
+    assert selfcheck(["--fuzz", "1", "--only", "hdmm", "--cases", "40"]) == 0
     assert "0 failed" in capsys.readouterr().out
     with planted(CHANGES):
-        assert main(["--fuzz", "1", "--only", "aim", "--cases", "200"]) == 1
+        assert selfcheck(["--fuzz", "1", "--only", "aim", "--cases", "200"]) == 1
         said = capsys.readouterr().out
         seed = said[said.index("seed ") + 5 : said.index(":")]
-        assert main(["--fuzz", "1", "--seed", seed, "--cases", "1"]) == 1
+        assert selfcheck(["--fuzz", "1", "--seed", seed, "--cases", "1"]) == 1
         assert said.splitlines()[0] in capsys.readouterr().out
-    assert main(["--fuzz", "1", "--seed", seed, "--cases", "1"]) == 0
+    assert selfcheck(["--fuzz", "1", "--seed", seed, "--cases", "1"]) == 0
 
 
 @pytest.mark.slow

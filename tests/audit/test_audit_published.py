@@ -8,10 +8,11 @@ import re
 from pathlib import Path
 
 import pytest
+from selfcheck import everything
 
 import pypgm
-from pypgm import Domain, cli, mechanisms
-from pypgm.audit import Finding, suite
+from pypgm import Domain, audit, cli, mechanisms
+from pypgm.audit import Finding
 from pypgm.audit.__main__ import main
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import neighbour_pairs
@@ -149,7 +150,7 @@ def test_a_page_alone_is_as_the_release_says(tmp_path):
 def test_what_the_package_knows_of_its_checks_is_what_was_tried():
     """Each check of the audit says what it can see, those of planted defects among them."""
     names = set()
-    for path in (ROOT / "audit").glob("*.py"):
+    for path in [*(ROOT / "audit").glob("*.py"), *Path(everything.__file__).parent.glob("*.py")]:
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and getattr(node.func, "id", "") in {"finding", "skipped", "followed"}:
                 names |= {node.args[0].value} if isinstance(node.args[0], ast.Constant) else set()
@@ -162,10 +163,11 @@ def test_what_the_package_knows_of_its_checks_is_what_was_tried():
     assert all(group["blind"] and all(group["checks"].values()) for group in groups)
 
 
-def test_a_mechanism_has_checks_of_its_own():
+@pytest.mark.parametrize(("suite", "least"), [(audit.suite, 5), (everything.suite, 6)], ids=["wheel", "everything"])
+def test_a_mechanism_has_checks_of_its_own(suite, least):
     """The whole tier consists of those of each mechanism and of what all rest on, none twice."""
     sizes = {name: len(suite(0, [name])) for name in NAMES}
-    assert min(sizes.values()) >= 6
+    assert min(sizes.values()) >= least
     assert len(suite(0, NAMES)) == sum(sizes.values()) < len(suite(0))
     assert len(suite(1, ["mst"])) > sizes["mst"]
     with pytest.raises(ValueError, match=r"an audit is of mst, .*, got 'most'"):

@@ -147,7 +147,7 @@ class Without(importlib.abc.MetaPathFinder):
 
 sys.meta_path.insert(0, Without())
 from pypgm.audit import __main__
-from pypgm.audit.engines import ENGINES, check_engine
+from selfcheck.engines import ENGINES, check_engine
 from functools import partial
 from unittest.mock import patch
 __main__.suite = lambda *_: [partial(check_engine, name) for name in ENGINES]

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from mutants import MUTANTS
 from mutate import planted
+from selfcheck.scores import Stated, check_scores, scores
+from selfcheck.settings import Choose
 
 from pypgm import Budget, audit
-from pypgm.audit.scores import Stated, check_scores, scores
-from pypgm.audit.settings import Choose
 
 KINDS = sorted({each.kind for each in scores()})
 
@@ -36,9 +36,9 @@ def test_a_change_that_is_stated_too_small_is_reported(kind, defect):
 
 def test_what_is_never_attained_is_not_exercised(monkeypatch):
     loose = Stated("x", "x", lambda counts: int(counts[0]), "replace", lambda _: 2, lambda: [(0, 1), (3, 0)])
-    monkeypatch.setattr("pypgm.audit.scores.scores", lambda: [loose])
+    monkeypatch.setattr("selfcheck.scores.scores", lambda: [loose])
     assert check_scores().result == "not exercised"
-    monkeypatch.setattr("pypgm.audit.scores.scores", list)
+    monkeypatch.setattr("selfcheck.scores.scores", list)
     assert check_scores().result == "not exercised"
 
 

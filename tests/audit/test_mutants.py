@@ -9,8 +9,8 @@ import pytest
 from mutants import MUTANTS
 from mutate import Mutant, named_checks, planted
 from operators import instead
+from selfcheck.everything import suite
 
-from pypgm.audit import suite
 from pypgm.audit.finding import Finding
 
 pytestmark = pytest.mark.slow

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csr_array
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import Law
+from pypgm.audit.laws import GAUSSIAN, LAPLACE, Noise
 from pypgm.audit.pairs import table
 from pypgm.audit.samplers import check_chi_square
 from pypgm.audit.trace import Draw, observe
@@ -212,15 +212,14 @@ _ODD = tuple(Fraction(n, d) for n, d in [(3001, 10007), (1000003, 999983), (1234
 def check_odd_laws(draws: int = 30_000) -> Finding:
     """Draw noise of odd rational parameters and odd coins from given words, and compare them with their laws."""
     found: list[tuple[str, str]] = []
-    laws: tuple[Law, Law] = ("laplace", "gaussian")
     for number, scale in enumerate(_ODD):
-        for law in laws:
+        for law in (LAPLACE, GAUSSIAN):
             wide = _seeded(Sampler(number), law, Fraction(1 << 23), 1000)
             if np.unique(wide).size < 0.99 * wide.size:
-                found.append(("shared stream", f"{law} noise of scale 2^23 repeats itself in 1000 draws"))
+                found.append(("shared stream", f"{law.short} noise of scale 2^23 repeats itself in 1000 draws"))
             own = Sampler(number)
             result = check_chi_square(law, scale, draws, partial(_seeded, own))
-            found += [(name, f"{law} of {scale}: {result.detail}") for name in result.defects]
+            found += [(name, f"{law.short} of {scale}: {result.detail}") for name in result.defects]
         rate = min(scale, 1 / scale)
         kept = int(PoissonSample(rate, 1).kept(draws, Sampler(number)).sum())
         if abs(kept - draws * rate) > 7 * math.sqrt(draws * rate * (1 - rate)):
@@ -228,5 +227,5 @@ def check_odd_laws(draws: int = 30_000) -> Finding:
     return finding("odd parameters", "noise and coins", found, f"{3 * len(_ODD)} laws, {draws} draws each")
 
 
-def _seeded(own: Sampler, law: Law, scale: Fraction, n: int) -> NDArray[np.int64]:
-    return (own.laplace(scale) if law == "laplace" else own.gaussian(scale**2))(np.zeros(n, dtype=np.int64))
+def _seeded(own: Sampler, law: Noise, scale: Fraction, n: int) -> NDArray[np.int64]:
+    return (own.laplace(scale) if law is LAPLACE else own.gaussian(scale**2))(np.zeros(n, dtype=np.int64))

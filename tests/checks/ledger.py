@@ -14,9 +14,9 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from selfcheck.ledgers import JournalWithALineMore
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.ledgers import JournalWithALineMore
 from pypgm.audit.pairs import neighbour_pairs
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget, Unit

@@ -7,10 +7,11 @@ from collections.abc import Callable, Mapping
 from fractions import Fraction
 from typing import Any
 
+from selfcheck.steps import ASKED, COLUMNS, Ask
+
 from pypgm.audit.contents import reaches
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import neighbour_pairs
-from pypgm.audit.steps import ASKED, COLUMNS, Ask
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn

@@ -13,7 +13,7 @@ import numpy as np
 
 from pypgm import _core
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.trace import LAWS
+from pypgm.audit.laws import SAMPLERS
 from pypgm.privacy.noise import drawable_scale, drawable_variance
 from pypgm.privacy.rational import as_fraction, isqrt_down, round_down, round_up, significant_down
 from pypgm.privacy.selection import drawable_rate, selection_epsilon
@@ -82,5 +82,5 @@ def check_integer_noise(core: Any = _core) -> Finding:
             except TypeError:
                 continue
             found.append(("floats released", f"{name} takes {numbers.dtype}"))
-    found += [("floats released", f"{name} is gone") for name in LAWS if name not in makers]
+    found += [("floats released", f"{name} is gone") for name in SAMPLERS if name not in makers]
     return finding("integer noise", ", ".join(makers), found, "int64 in, int64 out, nothing else")

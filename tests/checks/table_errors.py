@@ -11,9 +11,9 @@ from typing import Any
 from unittest.mock import patch
 
 import numpy as np
+from selfcheck.command import own_folder, run_command
 
 import pypgm
-from pypgm.audit.command import own_folder, run_command
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.surroundings import all_output, as_told
 from pypgm.data import Boolean, Categorical, Codes, Column, Date, Integer, Real, Schema

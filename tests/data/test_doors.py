@@ -10,9 +10,9 @@ for package in ("pandas", "polars", "pyarrow", "narwhals", "duckdb", "ibis"):
 
 from door_cases import SUBJECTS  # noqa: E402 - it imports what may be missing
 from doors import FAMILIES  # noqa: E402
+from selfcheck.fuzz import fuzz  # noqa: E402
 
 import pypgm  # noqa: E402
-from pypgm.audit.fuzz import fuzz  # noqa: E402
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis
 

@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
+from selfcheck.person_keys import check_person_keys
+from selfcheck.person_promises import check_promises
 
 import pypgm
-from pypgm.audit.person_keys import check_person_keys
-from pypgm.audit.person_promises import check_promises
 from pypgm.data import OpenSchema, OpenSet, Person, scan
 from pypgm.privacy.settling import settle
 

@@ -6,9 +6,9 @@ import sys
 
 import numpy as np
 import pytest
+from selfcheck import persons
 
 import pypgm
-from pypgm.audit import persons
 from pypgm.data import Integer, OpenSet, Person, StreamedTable, scan, write_table
 from pypgm.data import person as person_module
 from pypgm.data.streamed import kept_in_duckdb

@@ -11,9 +11,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from fuzz_pgm import pack, unpack
+from selfcheck.related import check_related
 
 from pypgm import Budget, Dataset, Domain, Privacy
-from pypgm.audit.related import check_related
 from pypgm.mechanisms import RelatedRelease, parent_rows, synthesize_related
 from pypgm.mechanisms.related import joined
 from pypgm.numeric import as_generator

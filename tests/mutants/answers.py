@@ -6,12 +6,12 @@ from functools import partial
 
 from mutate import at
 from operators import as_given, no_factor, put
+from selfcheck.shapes import SHAPES, check_shapes
+from selfcheck.single_steps import PURE_STEPS, STEPS, many_answers
+from selfcheck.steps import check_asked
 
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import far_pairs, neighbour_pairs
-from pypgm.audit.shapes import SHAPES, check_shapes
-from pypgm.audit.single_steps import PURE_STEPS, STEPS, many_answers
-from pypgm.audit.steps import check_asked
 from pypgm.audit.subjects import MECHANISMS
 from pypgm.audit.whole import followed
 from pypgm.privacy import Budget

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from mutate import at
 from operators import as_given, no_addend, not_kept, skipped
+from selfcheck.closed import check_closed
+from selfcheck.columns import check_samples, check_unknown_keys
 
 from mutants.answers import question
-from pypgm.audit.closed import check_closed
-from pypgm.audit.columns import check_samples, check_unknown_keys
 
 MUTANTS = {
     "the threshold of keys forgets the records per person": at(

@@ -6,9 +6,8 @@ from functools import partial
 
 from mutate import at
 from operators import no_addend, one_case
-
-from pypgm.audit.accounting import check_exact_loss
-from pypgm.audit.composition import check_composed_loss, check_exported_events, check_guarantees
+from selfcheck.accounting import check_exact_loss
+from selfcheck.composition import check_composed_loss, check_exported_events, check_guarantees
 
 
 def composed(*cases):

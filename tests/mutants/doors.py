@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from mutate import at
-
-from pypgm.audit.declared import check_declared
-from pypgm.audit.doors import check_door
-from pypgm.audit.limits import check_time_limit
+from selfcheck.declared import check_declared
+from selfcheck.doors import check_door
+from selfcheck.limits import check_time_limit
 
 _ODD = ("whole floats and a text", "booleans and a number")
 

@@ -6,8 +6,7 @@ from functools import partial
 
 from mutate import at
 from operators import off_by_one
-
-from pypgm.audit.engines import check_engine
+from selfcheck.engines import check_engine
 
 duckdb, sqlite = partial(check_engine, "duckdb"), partial(check_engine, "sqlite")
 

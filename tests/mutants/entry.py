@@ -7,10 +7,10 @@ from functools import partial
 from mutate import at
 from operators import no_addend, one_less
 from refusals import check_refusals
+from selfcheck.shapes import SHAPES, check_shapes
+from selfcheck.spellings import check_spelling
 
 from pypgm.audit.budgets import check_budgets
-from pypgm.audit.shapes import SHAPES, check_shapes
-from pypgm.audit.spellings import check_spelling
 from pypgm.audit.subjects import MECHANISMS, SPELLED
 from pypgm.privacy import Privacy
 

@@ -7,10 +7,10 @@ from functools import partial
 from checks.extremes import check_contexts, check_large_entries, check_large_scores, check_odd_laws
 from mutate import at
 from operators import one_case, put
+from selfcheck.columns import check_samples
+from selfcheck.steps import check_asked
 
-from pypgm.audit.columns import check_samples
 from pypgm.audit.selection import check_parameters
-from pypgm.audit.steps import check_asked
 
 cells, pure_cells, selection, quantiles = (
     partial(check_asked, [name]) for name in ("cells", "cells, pure", "selection", "quantiles")

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from mutate import at
 from operators import constant, no_factor, one_case, other_extreme, put
+from selfcheck.blocks import check_stability
 
 from pypgm import Dataset, Domain, mrf
-from pypgm.audit.blocks import check_stability
 from pypgm.audit.fields import check_regressions
 from pypgm.audit.finding import finding
 from pypgm.audit.mechanisms import run_pairs

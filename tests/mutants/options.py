@@ -6,10 +6,9 @@ from functools import partial
 
 from mutate import at
 from operators import no_factor, one_case, one_less, other_extreme
-
-from pypgm.audit.fuzz import check_fuzz
-from pypgm.audit.options import check_options
-from pypgm.audit.scores import check_scores
+from selfcheck.fuzz import check_fuzz
+from selfcheck.options import check_options
+from selfcheck.scores import check_scores
 
 options = {name: partial(check_options, name) for name in ("wide", "privbayes", "adaptive_grid", "jam", "fem")}
 few = {name: partial(check_fuzz, 60, only=(name,)) for name in ("aim", "jam", "mst", "mwem", "learn_ising")}

@@ -5,10 +5,9 @@ from __future__ import annotations
 from functools import partial
 
 from mutate import at
-
-from pypgm.audit.person_keys import check_person_keys
-from pypgm.audit.person_promises import check_promises
-from pypgm.audit.persons import check_persons
+from selfcheck.person_keys import check_person_keys
+from selfcheck.person_promises import check_promises
+from selfcheck.persons import check_persons
 
 MUTANTS = {
     "all records of a person are kept": at("privacy.counts:kept", check_persons, "lost user bound")(

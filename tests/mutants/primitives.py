@@ -5,9 +5,9 @@ from __future__ import annotations
 from checks.roundings import check_roundings
 from mutate import at
 from operators import as_given, no_factor, one_case, other_extreme, put
+from selfcheck.roundings import check_amplification, check_tails
 
 from mutants.answers import question
-from pypgm.audit.roundings import check_amplification, check_tails
 from pypgm.audit.selection import check_parameters
 
 MUTANTS = {

@@ -6,9 +6,8 @@ from functools import partial
 
 from mutate import at
 from operators import as_given, no_addend, no_factor, off_by_one, one_case, one_less, other_extreme
-
-from pypgm.audit.operators import check_operators, check_sensitivities, check_wide_sensitivities
-from pypgm.audit.written_out import SMALL, WIDE
+from selfcheck.operators import check_operators, check_sensitivities, check_wide_sensitivities
+from selfcheck.written_out import SMALL, WIDE
 
 operators = partial(check_operators, SMALL)
 wide_matrices = partial(check_wide_sensitivities, [s for s in WIDE if s[0] in {"matrix", "sparse", "union"}])

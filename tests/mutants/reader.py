@@ -12,16 +12,16 @@ from checks.table_errors import check_table_errors
 from mutate import at
 from operators import no_addend, no_factor, put, unguarded
 from refusals import check_refusals
+from selfcheck.columns import check_samples, check_unknown_keys
+from selfcheck.composition import check_composed_loss
+from selfcheck.ledgers import check_ledger_races
+from selfcheck.operators import check_sensitivities
+from selfcheck.roundings import check_tails
+from selfcheck.shapes import check_batches
+from selfcheck.steps import check_asked
 
 from mutants.answers import TAKEN, follow, several
 from mutants.kept import kept
-from pypgm.audit.columns import check_samples, check_unknown_keys
-from pypgm.audit.composition import check_composed_loss
-from pypgm.audit.ledgers import check_ledger_races
-from pypgm.audit.operators import check_sensitivities
-from pypgm.audit.roundings import check_tails
-from pypgm.audit.shapes import check_batches
-from pypgm.audit.steps import check_asked
 
 batches = partial(check_batches, "many measurements", TAKEN["many measurements"])
 screen, stated = partial(check_asked, ["a screen"]), partial(check_asked, ["a screen by a stated score"])

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from mutate import at
 from operators import no_factor, off_by_one, put
-
-from pypgm.audit.operators import check_sensitivities
-from pypgm.audit.related import check_related
+from selfcheck.operators import check_sensitivities
+from selfcheck.related import check_related
 
 MUTANTS = {
     "records per person are not squared": at(

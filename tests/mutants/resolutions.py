@@ -6,8 +6,8 @@ from functools import partial
 
 from mutate import at
 from operators import put
+from selfcheck.shapes import CHOOSING, check_shapes
 
-from pypgm.audit.shapes import CHOOSING, check_shapes
 from pypgm.audit.subjects import FEWER
 
 choosing = partial(check_shapes, "wide, choosing", FEWER["wide"], CHOOSING)

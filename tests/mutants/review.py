@@ -6,20 +6,20 @@ from functools import partial
 
 from mutate import at
 from operators import no_addend, no_factor, one_case
+from selfcheck.blocks import check_stability
+from selfcheck.closed import check_closed
+from selfcheck.columns import check_samples
+from selfcheck.limits import SLOW, check_time_limit
+from selfcheck.operators import check_wide_sensitivities
+from selfcheck.options import check_options
+from selfcheck.related import check_related
+from selfcheck.scores import check_scores
+from selfcheck.settled import check_open_sets
+from selfcheck.single_steps import sampled
+from selfcheck.sources import check_sources
 
 from mutants.answers import follow, question, several
-from pypgm.audit.blocks import check_stability
-from pypgm.audit.closed import check_closed
-from pypgm.audit.columns import check_samples
-from pypgm.audit.limits import SLOW, check_time_limit
-from pypgm.audit.operators import check_wide_sensitivities
-from pypgm.audit.options import check_options
 from pypgm.audit.pairs import neighbour_pairs
-from pypgm.audit.related import check_related
-from pypgm.audit.scores import check_scores
-from pypgm.audit.settled import check_open_sets
-from pypgm.audit.single_steps import sampled
-from pypgm.audit.sources import check_sources
 from pypgm.audit.subjects import own_regressions
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy

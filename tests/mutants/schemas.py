@@ -6,9 +6,8 @@ from functools import partial
 
 from checks.dependent import check_dependent
 from mutate import at
-
-from pypgm.audit.doors import check_door
-from pypgm.audit.settled import check_open_sets
+from selfcheck.doors import check_door
+from selfcheck.settled import check_open_sets
 
 looks = partial(check_door, "synthesize", ("typed", "open"), ("lists", "arrays of objects"))
 

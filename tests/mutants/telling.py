@@ -8,11 +8,11 @@ from checks.table_errors import check_table_errors
 from mutate import at
 from operators import never, not_kept, put, skipped
 from refusals import check_refusals
+from selfcheck.command import check_command
+from selfcheck.spellings import check_spelling
 
 from mutants.answers import measured, selected, whole
-from pypgm.audit.command import check_command
 from pypgm.audit.failures import check_failures
-from pypgm.audit.spellings import check_spelling
 from pypgm.audit.subjects import SPELLED
 from pypgm.privacy import Privacy
 

@@ -11,10 +11,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from pypgm.audit.cases import Case, Outcome, case_of, run_case
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.settings import SETTINGS, Choose
 from pypgm.audit.stated import Effort
+from selfcheck.cases import Case, Outcome, case_of, run_case
+from selfcheck.settings import SETTINGS, Choose
 
 _EFFORT = Effort(candidates=4, climbs=4, moves=16)
 
@@ -88,7 +88,7 @@ def fuzz(
     tell : callable
         Called with the seed, the case and the finding of each failure.
     subjects : mapping of str to callable
-        What cases are of: `pypgm.audit.settings.SETTINGS` by default.
+        What cases are of: `selfcheck.settings.SETTINGS` by default.
 
     Raises
     ------

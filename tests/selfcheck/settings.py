@@ -13,11 +13,11 @@ import numpy as np
 
 import pypgm
 from pypgm import mechanisms, mrf, queries, workloads
-from pypgm.audit.questions import questions
 from pypgm.bayes.private_learning import learn_private
 from pypgm.bayes.private_structure import PrivateStructure
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.relation import Privacy
+from selfcheck.questions import questions
 
 T = TypeVar("T")
 

@@ -16,13 +16,13 @@ from unittest.mock import patch
 import numpy as np
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import Losses, exceeding, laplace_loss, response_loss, shift_loss
 from pypgm.privacy.accounting import dp_events
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, PoissonSample, Stated
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.pld import realised_pld_epsilon
 from pypgm.privacy.zcdp import zcdp_epsilon
+from selfcheck.losses import Losses, exceeding, laplace_loss, response_loss, shift_loss
 
 Found = Iterator[tuple[str, str]]
 _DELTAS = (Fraction(1, 10**2), Fraction(1, 10**4), Fraction(1, 10**7))

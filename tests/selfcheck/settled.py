@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.audit.columns import lone_key_passes, scripted
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import LAWS
 from pypgm.audit.surroundings import core_with
 from pypgm.data import Integer, OpenSchema, OpenSet, QuantileBins, Real, Schema
 from pypgm.errors import BudgetError
@@ -21,6 +21,7 @@ from pypgm.privacy.laws import DiscreteLaplace
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.settling import settle
+from selfcheck.columns import lone_key_passes, scripted
 
 _BUDGET = Budget(rho=8, reserved_delta=Fraction(1, 10**5))
 _SCHEMA = OpenSchema(
@@ -146,7 +147,7 @@ def _pair(privacy: Privacy) -> Iterator[tuple[str, str]]:
         if not 0 < sum(line.cost for line in lines) <= share * _BUDGET.limit:
             yield "overspent", f"{privacy}: {name} does not cost its share"
     passing = sum(
-        lone_key_passes(line.noise, line.parameters["variance"], int(line.parameters["threshold"]), k)
+        lone_key_passes(LAWS[line.noise], line.parameters["variance"], int(line.parameters["threshold"]), k)
         for line in ledgers[0].lines
         if line.delta
     )

@@ -9,7 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import DIGITS, gaussian_tail, laplace_tail
+from pypgm.audit.laws import DIGITS, GAUSSIAN, LAPLACE
 from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 
@@ -47,13 +47,13 @@ def check_tails(
     chances = [Fraction(1, 10), Fraction(1, 10**5), Fraction(7, 10**10), Fraction(1, 10**20)]
     for scale, chance in itertools.product(scales, chances):
         least = laplace(scale, chance), gaussian(scale**2, chance)
-        tails = laplace_tail(scale, least[0]), gaussian_tail(scale**2, least[1])
+        tails = LAPLACE.tail(scale, least[0]), GAUSSIAN.tail(scale**2, least[1])
         for law, at, tail in zip(("Laplace", "Gaussian"), least, tails, strict=True):
             if at < 1 or tail > float(chance) * (1 + 1e-9):
                 found.append(
                     ("accounting", f"{law} noise of {scale} reaches {at} with {tail:.3e}, not {float(chance):g}")
                 )
-            if law == "Laplace" and at > 1 and laplace_tail(scale, at - 1) <= float(chance) * (1 - 1e-9):
+            if law == "Laplace" and at > 1 and LAPLACE.tail(scale, at - 1) <= float(chance) * (1 - 1e-9):
                 found.append(("accounting", f"Laplace noise of {scale}: {at} is not the least for {float(chance):g}"))
             if at > 2 + 2 * float(scale) * max(math.log(1 / chance), math.sqrt(2 * math.log(1 / chance))):
                 found.append(("accounting", f"{law} noise of {scale}: {at} is far beyond {float(chance):g}"))

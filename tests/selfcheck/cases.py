@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.mechanisms import Runs, change_of, compared_draws, same_run
 from pypgm.audit.pairs import Pair, table
-from pypgm.audit.settings import SETTINGS, Choose, Setting, Subject
 from pypgm.audit.stated import Effort
 from pypgm.audit.trace import observe
 from pypgm.audit.whole import followed
@@ -19,6 +18,7 @@ from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
+from selfcheck.settings import SETTINGS, Choose, Setting, Subject
 
 Records = NDArray[np.int64]
 

@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from pypgm.audit.finding import Finding, finding, skipped
-from pypgm.audit.laws import Losses, exceeding, laplace_loss, response_loss, shift_loss
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
+from selfcheck.losses import Losses, exceeding, laplace_loss, response_loss, shift_loss
 
 Delta = Callable[[Fraction, Fraction], float]
 Found = Iterator[tuple[str, str]]

@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.laws import gaussian_tail, laplace_tail
+from pypgm.audit.laws import GAUSSIAN, LAPLACE, LAWS, SAMPLERS, Noise
 from pypgm.audit.pairs import table
 from pypgm.audit.surroundings import core_with
-from pypgm.audit.trace import LAWS
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
@@ -28,7 +27,7 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.unknown_keys import sparse_histogram
 
 Found = Iterator[tuple[str, str]]
-Drawn = tuple[str, NDArray[np.int64], Fraction]
+Drawn = tuple[Noise, NDArray[np.int64], Fraction]
 
 _PRIVACIES = (
     Privacy(),
@@ -47,12 +46,12 @@ def scripted(outcome: Callable[[NDArray[np.int64]], Any]) -> Iterator[list[Drawn
 
     def sampler(name: str) -> Callable[..., Any]:
         def draw(counts: NDArray[np.int64], numerator: int, denominator: int, *_: Any, **__: Any) -> Any:
-            drawn.append((LAWS[name], counts.copy(), Fraction(numerator, denominator)))
+            drawn.append((SAMPLERS[name], counts.copy(), Fraction(numerator, denominator)))
             return outcome(counts)
 
         return draw
 
-    with core_with(**{name: sampler(name) for name in ("add_discrete_gaussian", "add_discrete_laplace")}):
+    with core_with(**{name: sampler(name) for law in (GAUSSIAN, LAPLACE) for name in law.samplers}):
         yield drawn
 
 
@@ -73,8 +72,8 @@ def check_unknown_keys(privacies: Sequence[Privacy] = _PRIVACIES) -> Finding:
         where = f"{privacy}, {next(iter(how))}"
         line, drawn, least = _threshold(privacy, how, found, where)
         law, _, parameter = drawn
-        name = "scale" if law == "discrete Laplace" else "variance"
-        if line.noise != law or line.parameters.get(name) != parameter:
+        name = law.parameter
+        if line.noise != law.name or line.parameters.get(name) != parameter:
             found.append(("scale differs from the charge", f"{where}: drawn is {law} of {name} {parameter}"))
         passes = lone_key_passes(law, parameter, least, privacy.records_per_person)
         if passes > float(line.delta) * (1 + 1e-9):
@@ -110,21 +109,20 @@ def _threshold(
 def _lower(line: Charge, where: str) -> Found:
     """Lower the threshold of a line for as long as it is taken: the line's delta covers what that lets through."""
     given = dict(line.parameters)
-    parameter, k = given["scale" if "scale" in given else "variance"], int(given.get("records_per_person", 1))
+    law, k = LAWS[line.noise], int(given.get("records_per_person", 1))
     for threshold in range(int(given.get("threshold", 0)) - 1, 0, -1):
         try:
             law_of(line.noise, given | {"threshold": Fraction(threshold)}, line.delta)
         except ValueError:
             return
-        if lone_key_passes(line.noise, parameter, threshold, k) > float(line.delta) * (1 + 1e-9):
+        if lone_key_passes(law, given[law.parameter], threshold, k) > float(line.delta) * (1 + 1e-9):
             yield "unchecked import", f"{where}: a line with the threshold {threshold} is taken"
             return
 
 
-def lone_key_passes(law: str, parameter: Fraction, least: int, k: int) -> float:
+def lone_key_passes(law: Noise, parameter: Fraction, least: int, k: int) -> float:
     """Return the chance that one of a person's keys reaches `least`, k records spread over keys in the worst way."""
-    tail = laplace_tail if law == "discrete Laplace" else gaussian_tail
-    each = [tail(parameter, least - count) for count in range(1, k + 1)]
+    each = [law.tail(parameter, least - count) for count in range(1, k + 1)]
     best = [0.0]
     for records in range(1, k + 1):
         best.append(max(best[records - count] + each[count - 1] for count in range(1, records + 1)))
@@ -142,10 +140,9 @@ def _shared(privacy: Privacy, how: dict[str, Any], where: str) -> Found:
             sparse_histogram(PrivateColumn([*others, *own], privacy, ledger), delta=_DELTA, **how)
         lines.append(ledger.lines[0])
         counts.append(drawn[0][1])
-    changes = np.abs(counts[1] - counts[0])
-    laplace = drawn[0][0] == "discrete Laplace"
-    true = int(changes.sum() if laplace else (changes**2).sum())
-    owed = (true / drawn[0][2]) ** 2 / 2 if laplace else true / (2 * drawn[0][2])
+    law, _, parameter = drawn[0]
+    true = law.change((counts[1] - counts[0]).tolist(), parameter)
+    owed = law.cost({law.charged: true, law.parameter: parameter}, "rho")
     if lines[0].cost < owed or lines[0].cost != lines[1].cost:
         name = "wrong relation" if privacy.neighbours == "replace" else "sensitivity" if k == 1 else "lost user bound"
         yield (

@@ -8,10 +8,10 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.audit.containers import TYPED, UNTYPED, Columns, Container, is_there, reading_of, typed
 from pypgm.audit.finding import Finding, finding
 from pypgm.data import Boolean, Categorical, Column, Integer, Real, Schema
 from pypgm.data.opened import opened
+from selfcheck.containers import TYPED, UNTYPED, Columns, Container, is_there, reading_of, typed
 
 _EXACT = 1 << 53  # from here on doubles tell no integer from the next one
 

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import PRIVACIES
-from pypgm.audit.written_out import SMALL, WIDE, Spec, built, written_out
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import LinearQuery
+from selfcheck.written_out import SMALL, WIDE, Spec, built, written_out
 
 Found = Iterator[tuple[str, str]]
 Integers = NDArray[np.int64]

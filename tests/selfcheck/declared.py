@@ -8,10 +8,10 @@ from typing import Any
 from unittest.mock import patch
 
 from pypgm._synthesize import synthesize
-from pypgm.audit.containers import TYPED, UNTYPED, Typed, is_there, reading_of
 from pypgm.audit.finding import Finding, finding
 from pypgm.data import Schema
 from pypgm.integrations import sdv, smartnoise
+from selfcheck.containers import TYPED, UNTYPED, Typed, is_there, reading_of
 
 _OTHERS = ["cook", "clerk", "cook"] * 9
 _NEW = "astronaut"

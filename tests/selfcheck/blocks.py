@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.audit.columns import lone_key_passes
 from pypgm.audit.finding import Finding, finding
+from pypgm.audit.laws import LAPLACE
 from pypgm.audit.pairs import PRIVACIES, Pair, neighbour_pairs
 from pypgm.audit.surroundings import core_with
 from pypgm.data import Dataset
@@ -23,6 +23,7 @@ from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
+from selfcheck.columns import lone_key_passes
 
 _EPSILON, _DELTA = Fraction(3, 2), Fraction(1, 10**5)
 _BLOCKS = 5
@@ -99,6 +100,6 @@ def _threshold(privacy: Privacy) -> Found:
     data = neighbour_pairs([privacy])[-1].one
     least = next((n for n in itertools.count(-3) if _released(data, privacy, n)[0].edges is not None), 0)
     line = _released(data, privacy, least)[1]
-    passes = lone_key_passes("discrete Laplace", line.parameters["scale"], least, privacy.records_per_person)
+    passes = lone_key_passes(LAPLACE, line.parameters["scale"], least, privacy.records_per_person)
     if passes > float(_DELTA) * (1 + 1e-9):
         yield "threshold", f"{privacy}: a lone graph passes with {passes:.3e}, {float(_DELTA):.3e} charged"

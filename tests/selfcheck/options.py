@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from pypgm.audit.cases import case_of, run_case
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.settings import SETTINGS, Choose
 from pypgm.audit.stated import Effort
+from selfcheck.cases import case_of, run_case
+from selfcheck.settings import SETTINGS, Choose
 
 _EFFORT = Effort(candidates=4, climbs=6, moves=16)
 _NEAR = 0.75  # of what is stated of a score, at least, that a record is to be seen to change it by
@@ -20,7 +20,7 @@ def check_options(name: str, settings: int = 12, most: int = 48) -> Finding:
     Parameters
     ----------
     name : str
-        Of `pypgm.audit.settings.SETTINGS`.
+        Of `selfcheck.settings.SETTINGS`.
     settings, most : int
         How many there are at least, and at most.
     """

@@ -14,8 +14,6 @@ import numpy as np
 
 import pypgm
 from pypgm import mrf
-from pypgm.audit.command import own_folder, run_command
-from pypgm.audit.containers import ROWS, TYPED, UNTYPED, Columns, Container, Typed, is_there, reading_of, typed
 from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import DOMAIN, Pair, far_pairs, neighbour_pairs
@@ -29,6 +27,8 @@ from pypgm.integrations import sdv, smartnoise
 from pypgm.mechanisms.registry import mechanism_names
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
+from selfcheck.command import own_folder, run_command
+from selfcheck.containers import ROWS, TYPED, UNTYPED, Columns, Container, Typed, is_there, reading_of, typed
 
 _EPSILON, _DELTA = Fraction(9, 2), Fraction(1, 10**6)
 _BUDGET = Budget(epsilon=_EPSILON, delta=_DELTA)

@@ -9,12 +9,41 @@ from typing import Any
 from pypgm.audit.finding import Finding
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import PRIVACIES, Pair, far_pairs, neighbour_pairs
-from pypgm.audit.subjects import SPELLINGS
 from pypgm.audit.whole import followed
+from pypgm.data import Schema
+from pypgm.data.encoding import columns_of
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
 
 _EPSILON, _DELTA = Fraction(9, 2), Fraction(1, 10**6)
+
+
+def _stating(data: Any, privacy: Privacy) -> Any:
+    """Return the records, as of a schema that states how many a person has."""
+    data.schema = Schema(columns_of(data.domain), records_per_person=privacy.records_per_person)
+    return data
+
+
+Spelling = Callable[[Callable[..., Any], Any, Fraction, Fraction, Privacy], Any]
+
+SPELLINGS: dict[str, Spelling] = {
+    "epsilon, delta, privacy": lambda f, data, e, d, p: f(data, e, d, privacy=p),
+    "epsilon=, delta=": lambda f, data, e, d, p: f(data, epsilon=str(e), delta=str(d), privacy=p),
+    "budget=": lambda f, data, e, d, p: f(data, budget=Budget(epsilon=e, delta=d), privacy=p),
+    "progress=": lambda f, data, e, d, p: f(data, e, d, privacy=p, progress=True),
+    "backend=": lambda f, data, e, d, p: f(data, e, d, privacy=p, backend="opendp"),
+    "reserved_delta=": lambda f, data, e, d, p: f(
+        data, budget=Budget(epsilon=e, delta=d, reserved_delta=d * 9 / 10), privacy=p
+    ),
+    "open table": lambda f, data, e, d, p: f(PrivateTable(data, p, Ledger(Budget(epsilon=e, delta=d)))),
+    "n_threads=": lambda f, data, e, d, p: f(data, e, d, privacy=p, n_threads=2),
+    "the schema's number": lambda f, data, e, d, p: f(_stating(data, p), e, d, neighbours=p.neighbours),
+    "neighbours=": lambda f, data, e, d, p: f(data, e, d, neighbours=p.neighbours),
+    "no relation": lambda f, data, e, d, _: f(data, e, d),
+}
+"""Ways to ask a mechanism for (epsilon, delta) under a relation; the last two can say less than all relations."""
 
 
 def check_spelling(

@@ -12,9 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.audit.answers import exact_rank_scores
+from pypgm.audit.subjects import FIELD_RADIUS
 from pypgm.audit.trace import Mechanism, WatchedRecords
 from pypgm.data import Integer, OpenSchema, QuantileBins
 from pypgm.domain import Clique
+from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
@@ -213,3 +215,11 @@ def sampled(data: Any, budget: Budget, privacy: Privacy) -> Any:
     sample = table.subsample(Fraction(1, 2), epsilon=Fraction(1, 2))
     first = next(iter(data.domain))
     return SimpleNamespace(ledger=table.ledger, measurements=[sample.measure(first, scale=Fraction(2))])
+
+
+def own_regressions(data: Any, budget: Budget, privacy: Privacy) -> Any:
+    """Learn regressions that a caller chose: of three codes the second one of a pair is that of another pair too."""
+    table = PrivateTable(data, privacy, Ledger(budget))
+    asked = Regressions([Feature((1,)), Feature((2,))], [Node(0, [(0, 1), (2, 1)], [0, 1])], FIELD_RADIUS, 2)
+    FrankWolfe(table, asked).solve([budget.limit])
+    return SimpleNamespace(ledger=table.ledger)
