@@ -1,4 +1,4 @@
-"""What a run is surrounded by, made the same for every run: a clock that counts, fixed seeds, a stand-in for OpenDP."""
+"""What a run is surrounded by, made the same for every run: a clock that counts, fixed seeds."""
 
 from __future__ import annotations
 
@@ -9,17 +9,12 @@ import logging
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pypgm.privacy.observer import Observer, observed_by, the_observer
-
-Noise = Callable[[str, NDArray[np.int64], Fraction], Any]
-"""Called as noise(law, counts, parameter), with the variance of a Gaussian or the scale of a Laplace law."""
 
 
 @contextlib.contextmanager
@@ -88,30 +83,3 @@ class _Core(Observer):
         names = ("add_discrete_gaussian", "add_discrete_laplace", "select_exponential", "select_top")
         own = {name: getattr(others, name) for name in (*names, "permute_and_flip", "flip_coins")}
         self.core = types.SimpleNamespace(**own | functions)
-
-
-def opendp_stand_in(noise: Noise) -> types.ModuleType:
-    """Return what stands for OpenDP's prelude: its measurements hand counts and their scale to `noise`.
-
-    What OpenDP would be given is then looked at whether it is installed or not.
-    """
-
-    def make(law: str, power: int) -> Callable[..., Any]:
-        def measurement(domain: str, metric: str, *, scale: float) -> Callable[[NDArray[np.int64]], list[int]]:
-            if (domain, metric) != ("vectors of i64", f"L{power}"):
-                raise TypeError(f"{law} needs vectors of i64 and the L{power} distance, got {domain} and {metric}")
-            return lambda counts: list(noise(law, counts, Fraction(scale) ** power))
-
-        return measurement
-
-    prelude = types.ModuleType("opendp.prelude")
-    makers = types.SimpleNamespace(make_laplace=make("discrete Laplace", 1), make_gaussian=make("discrete Gaussian", 2))
-    prelude.__dict__.update(
-        m=makers,
-        enable_features=lambda *_: None,
-        atom_domain=lambda **given: given["T"],
-        vector_domain=lambda atoms: f"vectors of {atoms}",
-        l1_distance=lambda **_: "L1",
-        l2_distance=lambda **_: "L2",
-    )
-    return prelude

@@ -16,7 +16,7 @@ from pypgm.domain import Clique
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation import Constraint
 from pypgm.estimation.constraint import as_constraints
-from pypgm.estimation.limits import Limits
+from pypgm.estimation.limits import LIMIT_DEFAULTS, Limits
 from pypgm.estimation.losses import L2, Loss
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
@@ -24,7 +24,7 @@ from pypgm.mechanisms.mapped import Mapped, Released
 from pypgm.models._estimate import checked_measurements, estimated
 from pypgm.numeric import check_choice
 from pypgm.privacy.arguments import as_budget, gaussian_budget
-from pypgm.privacy.entry import LEARNER_DEFAULTS, Entry, Handed, LearnerOptions
+from pypgm.privacy.entry import Entry, Handed, LearnerOptions
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.queries import Identity
@@ -52,8 +52,8 @@ _TREE_BYTES = 2**25  # of the tables of a tree that "auto" takes: hundreds of pa
 class Options(LearnerOptions, total=False):
     """What every mechanism takes by keyword besides options of its own.
 
-    These, what `pypgm.privacy.PrivateOptions` says of `schema`, `budget`, `neighbours`, `privacy`, `backend` and
-    `unsafe_seed`, and the limits of its estimates, `pypgm.estimation.Limits`.
+    These, what `pypgm.privacy.PrivateOptions` says of `schema`, `budget`, `neighbours`, `privacy` and `unsafe_seed`,
+    and the limits of its estimates, `pypgm.estimation.Limits`.
 
     Parameters
     ----------
@@ -74,7 +74,7 @@ class Options(LearnerOptions, total=False):
     oracle: Oracle
 
 
-DEFAULTS: Mapping[str, object] = {**LEARNER_DEFAULTS, "measurements": (), "oracle": "auto"}
+DEFAULTS: Mapping[str, object] = {**LIMIT_DEFAULTS, "measurements": (), "oracle": "auto"}
 """Of `Options`, where it is not None."""
 
 
@@ -154,8 +154,7 @@ class Run(Entry):
         how: dict[str, Any] = {"what": "a mechanism", "names": Options.__annotations__, "budget_of": budget_of}
         super().__init__(name, data, epsilon, delta, options, **how)
         self.oracle, self.further, self._is_full = oracle, 1.0, False
-        backend = options.get("backend", "pypgm")
-        self._options_kept: dict[str, object] = {"oracle": oracle, "backend": backend, **self.limits.kept()}
+        self._options_kept: dict[str, object] = {"oracle": oracle, **self.limits.kept()}
         self.rho: Fraction = self.table.ledger.remaining()
         self.total = self.table.public_total
         self.mapped = Mapped(self.table.domain, [*_of_rules(self.table.schema), *as_constraints(constraints)])

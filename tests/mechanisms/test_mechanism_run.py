@@ -50,7 +50,6 @@ def opened(rho=1, seed=None):
         ({"budget": Budget(rho=1)}, TypeError, "an open table has its budget"),
         ({"epsilon": 1}, TypeError, "an open table has its budget"),
         ({"neighbours": "replace"}, TypeError, "an open table has its budget"),
-        ({"backend": "opendp"}, TypeError, "an open table has its budget"),
         ({"unsafe_seed": 3}, TypeError, "an open table has its budget"),
     ],
 )
