@@ -5,19 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from pypgm import _later
+from pypgm.mechanisms.registry import MECHANISMS
 
 _NAMES = {  # by the module they are in
-    "pypgm.mechanisms._adaptive_grid": ("adaptive_grid",),
-    "pypgm.mechanisms._aim": ("aim",),
-    "pypgm.mechanisms._dualquery": ("dualquery",),
-    "pypgm.mechanisms._fem": ("fem",),
-    "pypgm.mechanisms._hdmm": ("hdmm",),
-    "pypgm.mechanisms._jam": ("jam",),
-    "pypgm.mechanisms._mst": ("mst",),
-    "pypgm.mechanisms._mwem": ("mwem",),
-    "pypgm.mechanisms._privbayes": ("privbayes",),
-    "pypgm.mechanisms._screen": ("screen",),
-    "pypgm.mechanisms._wide": ("wide",),
+    **{f"pypgm.mechanisms._{name}": (name,) for name in MECHANISMS},
     "pypgm.mechanisms.related": ("parent_rows", "synthesize_related"),
     "pypgm.mechanisms.related_release": ("RelatedRelease", "RelatedTables"),
     "pypgm.mechanisms.run": ("Options",),

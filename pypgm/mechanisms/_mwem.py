@@ -86,9 +86,7 @@ def mwem(
         (``oracle="region_graph"``) has no limit, and its answers beyond the measured marginals take all of them into
         account.
     **options
-        `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
-        means "exact" here. Where time or memory (with a warning) is over, or Ctrl-C ends an estimate, no round
-        follows, and what is not spent stays unspent.
+        As for `aim`.
 
     Returns
     -------

@@ -26,7 +26,7 @@ from pypgm.memory import check_fits, short
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.numeric import check_choice, checked_integer
 from pypgm.privacy.cell_selector import Drawn
-from pypgm.reconstruction.best_records import Optimiser
+from pypgm.reconstruction.best_records import Optimiser, RecordSearch
 from pypgm.reconstruction.weighted_records import WeightedRecords
 from pypgm.release import Release
 from pypgm.workloads import WorkloadLike
@@ -63,15 +63,15 @@ class DrawnQueries:
     ----------
     log : list of dict
         A line for each query drawn.
-    found : list of ndarray of int64, shape (records, attributes)
-        The records of each round, filled in by who draws.
+    records : list of ndarray of int64, shape (records, attributes)
+        The records of each round, filled in by the mechanism.
     """
 
     def __init__(self, domain: Domain, cliques: Iterable[Clique]) -> None:
         self.domain, self.cliques = domain, list(cliques)
         self._starts = np.concatenate([[0], np.cumsum([domain.size(c) for c in self.cliques])])
         self.log: list[dict[str, object]] = []
-        self.found: list[NDArray[np.int64]] = []
+        self.records: list[NDArray[np.int64]] = []
         self._rounds: dict[float, RoundsLikelihood] = {}
         self._n_rounds = 0
 
@@ -113,12 +113,12 @@ class DrawnQueries:
 
     def loss(self, marginals: CliqueVector, total: float) -> tuple[float, CliqueVector]:
         """Return the negative log-likelihood of marginals in counts, and its gradient."""
-        value, slope = 0.0, np.zeros(self.cells)
+        value, gradient = 0.0, np.zeros(self.cells)
         for rate, rounds in self._rounds.items():
-            part, own = rounds.loss(marginals.values * (rate / total))
+            part, slope = rounds.loss(marginals.values * (rate / total))
             value += part
-            slope += own * (rate / total)
-        return value, marginals.like(slope)
+            gradient += slope * (rate / total)
+        return value, marginals.like(gradient)
 
     def model(
         self, run: Run, records: Dataset, known: Sequence[LinearMeasurement], are_independent: bool
@@ -139,6 +139,27 @@ class DrawnQueries:
         lipschitz = sum(rounds.n_drawn * rate * rate for rate, rounds in self._rounds.items()) / total**2
         loss = Custom(lambda m: self.loss(m, total), self.cliques, lipschitz=max(lipschitz, 1e-300))
         return run.fit_loss(loss, self.cliques, total, start)
+
+
+class SearchRounds:
+    """The rounds of a mechanism that finds records by the queries it draws.
+
+    Attributes
+    ----------
+    run : Run
+    queries : DrawnQueries
+    total : float
+        Number of records.
+    samples : int
+        Records or queries of a round.
+    search : RecordSearch
+    records : list of ndarray
+        Those of each round, as in `queries`.
+    """
+
+    def __init__(self, run: Run, queries: DrawnQueries, total: float, samples: int, search: RecordSearch) -> None:
+        self.run, self.queries, self.total = run, queries, total
+        self.samples, self.search, self.records = samples, search, queries.records
 
 
 def _answered(records: Dataset, clique: Clique, total: float, are_independent: bool) -> LinearMeasurement:
@@ -203,12 +224,12 @@ def release_of(
     total, measured = _measured_total(run)
     ended = _interrupted(learn, queries, total)
     run.close()
-    records = _weighted(run.domain, np.concatenate(queries.found), 0.0 if run.total == 0 else total)
+    records = _weighted(run.domain, np.concatenate(queries.records), 0.0 if run.total == 0 else total)
     model = (
         WeightedRecords(records) if estimator == "records" else queries.model(run, records, measured, are_independent)
     )
     if ended:
-        _mark_interrupted(run, model, len(queries.found))
+        _mark_interrupted(run, model, len(queries.records))
     own |= {"workload": workload, "estimator": estimator, "samples": samples}
     return run.release(model, measured, queries.log, **own)
 
@@ -231,7 +252,7 @@ def _interrupted(learn: Learn, queries: DrawnQueries, total: float) -> bool:
         if not queries.log:
             raise
         warnings.warn(
-            f"Ctrl-C ended the mechanism after {len(queries.found)} rounds: its release is the best so far",
+            f"Ctrl-C ended the mechanism after {len(queries.records)} rounds: its release is the best so far",
             EstimateInterruptedWarning,
             stacklevel=4,
         )
