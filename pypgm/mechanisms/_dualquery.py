@@ -1,4 +1,4 @@
-"""DualQuery: draw queries that the records so far answer badly, and add the record that answers them best."""
+"""DualQuery: draw queries that the records so far answer badly, then add the record that answers them best."""
 
 from __future__ import annotations
 
@@ -99,9 +99,8 @@ def dualquery(
     run = Run("dualquery", data, epsilon, delta, pure=True, **options)
 
     def learn(queries: DrawnQueries, total: float) -> None:
-        _Rounds(run, queries, total, samples, RecordSearch(run.domain, _SEED, optimiser)).go(
-            exact / Fraction(total), most
-        )
+        search = RecordSearch(run.domain, _SEED, optimiser)
+        _Rounds(run, queries, total, samples, search).go(exact / Fraction(total), most)
 
     kept = {"rounds": rounds, "rate": float(exact), "optimiser": optimiser}
     return release_of(run, workload, learn, estimator, samples=samples, are_independent=False, **kept)
@@ -130,7 +129,7 @@ class _Rounds(SearchRounds):
                 return
 
     def _affordable(self, rate: Fraction, most: int) -> int:
-        """Return how many rounds the budget pays for, the first of which is free."""
+        """Return the number of rounds that the budget pays for, the first of which is free."""
         ledger, left = self.run.table.ledger, self.run.table.ledger.remaining()
         for number in range(1, most):
             epsilon = rate * number * self.run.table.privacy.cell_score_range

@@ -1,4 +1,4 @@
-"""FEM: records that follow the perturbed leader, and one query a round by how badly these answer it."""
+"""FEM: records by follow-the-perturbed-leader, and in each round one query that they answer badly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Queries drawn by exponential mechanisms: what mechanisms that synthesise records learn, and its likelihood."""
+"""Queries drawn by exponential mechanisms, from which record-finding mechanisms learn, and their likelihood."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class DrawnQueries:
         return int(self._starts[-1])
 
     def shares(self, records: NDArray[np.int64]) -> Array:
-        """Return what part of some records is in each cell."""
+        """Return the share of some records in each cell."""
         columns = {a: np.ascontiguousarray(records[:, i]) for i, a in enumerate(self.domain)}
         tables = tabulate.count(columns, self.domain, self.cliques, 1)
         return np.concatenate([np.asarray(t, np.float64) for t in tables]) / len(records)
@@ -163,7 +163,7 @@ class SearchRounds:
 
 
 def _answered(records: Dataset, clique: Clique, total: float, are_independent: bool) -> LinearMeasurement:
-    """Return what records answer, with the deviation of a cell in the mean; of all records where none is known."""
+    """Return the answers of records, with the mean standard deviation of a cell."""
     counts = records.project(clique).datavector()
     variance = (1 - float(((counts / total) ** 2).sum())) / counts.size if are_independent else 1.0
     variance = max(variance, 1 / records.n_records / counts.size)
@@ -190,7 +190,7 @@ def release_of(
     *,
     samples: int,
     are_independent: bool,
-    **own: object,
+    **settings: object,
 ) -> Release:
     """Return the release of a run: its total is measured where it is private, then it learns, then it estimates.
 
@@ -207,14 +207,14 @@ def release_of(
     samples : int
         Of a round.
     are_independent : bool
-        Whether records are draws of chance, so that what they answer deviates as in a sample, or each is a best answer.
-    **own
+        Whether records are random draws, whose answers deviate as in a sample; else each is a best answer.
+    **settings
         Options for the release.
     """
-    asked = run.asked(workload)
-    if any(query is not None for query in asked.queries):
+    checked = run.checked_workload(workload)
+    if any(query is not None for query in checked.queries):
         raise ValueError("queries are drawn among the cells of whole marginals; the workload asks other queries")
-    cliques = list(dict.fromkeys(run.domain.canonical(c) for c in asked if run.domain.size(c) > 1))
+    cliques = list(dict.fromkeys(run.domain.canonical(c) for c in checked if run.domain.size(c) > 1))
     _check_learns(run, cliques, samples)
     if estimator == "model":
         run.check_fits(cliques)
@@ -230,8 +230,8 @@ def release_of(
     )
     if ended:
         _mark_interrupted(run, model, len(queries.records))
-    own |= {"workload": workload, "estimator": estimator, "samples": samples}
-    return run.release(model, measured, queries.log, **own)
+    settings |= {"workload": workload, "estimator": estimator, "samples": samples}
+    return run.release(model, measured, queries.log, **settings)
 
 
 def _check_learns(run: Run, cliques: Sequence[Clique], samples: int) -> None:
@@ -282,7 +282,7 @@ def _measured_total(run: Run) -> tuple[float, list[LinearMeasurement]]:
         return max(1.0, float(run.total)), []
     table, amount = run.table, run.rho * _TOTAL
     if table.ledger.budget.unit == "epsilon":
-        found = table.measure_total(scale=table.privacy.records_per_person / amount)
+        measurement = table.measure_total(scale=table.privacy.records_per_person / amount)
     else:
-        found = table.measure_total(rho=amount)
-    return min(max(1.0, float(found.values[0])), _MOST_RECORDS), [found]
+        measurement = table.measure_total(rho=amount)
+    return min(max(1.0, float(measurement.values[0])), _MOST_RECORDS), [measurement]

@@ -56,12 +56,12 @@ def parent_rows(primary_keys: ArrayLike, foreign_keys: ArrayLike) -> NDArray[np.
     one, other = map(_kind_of_type, (primary_keys, foreign_keys))
     if one and other and one != other:
         raise TypeError(f"keys of parents and of children need to be of one kind, got {one}, and {other}")
-    keys, asked = (_keys(*given) for given in (("primary", primary_keys), ("foreign", foreign_keys)))
-    found: dict[_Known, int] = {}
+    keys, references = (_keys(*given) for given in (("primary", primary_keys), ("foreign", foreign_keys)))
+    row_of: dict[_Known, int] = {}
     for row, key in enumerate(keys):
-        if key is not None and found.setdefault(key, row) != row:
-            raise ValueError(f"primary keys need to differ: row {row} has that of row {found[key]}")
-    return np.fromiter((found.get(key, -1) for key in asked), np.int64, len(asked))
+        if key is not None and row_of.setdefault(key, row) != row:
+            raise ValueError(f"primary keys need to differ: row {row} has that of row {row_of[key]}")
+    return np.fromiter((row_of.get(key, -1) for key in references), np.int64, len(references))
 
 
 def _keys(side: str, given: Any) -> list[_Known]:  # noqa: ANN401 - a column of any library

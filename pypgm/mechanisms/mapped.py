@@ -1,4 +1,4 @@
-"""Attributes that follow from others: a mechanism runs without them, and its model speaks of them all the same."""
+"""Attributes that follow from others: a mechanism runs without them, and its model answers for them all the same."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Released = TypeVar("Released", bound="ReleasedModel")
 
 
 class Mapped:
-    """What constraints leave of a domain: mappings take attributes out of it, and are put back into the model.
+    """Domain without the attributes that mappings determine, which are put back into the model.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ class Mapped:
         return table.over(self._folding.inner) if self else table
 
     def names(self, names: Iterable[str] | None) -> tuple[str, ...] | None:
-        """Return those of some attributes that are left."""
+        """Return the attributes among these that are left."""
         return None if names is None else tuple(name for name in names if name not in self._folding.sources)
 
     def records(self, records: Dataset) -> Dataset:
@@ -75,16 +75,16 @@ class Mapped:
         return Dataset({name: records.columns[name] for name in inner}, inner, records.weights)
 
     def measurements(self, given: Sequence[LinearMeasurement]) -> Sequence[LinearMeasurement]:
-        """Return what measurements say of the attributes that are left."""
+        """Return measurements restated for the attributes that are left."""
         return [folded_measurement(self._folding, m) for m in given] if self else given
 
-    def workload(self, asked: Workload) -> Workload:
-        """Return what has to be asked of the attributes that are left, to know all that a workload asks."""
-        if not self or asked.domain != self.domain:
-            return asked
+    def workload(self, requested: Workload) -> Workload:
+        """Return the workload on the attributes that are left whose answers determine those of a workload."""
+        if not self or requested.domain != self.domain:
+            return requested
         whole: dict[Clique, Fraction] = {}
         others: list[tuple[Clique, LinearQuery, Fraction]] = []
-        for clique, query, weight in zip(asked.cliques, asked.queries, asked.weights, strict=True):
+        for clique, query, weight in zip(requested.cliques, requested.queries, requested.weights, strict=True):
             inner = self._folding.clique(clique)
             if query is None:
                 whole[inner] = whole.get(inner, Fraction(0)) + weight
@@ -104,9 +104,9 @@ class Mapped:
             whole.fit, whole.not_private = model.fit, model.not_private
             return cast("Released", whole)
         assert isinstance(model, Model)  # of which there are no others where there are mappings
-        found = copy.copy(model)
-        found.folding, found.domain = self._folding, self.domain
-        return cast("Released", found)
+        copied = copy.copy(model)
+        copied.folding, copied.domain = self._folding, self.domain
+        return cast("Released", copied)
 
     def _whole(self, records: Dataset) -> Dataset:
         return Dataset(self._folding.records(records.columns), self.domain, records.weights)

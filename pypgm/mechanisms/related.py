@@ -124,7 +124,7 @@ def synthesize_related(
     common.pop("budget", None)
     parts = _parts(whole, parents_share)
     run = mechanism_named(mechanism)
-    own = [_checked_options(mechanism, {**common, **(o or {})}) for o in (parents_options, children_options)]
+    both_options = [_checked_options(mechanism, {**common, **(o or {})}) for o in (parents_options, children_options)]
     tables = joined(parents, children, parent_of, max_children=bound, context=context, count=count, secret=secret)
     used = tables[1].domain.attributes[len(children.domain) :]
     people = _per_person(parents)
@@ -135,7 +135,7 @@ def synthesize_related(
     warn_at_door(None, whole)  # the parts, of rho, have no delta
     first, second = (
         run(table, budget=part, privacy=relation, **given)
-        for table, part, relation, given in zip(tables, parts, relations, own, strict=True)
+        for table, part, relation, given in zip(tables, parts, relations, both_options, strict=True)
     )
     return RelatedRelease(first, second, whole, bound, used, count)
 
@@ -177,12 +177,16 @@ def joined(
     domain = _extended(children.domain, numbered.project(used), "the context of the children")
     kept, rows = _kept(rows_of, len(parents), max_children)
     columns = {**parents.columns, count: np.bincount(rows, minlength=len(parents))}
-    own = {a: column[kept] for a, column in children.columns.items()}
+    kept_columns = {a: column[kept] for a, column in children.columns.items()}
     counted = _schema_of_parents(parents, count, max_children)
     of_kept = _schema_of_children(children, counted, numbered.project(used), _per_person(parents) * max_children)
     return (
         Dataset(columns, numbered, schema=counted),
-        Dataset({**own, **{a: columns[a][rows] for a in used}}, of_kept.domain if of_kept else domain, schema=of_kept),
+        Dataset(
+            {**kept_columns, **{a: columns[a][rows] for a in used}},
+            of_kept.domain if of_kept else domain,
+            schema=of_kept,
+        ),
     )
 
 
@@ -253,25 +257,25 @@ def _per_person(parents: Dataset) -> int:
 
 def _schema_of_parents(parents: Dataset, count: str, max_children: int) -> Schema | None:
     """Return the schema of parents with their numbers of children, where they have one."""
-    own: Schema | None = parents.schema
-    if own is None:
+    schema: Schema | None = parents.schema
+    if schema is None:
         return None
-    return own.extended({count: Codes(max_children + 1)}, own.stated_records_per_person)
+    return schema.extended({count: Codes(max_children + 1)}, schema.stated_records_per_person)
 
 
 def _schema_of_children(children: Dataset, parents: Schema | None, context: Domain, bound: int) -> Schema | None:
     """Return the schema of children with their context, where they or the parents have one, for `bound` of a person."""
     if children.schema is None and parents is None:
         return None
-    own, of_context = children.schema or Schema.of(children.domain), parents or Schema.of(context)
-    if own.person is not None:
+    schema, of_context = children.schema or Schema.of(children.domain), parents or Schema.of(context)
+    if schema.person is not None:
         named = "the schema of the children names a person"
         raise ValueError(f"{named}: what is protected is a parent with all their children, so that of the parents does")
-    if own.records_per_person > bound:
-        stated = f"the schema of the children states records_per_person={own.records_per_person}"
+    if schema.records_per_person > bound:
+        stated = f"the schema of the children states records_per_person={schema.records_per_person}"
         raise ValueError(f"{stated}, and max_children keeps at most {bound} of a person: leave it out, or keep as many")
     rules = [rule for rule in of_context.rules if set(rule.columns) <= set(context)]
-    return own.extended({a: of_context.columns[a] for a in context}, bound, rules, of_context)
+    return schema.extended({a: of_context.columns[a] for a in context}, bound, rules, of_context)
 
 
 def _kept(parent_of: NDArray[Any], n_parents: int, most: int) -> tuple[NDArray[np.intp], NDArray[np.int64]]:

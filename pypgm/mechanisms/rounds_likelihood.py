@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 Array = NDArray[np.float64]
 
-_LARGE = 20.0  # a score whose exp may drown the others: 5e8
+_LARGE_SCORE = 20.0  # a score whose exp may drown the others: 5e8
 
 
 class RoundsLikelihood:
@@ -59,7 +59,7 @@ class RoundsLikelihood:
 
     def _ready(self, base: Array) -> _Terms:
         """Return the terms for the cells that have been large so far: those that become so are few, and stay so."""
-        is_large = np.abs(base) > _LARGE
+        is_large = np.abs(base) > _LARGE_SCORE
         if self._terms is None or (is_large & ~self._terms.is_large).any():
             if self._terms is not None:
                 is_large |= self._terms.is_large
@@ -68,7 +68,7 @@ class RoundsLikelihood:
 
     @cached_property
     def _evidence(self) -> tuple[Array, Array, float]:
-        """How many each round drew; how often each cell was, less its complement; and offsets of all of them."""
+        """Numbers of draws of the rounds; draws of each cell less those of its complement; offsets of all rounds."""
         net = np.zeros(self._n_cells)
         for _, _, drawn, _ in self._rounds:
             for cell, is_complement in drawn:
@@ -82,7 +82,7 @@ class RoundsLikelihood:
         terms = self._ready(base)
         large, small = terms.large, np.where(terms.is_large, 0.0, base)
         scores = terms.offsets + base[large]
-        tops = np.maximum(terms.tops, np.abs(scores).max(axis=1, initial=_LARGE))
+        tops = np.maximum(terms.tops, np.abs(scores).max(axis=1, initial=_LARGE_SCORE))
         scales, shift = np.exp(-tops), np.exp(terms.tops - tops)
         up, down = np.exp(small), np.exp(-small)
         scores_up, scores_down = np.exp(scores - tops[:, None]), np.exp(-scores - tops[:, None])
@@ -96,7 +96,7 @@ class RoundsLikelihood:
 
 
 class _Terms:
-    """What does not change with the scores, in units of exp(top) of each round.
+    """Terms that do not change with the scores, in units of exp(top) of each round.
 
     Attributes
     ----------
@@ -115,10 +115,10 @@ class _Terms:
         from scipy.sparse import csr_array
 
         self.is_large, self.large = is_large, np.flatnonzero(is_large)
-        own, rows = is_large[cells], np.repeat(np.arange(begins.size - 1), np.diff(begins))
+        are_large, rows = is_large[cells], np.repeat(np.arange(begins.size - 1), np.diff(begins))
         self.offsets = np.zeros((begins.size - 1, self.large.size))
-        self.offsets[rows[own], np.searchsorted(self.large, cells[own])] = offsets[own]
-        moved = np.where(own, 0.0, offsets)
+        self.offsets[rows[are_large], np.searchsorted(self.large, cells[are_large])] = offsets[are_large]
+        moved = np.where(are_large, 0.0, offsets)
         self.tops = np.maximum.reduceat(np.abs(moved), begins[:-1])
         shift, shape = self.tops[rows], (begins.size - 1, is_large.size)
         none = np.exp(-shift)

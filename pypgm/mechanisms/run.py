@@ -1,4 +1,4 @@
-"""One run of a mechanism: the table it asks, what it may spend, how it estimates, and what it hands out."""
+"""Run of a mechanism: its table, budget, estimates and release."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _TREE_BYTES = 2**25  # of the tables of a tree that "auto" takes: hundreds of pa
 
 
 class Options(LearnerOptions, total=False):
-    """What every mechanism takes by keyword besides options of its own.
+    """Keywords that every mechanism takes besides options of its own.
 
     These, what `pypgm.privacy.PrivateOptions` says of `schema`, `budget`, `neighbours`, `privacy` and `unsafe_seed`,
     and the limits of its estimates, `pypgm.estimation.Limits`.
@@ -75,7 +75,7 @@ class Options(LearnerOptions, total=False):
 
 
 DEFAULTS: Mapping[str, object] = {**LIMIT_DEFAULTS, "measurements": (), "oracle": "auto"}
-"""Of `Options`, where it is not None."""
+"""Defaults of `Options` other than None."""
 
 
 def _of_rules(schema: Schema | None) -> tuple[Constraint, ...]:
@@ -96,7 +96,7 @@ class Run(Entry):
     pure : bool
         Whether the mechanism takes a budget without delta too.
     auto : str
-        What the oracle ``"auto"`` is to the mechanism.
+        Oracle that ``"auto"`` stands for.
     **options
         See `Options`; an estimate takes the limits of the run.
 
@@ -105,7 +105,7 @@ class Run(Entry):
     name : str
     table : PrivateTable
     rho : Fraction
-        What may be spent; epsilon where the budget is pure.
+        Budget of the mechanism in rho, or in epsilon if it is pure.
     total : int or None
         Number of records where it is public.
     clock : Clock
@@ -113,13 +113,13 @@ class Run(Entry):
     oracle : str
         As in `Options`.
     given : tuple of LinearMeasurement
-        Those taken before.
+        Measurements taken before.
     mapped : Mapped
-        The attributes that follow from others, which the run goes on without.
+        The domain without attributes that follow from others.
     constraints : tuple of Constraint
         Structural zeros: of the schema's rules, and those given.
     further : float
-        Times the iterations that were validated best which its estimates take, 1 unless the mechanism says more.
+        Multiple of the validated number of iterations that estimates run (default 1).
     unmeasured : {"not asked", "hidden by noise"}
         Why the mechanism leaves out pairs, see `Release`.
 
@@ -167,7 +167,7 @@ class Run(Entry):
 
     @property
     def max_bytes(self) -> float | None:
-        """What structures may take, as given."""
+        """Memory limit of structures in bytes, as given."""
         return self.limits.max_bytes
 
     @property
@@ -186,7 +186,7 @@ class Run(Entry):
             of_rules = self.table.schema is not None and self.table.schema.rules
             raise ValueError(f"{why}: pass no constraints{', and records of a schema without rules' * bool(of_rules)}")
 
-    def asked(self, workload: WorkloadLike | None) -> Workload:
+    def checked_workload(self, workload: WorkloadLike | None) -> Workload:
         """Return a workload, checked; all pairs of attributes where there is none."""
         if workload is None:
             return all_k_way(self.domain, min(2, len(self.domain)))
@@ -195,17 +195,17 @@ class Run(Entry):
             raise ValueError(
                 "a workload needs a marginal of at least one attribute, got none but the number of records"
             )
-        found = self.mapped.workload(given)
-        if found.domain != self.domain:
-            raise ValueError(f"the workload is over {found.domain!r}, the records are over {self.domain!r}")
-        return found
+        reduced = self.mapped.workload(given)
+        if reduced.domain != self.domain:
+            raise ValueError(f"the workload is over {reduced.domain!r}, the records are over {self.domain!r}")
+        return reduced
 
     def stddev(self, rho: Fraction | float) -> float:
         """Return the standard deviation of Gaussian noise on cells that costs rho."""
         return math.sqrt(self.table.privacy.squared_l2_sensitivity(Identity(2)) / (2 * float(rho)))
 
     def ended(self, model: _Model) -> bool:
-        """Return whether no estimate may follow that of a model: time or memory is over, or a user ended it."""
+        """Return whether a model is the last: time or memory is used up, or the user ended it."""
         by_itself = model.fit is None or model.fit.status not in {"time", "interrupted", "callback"}
         return self.clock.is_past_limit or self._is_full or not by_itself
 
@@ -219,9 +219,9 @@ class Run(Entry):
 
     @contextlib.contextmanager
     def last_that_fits(self) -> Iterator[None]:
-        """Within it is a round: where it takes more memory than it may, the model stays that of before; see `ended`.
+        """Context of a round: if it needs too much memory, the model before it stays the last one; see `ended`.
 
-        What was paid for is in the measurements.
+        Measurements already paid for are kept.
         """
         try:
             yield
@@ -230,7 +230,7 @@ class Run(Entry):
             self._end_full(f"{end}: {error}")
 
     def end_where_nothing_fits(self) -> None:
-        """Say that no marginal may be asked for its size: what is not spent stays unspent, see `ended`."""
+        """Warn that every marginal left is too large: the rest of the budget stays unspent, see `ended`."""
         left = float(self.table.ledger.remaining() / self.rho)
         reason = f"no marginal left to ask fits, with what was measured, in tree_bytes and memory: {self.name} ends"
         self._end_full(f"{reason} with {left:.0%} of the budget unspent")
@@ -295,14 +295,14 @@ class Run(Entry):
 
     def _planned(self, cliques: Sequence[Clique], oracle: Oracle | None = None) -> Literal["exact"] | RegionGraph:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""
-        asked = self.oracle if oracle is None else oracle
+        wanted = self.oracle if oracle is None else oracle
         # An estimate has one table for each set of attributes, however often they are measured.
         named = dict.fromkeys([*cliques, *(c.clique for c in self.constraints)])
         cliques = list(dict.fromkeys(map(self.domain.canonical, named)))
-        if asked == "exact" or not any(cliques):  # a region graph needs a region
+        if wanted == "exact" or not any(cliques):  # a region graph needs a region
             self.tree(cliques)
             return "exact"
-        if asked == "auto":
+        if wanted == "auto":
             with contextlib.suppress(ModelTooLargeError):
                 if self.tree(cliques).cost.table_bytes <= _TREE_BYTES:
                     return "exact"
@@ -317,10 +317,10 @@ class Run(Entry):
         model: Released,
         measurements: Sequence[LinearMeasurement],
         log: Sequence[Mapping[str, Any]] = (),
-        **own: object,
+        **settings: object,
     ) -> Release[Released]:
-        """Return what the mechanism hands out, with the common options and its own, given by keyword."""
-        options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
+        """Return the release, with the common options and those of the mechanism, given by keyword."""
+        options = {name: _kept(value) for name, value in settings.items() if value is not None} | self._options_kept
         known = {"options": options, "log": tuple(log), "unmeasured": self.unmeasured}
         release: Release[Released] = self.issued(
             Release, self.mapped.model(model), (*self.given, *measurements), **known

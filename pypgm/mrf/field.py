@@ -144,13 +144,13 @@ class MarkovRandomField(Shown, CountedModel):
         """
         if np.isfinite(self.potentials.values).all() and all(len(scope) <= 2 for scope in self.potentials.scopes):
             return self._centred.strengths()
-        found = np.zeros((len(self.domain),) * 2)
+        strengths = np.zeros((len(self.domain),) * 2)
         for i, scope in enumerate(self.potentials.scopes):
             if len(scope) > 1:
                 at = np.ix_(scope, scope)
-                found[at] = np.maximum(found[at], np.abs(self.potentials.table(i)).max())
-        np.fill_diagonal(found, 0.0)
-        return found
+                strengths[at] = np.maximum(strengths[at], np.abs(self.potentials.table(i)).max())
+        np.fill_diagonal(strengths, 0.0)
+        return strengths
 
     def pruned(self, threshold: float) -> MarkovRandomField:
         """Return the field without the tables between attributes whose `strengths` are below a threshold.
@@ -195,8 +195,10 @@ class MarkovRandomField(Shown, CountedModel):
 
     def marginals(self, evidence: Evidence | None = None) -> dict[str, Factor]:
         """Return the probabilities of every attribute, given what is known of some; as of a `BayesianNetwork`."""
-        found = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
-        return {a: Factor(own, cells) for own, (a, cells) in zip(self.domain.singles(), found.items(), strict=True)}
+        tables = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
+        return {
+            a: Factor(clique, cells) for clique, (a, cells) in zip(self.domain.singles(), tables.items(), strict=True)
+        }
 
     def map(self, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
         """Return the most probable values of all attributes together, and the natural log of their weight."""
@@ -244,8 +246,8 @@ class MarkovRandomField(Shown, CountedModel):
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the field's file."""
-        own = {"cliques": self.cliques, "total": self.total, "potentials": self.potentials.values}
-        return fields_of(self, _KIND) | own
+        fields = {"cliques": self.cliques, "total": self.total, "potentials": self.potentials.values}
+        return fields_of(self, _KIND) | fields
 
     def __repr__(self) -> str:
         return f"MarkovRandomField({len(self.domain)} attributes, {len(self.cliques)} tables, total {self.total:.6g})"

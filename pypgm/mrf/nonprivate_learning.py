@@ -76,12 +76,12 @@ def fit_logistic(
         groups = task.groups if norm == "group" else np.arange(len(task.groups))
         shares = (task.counts / task.counts.sum())[:, None]
         parts = np.array_split(np.arange(task.labels.shape[1]), -(-task.labels.size // _MOST_LABELS))
-        found = []
+        weights = []
         for part in parts:
             labels, allowed = task.labels[:, part], task.allowed[:, part]
             stated = Regressions(task.features, labels, np.broadcast_to(shares, labels.shape), allowed, groups, bound)
-            found.append(solve(stated, least, _ITERATIONS)[0])
-        return np.concatenate(found, axis=1)
+            weights.append(solve(stated, least, _ITERATIONS)[0])
+        return np.concatenate(weights, axis=1)
 
     return field_of_nodes(records, learn)
 
@@ -139,11 +139,11 @@ def fit_sparsitron(
 
     def learn(task: NodeTask) -> NDArray[np.float64]:
         first = max(len(task.labels) - max(round(part * len(task.labels)), 1), 1)
-        found = []
+        weights = []
         for labels, allowed in zip(task.labels.T, task.allowed.T, strict=True):
             x, y = (task.features * allowed).astype(np.int8), labels.astype(np.int8)
-            found.append(_core.sparsitron(x[:first], y[:first], x[first:], y[first:], bound, _CANDIDATES))
-        return np.stack(found, axis=1)
+            weights.append(_core.sparsitron(x[:first], y[:first], x[first:], y[first:], bound, _CANDIDATES))
+        return np.stack(weights, axis=1)
 
     return field_of_nodes(records, learn)
 
@@ -194,18 +194,18 @@ def fit_pseudo_likelihood(data: Dataset, *, ridge: float | None = None, toleranc
     penalty = 1 / records.counts.sum() if ridge is None else checked_real("ridge", ridge, zero=True)
     objective = _PseudoLikelihood(records, penalty)
     least = checked_real("tolerance", tolerance)
-    found = optimize.minimize(
+    solution = optimize.minimize(
         objective,
         objective.start(),
         jac=True,
         method="L-BFGS-B",
         options={"gtol": least, "ftol": 0, "maxiter": _ITERATIONS, "maxfun": 2 * _ITERATIONS},
     )
-    if np.abs(found.jac).max() > tolerance:
+    if np.abs(solution.jac).max() > tolerance:
         raise RuntimeError(
-            f"the gradient is {np.abs(found.jac).max():.3g} after {found.nit} iterations: {found.message}"
+            f"the gradient is {np.abs(solution.jac).max():.3g} after {solution.nit} iterations: {solution.message}"
         )
-    return objective.field(found.x)
+    return objective.field(solution.x)
 
 
 def _checked_records(data: Dataset) -> Records:

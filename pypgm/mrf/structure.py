@@ -229,9 +229,9 @@ def _stable(run: FieldRun, vote: Callable[[Dataset], Edges], given: int | None) 
     k = table.privacy.records_per_person
     needed = k + laplace_threshold(2 * k / epsilon, fail / k)
     n_blocks = _BLOCKS_A_THRESHOLD * needed if given is None else checked_integer("n_blocks", given, 1)
-    found = Stability(table, vote, n_blocks).release(epsilon=epsilon, delta=fail)
+    outcome = Stability(table, vote, n_blocks).release(epsilon=epsilon, delta=fail)
     run.close()
     run.end()
     names = table.domain.attributes
-    edges = None if found.edges is None else {(names[i], names[j]): 1.0 for i, j in found.edges}
-    return Structure(names, edges, ledger.snapshot(), None, found.threshold, n_blocks, float(found.scale))
+    edges = None if outcome.edges is None else {(names[i], names[j]): 1.0 for i, j in outcome.edges}
+    return Structure(names, edges, ledger.snapshot(), None, outcome.threshold, n_blocks, float(outcome.scale))

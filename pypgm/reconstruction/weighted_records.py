@@ -66,7 +66,7 @@ class WeightedRecords(CountedModel):
 
     @property
     def potentials(self) -> CliqueVector:
-        """Of no clique."""
+        """Potentials of no clique."""
         return CliqueVector(self.domain, [])
 
     def project(self, clique: str | Iterable[str]) -> Factor:
@@ -84,8 +84,8 @@ class WeightedRecords(CountedModel):
             If an attribute, label or code is unknown.
         """
         self.domain.indices(as_clique(targets))
-        found = Dataset(self.data.columns, self.domain, self._given(evidence)).project(targets)
-        return Factor.over(found.domain, found.datavector() / found.datavector().sum())
+        counts = Dataset(self.data.columns, self.domain, self._given(evidence)).project(targets)
+        return Factor.over(counts.domain, counts.datavector() / counts.datavector().sum())
 
     def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
         """Draw records with probabilities in proportion to their weights."""
