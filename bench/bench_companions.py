@@ -19,7 +19,7 @@ from harness import timed
 from sklearn.linear_model import LogisticRegression
 
 from pypgm import CliqueVector, Domain, mrf
-from pypgm.mrf.regression import Regressions, solve
+from pypgm.mrf.nonprivate_learning import Regressions, solve
 
 WEIGHT, TOLERANCE = 0.25, 1e-6
 
