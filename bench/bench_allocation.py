@@ -35,10 +35,10 @@ def answers(net, pairs):
     return joint[:n], joint[n : 2 * n], joint[2 * n :], rows
 
 
-def errors(true, found):
+def errors(true, estimated):
     """Return the four errors."""
     singles, families, pairs, rows = true
-    own_singles, _, own_pairs, own_rows = found
+    own_singles, _, own_pairs, own_rows = estimated
     row = [np.abs(a - b).sum(axis=-1) for a, b in zip(rows, own_rows, strict=True)]
     return (
         np.mean([0.5 * np.abs(a - b).sum() for a, b in zip(singles, own_singles, strict=True)]),
@@ -50,18 +50,18 @@ def errors(true, found):
 
 def measured(net, budget, runs):
     """Return the errors by allocation, shape (runs, errors)."""
-    found = {name: [] for name in ("uniform", *ALLOCATIONS)}
+    errors_of = {name: [] for name in ("uniform", *ALLOCATIONS)}
     names = list(net.domain)
     for run in range(runs):
         rng = np.random.default_rng([run, 11])
         data = net.sample(N_RECORDS, rng)
         pairs = [tuple(rng.choice(names, 2, replace=False).tolist()) for _ in range(N_PAIRS)]
         true = answers(learn(data, net), pairs)
-        for name, own in found.items():
+        for name, errors_of_runs in errors_of.items():
             release = learn_private(data, net, *budget, allocation=name)
             check_spent(release)
-            own.append(errors(true, answers(release.model, pairs)))
-    return {name: np.array(rows) for name, rows in found.items()}
+            errors_of_runs.append(errors(true, answers(release.model, pairs)))
+    return {name: np.array(rows) for name, rows in errors_of.items()}
 
 
 def main():
@@ -76,14 +76,14 @@ def main():
         net = BayesianNetwork.read_bif(network_file(name))
         for epsilon in arguments.epsilons:
             for delta in (None, 1e-9):
-                found = measured(net, (epsilon, delta), arguments.runs)
+                errors_of = measured(net, (epsilon, delta), arguments.runs)
                 for allocation in ALLOCATIONS:
-                    base, own = found["uniform"], found[allocation]
-                    ratio = own.mean(axis=0) / base.mean(axis=0)
-                    spread = (own - ratio * base).std(axis=0, ddof=1) / base.mean(axis=0) / len(own) ** 0.5
-                    told = "  ".join(f"{r:.3f}({1000 * s:.0f})" for r, s in zip(ratio, spread, strict=True))
+                    base, errors = errors_of["uniform"], errors_of[allocation]
+                    ratio = errors.mean(axis=0) / base.mean(axis=0)
+                    spread = (errors - ratio * base).std(axis=0, ddof=1) / base.mean(axis=0) / len(errors) ** 0.5
+                    cells = "  ".join(f"{r:.3f}({1000 * s:.0f})" for r, s in zip(ratio, spread, strict=True))
                     what = f"{name}, epsilon {epsilon:g}{', delta 1e-9' if delta else ''}, {allocation}"
-                    print(f"{what:<58} {told}", flush=True)
+                    print(f"{what:<58} {cells}", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""How much associations in a release are shrunk: odds ratios, correlations, Cramer's V and slopes, by mechanism.
+"""Shrinkage of associations in a release: odds ratios, correlations, Cramer's V and slopes, by mechanism.
 
 Run: PYPGM_DATA=... python bench/bench_associations.py [--tables adult,fire] [--mechanisms wide,mst,aim] [--seeds 3]
 
@@ -25,9 +25,9 @@ from pypgm.mechanisms.registry import mechanism_named
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 TABLES = "titanic,adult,fire,msnbc,stroke,loans"
-_FIRST = {"stroke": 30, "loans": 20}  # attributes
+_N_ATTRIBUTES = {"stroke": 30, "loans": 20}  # attributes
 _ROWS = 200_000
-_PAIRS, _LEAST, _VALUES = 300, 30, 5
+_PAIRS, _MIN_RECORDS, _VALUES = 300, 30, 5
 _AWAY = {"log odds ratio": 0.2, "correlation": 0.05, "slope": 0.05, "Cramer's V": 0.05}
 
 
@@ -35,13 +35,13 @@ def read(name: str) -> pypgm.Dataset:
     """Return a table of the folder, the first of its records and attributes where it is large."""
     folder = Path(os.environ["PYPGM_DATA"]) / name
     data = pypgm.read_table(folder / f"{name}.csv.gz", pypgm.read_domain(folder / "domain.json"))
-    own = data.domain.attributes[: _FIRST.get(name)]
-    return pypgm.Dataset({a: data.columns[a][:_ROWS] for a in own}, data.domain.project(own))
+    kept = data.domain.attributes[: _N_ATTRIBUTES.get(name)]
+    return pypgm.Dataset({a: data.columns[a][:_ROWS] for a in kept}, data.domain.project(kept))
 
 
-def associations(found: Array, true: Array, n_records: int) -> Iterator[tuple[str, float, float]]:
+def associations(answered: Array, true: Array, n_records: int) -> Iterator[tuple[str, float, float]]:
     """Yield kinds of association of a pair, in a release and in its table, from shares of the records."""
-    tables = (found, true)
+    tables = (answered, true)
     if min(true.shape) >= _VALUES:
         correlations = [_moments(t) for t in tables]
         deviations = correlations[1][1:]  # the table's units for both
@@ -50,7 +50,7 @@ def associations(found: Array, true: Array, n_records: int) -> Iterator[tuple[st
     cuts = [int(np.searchsorted(true.sum(axis=1 - axis).cumsum(), 0.5)) + 1 for axis in (0, 1)]
     cuts = [min(cut, size - 1) for cut, size in zip(cuts, true.shape, strict=True)]
     halves = [_halves(t, cuts) for t in tables]
-    if halves[1].min() * n_records >= _LEAST:
+    if halves[1].min() * n_records >= _MIN_RECORDS:
         a, b = (float(np.log(h[0, 0] * h[1, 1] / (h[0, 1] * h[1, 0]))) for h in np.maximum(halves, 0.5 / n_records))
         yield "log odds ratio", a, b
     yield "Cramer's V", *(_cramer(t) for t in tables)
@@ -94,29 +94,29 @@ def main() -> None:
         distances: list[list[float]] = []
         for seed in range(given.seeds):
             distances.append([])
-            for own in rows.values():
-                own.append([])
+            for values in rows.values():
+                values.append([])
             release = mechanism_named(mechanism)(data, epsilon=1, delta=1e-9, unsafe_seed=seed)
             for answer, table in zip(release.model.project_many(pairs), true, strict=True):
-                found = answer.values / answer.values.sum()
-                distances[-1].append(0.5 * float(np.abs(found - table).sum()))
-                for kind, a, b in associations(found, table, len(data)):
+                shares = answer.values / answer.values.sum()
+                distances[-1].append(0.5 * float(np.abs(shares - table).sum()))
+                for kind, a, b in associations(shares, table, len(data)):
                     if abs(b) >= _AWAY[kind]:
                         rows[kind][-1].append((a * np.sign(b), abs(b)))
-        told = " | ".join(_kept(row) for row in rows.values())
-        apart = _told([float(np.mean(own)) for own in distances], 4)
-        print(f"| {name} | `{mechanism}` | {told} | {apart} |", flush=True)
+        cells = " | ".join(_kept(row) for row in rows.values())
+        apart = _shown([float(np.mean(values)) for values in distances], 4)
+        print(f"| {name} | `{mechanism}` | {cells} | {apart} |", flush=True)
 
 
 def _kept(seeds: list[list[tuple[float, float]]]) -> str:
     """Return what is kept and the mean absolute error."""
     if not seeds[0]:
         return "–"
-    found, true = np.moveaxis(np.array(seeds), 2, 0)  # seeds x pairs
-    return f"{_told(found.mean(axis=1) / true.mean(axis=1), 2)} ({np.abs(found - true).mean():.3f})"
+    answered, true = np.moveaxis(np.array(seeds), 2, 0)  # seeds x pairs
+    return f"{_shown(answered.mean(axis=1) / true.mean(axis=1), 2)} ({np.abs(answered - true).mean():.3f})"
 
 
-def _told(seeds: Sequence[float] | Array, digits: int) -> str:
+def _shown(seeds: Sequence[float] | Array, digits: int) -> str:
     """Return the mean of the seeds and, of two and more, its standard error."""
     error = f" ± {np.std(seeds, ddof=1) / len(seeds) ** 0.5:.{digits}f}" if len(seeds) > 1 else ""
     return f"{np.mean(seeds):.{digits}f}{error}"

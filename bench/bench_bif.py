@@ -88,11 +88,11 @@ def predict(folder):
         column[i % 7 :: 7] = None
     for title, given in (("complete", known), ("with gaps", gaps)):
         seconds = median_seconds(partial(net.predict_proba, given, targets), RUNS)
-        found = net.predict_proba(given, targets)
+        probabilities = net.predict_proba(given, targets)
         for row in (0, 1, 17):
             evidence = {a: c[row] for a, c in given.items() if c[row] is not None}
             for t in targets:
-                np.testing.assert_allclose(found[t][row], net.query(t, evidence).values, rtol=1e-9, atol=1e-12)
+                np.testing.assert_allclose(probabilities[t][row], net.query(t, evidence).values, rtol=1e-9, atol=1e-12)
         each = [{a: c[row] for a, c in given.items() if c[row] is not None} for row in range(50)]
         one = timed(lambda rows=each: [net.marginals(row) for row in rows])[1] / 50
         per_row = seconds / 20_000

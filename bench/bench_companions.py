@@ -19,7 +19,7 @@ from harness import timed
 from sklearn.linear_model import LogisticRegression
 
 from pypgm import CliqueVector, Domain, mrf
-from pypgm.mrf.regression import Regressions, solve
+from pypgm.mrf.nonprivate_learning import Regressions, solve
 
 WEIGHT, TOLERANCE = 0.25, 1e-6
 
@@ -29,18 +29,18 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=20_000)
     parser.add_argument("--nodes", type=int, default=40)
     parser.add_argument("--radius", type=float, default=0.4, help="half the bound; below .5 it binds")
-    asked = parser.parse_args()
-    x = signs(asked.records, asked.nodes)
+    arguments = parser.parse_args()
+    x = signs(arguments.records, arguments.nodes)
     seconds: dict[str, list[float]] = {"pypgm": [], "scikit-learn": []}
     for _ in range(3):
-        own, took = timed(bounded, x, asked.nodes, 2 * asked.radius)
+        weights, took = timed(bounded, x, arguments.nodes, 2 * arguments.radius)
         seconds["pypgm"].append(took)
-        multipliers = [np.abs(slope(x, i, w)).max() for i, w in enumerate(own)]
+        multipliers = [np.abs(slope(x, i, w)).max() for i, w in enumerate(weights)]
         peers, took = timed(lambda all_=multipliers: [penalised(x, i, m) for i, m in enumerate(all_)])
         seconds["scikit-learn"].append(took)
-    gaps = [loss(x, i, a) - loss(x, i, b) for i, (a, b) in enumerate(zip(own, peers, strict=True))]
+    gaps = [loss(x, i, a) - loss(x, i, b) for i, (a, b) in enumerate(zip(weights, peers, strict=True))]
     norms = [np.abs(b).sum() for b in peers]
-    print(f"bound {2 * asked.radius}, norms of the peer {min(norms):.4f} to {max(norms):.4f}")
+    print(f"bound {2 * arguments.radius}, norms of the peer {min(norms):.4f} to {max(norms):.4f}")
     print(f"loss above the peer's {min(gaps):.1e} to {max(gaps):.1e} nats a record")
     assert max(gaps) < 1e-4
     middle = {name: statistics.median(times) for name, times in seconds.items()}
@@ -62,8 +62,8 @@ def bounded(x: np.ndarray, nodes: int, bound: float) -> list[np.ndarray]:
     """Return the weights of each node's regression, 0 for itself."""
     groups = np.arange(nodes + 1)
     allowed, shares = groups[:, None] != groups[:-1], np.full((len(x), nodes), 1 / len(x))
-    found = solve(Regressions(x, x[:, :-1], shares, allowed, groups, bound), TOLERANCE, 20_000)[0]
-    return list(found.T)
+    weights = solve(Regressions(x, x[:, :-1], shares, allowed, groups, bound), TOLERANCE, 20_000)[0]
+    return list(weights.T)
 
 
 def penalised(x: np.ndarray, node: int, multiplier: float) -> np.ndarray:
@@ -73,9 +73,9 @@ def penalised(x: np.ndarray, node: int, multiplier: float) -> np.ndarray:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         model.fit(x[:, others], x[:, node])
-    found = np.zeros(x.shape[1])
-    found[others] = model.coef_[0]
-    return found
+    weights = np.zeros(x.shape[1])
+    weights[others] = model.coef_[0]
+    return weights
 
 
 def loss(x: np.ndarray, node: int, weights: np.ndarray) -> float:
@@ -85,9 +85,9 @@ def loss(x: np.ndarray, node: int, weights: np.ndarray) -> float:
 
 def slope(x: np.ndarray, node: int, weights: np.ndarray) -> np.ndarray:
     """Return the gradient of the summed loss, 0 for the node itself."""
-    found = -x.T @ (x[:, node] / (1 + np.exp(x[:, node] * (x @ weights))))
-    found[node] = 0
-    return found
+    gradient = -x.T @ (x[:, node] / (1 + np.exp(x[:, node] * (x @ weights))))
+    gradient[node] = 0
+    return gradient
 
 
 if __name__ == "__main__":

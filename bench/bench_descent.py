@@ -103,13 +103,15 @@ def with_mbi(python: str, name: str, n: int, repeats: int, threads: int) -> list
     measured = [(m.values, m.clique) for m in measurements]
     problem = (domain.attributes, domain.shape, measured, SIGMA, ROWS, tables, n, repeats, STEP)
     with tempfile.TemporaryDirectory() as folder:
-        asked, answered = Path(folder, "asked"), Path(folder, "answered")
-        asked.write_bytes(pickle.dumps(problem))
+        problem_file, answer_file = Path(folder, "asked"), Path(folder, "answered")
+        problem_file.write_bytes(pickle.dumps(problem))
         script = Path(__file__).with_name("mbi_descent.py")
-        subprocess.run([python, str(script), str(asked), str(answered)], check=True, stderr=subprocess.DEVNULL)
-        theirs, marginals = pickle.loads(answered.read_bytes())
-    own = pypgm.marginals(potentials, float(ROWS))
-    worst = max(np.abs(own[c].values - marginals[c]).max() for c in own.cliques)
+        subprocess.run(
+            [python, str(script), str(problem_file), str(answer_file)], check=True, stderr=subprocess.DEVNULL
+        )
+        theirs, marginals = pickle.loads(answer_file.read_bytes())
+    of_pypgm = pypgm.marginals(potentials, float(ROWS))
+    worst = max(np.abs(of_pypgm[c].values - marginals[c]).max() for c in of_pypgm.cliques)
     if worst > 1e-9 * ROWS:
         raise AssertionError(f"marginals differ by {worst} of {ROWS}")
     ours = seconds_per_iteration(domain, measurements, n, threads)
@@ -126,8 +128,8 @@ def main() -> None:
     print(f"{pypgm.build_info()}, {threads} thread(s)")
     if options.mbi_python:
         sizes = {"10": (200, 5), "30": (100, 5), "100": (50, 5), "adult": (50, 1)}
-        asked = (with_mbi(options.mbi_python, name, *sizes[name], threads) for name in options.only or sizes)
-        print_table({"attributes": "", "ms": ".4f", "mbi ms": ".4f", "ratio": ".1f", "apart": ".1e"}, asked)
+        rows = (with_mbi(options.mbi_python, name, *sizes[name], threads) for name in options.only or sizes)
+        print_table({"attributes": "", "ms": ".4f", "mbi ms": ".4f", "ratio": ".1f", "apart": ".1e"}, rows)
         return
     columns = {"attributes": "", "cells": "", "ms": ".4f", "ns a cell": ".2f", "exp ns a cell": ".2f", "ratio": ".2f"}
     print_table(columns, chains(threads))

@@ -1,4 +1,4 @@
-"""How often intervals of expected errors hold the truth: `wide` on tables of PYPGM_DATA, released with fresh noise.
+"""Coverage of intervals of expected errors: `wide` on tables of PYPGM_DATA, released with fresh noise.
 
     PYPGM_DATA=... python bench/bench_expected_error.py [--tables adult titanic] [--epsilons 1] [--seeds 10]
 
@@ -32,8 +32,8 @@ def rows(name: str, epsilon: float, seed: int, draws: int) -> Iterator[tuple[str
     chosen = [pairs[i] for i in np.random.default_rng(seed).permutation(len(pairs))[:PAIRS]]
     model = pypgm.mechanisms.wide(data, epsilon=epsilon, delta=1e-9).model
     records = model.synthetic_data(rng=0)
-    asked = [*((a,) for a in data.domain), *chosen]
-    for clique, errors in zip(asked, model.expected_error_many(asked, draws=draws), strict=True):
+    cliques = [*((a,) for a in data.domain), *chosen]
+    for clique, errors in zip(cliques, model.expected_error_many(cliques, draws=draws), strict=True):
         true = data.project(clique).datavector()
         kind, answer = f"{len(clique)}-way {model.basis(clique)}", model.project(clique).datavector()
         yield kind, _held(answer, true, errors.datavector())
@@ -45,7 +45,7 @@ def rows(name: str, epsilon: float, seed: int, draws: int) -> Iterator[tuple[str
 
 def _held(answer: Array, true: Array, errors: Array) -> tuple[float, ...]:
     held = np.abs(answer - true) <= 1.645 * errors
-    return tuple(_mean(held[own]) for own in (true >= 0, true > 0, true == 0))
+    return tuple(_mean(held[chosen]) for chosen in (true >= 0, true > 0, true == 0))
 
 
 def _mean(values: Sequence[bool]) -> float:
@@ -62,12 +62,12 @@ def main() -> None:
     given = parser.parse_args()
     print("| table | epsilon | answers | covered | above 0 | at 0 |\n|---|---|---|---|---|---|")
     for name, epsilon in itertools.product(given.tables, given.epsilons):
-        found: dict[str, list[tuple[float, ...]]] = {}
+        numbers_of: dict[str, list[tuple[float, ...]]] = {}
         for seed in range(given.seeds):
             for kind, numbers in rows(name, epsilon, seed, given.draws):
-                found.setdefault(kind, []).append(numbers)
-        ratio = np.median(found.pop("2-way"))
-        for kind, each in sorted(found.items()):
+                numbers_of.setdefault(kind, []).append(numbers)
+        ratio = np.median(numbers_of.pop("2-way"))
+        for kind, each in sorted(numbers_of.items()):
             covered = " | ".join(_shown([x for x in column if not np.isnan(x)]) for column in zip(*each, strict=True))
             print(f"| {name} | {epsilon:g} | {kind} ({len(each)}) | {covered} |")
         print(f"| {name} | {epsilon:g} | total variation of pairs, predicted / true | {ratio:.2f} | | |", flush=True)

@@ -1,4 +1,4 @@
-"""What `mechanisms.plan` says of the error of `wide`, beside that error.
+"""Forecast of the error of `wide` by `mechanisms.plan`, beside that error.
 
 Run: PYPGM_DATA=... python bench/bench_forecast.py [--tables adult,fire] [--epsilons .1,1,10] [--seeds 2]
 
@@ -18,7 +18,7 @@ import numpy as np
 import pypgm
 
 TABLES = "titanic,stroke,loans,adult,fire,msnbc"
-_FIRST = {"stroke": 30, "loans": 20}  # attributes
+_N_ATTRIBUTES = {"stroke": 30, "loans": 20}  # attributes
 
 
 def read(name: str) -> pypgm.Dataset:
@@ -27,8 +27,8 @@ def read(name: str) -> pypgm.Dataset:
     if (net := folder / "bif" / f"{name}.bif.gz").exists():
         return pypgm.bayes.BayesianNetwork.read_bif(net).sample(10_000, rng=0)
     data = pypgm.read_table(folder / name / f"{name}.csv.gz", pypgm.read_domain(folder / name / "domain.json"))
-    own = data.domain.attributes[: _FIRST.get(name)]
-    return pypgm.Dataset({a: data.columns[a] for a in own}, data.domain.project(own))
+    kept = data.domain.attributes[: _N_ATTRIBUTES.get(name)]
+    return pypgm.Dataset({a: data.columns[a] for a in kept}, data.domain.project(kept))
 
 
 def main() -> None:
@@ -42,13 +42,13 @@ def main() -> None:
     for name in given.tables.split(","):
         data = read(name)
         for epsilon in given.epsilons.split(","):
-            own = {"epsilon": epsilon, "delta": 1e-9}
-            plan = pypgm.mechanisms.plan("wide", data.domain, n_records=len(data), **own)
+            guarantee = {"epsilon": epsilon, "delta": 1e-9}
+            plan = pypgm.mechanisms.plan("wide", data.domain, n_records=len(data), **guarantee)
             pairs = [c for c in plan.distances if len(c) == 2]
-            releases = (pypgm.mechanisms.wide(data, unsafe_seed=seed, **own) for seed in range(given.seeds))
+            releases = (pypgm.mechanisms.wide(data, unsafe_seed=seed, **guarantee) for seed in range(given.seeds))
             error = np.mean([pypgm.evaluate(r.model, cliques=pairs, unsafe_data=data).mean for r in releases])
-            told = f"{plan.low:.4f} to {plan.high:.4f} | {plan.error:.4f} | {error:.4f} | {plan.error / error:.2f}"
-            print(f"| {name} | {len(data):,} | {epsilon} | {told} |", flush=True)
+            cells = f"{plan.low:.4f} to {plan.high:.4f} | {plan.error:.4f} | {error:.4f} | {plan.error / error:.2f}"
+            print(f"| {name} | {len(data):,} | {epsilon} | {cells} |", flush=True)
 
 
 if __name__ == "__main__":

@@ -45,11 +45,11 @@ class Kernel:
         """Return the sums before the next vertex; all nodes then go towards their left neighbour."""
         t, left = self.t, (np.arange(self.p) - 1) % self.p
         scale = 0 if t == 1 else (2 * _core.LOGISTIC_BINS << 32) // (t * (t + 1))
-        found = self.sums.step(left.astype(np.uint32), self.amounts, scale, self.n_threads)
+        chosen = self.sums.step(left.astype(np.uint32), self.amounts, scale, self.n_threads)
         self.weights[np.arange(self.p), left] += self.amounts
         self.amounts = np.full(self.p, t + 1, dtype=np.int32)
         self.t += 1
-        return found
+        return chosen
 
     def real_weights(self) -> np.ndarray:
         """Return the weights that the last sums were made with."""
@@ -59,11 +59,11 @@ class Kernel:
 
 def naive(x: np.ndarray, weights: np.ndarray, nodes: list[int]) -> np.ndarray:
     """Return the sums of y x sigma(-y <w, x>) of some nodes, in floats."""
-    found = []
+    gradients = []
     for i in nodes:
         y = x[:, i]
-        found.append(x.T @ (y / (1 + np.exp(y * (x @ weights[i])))))
-    return np.array(found)
+        gradients.append(x.T @ (y / (1 + np.exp(y * (x @ weights[i])))))
+    return np.array(gradients)
 
 
 def check(codes: np.ndarray) -> None:
@@ -94,7 +94,7 @@ def main() -> None:
             ("NumPy", lambda: naive(x, np.full((given.nodes, given.nodes + 1), 0.01), few), given.nodes / len(few)),
         ):
             times[name].append(timed(run)[1] * share)
-    middle = {name: statistics.median(found) for name, found in times.items()}
+    middle = {name: statistics.median(took) for name, took in times.items()}
     for name, seconds in middle.items():
         ratio = middle["NumPy"] / seconds
         print(f"{name:12s} {1e3 * seconds:9.1f} ms a step, {given.steps * seconds:8.1f} s in all, {ratio:6.1f} x NumPy")

@@ -1,4 +1,4 @@
-"""How often intervals hold the truth and how long they are, by kind of statistic and by mechanism, at a level of 0.9.
+"""Coverage and length of intervals at a level of 0.9, by kind of statistic and by mechanism.
 
     PYPGM_DATA=... python bench/bench_intervals.py [--tables adult titanic] [--mechanisms wide mst aim] [--epsilons 1]
 
@@ -56,8 +56,8 @@ def groups(rows: int, seed: int) -> Dataset:
     rng = np.random.default_rng(seed)
     kind, columns, sizes = rng.choice(20, rows, p=rng.dirichlet(np.full(20, 2.0))), {}, [2, 3, 4, 5, 6, 7, 8, 9, 2, 4]
     for i, size in enumerate(sizes):
-        own = rng.dirichlet(np.full(size, 0.15), 20).cumsum(axis=1)
-        columns[f"x{i}"] = (rng.random(rows)[:, None] > own[kind]).sum(axis=1).clip(0, size - 1)
+        steps = rng.dirichlet(np.full(size, 0.15), 20).cumsum(axis=1)
+        columns[f"x{i}"] = (rng.random(rows)[:, None] > steps[kind]).sum(axis=1).clip(0, size - 1)
     return Dataset(columns, Domain({f"x{i}": size for i, size in enumerate(sizes)}))
 
 
@@ -66,8 +66,8 @@ def skewed(rows: int, seed: int) -> Dataset:
     rng = np.random.default_rng(seed)
     z, columns, sizes = rng.normal(size=rows), {}, [100, 80, 60, 40, 25, 2, 2, 3, 12, 30]
     for i, size in enumerate(sizes):
-        own = rng.uniform(0, 0.9)
-        x = own * z + np.sqrt(1 - own**2) * rng.normal(size=rows)
+        loading = rng.uniform(0, 0.9)
+        x = loading * z + np.sqrt(1 - loading**2) * rng.normal(size=rows)
         if i < 5:
             columns[f"x{i}"] = np.exp(rng.uniform(0.5, 1.5) * x + rng.uniform(0, 2)).astype(int).clip(0, size - 1)
         else:  # the commonest value first
@@ -96,7 +96,7 @@ def statistics(data: Dataset, seed: int) -> Iterator[tuple[str, Statistic]]:
         yield "mean by group", lambda r, a=a, b=b: _rates(np.asarray(r[a]), [high(r, b)])
         yield "log odds ratio", lambda r, a=a, b=b: _log_odds(high(r, a), high(r, b))
         yield "correlation", lambda r, a=a, b=b: _correlation(np.asarray(r[a]), np.asarray(r[b]))
-        yield "linear coefficients", lambda r, own=(a, b, c, d): _linear(*(np.asarray(r[x], float) for x in own))
+        yield "linear coefficients", lambda r, chosen=(a, b, c, d): _linear(*(np.asarray(r[x], float) for x in chosen))
 
 
 def _cut(column: np.ndarray[Any, Any]) -> int:
@@ -106,7 +106,7 @@ def _cut(column: np.ndarray[Any, Any]) -> int:
 
 
 def _rates(of: np.ndarray[Any, Any], by: list[np.ndarray[Any, Any]]) -> np.ndarray[Any, Any]:
-    key = sum(2**i * np.asarray(own, int) for i, own in enumerate(by))
+    key = sum(2**i * np.asarray(codes, int) for i, codes in enumerate(by))
     n = np.bincount(key, minlength=2 ** len(by))
     return np.where(n >= 25, np.bincount(key, of, 2 ** len(by)) / np.maximum(n, 1), np.nan)
 
@@ -143,12 +143,15 @@ def rows(data: Dataset, mechanism: str, epsilon: float, seed: int) -> Iterator[t
         off, there = np.abs(true - answer), true > 0
         yield kind, off[there], 1.645 * error.datavector()[there], 1.645 * worlds.datavector()[there]
     for kind, statistic in statistics(data, seed):
-        found = release.interval(statistic)
-        off = np.abs(np.asarray(statistic(data)) - found.answer)
+        interval = release.interval(statistic)
+        off = np.abs(np.asarray(statistic(data)) - interval.answer)
         known = np.isfinite(off)
         yield (
             kind,
-            *(np.atleast_1d(x)[np.atleast_1d(known)] for x in (off, found.high - found.answer, found.views["worlds"])),
+            *(
+                np.atleast_1d(x)[np.atleast_1d(known)]
+                for x in (off, interval.high - interval.answer, interval.views["worlds"])
+            ),
         )
 
 
@@ -166,21 +169,21 @@ def main() -> None:
     print("| mechanism | epsilon | answers | marginals or statistics | held, % | by worlds, % | length over worlds' |")
     print("|---|---|---|---|---|---|---|")
     for mechanism, epsilon in itertools.product(given.mechanisms, given.epsilons):
-        found: dict[str, list[list[tuple[float, float, float]]]] = {}
+        shares_of: dict[str, list[list[tuple[float, float, float]]]] = {}
         for name, seed in itertools.product(given.tables, given.seeds):
-            own: dict[str, list[tuple[float, float, float]]] = {}
+            single: dict[str, list[tuple[float, float, float]]] = {}
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")
                 for kind, off, half, worlds in rows(
                     table(name, given.rows, given.columns, seed), mechanism, epsilon, seed
                 ):
                     if off.size:
-                        own.setdefault(kind, []).append(_shares(off, half, worlds))
+                        single.setdefault(kind, []).append(_shares(off, half, worlds))
             if given.each:
-                _print(f"{mechanism}, {name}", epsilon, {kind: [each] for kind, each in own.items()})
-            for kind, each in own.items():
-                found.setdefault(kind, []).append(each)
-        _print(mechanism, epsilon, found)
+                _print(f"{mechanism}, {name}", epsilon, {kind: [each] for kind, each in single.items()})
+            for kind, each in single.items():
+                shares_of.setdefault(kind, []).append(each)
+        _print(mechanism, epsilon, shares_of)
 
 
 def _shares(off: Any, half: Any, worlds: Any) -> tuple[float, float, float]:
@@ -188,9 +191,9 @@ def _shares(off: Any, half: Any, worlds: Any) -> tuple[float, float, float]:
     return float(np.mean(off <= half + 1e-9)), float(np.mean(off <= worlds + 1e-9)), float(np.mean(longer))
 
 
-def _print(mechanism: str, epsilon: float, found: dict[str, list[list[tuple[float, float, float]]]]) -> None:
-    for kind, releases in found.items():
-        held, by_worlds, longer = np.mean([own for each in releases for own in each], axis=0)
+def _print(mechanism: str, epsilon: float, shares_of: dict[str, list[list[tuple[float, float, float]]]]) -> None:
+    for kind, releases in shares_of.items():
+        held, by_worlds, longer = np.mean([figures for each in releases for figures in each], axis=0)
         n = np.array([len(each) for each in releases])
         off = np.array([np.mean(each, axis=0)[0] for each in releases]) - held
         error = np.sqrt(np.square(n / n.sum() * off).sum() * n.size / max(n.size - 1, 1))

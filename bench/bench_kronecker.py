@@ -40,7 +40,7 @@ def questions(names: list[str]) -> dict[str, KroneckerQuery]:
 
 
 class Einsum:
-    """One query as a call of numpy.einsum, its path found once."""
+    """Query as a call of numpy.einsum, with a path computed once."""
 
     def __init__(self, model: pypgm.GraphicalModel, query: KroneckerQuery) -> None:
         domain = model.domain
@@ -81,8 +81,8 @@ def rows(model: pypgm.GraphicalModel, names: list[str], threads: int) -> Iterato
         peer = Einsum(model, query)
         apart = np.abs(model.answer(query, n_threads=threads) - peer()).max()
         check(apart <= 1e-9 * TOTAL, f"{name}: the answers differ")
-        own, other = warm_seconds(lambda q=query: model.answer(q, n_threads=threads)), warm_seconds(peer)
-        yield [name, *beside(own, other)]
+        ours, other = warm_seconds(lambda q=query: model.answer(q, n_threads=threads)), warm_seconds(peer)
+        yield [name, *beside(ours, other)]
     rng = np.random.default_rng(2)
     batch = []
     for _ in range(1000):
@@ -94,9 +94,9 @@ def rows(model: pypgm.GraphicalModel, names: list[str], threads: int) -> Iterato
     for query, answer in zip(batch, together, strict=True):
         apart = np.abs(model.answer(query) - answer).max()
         check(apart <= 1e-12 * TOTAL, "a query in a batch has another answer than alone")
-    own = warm_seconds(lambda: model.answer(batch, n_threads=threads))
+    ours = warm_seconds(lambda: model.answer(batch, n_threads=threads))
     alone = warm_seconds(lambda: [model.answer(q, n_threads=threads) for q in batch])
-    yield ["1000 ranges of 3; one by one", *beside(own, alone)]
+    yield ["1000 ranges of 3; one by one", *beside(ours, alone)]
 
 
 if __name__ == "__main__":

@@ -49,15 +49,15 @@ ARMS: dict[str, tuple[str, dict[str, Any]]] = {
 
 
 def main() -> None:
-    asked = _arguments()
-    if asked.one:
-        print(json.dumps(_release(*asked.one)))
+    arguments = _arguments()
+    if arguments.one:
+        print(json.dumps(_release(*arguments.one)))
         return
-    epsilons = asked.epsilons.split(",")
+    epsilons = arguments.epsilons.split(",")
     print(f"| table | mechanism | {' | '.join(f'ε = {e}: model, records' for e in epsilons)} | seconds | MiB |")
-    for of in asked.tables.split(","):
-        for arm in asked.mechanisms.split("; ") if asked.mechanisms else ARMS:
-            cells = [_median(of, arm, epsilon, asked.seeds) for epsilon in epsilons]
+    for of in arguments.tables.split(","):
+        for arm in arguments.mechanisms.split("; ") if arguments.mechanisms else ARMS:
+            cells = [_median(of, arm, epsilon, arguments.seeds) for epsilon in epsilons]
             errors = " | ".join(f"{c[0]:.4f}, {c[1]:.4f}" for c in cells)
             print(f"| {of} | {arm} | {errors} | {cells[-2:][0][2]:.1f} | {cells[-2:][0][3]:.0f} |", flush=True)
 

@@ -26,12 +26,12 @@ ARMS = {
 
 
 def main() -> None:
-    asked = _arguments()
-    for name in asked.tables.split(","):
+    arguments = _arguments()
+    for name in arguments.tables.split(","):
         data = table(name)
-        for epsilon, delta in itertools.product(asked.epsilons.split(","), (None, "1e-9")):
-            told = [f"{arm} {_run(data, epsilon, delta, options, asked.seeds)}" for arm, options in ARMS.items()]
-            print(f"{name}, epsilon {epsilon}, delta {delta or 0}: " + ", ".join(told), flush=True)
+        for epsilon, delta in itertools.product(arguments.epsilons.split(","), (None, "1e-9")):
+            cells = [f"{arm} {_run(data, epsilon, delta, options, arguments.seeds)}" for arm, options in ARMS.items()]
+            print(f"{name}, epsilon {epsilon}, delta {delta or 0}: " + ", ".join(cells), flush=True)
 
 
 def _arguments() -> argparse.Namespace:
@@ -47,10 +47,10 @@ def _run(data: pypgm.Dataset, epsilon: str, delta: str | None, options: dict[str
     pairs = list(itertools.combinations(data.domain, 2))
     errors, seconds = [], []
     for seed in range(seeds):
-        release, own = timed(mwem, data, epsilon, delta, unsafe_seed=seed, **options)
+        release, took = timed(mwem, data, epsilon, delta, unsafe_seed=seed, **options)
         check_spent(release)
         errors.append(total_variation(data, release, pairs))
-        seconds.append(own)
+        seconds.append(took)
     return f"{np.mean(errors):.4f} ({np.mean(seconds):.1f} s)"
 
 

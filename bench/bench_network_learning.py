@@ -41,9 +41,9 @@ def network(name):
     parents = {a: [] for a in names}
     while sum(map(len, parents.values())) < arcs:
         child = int(rng.integers(1, n))
-        parent, own = names[int(rng.integers(max(0, child - back), child))], parents[names[child]]
-        if parent not in own and len(own) < most:
-            own.append(parent)
+        parent, chosen = names[int(rng.integers(max(0, child - back), child))], parents[names[child]]
+        if parent not in chosen and len(chosen) < most:
+            chosen.append(parent)
     tables = {a: rng.dirichlet([1.0] * domain.size(a), domain.sizes(parents[a])) for a in names}
     return BayesianNetwork(domain, parents, tables)
 

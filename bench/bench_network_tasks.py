@@ -38,7 +38,7 @@ def known(row: pd.Series) -> dict[str, str]:
 
 
 class Task:
-    """One task: what each package does for it, and for how many units of ours its own stand."""
+    """Task with the call of each package, and the number of our units that each call of a peer stands for."""
 
     def __init__(self, name: str, ours: Callable[[], Any], peers: dict[str, tuple[Callable[[], Any], float]]) -> None:
         self.name, self.ours, self.peers = name, ours, peers
@@ -67,8 +67,8 @@ def tasks(path: Path) -> list[Task]:
     engine = VariableElimination(m)
 
     def of_pgmpy(evidence: dict[str, str]) -> np.ndarray:
-        found = engine.query([target], evidence=evidence, show_progress=False)
-        return found.values[[found.state_names[target].index(label) for label in net.domain.labels[target]]]
+        factor = engine.query([target], evidence=evidence, show_progress=False)
+        return factor.values[[factor.state_names[target].index(label) for label in net.domain.labels[target]]]
 
     def of_pyagrum(evidence: dict[str, str]) -> np.ndarray:
         return pyagrum.getPosterior(bn, target=target, evs=evidence).toarray()

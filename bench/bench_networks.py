@@ -77,12 +77,12 @@ def some_evidence(net: pypgm.bayes.BayesianNetwork, repeats: int) -> list[dict[s
     rng = np.random.default_rng(0)
     records = net.sample(repeats, rng)
     labels = net.domain.labels
-    found = []
+    drawn = []
     for row in range(repeats):
         chosen = rng.choice(len(net.domain), max(1, len(net.domain) // 10), replace=False)
         names = [net.domain.attributes[i] for i in sorted(chosen)]
-        found.append({a: str(labels[a][int(records.columns[a][row])]) for a in names})
-    return found
+        drawn.append({a: str(labels[a][int(records.columns[a][row])]) for a in names})
+    return drawn
 
 
 def check(name: str, ours: dict[str, np.ndarray], wanted: dict[str, np.ndarray], tolerance: float) -> None:
@@ -142,8 +142,8 @@ def check_peer(network: Network, peer: dict) -> None:
         return {a: np.array([t[peer["labels"][a].index(str(v))] for v in labels[a]]) for a, t in tables.items()}
 
     check(network.name, network.cold(), ordered(peer["plain"]), 1e-6)
-    for evidence, found in zip(network.evidence, peer["found"], strict=True):
-        check(network.name, network.known(evidence), ordered(found), 1e-5)
+    for evidence, answers in zip(network.evidence, peer["found"], strict=True):
+        check(network.name, network.known(evidence), ordered(answers), 1e-5)
 
 
 def main() -> None:
@@ -172,17 +172,18 @@ def main() -> None:
             if peer:
                 check_peer(network, peer)
             row = [network.name, network.tree.cost.cells]
-            for kind, own in (("cold", cold), ("known", known)):
+            for kind, ours in (("cold", cold), ("known", known)):
                 if peer:
-                    ratios[kind].append(peer[kind] / own)
-                row += beside(own, peer[kind]) if peer else [own * 1e3, None, None]
+                    ratios[kind].append(peer[kind] / ours)
+                row += beside(ours, peer[kind]) if peer else [ours * 1e3, None, None]
             yield row
 
     print_table(columns, rows())
-    for kind, found in ratios.items():
-        if found:
+    for kind, factors in ratios.items():
+        if factors:
             print(
-                f"{kind}: geometric mean {math.exp(statistics.fmean(map(math.log, found))):.1f}, least {min(found):.1f}"
+                f"{kind}: geometric mean {math.exp(statistics.fmean(map(math.log, factors))):.1f}, "
+                f"least {min(factors):.1f}"
             )
 
 

@@ -144,12 +144,12 @@ def adult() -> Iterator[Row]:
     data = harness.table("adult")
     pairs = 2 * len(data) * len(data.domain) * (len(data.domain) - 1) // 2
     release, seconds = timed(lambda: mechanisms.wide(data, 1, 1e-9, unsafe_seed=0))
-    own = error(data, release.model)
-    check(own < 0.04, "the model is far off")
+    model_error = error(data, release.model)
+    check(model_error < 0.04, "the model is far off")
     yield Row("`wide`, adult, all pairs, epsilon 1", seconds, moved=pairs)
     for which in ("first draw", "again"):
         records, seconds = timed(lambda: release.synthetic_data(rng=0))
-        check(error(data, records) < 1.05 * own + 0.001, "the records are far from their model")
+        check(error(data, records) < 1.05 * model_error + 0.001, "the records are far from their model")
         yield Row(f"its synthetic records, {which}", seconds, moved=2 * len(data) * len(data.domain))
     records, seconds = timed(lambda: release.synthetic_data(10**6, rng=0))
     yield Row("a million of its records", seconds, moved=2e6 * len(data.domain))
@@ -191,9 +191,9 @@ def triples() -> Iterator[Row]:
     noisy = [data.project(p).datavector() + rng.normal(0, 8, data.domain.size(p)) for p in pairs]
     measured = [pypgm.LinearMeasurement(y, p, 8.0) for y, p in zip(noisy, pairs, strict=True)]
     model = pypgm.estimate(data.domain, measured, len(data), oracle="region_graph", iterations=100)
-    found, seconds = timed(model.project_many, triples[:69])
-    check(np.mean([table.violation for table in found]) < 1e-3, "the triples are far from what regions say of pairs")
-    cells = sum(table.values.size for table in found)
+    tables, seconds = timed(model.project_many, triples[:69])
+    check(np.mean([table.violation for table in tables]) < 1e-3, "the triples are far from what regions say of pairs")
+    cells = sum(table.values.size for table in tables)
     yield Row(f"69 triples that no region holds, {cells:,} cells", seconds, cells=cells)
 
 
@@ -202,9 +202,9 @@ def _banded(rng: np.random.Generator, sizes: list[int], n: int = 5_000):
 
     columns: dict[str, np.ndarray] = {}
     for i, size in enumerate(sizes):
-        own = rng.integers(0, size, n)
+        fresh = rng.integers(0, size, n)
         near = [columns[f"x{j}"] % size for j in range(max(0, i - 3), i)]
-        columns[f"x{i}"] = np.where(rng.random(n) < 0.3, own, near[rng.integers(len(near))]) if near else own
+        columns[f"x{i}"] = np.where(rng.random(n) < 0.3, fresh, near[rng.integers(len(near))]) if near else fresh
     return pypgm.Dataset(columns, pypgm.Domain(list(columns), sizes))
 
 
@@ -235,7 +235,7 @@ def others() -> Iterator[Row]:
 
 
 def scans() -> Iterator[Row]:
-    """How often a table that lies in a file is read, once it is open."""
+    """Number of passes over a table in a file, once it is open."""
     from pypgm import mechanisms
     from pypgm.data import scan
 
@@ -243,7 +243,7 @@ def scans() -> Iterator[Row]:
     for name in ("wide", "mst", "aim"):
         table, passes = scan(folder / "adult.csv.gz", harness.table("adult").domain), []
         counted = table._scan
-        table._scan = lambda *asked, scan=counted, seen=passes: (seen.append(1), scan(*asked))[1]
+        table._scan = lambda *given, scan=counted, seen=passes: (seen.append(1), scan(*given))[1]
         getattr(mechanisms, name)(table, 1, 1e-9, unsafe_seed=0)
         yield Row(f"how often `{name}` reads a file, adult", len(passes), unit="times")
 
@@ -257,9 +257,9 @@ def plans() -> Iterator[Row]:
     for mechanism, table in (("wide", "adult"), ("aim", "adult"), ("mst", "adult"), ("wide", "60 binary columns")):
         with multiprocessing.get_context("spawn").Pool(1, maxtasksperchild=1) as pool:
             announced, used = (pool.apply(job, (mechanism, table)) for job in (announced_by_plan, used_by_run))
-        for unit, told, found in zip(("MiB", "s by the clock"), announced, used, strict=True):
+        for unit, promised, measured in zip(("MiB", "s by the clock"), announced, used, strict=True):
             what = "memory" if unit == "MiB" else "time"
-            yield Row(f"{what} of `{mechanism}`, {table}", found, peer="plan", peer_seconds=told, unit=unit)
+            yield Row(f"{what} of `{mechanism}`, {table}", measured, peer="plan", peer_seconds=promised, unit=unit)
 
 
 def star() -> Iterator[Row]:
@@ -331,10 +331,10 @@ def networks() -> Iterator[Row]:
     import bench_network_tasks as tasks
 
     for task in tasks.tasks(harness.network_file("alarm")):
-        own = harness.median_seconds(task.ours, 3, time.process_time)
+        seconds = harness.median_seconds(task.ours, 3, time.process_time)
         peers = {p: u * harness.median_seconds(call, 1, time.process_time) for p, (call, u) in task.peers.items()}
         peer = min(peers, key=peers.__getitem__)
-        yield Row(f"{task.name}, alarm", own, peer=peer, peer_seconds=peers[peer])
+        yield Row(f"{task.name}, alarm", seconds, peer=peer, peer_seconds=peers[peer])
 
 
 def synth() -> Iterator[Row]:
@@ -344,8 +344,8 @@ def synth() -> Iterator[Row]:
     folder = harness.data_folder() / "adult"
     with tempfile.TemporaryDirectory() as made:
         out = Path(made) / "synthetic.csv"
-        told = [str(folder / "adult.csv.gz"), "--schema", str(folder / "domain.json"), "--out", str(out)]
-        command = [sys.executable, "-m", "pypgm", "synth", *told, "--epsilon", "1", "--delta", "1e-9"]
+        files = [str(folder / "adult.csv.gz"), "--schema", str(folder / "domain.json"), "--out", str(out)]
+        command = [sys.executable, "-m", "pypgm", "synth", *files, "--epsilon", "1", "--delta", "1e-9"]
         subprocess.run(command, check=True, capture_output=True)
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         data = harness.table("adult")
@@ -370,24 +370,24 @@ def main() -> None:
     parser.add_argument("--mbi", help="the Python of an environment that has mbi")
     parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
-    asked = parser.parse_args(namespace=OPTIONS)
-    if asked.one:
-        rows = [dataclasses.asdict(row) for row in CASES[asked.one]()]
+    arguments = parser.parse_args(namespace=OPTIONS)
+    if arguments.one:
+        rows = [dataclasses.asdict(row) for row in CASES[arguments.one]()]
         machine = {"exp": _seconds(np.exp), "copy": _seconds(np.copy) / 16, "threads": OPTIONS.threads}
         print(json.dumps([row | machine | {"load": os.getloadavg()[0]} for row in rows]))
         return
-    for case in filter(None, asked.cases.split(",")):
+    for case in filter(None, arguments.cases.split(",")):
         if case in NEED_DATA and "PYPGM_DATA" not in os.environ:
             print(f"{case}: skipped without PYPGM_DATA")
             continue
         command = [sys.executable, *sys.argv, "--one", case]
         environment = os.environ | {"OMP_NUM_THREADS": str(OPTIONS.threads)}
         ran = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
-        found = json.loads(ran.stdout.splitlines()[-1])
-        kept = {(row["job"], row["unit"], row["threads"]): row for row in [*_kept(), *found]}
+        rows_of_case = json.loads(ran.stdout.splitlines()[-1])
+        kept = {(row["job"], row["unit"], row["threads"]): row for row in [*_kept(), *rows_of_case]}
         KEPT.write_text(json.dumps([*kept.values()], indent=0) + "\n", encoding="utf-8")
-        print("".join(map(performance_page.line, found)), end="", flush=True)
-    if asked.write:
+        print("".join(map(performance_page.line, rows_of_case)), end="", flush=True)
+    if arguments.write:
         performance_page.write(_kept())
 
 

@@ -43,9 +43,9 @@ def planned(
     domain: pypgm.Domain, cliques: list[tuple[str, ...]], effort: Literal["auto", "best"]
 ) -> tuple[pypgm.JunctionTree, float]:
     """Return a checked tree and the median seconds of planning it."""
-    found = [timed(pypgm.JunctionTree, domain, cliques, effort=effort, max_bytes=1e300) for _ in range(3)]
-    check(found[0][0])
-    return found[0][0], sorted(seconds for _, seconds in found)[1]
+    plans = [timed(pypgm.JunctionTree, domain, cliques, effort=effort, max_bytes=1e300) for _ in range(3)]
+    check(plans[0][0])
+    return plans[0][0], sorted(seconds for _, seconds in plans)[1]
 
 
 def networks() -> Iterator[list[object]]:
@@ -55,9 +55,9 @@ def networks() -> Iterator[list[object]]:
         cliques = list(net.potentials.cliques)
         auto, auto_seconds = planned(net.domain, cliques, "auto")
         best, best_seconds = planned(net.domain, cliques, "best")
-        own = [auto.cost.cells, auto_seconds * 1e3, best.cost.cells, best_seconds * 1e3]
+        costs = [auto.cost.cells, auto_seconds * 1e3, best.cost.cells, best_seconds * 1e3]
         table = TABLE.get(name)
-        yield [name, len(net.domain), *own, table, table and best.cost.cells / table]
+        yield [name, len(net.domain), *costs, table, table and best.cost.cells / table]
 
 
 def large(n: int, kind: str) -> tuple[pypgm.Domain, list[tuple[str, ...]]]:
@@ -79,8 +79,8 @@ def _table(name: str) -> pypgm.Dataset:
 def announced_by_plan(mechanism: str, table: str) -> tuple[float, float]:
     """Return MiB and seconds."""
     data = _table(table)
-    told = pypgm.mechanisms.plan(mechanism, data.domain, 1, 1e-9, n_records=len(data))
-    return told.bytes / 2**20, told.seconds
+    plan = pypgm.mechanisms.plan(mechanism, data.domain, 1, 1e-9, n_records=len(data))
+    return plan.bytes / 2**20, plan.seconds
 
 
 def used_by_run(mechanism: str, table: str) -> tuple[float, float]:

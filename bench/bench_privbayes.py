@@ -25,17 +25,17 @@ MOST_CELLS = 100_000
 
 
 def main() -> None:
-    asked = _arguments()
+    arguments = _arguments()
     print("table epsilon: as published, with one model (mean total variation of triples); ratio; seconds of each")
-    for name in asked.tables.split(","):
+    for name in arguments.tables.split(","):
         data = table(name)
-        triples = _triples(data.domain, asked.triples)
-        for epsilon in asked.epsilons.split(","):
-            rows = np.array([_run(data, epsilon, seed, triples) for seed in range(asked.seeds)])
+        triples = _triples(data.domain, arguments.triples)
+        for epsilon in arguments.epsilons.split(","):
+            rows = np.array([_run(data, epsilon, seed, triples) for seed in range(arguments.seeds)])
             published, model, first, second = rows.mean(axis=0)
             ratios = rows[:, 0] / rows[:, 1]
-            told = f"{published:.4f}, {model:.4f}; {published / model:.2f} ({ratios.min():.2f} to {ratios.max():.2f})"
-            print(f"{name} {epsilon}: {told}; {first:.1f} s, {second:.1f} s", flush=True)
+            cells = f"{published:.4f}, {model:.4f}; {published / model:.2f} ({ratios.min():.2f} to {ratios.max():.2f})"
+            print(f"{name} {epsilon}: {cells}; {first:.1f} s, {second:.1f} s", flush=True)
 
 
 def _arguments() -> argparse.Namespace:
@@ -56,9 +56,9 @@ def _run(data: pypgm.Dataset, epsilon: str, seed: int, triples: list[Clique]) ->
     """Return the errors and the seconds of both estimators."""
     releases, seconds = [], []
     for estimator in ("tables", "model"):
-        release, own = timed(privbayes, data, epsilon, estimator=estimator, unsafe_seed=seed)
+        release, took = timed(privbayes, data, epsilon, estimator=estimator, unsafe_seed=seed)
         releases.append(release)
-        seconds.append(own)
+        seconds.append(took)
         check_spent(release)
         check(release.ledger.spent() > 0.99 * release.ledger.budget.limit, "part of the budget is left")
     for a, b in zip(releases[0].measurements, releases[1].measurements, strict=True):

@@ -33,8 +33,8 @@ def problem() -> tuple[list[str], list[tuple[str, str]], np.ndarray, list[tuple[
     pairs = [(names[int(rng.integers(0, i))], names[i]) for i in range(1, len(SIZES))]
     size = dict(zip(names, SIZES, strict=True))
     values = rng.normal(size=sum(size[a] * size[b] for a, b in pairs))
-    asked = [c for k in (2, 3) for c in itertools.combinations(names, k)]
-    return names, pairs, values, asked
+    cliques = [c for k in (2, 3) for c in itertools.combinations(names, k)]
+    return names, pairs, values, cliques
 
 
 def run_peer(path: str, part: int) -> None:
@@ -44,17 +44,19 @@ def run_peer(path: str, part: int) -> None:
     import mbi
     from mbi import marginal_oracles
 
-    names, pairs, values, asked = problem()
+    names, pairs, values, cliques = problem()
     domain = mbi.Domain(names, SIZES)
     tables, start = {}, 0
     for pair in pairs:
-        own = domain.project(pair)
-        tables[pair] = mbi.Factor(own, jax.numpy.asarray(values[start : start + own.size()].reshape(own.shape)))
-        start += own.size()
+        pair_domain = domain.project(pair)
+        tables[pair] = mbi.Factor(
+            pair_domain, jax.numpy.asarray(values[start : start + pair_domain.size()].reshape(pair_domain.shape))
+        )
+        start += pair_domain.size()
     potentials = mbi.CliqueVector(domain, pairs, tables)
     marginals = marginal_oracles.message_passing_stable(potentials, TOTAL)
     model = mbi.MarkovRandomField(potentials=potentials, marginals=marginals, total=TOTAL)
-    chosen = asked[::part]
+    chosen = cliques[::part]
     eager = warm_seconds(lambda: [np.asarray(model.project(c).values) for c in chosen], 1)
     jitted = jax.jit(marginal_oracles.variable_elimination, static_argnames=("clique",))
     answers, compilation = timed(lambda: [np.asarray(jitted(potentials, c, total=TOTAL).values) for c in chosen])
@@ -63,16 +65,16 @@ def run_peer(path: str, part: int) -> None:
     print(eager * part, compiled * part, compilation * part)
 
 
-def of_mbi(python: str, part: int, found: list[np.ndarray]) -> dict[str, float]:
+def of_mbi(python: str, part: int, ours: list[np.ndarray]) -> dict[str, float]:
     """Run mbi in its own interpreter, compare the answers, and return its seconds."""
     with tempfile.TemporaryDirectory() as folder:
         path = str(Path(folder) / "answers.npz")
         command = [python, __file__, PEER, path, "--part", str(part)]
         printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
         with np.load(path) as answers:
-            for own, other in zip(found[::part], answers.values(), strict=True):
-                if np.abs(own - other).max() > 1e-9 * TOTAL:
-                    raise AssertionError(f"mbi differs by {np.abs(own - other).max()}")
+            for mine, other in zip(ours[::part], answers.values(), strict=True):
+                if np.abs(mine - other).max() > 1e-9 * TOTAL:
+                    raise AssertionError(f"mbi differs by {np.abs(mine - other).max()}")
     names = ("mbi project, one by one", "mbi elimination, compiled", "  its compilation")
     return dict(zip(names, map(float, printed.split()[-3:]), strict=True))
 
@@ -89,21 +91,21 @@ def main() -> None:
         return
     import pypgm
 
-    names, pairs, values, asked = problem()
+    names, pairs, values, cliques = problem()
     domain = pypgm.Domain(names, SIZES)
     model = pypgm.GraphicalModel(pypgm.CliqueVector(domain, pairs, values), TOTAL)
-    many = model.project_many(asked, n_threads=options.threads)
-    for clique, factor in zip(asked, many, strict=True):
+    many = model.project_many(cliques, n_threads=options.threads)
+    for clique, factor in zip(cliques, many, strict=True):
         difference = np.abs(factor.values - model.project(clique).values).max()
         if difference > 1e-12 * TOTAL:
             raise AssertionError(f"{clique} at once and alone differ by {difference}")
-    cells = sum(domain.size(c) for c in asked)
-    at_once = warm_seconds(lambda: model.project_many(asked, n_threads=options.threads))
-    alone = warm_seconds(lambda: [model.project(c) for c in asked])
+    cells = sum(domain.size(c) for c in cliques)
+    at_once = warm_seconds(lambda: model.project_many(cliques, n_threads=options.threads))
+    alone = warm_seconds(lambda: [model.project(c) for c in cliques])
     rows = np.empty(cells)
     copy = warm_seconds(lambda: np.copyto(rows, 1.0))
     print(f"{pypgm.build_info()}")
-    print(f"{len(asked)} marginals, {cells} cells, {options.threads or 'all'} thread(s)")
+    print(f"{len(cliques)} marginals, {cells} cells, {options.threads or 'all'} thread(s)")
     seconds = {"project_many": at_once, "project, one by one": alone, "a pass that writes the cells": copy}
     if options.mbi:
         seconds |= of_mbi(options.mbi, options.part, [f.values for f in many])

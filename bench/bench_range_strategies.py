@@ -40,8 +40,8 @@ def errors(name: str, work: workloads.Workload, size: int) -> list[object]:
         rows = np.ones((1, size)) if not clique else np.eye(size) if query is None else query.to_sparse().toarray()
         measured += share * rows.T @ rows
     squared = float(np.trace(np.linalg.solve(measured, gram)))
-    told = 2 * strategy.squared_error
-    check(abs(told / squared - 1) <= 0.04, f"the forecast is {told}, least squares give {squared}")
+    forecast = 2 * strategy.squared_error
+    check(abs(forecast / squared - 1) <= 0.04, f"the forecast is {forecast}, least squares give {squared}")
     error = np.sqrt(squared / n_answers)
     bound = np.sqrt(np.maximum(np.linalg.eigvalsh(gram), 0)).sum() / np.sqrt(size * n_answers)
     cells = np.sqrt(np.trace(gram) / n_answers)

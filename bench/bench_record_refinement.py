@@ -30,18 +30,18 @@ def main() -> None:
     cliques, refining = random_cliques(data.domain, 32), []
 
     def refined(*arguments, **options):
-        found, seconds = timed(refined_records, *arguments, **options)
+        columns, seconds = timed(refined_records, *arguments, **options)
         refining.append(seconds)
-        return found
+        return columns
 
     model.refined_records = refined
     print("epsilon     own  records   bound  tree cells  seconds: tree, drawing, refining")
     for epsilon in options.epsilons:
         rows = [_draw(data, cliques, epsilon, d, options.stop) for d in range(options.draws)]
-        own, drawn, bound, cells, tree, records = np.mean(rows, axis=0)
+        model_error, drawn, bound, cells, tree, records = np.mean(rows, axis=0)
         last = np.mean(refining[-len(rows) :])
         print(
-            f"{epsilon:7.4g}  {own:.4f}   {drawn:.4f}  {bound:.4f}  {cells:10.3g}"
+            f"{epsilon:7.4g}  {model_error:.4f}   {drawn:.4f}  {bound:.4f}  {cells:10.3g}"
             f"           {tree:.2f}     {records - last:.2f}      {last:.2f}",
             flush=True,
         )
@@ -58,10 +58,10 @@ def _draw(data, cliques, epsilon, draw, stop):
     cells, tree = timed(lambda: model.bounded_tree.tree.cost.cells)
     records, seconds = timed(model.synthetic_data, rng=draw)
     check(len(records) == round(model.total), f"{len(records)} records of a model of {model.total}")
-    own = pypgm.evaluate(model, unsafe_data=data, cliques=cliques).mean
+    model_error = pypgm.evaluate(model, unsafe_data=data, cliques=cliques).mean
     drawn = pypgm.evaluate(records, unsafe_data=data, cliques=cliques).mean
-    bound = 1.3 * own + 0.5 * np.mean([data.domain.size(c) for c in cliques]) / len(records)
-    return own, drawn, bound, cells, tree, seconds
+    bound = 1.3 * model_error + 0.5 * np.mean([data.domain.size(c) for c in cliques]) / len(records)
+    return model_error, drawn, bound, cells, tree, seconds
 
 
 if __name__ == "__main__":

@@ -123,12 +123,12 @@ def beside_mbi(python: str, domain: pypgm.Domain, model: pypgm.RegionGraphModel)
     ours = pypgm.convex_gbp(potentials, graph, None, ROWS, tolerance=1e-10)
     tables = [potentials.table(i) for i in range(len(potentials))]
     with tempfile.TemporaryDirectory() as folder:
-        given, found = Path(folder) / "given", Path(folder) / "found"
+        given, answer_file = Path(folder) / "given", Path(folder) / "found"
         given.write_bytes(pickle.dumps((domain.attributes, domain.shape, potentials.cliques, tables, float(ROWS))))
         seconds = []
         for precision in ("single", "double"):
-            subprocess.run([python, "-c", MBI, str(given), str(found), precision], check=True)
-            timed, answers = pickle.loads(found.read_bytes())
+            subprocess.run([python, "-c", MBI, str(given), str(answer_file), precision], check=True)
+            timed, answers = pickle.loads(answer_file.read_bytes())
             seconds.append(timed)
     apart = [np.abs(answers[c] - ours.marginals[c].values).max() for c in potentials.cliques]
     return min(seconds), float(max(apart)) / ROWS
@@ -160,11 +160,11 @@ def main() -> None:
         if options.solve:
             for sigma in (5.0, 50.0):
                 _, noisy = problem(k, sigma)
-                found = pypgm.estimate(
+                estimated = pypgm.estimate(
                     domain, noisy, ROWS, oracle=graph, stop="optimum", n_threads=options.threads,
                     iterations=options.solve,
                 )  # fmt: skip
-                fit = found.fit
+                fit = estimated.fit
                 print(
                     f"  sigma {sigma}: {fit.status} after {fit.iterations} sweeps, {fit.seconds:.2f} s, loss "
                     f"{fit.loss:.8g}, at most {(fit.gap or 0.0) / fit.loss:.1e} of it above the optimum",

@@ -61,8 +61,8 @@ def ancestral(tables: list[np.ndarray], rows: int, rng: np.random.Generator) -> 
         shares = np.cumsum(flat / flat.sum(axis=1, keepdims=True), axis=1)
         group = np.ravel_multi_index(columns[-len(shape) :], shape)
         ladder = (shares + np.arange(len(flat))[:, None]).ravel()
-        found = np.searchsorted(ladder, group + rng.random(rows), side="right") - group * size
-        columns.append(np.clip(found, 0, size - 1))
+        positions = np.searchsorted(ladder, group + rng.random(rows), side="right") - group * size
+        columns.append(np.clip(positions, 0, size - 1))
     return columns
 
 

@@ -36,25 +36,25 @@ from pypgm.data import EngineTable, scan
 def main() -> None:
     import duckdb
 
-    asked = _arguments()
+    arguments = _arguments()
     print(compared(500_000))
     print(_jobs())
-    folder = Path(asked.folder or tempfile.mkdtemp())
-    names = [f"x{i}" for i in range(asked.columns)]
-    sizes = [2 + (7 * i) % 19 for i in range(asked.columns)]
+    folder = Path(arguments.folder or tempfile.mkdtemp())
+    names = [f"x{i}" for i in range(arguments.columns)]
+    sizes = [2 + (7 * i) % 19 for i in range(arguments.columns)]
     domain = pypgm.Domain(dict(zip(names, sizes, strict=True)))
     pairs = list(itertools.combinations(names, 2))
-    path = folder / f"{len(domain)}-{asked.rows}.duckdb"
+    path = folder / f"{len(domain)}-{arguments.rows}.duckdb"
     if not path.exists():
-        _write(duckdb, path, domain, asked.rows)
-    with duckdb.connect(str(path), read_only=True, config={"memory_limit": asked.memory}) as connection:
+        _write(duckdb, path, domain, arguments.rows)
+    with duckdb.connect(str(path), read_only=True, config={"memory_limit": arguments.memory}) as connection:
         relation = connection.table("people")
         print(f"times that each mechanism reads a table, once it is open: {_passes(relation, domain)}")
         table, opened = timed(scan, relation, domain)
         tables, counted = timed(table.count, pairs)
         _check(relation, domain, pairs, tables, table.n_records)
         _, scanned = timed(lambda: relation.aggregate(", ".join(f"sum({n})" for n in names)).fetchall())
-    whole = f"{asked.rows:,} rows, {asked.columns} columns in DuckDB"
+    whole = f"{arguments.rows:,} rows, {arguments.columns} columns in DuckDB"
     print(
         f"{whole}, {len(pairs)} pairs: {counted:.1f} s in one pass ({opened:.1f} s to open, which checks all values); "
         f"DuckDB's sums {scanned:.1f} s"
@@ -66,7 +66,7 @@ def main() -> None:
         f"{whole}: pypgm.synthesize by wide {released:.1f} s, {len(release.measurements)} measurements, "
         f"{peak:.1f} GiB at most"
     )
-    rows = min(asked.rows, 10_000_000)
+    rows = min(arguments.rows, 10_000_000)
     rng = np.random.default_rng(0)
     data = pypgm.Dataset({a: rng.integers(0, domain.size(a), rows, dtype=np.int16) for a in domain}, domain)
     _, in_memory = timed(data.count, pairs)
@@ -101,15 +101,15 @@ def _jobs() -> str:
 
 def _passes(relation: Any, domain: pypgm.Domain) -> str:
     """Return how many passes each mechanism makes over some of the records, besides that which opens them."""
-    told = []
+    counts = []
     for name in ("wide", "mst", "aim", "mwem", "adaptive_grid", "hdmm"):
         table = scan(relation.limit(100_000), domain)
         passes: list[int] = []
         counted = table._scan
-        table._scan = lambda *asked, scan=counted, seen=passes: (seen.append(1), scan(*asked))  # type: ignore[method-assign]
+        table._scan = lambda *given, scan=counted, seen=passes: (seen.append(1), scan(*given))  # type: ignore[method-assign]
         getattr(pypgm.mechanisms, name)(table, epsilon=1, delta=1e-9, unsafe_seed=0)
-        told.append(f"{name} {len(passes)}")
-    return ", ".join(told)
+        counts.append(f"{name} {len(passes)}")
+    return ", ".join(counts)
 
 
 def _arguments() -> argparse.Namespace:

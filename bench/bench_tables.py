@@ -31,8 +31,8 @@ Columns = list[Any]
 
 MECHANISMS = ["wide", "aim", "mst", "alone"]
 MEASURES = ["pairs", "singles", "worst", "triples", "seconds"]
-_FIRST = {"loans": 20, "stroke": 30}  # attributes
-_MOST = {"msnbc": 200_000}  # records
+_N_ATTRIBUTES = {"loans": 20, "stroke": 30}  # attributes
+_N_RECORDS = {"msnbc": 200_000}  # records
 _PAIRS, _TRIPLES, _CELLS = 300, 30, 200_000
 
 
@@ -65,8 +65,8 @@ def function(rng: np.random.Generator) -> Columns:
 
 def sums(rng: np.random.Generator) -> Columns:
     """Return eight attributes of three values, two of them sums modulo 3 of pairs of others: 20,000 records."""
-    own = _chained(rng, 20_000, [3] * 6, [-1, 0, -1, 2, -1, 4], 1.0)
-    return [*own, (own[0] + own[2]) % 3, (own[1] + own[4]) % 3]
+    drawn = _chained(rng, 20_000, [3] * 6, [-1, 0, -1, 2, -1, 4], 1.0)
+    return [*drawn, (drawn[0] + drawn[2]) % 3, (drawn[1] + drawn[4]) % 3]
 
 
 def weak(rng: np.random.Generator) -> Columns:
@@ -90,8 +90,8 @@ def read(name: str) -> Dataset:
     if network_file(name).exists():
         return pypgm.bayes.BayesianNetwork.read_bif(network_file(name)).sample(20_000, rng=0)
     data = table(name)
-    own = data.domain.attributes[: _FIRST.get(name)]
-    return Dataset({a: np.asarray(data.columns[a])[: _MOST.get(name)] for a in own}, data.domain.project(own))
+    kept = data.domain.attributes[: _N_ATTRIBUTES.get(name)]
+    return Dataset({a: np.asarray(data.columns[a])[: _N_RECORDS.get(name)] for a in kept}, data.domain.project(kept))
 
 
 def measured(data: Dataset, mechanism: str, epsilon: str, seed: int) -> dict[str, float]:
@@ -101,15 +101,17 @@ def measured(data: Dataset, mechanism: str, epsilon: str, seed: int) -> dict[str
     singles = [(a,) for a in data.domain]
     count = len(data.domain) * (len(data.domain) - 1) * (len(data.domain) - 2) // 6
     triples = [c for c in random_cliques(data.domain, count, 3) if data.domain.size(c) <= _CELLS][:_TRIPLES]
-    name, asked = ("wide", singles) if mechanism == "alone" else (mechanism, pairs)
-    options: dict[str, Any] = {"workload": asked} if takes(name, "workload") else {}
+    name, chosen = ("wide", singles) if mechanism == "alone" else (mechanism, pairs)
+    options: dict[str, Any] = {"workload": chosen} if takes(name, "workload") else {}
     how = {"epsilon": epsilon, "delta": 1e-9, "n_threads": 1, "unsafe_seed": seed}
     release, seconds = timed(mechanism_named(name), data, **how, **options, clock=time.process_time)
     check_spent(release)
     cliques = [*pairs, *singles, *triples]
     errors = pypgm.evaluate(release.model, cliques=cliques, unsafe_data=data).values
-    own, alone, three = np.split(errors, [len(pairs), len(pairs) + len(singles)])
-    return dict(zip(MEASURES, map(float, (own.mean(), alone.mean(), own.max(), three.mean(), seconds)), strict=True))
+    of_pairs, alone, three = np.split(errors, [len(pairs), len(pairs) + len(singles)])
+    return dict(
+        zip(MEASURES, map(float, (of_pairs.mean(), alone.mean(), of_pairs.max(), three.mean(), seconds)), strict=True)
+    )
 
 
 def show(runs: list[dict[str, Any]]) -> None:
@@ -121,11 +123,11 @@ def show(runs: list[dict[str, Any]]) -> None:
         print(f"\nepsilon {epsilon}\n\n| table | {' | '.join(MECHANISMS)} |\n|{'---|' * (1 + len(MECHANISMS))}")
         for name in [t for t in TABLES if any((epsilon, t, m) in cells for m in MECHANISMS)]:
             print(
-                "|".join(["", f" {name} ", *(f" {_told(cells.get((epsilon, name, m), []))} " for m in MECHANISMS), ""])
+                "|".join(["", f" {name} ", *(f" {_shown(cells.get((epsilon, name, m), []))} " for m in MECHANISMS), ""])
             )
 
 
-def _told(runs: list[dict[str, Any]]) -> str:
+def _shown(runs: list[dict[str, Any]]) -> str:
     if not runs:
         return "–"
     pairs = [one["pairs"] for one in runs]

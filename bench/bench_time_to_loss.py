@@ -180,30 +180,34 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=0)
     parser.add_argument("--seconds", type=float, default=60.0, help="limit of each run")
     parser.add_argument("--only", choices=["adult", "chain", "titanic"])
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     problems = {
         "adult": lambda: problem_of_table("adult", 10, 2),
         "chain": chain_problem,
         "titanic": lambda: problem_of_table("titanic", 15, 3),
     }
     for name, made in problems.items():
-        if asked.only not in {None, name}:
+        if arguments.only not in {None, name}:
             continue
         problem = made()
-        (least, gap), took = timed(optimum, problem, asked.seconds, asked.threads)
+        (least, gap), took = timed(optimum, problem, arguments.seconds, arguments.threads)
         print(f"{name}: loss {least:.6g}, relative gap {gap / (1 + least):.1e} after {took:.1f} s")
         targets = [least + t * (1 + least) for t in TOLERANCES]
-        own, _ = own_times(problem, targets, asked.seconds, asked.threads)
-        warm, _ = own_times(problem, targets, asked.seconds, asked.threads)
-        print(f"  pypgm  first {' '.join(map(shown, own))}   again {' '.join(map(shown, warm))}")
-        if asked.mbi_python is None:
+        ours, _ = own_times(problem, targets, arguments.seconds, arguments.threads)
+        warm, _ = own_times(problem, targets, arguments.seconds, arguments.threads)
+        print(f"  pypgm  first {' '.join(map(shown, ours))}   again {' '.join(map(shown, warm))}")
+        if arguments.mbi_python is None:
             continue
-        peer = peer_times(asked.mbi_python, problem, targets, asked.seconds)
+        peer = peer_times(arguments.mbi_python, problem, targets, arguments.seconds)
         cold, hot = peer["cold"], peer["warm"]
         print(f"  mbi    cold  {' '.join(map(shown, cold))}   warm  {' '.join(map(shown, hot))}")
         ratios = [
-            f"{p / o:.0f}x" if p is not None and o is not None else f"more than {asked.seconds / o:.0f}x" if o else "-"
-            for p, o in zip([*cold, *hot], [*own, *warm], strict=True)
+            f"{p / o:.0f}x"
+            if p is not None and o is not None
+            else f"more than {arguments.seconds / o:.0f}x"
+            if o
+            else "-"
+            for p, o in zip([*cold, *hot], [*ours, *warm], strict=True)
         ]
         print(f"  ratio  with compilation {ratios[0]} {ratios[1]}, without {ratios[2]} {ratios[3]}")
 

@@ -25,28 +25,28 @@ from pypgm.mechanisms.registry import mechanism_named, takes
 
 
 def main() -> None:
-    asked = _arguments()
+    arguments = _arguments()
     print("table epsilon mechanism: model, records (mean total variation); seconds of the release, of the records")
-    for name in asked.tables.split(","):
+    for name in arguments.tables.split(","):
         data = table(name)
-        if asked.shuffled:
-            data = _shuffled(data, asked.nominal.split(","))
-        for epsilon in asked.epsilons.split(","):
-            own: list[list[float]] = []
-            for mechanism in ("wide", *(asked.beside.split(",") if asked.beside else ())):
-                rows = [_run(mechanism, data, epsilon, seed, asked) for seed in range(asked.seeds)]
+        if arguments.shuffled:
+            data = _shuffled(data, arguments.nominal.split(","))
+        for epsilon in arguments.epsilons.split(","):
+            baseline: list[list[float]] = []
+            for mechanism in ("wide", *(arguments.beside.split(",") if arguments.beside else ())):
+                rows = [_run(mechanism, data, epsilon, seed, arguments) for seed in range(arguments.seeds)]
                 model, records, seconds, drawing = np.median(rows, axis=0)
                 spread = f"{min(r[0] for r in rows):.4f} to {max(r[0] for r in rows):.4f}"
-                found = f"{model:.4f} ({spread}), {records:.4f}; {seconds:.2f} s, {drawing:.2f} s"
-                print(f"{name} {epsilon} {mechanism}: {found}{_beside(own, rows)}", flush=True)
-                own = own or rows
+                cells = f"{model:.4f} ({spread}), {records:.4f}; {seconds:.2f} s, {drawing:.2f} s"
+                print(f"{name} {epsilon} {mechanism}: {cells}{_beside(baseline, rows)}", flush=True)
+                baseline = baseline or rows
 
 
-def _beside(own: list[list[float]], rows: list[list[float]]) -> str:
+def _beside(baseline: list[list[float]], rows: list[list[float]]) -> str:
     """Return by how much wide errs more than another mechanism with the same seeds."""
-    if not own or len(rows) < 2:
+    if not baseline or len(rows) < 2:
         return ""
-    more = np.array(own)[:, 0] - np.array(rows)[:, 0]
+    more = np.array(baseline)[:, 0] - np.array(rows)[:, 0]
     half = stats.t.ppf(0.975, more.size - 1) * more.std(ddof=1) / np.sqrt(more.size)
     return f"; wide less this {more.mean():+.4f} ± {half:.4f}"
 
@@ -73,18 +73,18 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _run(mechanism: str, data: pypgm.Dataset, epsilon: str, seed: int, asked: argparse.Namespace) -> list[float]:
+def _run(mechanism: str, data: pypgm.Dataset, epsilon: str, seed: int, arguments: argparse.Namespace) -> list[float]:
     pairs = workloads.all_k_way(data.domain, 2)
-    if asked.random_pairs:
-        pairs = workloads.random_k_way(data.domain, 2, asked.random_pairs)
+    if arguments.random_pairs:
+        pairs = workloads.random_k_way(data.domain, 2, arguments.random_pairs)
     options: dict[str, Any] = {"workload": pairs} if takes(mechanism, "workload") else {}
-    if mechanism == "wide" and asked.nominal:
-        options["ordinal"] = [a for a in data.domain if a not in asked.nominal.split(",")]
+    if mechanism == "wide" and arguments.nominal:
+        options["ordinal"] = [a for a in data.domain if a not in arguments.nominal.split(",")]
     how = {"epsilon": epsilon, "delta": 1e-9, "n_threads": 1, "unsafe_seed": seed}
     release, seconds = timed(mechanism_named(mechanism), data, **how, **options)
     check_spent(release)
     error = pypgm.evaluate(release.model, cliques=pairs, unsafe_data=data).mean
-    if asked.no_records:
+    if arguments.no_records:
         return [error, np.nan, seconds, np.nan]
     records, drawing = timed(release.synthetic_data, rng=seed)
     return [error, pypgm.evaluate(records, cliques=pairs, unsafe_data=data).mean, seconds, drawing]

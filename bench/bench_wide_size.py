@@ -34,21 +34,21 @@ LIMITS = {"adult": (2, None), "stroke300": (60, None), "stroke": (300, None), "b
 
 
 def main() -> None:
-    asked = _arguments()
-    if asked.one:
-        print(json.dumps(_release(asked.one[0], float(asked.one[1]))))
+    arguments = _arguments()
+    if arguments.one:
+        print(json.dumps(_release(arguments.one[0], float(arguments.one[1]))))
         return
-    for case in asked.cases.split(","):
+    for case in arguments.cases.split(","):
         most, most_memory = LIMITS[case]
         load = os.getloadavg()[0]
         command = [sys.executable, __file__, "--one", case, str(time.time())]
-        found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
+        result = json.loads(subprocess.run(command, stdout=subprocess.PIPE, text=True, check=True).stdout)
         limit = f"{most} s" + (f", {most_memory} MiB" if most_memory else "")
-        over = found["seconds"] > most or (most_memory is not None and found["MiB"] > most_memory)
-        told = f"{found['seconds']:.1f} s, {found['processor']:.1f} s of the processor, {found['MiB']:.0f} MiB"
-        rest = f"(limit {limit}){', OVER' if over else ''}; of it the release {found['release']:.1f} s"
+        over = result["seconds"] > most or (most_memory is not None and result["MiB"] > most_memory)
+        cells = f"{result['seconds']:.1f} s, {result['processor']:.1f} s of the processor, {result['MiB']:.0f} MiB"
+        rest = f"(limit {limit}){', OVER' if over else ''}; of it the release {result['release']:.1f} s"
         print(
-            f"{case}: {told} {rest}; error {found['error']:.4f}, alone {found['alone']:.4f}; load before {load:.1f}",
+            f"{case}: {cells} {rest}; error {result['error']:.4f}, alone {result['alone']:.4f}; load before {load:.1f}",
             flush=True,
         )
 

@@ -27,8 +27,8 @@ from pypgm.mechanisms.registry import mechanism_named
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]
 Table = Callable[[tuple[str, ...]], Array]  # shares of the records
 
-_MOST = 20_000  # cells of a triple
-_FEW = 50  # records below which a rate is not looked at
+_MAX_CELLS = 20_000  # cells of a triple
+_MIN_RECORDS = 50  # records below which a rate is not looked at
 NUMBERS = {
     "adult": ["age", "education-num", "capital-gain", "hours-per-week"],
     "titanic": ["Age", "SibSp", "Parch", "Fare"],
@@ -55,36 +55,36 @@ def read(name: str) -> pypgm.Dataset:
     return pypgm.Dataset({a: data.columns[a] for a in STROKE}, data.domain.project(STROKE))
 
 
-def sums(answer: Table, true: Table, asked: workloads.Workload) -> float:
+def sums(answer: Table, true: Table, workload: workloads.Workload) -> float:
     """Return the mean absolute error of running sums along both attributes."""
-    return float(np.mean([np.abs(_running(answer(c)) - _running(true(c))).mean() for c in asked]))
+    return float(np.mean([np.abs(_running(answer(c)) - _running(true(c))).mean() for c in workload]))
 
 
 def _running(table: Array) -> Array:
     return np.asarray(table.cumsum(axis=0).cumsum(axis=1))
 
 
-def rates(answer: Table, true: Table, asked: workloads.Workload, outcome: str, n_records: int) -> float:
+def rates(answer: Table, true: Table, workload: workloads.Workload, outcome: str, n_records: int) -> float:
     """Return the mean absolute error of the rates of the outcome's last value."""
     errors: list[float] = []
-    for clique in asked:
+    for clique in workload:
         others = [a for a in clique if a != outcome]
         tables = [f((*others, outcome)) for f in (answer, true)]
-        often = tables[1].sum(axis=-1) * n_records >= _FEW
-        found, right = (t[..., -1][often] / np.maximum(t.sum(axis=-1)[often], 1e-12) for t in tables)
-        errors += np.abs(found - right).ravel().tolist()
+        often = tables[1].sum(axis=-1) * n_records >= _MIN_RECORDS
+        answered, right = (t[..., -1][often] / np.maximum(t.sum(axis=-1)[often], 1e-12) for t in tables)
+        errors += np.abs(answered - right).ravel().tolist()
     return float(np.mean(errors))
 
 
-def distances(answer: Table, true: Table, asked: workloads.Workload) -> float:
+def distances(answer: Table, true: Table, workload: workloads.Workload) -> float:
     """Return the mean total variation distance."""
-    return float(np.mean([0.5 * np.abs(answer(c) - true(c)).sum() for c in asked]))
+    return float(np.mean([0.5 * np.abs(answer(c) - true(c)).sum() for c in workload]))
 
 
 def effects(answer: Table, true: Table, treatment: str, outcome: str, covariates: list[str]) -> float:
     """Return the mean absolute error of standardised differences of rates."""
     differences = [[_effect(f((treatment, c, outcome))) for f in (answer, true)] for c in covariates]
-    return float(np.mean([abs(found - right) for found, right in differences]))
+    return float(np.mean([abs(answered - right) for answered, right in differences]))
 
 
 def _effect(table: Array) -> float:
@@ -102,7 +102,7 @@ def kinds(name: str, data: pypgm.Dataset) -> dict[str, tuple[workloads.Workload,
     treatment, outcome, covariates = EFFECTS[name]
     along = workloads.Workload(domain, list(itertools.combinations(numbers, 2)))
     pairs = workloads.with_target(domain, outcome, 2)
-    triples = workloads.with_target(domain, outcome, 3, max_cells=_MOST)
+    triples = workloads.with_target(domain, outcome, 3, max_cells=_MAX_CELLS)
     return {
         "prefixes": (along, lambda a, t: sums(a, t, along)),
         "rates": (pairs, lambda a, t: rates(a, t, pairs, outcome, len(data))),
@@ -137,20 +137,20 @@ def main() -> None:
     for name, mechanism in itertools.product(given.tables.split(","), given.mechanisms.split(",")):
         data = read(name)
         every, true = kinds(name, data), shares_of(data)
-        asked = {kind: every[kind] for kind in given.kinds.split(",")}
-        before: dict[str, list[float]] = {kind: [] for kind in asked}
-        after: dict[str, list[float]] = {kind: [] for kind in asked}
+        chosen = {kind: every[kind] for kind in given.kinds.split(",")}
+        before: dict[str, list[float]] = {kind: [] for kind in chosen}
+        after: dict[str, list[float]] = {kind: [] for kind in chosen}
 
         def model(seed: int, **options: object) -> Table:
-            own = {"epsilon": given.epsilon, "delta": 1e-9, "unsafe_seed": seed, **options}
-            return shares_of(mechanism_named(mechanism)(data, **own).model)  # noqa: B023 - called within the loop
+            keywords = {"epsilon": given.epsilon, "delta": 1e-9, "unsafe_seed": seed, **options}
+            return shares_of(mechanism_named(mechanism)(data, **keywords).model)  # noqa: B023 - called within the loop
 
         for seed in range(given.seeds):
             usual = model(seed)
-            for kind, (workload, error) in asked.items():
+            for kind, (workload, error) in chosen.items():
                 before[kind].append(error(usual, true))
                 after[kind].append(error(model(seed, workload=workload), true))
-        for kind in asked:
+        for kind in chosen:
             print(f"| {name} | {kind} | `{mechanism}` | {_line(before[kind], after[kind])} |", flush=True)
 
 

@@ -1,4 +1,4 @@
-"""What the benchmarks share: tables and networks of PYPGM_DATA, made-up records, seconds, and checks of a release."""
+"""Common part of the benchmarks: tables and networks of PYPGM_DATA, made-up records, seconds, checks of a release."""
 
 from __future__ import annotations
 
@@ -62,8 +62,8 @@ def binary(attributes: int, n: int = 5_000) -> pypgm.Dataset:
 def timed(job: Callable[..., T], *given: Any, clock: Clock = time.perf_counter, **options: Any) -> tuple[T, float]:
     """Return what a job returns, and its seconds: on the clock, or by `time.process_time` of all processors."""
     began = clock()
-    found = job(*given, **options)
-    return found, clock() - began
+    result = job(*given, **options)
+    return result, clock() - began
 
 
 def median_seconds(job: Callable[[], object], repeats: int = 5, clock: Clock = time.perf_counter) -> float:
@@ -77,9 +77,9 @@ def warm_seconds(job: Callable[[], object], repeats: int = 5) -> float:
     return median_seconds(job, repeats)
 
 
-def beside(own: float, *peers: float) -> list[float]:
+def beside(ours: float, *peers: float) -> list[float]:
     """Return seconds as a row of milliseconds: our own, and of each peer its own and the ratio to ours."""
-    return [own * 1e3, *(figure for peer in peers for figure in (peer * 1e3, peer / own))]
+    return [ours * 1e3, *(figure for peer in peers for figure in (peer * 1e3, peer / ours))]
 
 
 def print_table(columns: Mapping[str, str], rows: Iterable[Sequence[object]]) -> None:

@@ -79,14 +79,14 @@ def _page(kept: list[dict]) -> str:
 def line(row: dict) -> str:
     """Return a row of a table of the page."""
     if row["unit"] != "s":
-        told = row["peer_seconds"]
-        beside = f"{told:.3g} | {told / row['seconds']:.2f}" if row["peer"] else " | "
+        announced = row["peer_seconds"]
+        beside = f"{announced:.3g} | {announced / row['seconds']:.2f}" if row["peer"] else " | "
         return f"| {row['job']} | {row['seconds']:.3g} {row['unit']} | {beside} |\n"
-    own, theirs = row["seconds"], row["peer_seconds"]
+    ours, theirs = row["seconds"], row["peer_seconds"]
     least = max(row["cells"] * row["exp"], row["moved"] * row["copy"])
-    cells = [row["job"], row["threads"], f"{own:.3g}", f"{own / row['exp'] / 1e7:.3g}", row["peer"]]
-    cells += [f"{theirs:.3g}", f"{theirs / own:.3g}"] if row["peer"] else ["", ""]
-    cells += [f"{least:.2g}", f"{own / least:.3g}"] if least else ["", ""]
+    cells = [row["job"], row["threads"], f"{ours:.3g}", f"{ours / row['exp'] / 1e7:.3g}", row["peer"]]
+    cells += [f"{theirs:.3g}", f"{theirs / ours:.3g}"] if row["peer"] else ["", ""]
+    cells += [f"{least:.2g}", f"{ours / least:.3g}"] if least else ["", ""]
     return f"| {' | '.join(map(str, cells))} |\n"
 
 

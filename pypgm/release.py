@@ -34,7 +34,6 @@ from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
-from pypgm.privacy.sampler import NoiseBackend
 from pypgm.release_fields import check_release, release_arguments, release_fields
 from pypgm.released import Model_co, Released
 from pypgm.report import caveat_lines
@@ -522,7 +521,6 @@ class Release(Released[Model_co]):
         budget: Budget,
         *,
         n_threads: int = 0,
-        backend: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
     ) -> PrivateTable:
         """Return the records behind a new ledger, in which all that the release spent is entered already.
@@ -537,7 +535,7 @@ class Release(Released[Model_co]):
             The records, over the domain of the release.
         budget : Budget
             Of everything, the release included: at least the budget that was granted to it, whatever it spent of that.
-        n_threads, backend, unsafe_seed
+        n_threads, unsafe_seed
             As for `PrivateTable`.
 
         Raises
@@ -569,7 +567,7 @@ class Release(Released[Model_co]):
             ledger.charge(line.what, line.on, line.law, within=within)
         if self.not_private:
             ledger.mark_not_private(self.not_private)
-        table = PrivateTable(data, self.privacy, ledger, n_threads=n_threads, backend=backend, unsafe_seed=unsafe_seed)
+        table = PrivateTable(data, self.privacy, ledger, n_threads=n_threads, unsafe_seed=unsafe_seed)
         if table.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {table.domain!r}")
         table.schema = table.schema or self.schema

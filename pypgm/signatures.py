@@ -11,7 +11,7 @@ from pypgm.domain import nearest
 F = TypeVar("F", bound=Callable[..., Any])
 
 # What a user may mean by a name that is none of the options.
-_MEANT = {"seed": "unsafe_seed", "rng": "unsafe_seed", "random_state": "unsafe_seed", "noise": "backend"} | {
+_MEANT = {"seed": "unsafe_seed", "rng": "unsafe_seed", "random_state": "unsafe_seed"} | {
     "n_iters": "iterations",
     "n_iter": "iterations",
     "max_iter": "iterations",

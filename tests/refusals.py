@@ -165,10 +165,6 @@ ENTRIES: dict[str, Callable[[Any, Any], object]] = {
     "weighted records": lambda data, p: _enter(_weighted(data), p, Ledger(Budget(rho=1))),
     "a ledger of another relation": lambda data, p: _enter(data, p, _bound(_OTHER)),
     "a report in the place of a ledger": lambda data, p: _enter(data, p, Ledger(Budget(rho=1)).snapshot()),
-    "a backend that is none": lambda data, p: _enter(data, p, Ledger(Budget(rho=1)), backend="numpy"),
-    "a seed for OpenDP": lambda data, p: _enter(
-        data, p, Ledger(Budget(rho=1)), backend="opendp", unsafe_seed=1
-    ).measure("a", rho=1),
     "a generator as a seed": lambda data, p: _enter(
         data, p, Ledger(Budget(rho=1)), unsafe_seed=np.random.default_rng(1)
     ),

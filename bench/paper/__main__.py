@@ -43,17 +43,17 @@ def main() -> None:
     parser.add_argument("--page", action="store_true", help="run nothing")
     parser.add_argument("--list", action="store_true", help="name the figures, and run nothing")
     parser.add_argument("--fresh", action="store_true", help="forget the results that are kept")
-    asked = parser.parse_args()
+    arguments = parser.parse_args()
     known = {figure.name: figure for figure in FIGURES}
-    if unknown := set(asked.names) - set(known):
+    if unknown := set(arguments.names) - set(known):
         parser.error(f"no figure is called {', '.join(sorted(unknown))}; there are {', '.join(known)}")
-    if asked.list:
+    if arguments.list:
         print("\n".join(f"{name:20} {figure.paper.split(':')[0]}: {figure.title}" for name, figure in known.items()))
         return
-    for name in () if asked.page else asked.names or known:
-        if asked.fresh:
+    for name in () if arguments.page else arguments.names or known:
+        if arguments.fresh:
             (RESULTS / f"{name}.json").unlink(missing_ok=True)
-        known[name].measure(asked.seeds)
+        known[name].measure(arguments.seeds)
     from bench.paper import page
 
     page.write(FIGURES)

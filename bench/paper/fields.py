@@ -56,13 +56,13 @@ LEARNERS = {
 
 def _plain(seed: int, kind: str, size: int) -> Values:
     potentials, width = diamond(size) if kind == "diamond" else grid(size)
-    true, found = frozenset(potentials.cliques), {}
+    true, values = frozenset(potentials.cliques), {}
     panel = f"diamond of {size}" if kind == "diamond" else f"grid, {size} values"
     for n in [250 * 2**i for i in range(6)] if kind == "diamond" else [125 * size**2 * 2**i for i in range(4)]:
         data = mrf.sample(potentials, n, rng=seed).data
         for name, fitted in LEARNERS.items():
-            found[panel, name, n] = float(fitted(data, width).edges(EDGE) == true)
-    return found
+            values[panel, name, n] = float(fitted(data, width).edges(EDGE) == true)
+    return values
 
 
 def _private(seed: int, p: int, n: int) -> Values:
@@ -76,24 +76,24 @@ def _private(seed: int, p: int, n: int) -> Values:
         check_budget(field, pairs)
         learned[f"Frank-Wolfe, ρ = {rho}"] = field.model.strengths()
         learned[f"all pairs, ρ = {rho}"] = mrf.MarkovRandomField(pairs.model.potentials, 1.0).strengths()
-    true, found = mrf.MarkovRandomField(potentials, 1.0).strengths(), {}
+    true, values = mrf.MarkovRandomField(potentials, 1.0).strengths(), {}
     for line, strengths in learned.items():
         hit = _edges(strengths, potentials.domain) == frozenset(potentials.cliques)
-        found[f"diamond of {p}: largest error", line, n] = float(np.abs(strengths - true).max())
-        found[f"diamond of {p}: graph recovered", line, n] = float(hit)
-    return found
+        values[f"diamond of {p}: largest error", line, n] = float(np.abs(strengths - true).max())
+        values[f"diamond of {p}: graph recovered", line, n] = float(hit)
+    return values
 
 
 def _calculated() -> Mapping:
     """Return what the theorems ask for, as points where recovery is certain, or not to be had with less."""
-    found = {}
+    values = {}
     for p in DIAMONDS:
         _, width = diamond(p)
         for rho in RHOS:
             size = mrf.structure_sample_size(p, width, WEIGHT, Budget(rho=rho))
-            found[f"diamond of {p}: graph recovered", f"enough by theory, ρ = {rho}", size.private] = 1.0
-            found[f"diamond of {p}: graph recovered", f"necessary by theory, ρ = {rho}", size.lower] = 0.0
-    return found
+            values[f"diamond of {p}: graph recovered", f"enough by theory, ρ = {rho}", size.private] = 1.0
+            values[f"diamond of {p}: graph recovered", f"necessary by theory, ρ = {rho}", size.lower] = 0.0
+    return values
 
 
 def _asked_without_privacy() -> Mapping:
@@ -112,25 +112,25 @@ def _first_sure(results: Results, panel: str, line: str) -> float:
 
 
 def _far_fewer(results: Results) -> tuple[bool, str]:
-    told = []
+    rows = []
     for p in DIAMONDS:
         first = _first_sure(results, f"diamond of {p}", "logistic")
-        asked = next(n for (panel, _, n) in results.published if panel == f"diamond of {p}")
-        told.append((first, asked, f"{p} nodes {first:g} ({asked:.0e})"))
-    return all(first <= asked for first, asked, _ in told), ", ".join(text for *_, text in told)
+        published = next(n for (panel, _, n) in results.published if panel == f"diamond of {p}")
+        rows.append((first, published, f"{p} nodes {first:g} ({published:.0e})"))
+    return all(first <= published for first, published, _ in rows), ", ".join(text for *_, text in rows)
 
 
 def _between(results: Results) -> tuple[bool, str]:
-    told, fine = [], True
+    parts, fine = [], True
     for p, rho in itertools.product(DIAMONDS, RHOS):
         panel = f"diamond of {p}: graph recovered"
         first = _first_sure(results, panel, f"Frank-Wolfe, ρ = {rho}")
-        theory = {line: n for (own, line, n) in results.published if own == panel and line.endswith(f"ρ = {rho}")}
+        theory = {line: n for (other, line, n) in results.published if other == panel and line.endswith(f"ρ = {rho}")}
         least, enough = (next(n for line, n in theory.items() if line.startswith(word)) for word in ("nec", "eno"))
         fine &= least <= first <= enough or first == np.inf
         seen = f"from {first:g}" if np.isfinite(first) else f"not by {RECORDS[-1]:,}"
-        told.append(f"{p} nodes, ρ = {rho}: {seen} ({least:.2g} to {enough:.0e})")
-    return fine, ", ".join(told)
+        parts.append(f"{p} nodes, ρ = {rho}: {seen} ({least:.2g} to {enough:.0e})")
+    return fine, ", ".join(parts)
 
 
 def _once(results: Results) -> tuple[bool, str]:
@@ -159,12 +159,12 @@ def _stability(seed: int, p: int) -> Values:
         return mrf.fit_logistic(data, width, tolerance=1e-4).edges(EDGE)
 
     block = mrf.simulated_block_size(potentials, edges, true, budget=STABILITY, simulated=100, rng=seed)
-    found = {(PANEL, "simulated blocks", p): float(block.total)}
+    values = {(PANEL, "simulated blocks", p): float(block.total)}
     for name, n in (("graph released", block.total), ("graph released, an eighth of them", block.total // 8)):
         data = mrf.sample(potentials, n, rng=seed).data
         release = mrf.learn_structure(data, radius=width, eta=WEIGHT, epsilon=1, delta=1e-6, method="stability")
-        found[name, "part of releases", p] = float(release.edges is not None and frozenset(release.edges) == true)
-    return found
+        values[name, "part of releases", p] = float(release.edges is not None and frozenset(release.edges) == true)
+    return values
 
 
 def _closed_form() -> Mapping:
@@ -175,11 +175,11 @@ def _closed_form() -> Mapping:
 
 
 def _works(results: Results) -> tuple[bool, str]:
-    told = {p: results.of("graph released", "part of releases", p) for p in (6, 8)}
-    return all(part == 1 for part in told.values()), ", ".join(
+    parts = {p: results.of("graph released", "part of releases", p) for p in (6, 8)}
+    return all(part == 1 for part in parts.values()), ", ".join(
         f"{p} nodes: {part:.0%} of releases with {results.of(PANEL, 'simulated blocks', p):,.0f} records "
         f"(closed form {results.published[PANEL, 'closed form', p]:.0e})"
-        for p, part in told.items()
+        for p, part in parts.items()
     )
 
 

@@ -24,7 +24,7 @@ Values = Mapping[Key, float]
 
 @dataclass
 class Results:
-    """What was measured, one value a seed, what is published, and which runs were made."""
+    """Measured values, one for each seed, with published values and the runs made."""
 
     ours: dict[Key, list[float]] = field(default_factory=dict)
     published: dict[Key, float] = field(default_factory=dict)
@@ -50,8 +50,8 @@ class Results:
 
     def beside(self, panel: str, line: str) -> list[tuple[float | str, float, float]]:
         """Return each place that has both values: the place, ours, the published one."""
-        found = [(x, self.published.get((panel, line, x))) for x in self.places(panel, line)]
-        return [(x, self.of(panel, line, x), theirs) for x, theirs in found if theirs is not None]
+        pairs = [(x, self.published.get((panel, line, x))) for x in self.places(panel, line)]
+        return [(x, self.of(panel, line, x), theirs) for x, theirs in pairs if theirs is not None]
 
     @classmethod
     def read(cls, name: str) -> Results:
@@ -73,11 +73,11 @@ class Results:
         rows = [[*key, self.published.get(key), self.ours.get(key, [])] for key in keys]
         runs = [[*run, seconds] for run, seconds in self.runs.items()]
         parts = {"versions": sorted(self.versions), "runs": runs, "rows": rows}
-        told = [
+        fields = [
             f'"{k}": [\n' + ",\n".join(json.dumps(v, ensure_ascii=False) for v in vs) + "\n]" for k, vs in parts.items()
         ]
         RESULTS.mkdir(exist_ok=True)
-        (RESULTS / f"{name}.json").write_text("{\n" + ",\n".join(told) + "\n}\n", encoding="utf-8")
+        (RESULTS / f"{name}.json").write_text("{\n" + ",\n".join(fields) + "\n}\n", encoding="utf-8")
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Claim:
 
 @dataclass(frozen=True)
 class Figure:
-    """One figure: `run(seed, *job)` measures all of a job's values for a seed.
+    """Figure of a paper: `run(seed, *job)` measures all of a job's values for a seed.
 
     `jobs` says how many seeds each job has; `shown` which rows the table has; lines in `bars` have names as places.
     """
@@ -125,10 +125,10 @@ class Figure:
                 if seed >= seeds or (name, seed) in results.runs:
                     continue
                 began = time.perf_counter()
-                found = self.run(seed, *job)
+                values = self.run(seed, *job)
                 results.runs[name, seed] = round(time.perf_counter() - began, 2)
                 results.versions.add(pypgm.__version__)
-                for key, value in found.items():
+                for key, value in values.items():
                     results.ours.setdefault(key, []).append(rounded(value))
                 results.write(self.name)
                 print(f"{self.name}: {name}, seed {seed}, {results.runs[name, seed]:.1f} s", flush=True)
@@ -166,6 +166,6 @@ def check_budget(*releases: Any) -> None:
             raise AssertionError(f"{release.ledger.spent()} was spent of {release.ledger.budget.limit}")
 
 
-def distance(found: np.ndarray, true: np.ndarray) -> float:
+def distance(answered: np.ndarray, true: np.ndarray) -> float:
     """Return the total variation of counts from others, as a part of the latter's sum."""
-    return float(np.abs(found - true).sum() / true.sum() / 2)
+    return float(np.abs(answered - true).sum() / true.sum() / 2)

@@ -49,7 +49,7 @@ def _known(net: BayesianNetwork, names: list[str], record: pypgm.Dataset, i: int
 
 def _queries(net: BayesianNetwork, rng: np.random.Generator) -> list:
     """Return joint queries of every size: half of them marginal, half given attributes of a record drawn."""
-    names, records, found = list(net.domain), net.sample(N_QUERIES, rng), []
+    names, records, queries = list(net.domain), net.sample(N_QUERIES, rng), []
     for i in range(N_QUERIES):
         order = [str(name) for name in rng.permutation(names)]
         cut = int(rng.integers(1, len(names) + 1 if i < N_QUERIES // 2 else len(names)))
@@ -57,8 +57,8 @@ def _queries(net: BayesianNetwork, rng: np.random.Generator) -> list:
         while math.prod(net.domain.size((t,)) for t in targets) > MOST_CELLS:
             targets.pop()
         known = order[cut : cut + int(rng.integers(1, 4))]
-        found.append((targets, _known(net, known, records, i) if i >= N_QUERIES // 2 else {}))
-    return found
+        queries.append((targets, _known(net, known, records, i) if i >= N_QUERIES // 2 else {}))
+    return queries
 
 
 def _smoothed_divergence(reference: BayesianNetwork, learned: BayesianNetwork) -> float:
@@ -67,8 +67,8 @@ def _smoothed_divergence(reference: BayesianNetwork, learned: BayesianNetwork) -
     for child, parents in reference.parents.items():
         size = reference.domain.size((child,))
         true = reference.tables[child].values.reshape(-1, size)
-        found = learned.tables[child].transpose((*parents, child)).values.reshape(-1, size)
-        p, q = ((1 - 1e-12) * rows + 1e-12 / size for rows in (true, found))
+        estimated = learned.tables[child].transpose((*parents, child)).values.reshape(-1, size)
+        p, q = ((1 - 1e-12) * rows + 1e-12 / size for rows in (true, estimated))
         means.append(float((p * np.log(p / q)).sum(axis=1).mean()))
     return float(np.mean(means))
 
@@ -87,13 +87,13 @@ def _run(seed: int, network: str, epsilon: float) -> Values:
     net = BayesianNetwork.read_bif(folder() / "bif" / f"{network}.bif.gz")
     rng = np.random.default_rng([seed, 7])
     data, queries = net.sample(N_RECORDS, rng), _queries(net, rng)
-    asked = net.sample(N_QUERIES, rng)
+    queried = net.sample(N_QUERIES, rng)
     sizes = rng.integers(1, 4, N_QUERIES)
     evidence = [
-        _known(net, [str(a) for a in rng.choice(list(net.domain), size, replace=False)], asked, i)
+        _known(net, [str(a) for a in rng.choice(list(net.domain), size, replace=False)], queried, i)
         for i, size in enumerate(sizes)
     ]
-    reference, found = learn(data, net), {}
+    reference, measured = learn(data, net), {}
     for name, options in SCHEMES.items():
         release = learn_private(data, net, epsilon, **options)
         spent = sum(line.cost for line in release.ledger.lines)
@@ -113,65 +113,65 @@ def _run(seed: int, network: str, epsilon: float) -> Values:
             _mu(reference, learned, error),
         )
         for measure, value in zip((*MEASURES, "joint MAP", "μ"), values, strict=True):
-            found[f"{network}: {measure}", name, epsilon] = value
-    return found
+            measured[f"{network}: {measure}", name, epsilon] = value
+    return measured
 
 
 def _published() -> Values:
-    found = {}
+    printed = {}
     for measure, tables in (("joint MAP", JOINT_MAP), ("μ", MU)):
         for network, values in tables.items():
             for name, value in zip(("D-Ind", "published scheme"), values, strict=True):
-                found[f"{network}: {measure}", name, 1.0] = float(value)
-    return found
+                printed[f"{network}: {measure}", name, 1.0] = float(value)
+    return printed
 
 
 def _gains(measure: str) -> Claim:
     def check(results: Results) -> tuple[bool, str]:
-        told = {}
+        ratios = {}
         for network in NETWORKS:
             panel = f"{network}: {measure}"
-            told[network] = results.of(panel, "published scheme", 1.0) / results.of(panel, "D-Ind", 1.0)
-        return all(r < 1 for r in told.values()), "the scheme's error over D-Ind's at ε = 1 " + ", ".join(
-            f"{n} {r:.2f}" for n, r in told.items()
+            ratios[network] = results.of(panel, "published scheme", 1.0) / results.of(panel, "D-Ind", 1.0)
+        return all(r < 1 for r in ratios.values()), "the scheme's error over D-Ind's at ε = 1 " + ", ".join(
+            f"{n} {r:.2f}" for n, r in ratios.items()
         )
 
     return Claim(f"the scheme errs less than D-Ind, {measure}", check)
 
 
 def _third(results: Results) -> tuple[bool, str]:
-    told = {}
+    ratios = {}
     for network in NETWORKS:
         panel = f"{network}: parameters, L1"
-        told[network] = results.of(panel, "published scheme", 1.0) / results.of(panel, "D-Ind", 3.0)
-    return all(r <= 1 for r in told.values()), "its error at 1 over D-Ind's at 3 " + ", ".join(
-        f"{n} {r:.2f}" for n, r in told.items()
+        ratios[network] = results.of(panel, "published scheme", 1.0) / results.of(panel, "D-Ind", 3.0)
+    return all(r <= 1 for r in ratios.values()), "its error at 1 over D-Ind's at 3 " + ", ".join(
+        f"{n} {r:.2f}" for n, r in ratios.items()
     )
 
 
 def _ours(results: Results) -> tuple[bool, str]:
-    told = {}
+    ratios = {}
     for measure in MEASURES:
         panels = [f"{network}: {measure}" for network in NETWORKS]
-        told[measure] = np.mean(
+        ratios[measure] = np.mean(
             [results.of(p, "ours", e) / results.of(p, "D-Ind", e) for p in panels for e in EPSILONS]
         )
-    return all(r < 1 for r in told.values()), "over D-Ind's, mean of networks and budgets: " + ", ".join(
-        f"{m} {r:.2f}" for m, r in told.items()
+    return all(r < 1 for r in ratios.values()), "over D-Ind's, mean of networks and budgets: " + ", ".join(
+        f"{m} {r:.2f}" for m, r in ratios.items()
     )
 
 
 def _same_map(results: Results) -> tuple[bool, str]:
-    told = {n: (results.of(f"{n}: joint MAP", "published scheme", 1.0), JOINT_MAP[n][1]) for n in NETWORKS}
-    return all(ours >= theirs - 0.05 for ours, theirs in told.values()), ", ".join(
-        f"{n} {ours:.2f} ({theirs:g})" for n, (ours, theirs) in told.items()
+    pairs = {n: (results.of(f"{n}: joint MAP", "published scheme", 1.0), JOINT_MAP[n][1]) for n in NETWORKS}
+    return all(ours >= theirs - 0.05 for ours, theirs in pairs.values()), ", ".join(
+        f"{n} {ours:.2f} ({theirs:g})" for n, (ours, theirs) in pairs.items()
     )
 
 
 def _same_mu(results: Results) -> tuple[bool, str]:
-    told = {n: (results.of(f"{n}: μ", "published scheme", 1.0), MU[n][1]) for n in MU}
-    return all(theirs / 2 <= ours <= 2 * theirs for ours, theirs in told.values()), ", ".join(
-        f"{n} {ours:.1e} ({theirs:g})" for n, (ours, theirs) in told.items()
+    pairs = {n: (results.of(f"{n}: μ", "published scheme", 1.0), MU[n][1]) for n in MU}
+    return all(theirs / 2 <= ours <= 2 * theirs for ours, theirs in pairs.values()), ", ".join(
+        f"{n} {ours:.1e} ({theirs:g})" for n, (ours, theirs) in pairs.items()
     )
 
 
@@ -187,13 +187,13 @@ ON_RECORDS = {
 def _adult(_: int, epsilon: float) -> Values:
     data = load("adult")
     pairs = list(itertools.combinations(data.domain.attributes, 2))
-    found = {}
+    values = {}
     for name, learned in ON_RECORDS.items():
         release = learned(data, epsilon)
         if sum(line.cost for line in release.ledger.lines) > Fraction(str(epsilon)):
             raise AssertionError("more was spent than the budget")
-        found["adult", name, epsilon] = float(pypgm.evaluate(release, cliques=pairs, unsafe_data=data).mean)
-    return found
+        values["adult", name, epsilon] = float(pypgm.evaluate(release, cliques=pairs, unsafe_data=data).mean)
+    return values
 
 
 FIGURES = [

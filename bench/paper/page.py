@@ -43,32 +43,32 @@ def write(figures: Sequence[Figure]) -> None:
 
 def complete(figures: Sequence[Figure]) -> list[tuple[Figure, Results]]:
     """Return these figures with their results."""
-    found = [(figure, Results.read(figure.name)) for figure in figures]
-    return [(figure, results) for figure, results in found if figure.complete(results)]
+    measured = [(figure, Results.read(figure.name)) for figure in figures]
+    return [(figure, results) for figure, results in measured if figure.complete(results)]
 
 
 def text(figures: Sequence[Figure]) -> str:
     """Return the page."""
-    found = complete(figures)
-    parts = [HEAD, summary(found)]
-    for paper, group in itertools.groupby(found, key=lambda pair: pair[0].paper):
+    whole = complete(figures)
+    parts = [HEAD, summary(whole)]
+    for paper, group in itertools.groupby(whole, key=lambda pair: pair[0].paper):
         parts.append(f"## {paper}\n\n")
         parts += [section(figure, results) for figure, results in group]
     return "".join(parts).rstrip() + "\n"
 
 
-def summary(found: Sequence[tuple[Figure, Results]]) -> str:
+def summary(measured: Sequence[tuple[Figure, Results]]) -> str:
     """Return a table of the figures: which claims hold, and what they take."""
     lines = ["| figure | command | claims that reproduce | seeds | run time |", "|---|---|---|---|---|"]
     total = 0.0
-    for figure, results in found:
+    for figure, results in measured:
         verdicts = [claim.check(results)[0] for claim in figure.claims if claim.published]
-        told = f"{sum(verdicts)} of {len(verdicts)}" if verdicts else "none is made"
+        verdict = f"{sum(verdicts)} of {len(verdicts)}" if verdicts else "none is made"
         seconds = sum(results.runs.values())
         total += seconds
         place = figure.title.lower().translate({ord(c): None for c in ",.:()'"}).replace(" ", "-")
         lines.append(
-            f"| [{figure.title}](#{place}) | `{figure.name}` | {told} | {seeds_of(results)} | {seconds:.0f} s |"
+            f"| [{figure.title}](#{place}) | `{figure.name}` | {verdict} | {seeds_of(results)} | {seconds:.0f} s |"
         )
     return "\n".join(lines) + f"\n\nAll of it: {total / 60:.0f} minutes on two cores that other work shared.\n\n"
 
@@ -83,8 +83,8 @@ def section(figure: Figure, results: Results) -> str:
     """Return what the page tells of a figure."""
     verdicts = []
     for claim in figure.claims:
-        holds, told = claim.check(results)
-        verdicts.append(f"- **{VERDICTS[claim.published, holds]}**: {claim.text}: {told}.")
+        holds, reason = claim.check(results)
+        verdicts.append(f"- **{VERDICTS[claim.published, holds]}**: {claim.text}: {reason}.")
     versions = ", ".join(sorted(results.versions))
     ran = f"Version {versions}, seeds: {seeds_of(results)}, {sum(results.runs.values()):.0f} s."
     alt = f"{figure.axes[1]} by {figure.axes[0]}"
@@ -119,11 +119,11 @@ def table(figure: Figure, results: Results) -> str:
 
 def cell(results: Results, key: Key) -> str:
     """Return our value and the published one."""
-    told = ""
+    shown = ""
     if key in results.ours:
         spread = results.spread(key)
-        told = short(results.centre(key)) + ("" if np.isnan(spread) else f" ± {short(spread, 2)}")
-    return told + (f" ({short(results.published[key])})" if key in results.published else "")
+        shown = short(results.centre(key)) + ("" if np.isnan(spread) else f" ± {short(spread, 2)}")
+    return shown + (f" ({short(results.published[key])})" if key in results.published else "")
 
 
 def short(value: float, digits: int = 3) -> str:
@@ -146,8 +146,8 @@ def draw(figure: Figure, results: Results, path: Path) -> None:
     names = list(dict.fromkeys(line for _, line, _ in keys))
     colours = {name: f"C{i % 10}" for i, name in enumerate(names)}
     for axes, panel in zip(every, panels, strict=False):
-        own = [key for key in keys if key[0] == panel]
-        (bars if figure.bars else lines)(axes, results, own, colours)
+        of_panel = [key for key in keys if key[0] == panel]
+        (bars if figure.bars else lines)(axes, results, of_panel, colours)
         axes.set_title(panel, loc="left")
         axes.set_xlabel("" if figure.bars else figure.axes[0])
         if "x" in figure.logs:
@@ -175,15 +175,15 @@ def draw(figure: Figure, results: Results, path: Path) -> None:
 def lines(axes: Axes, results: Results, keys: Sequence[Key], colours: dict[str, str]) -> None:
     """Draw our lines with dots, the published ones dashed."""
     for name in dict.fromkeys(line for _, line, _ in keys):
-        own = sorted((key for key in keys if key[1] == name), key=lambda key: key[2])
-        ours = [key for key in own if key in results.ours]
+        of_line = sorted((key for key in keys if key[1] == name), key=lambda key: key[2])
+        ours = [key for key in of_line if key in results.ours]
         if ours:
             values = np.array([results.centre(key) for key in ours])
             spread = np.nan_to_num([results.spread(key) for key in ours])
             reach = [np.minimum(spread, 0.9 * np.abs(values)), spread]  # a logarithmic axis has no 0
             places = [key[2] for key in ours]
             axes.errorbar(places, values, reach, fmt=".-", color=colours[name], label=name, lw=1.2)
-        theirs = [key for key in own if key in results.published]
+        theirs = [key for key in of_line if key in results.published]
         if theirs:
             values = [results.published[key] for key in theirs]
             style = "--" if len(theirs) > 1 else "x"
@@ -196,12 +196,12 @@ def bars(axes: Axes, results: Results, keys: Sequence[Key], colours: dict[str, s
     places = list(dict.fromkeys(key[2] for key in keys))
     series = []
     for name in dict.fromkeys(line for _, line, _ in keys):
-        own = [key for key in keys if key[1] == name]
+        of_line = [key for key in keys if key[1] == name]
         for label, held in (
-            (name, {k: results.centre(k) for k in own if k in results.ours}),
+            (name, {k: results.centre(k) for k in of_line if k in results.ours}),
             (f"{name}, published", results.published),
         ):
-            values = {key[2]: held[key] for key in own if key in held}
+            values = {key[2]: held[key] for key in of_line if key in held}
             if values:
                 series.append((label, colours[name], values))
     width = 0.8 / len(series)

@@ -14,15 +14,15 @@ def _run(seed: int, table: str, loss: str) -> Values:
     work = fifteen_triples(data)
     opened = private_table(data, 1, seed)
     measurements = [opened.measure(clique, scale=2 * len(work.cliques)) for clique in work]
-    found = {}
+    values = {}
     for steps in STEPS:
         model = pypgm.estimate(
             data.domain, measurements, len(data), loss=loss, stop="optimum", tolerance=0, iterations=steps
         )
-        found[table, loss.upper(), steps] = workload_error(model.project, data, work)
+        values[table, loss.upper(), steps] = workload_error(model.project, data, work)
     default = pypgm.estimate(data.domain, measurements, len(data), loss=loss)
-    found[table, f"{loss.upper()}, default stop", STEPS[-1]] = workload_error(default.project, data, work)
-    return found
+    values[table, f"{loss.upper()}, default stop", STEPS[-1]] = workload_error(default.project, data, work)
+    return values
 
 
 def _better(results: Results) -> tuple[bool, str]:
@@ -33,12 +33,12 @@ def _better(results: Results) -> tuple[bool, str]:
 
 
 def _fits_noise(results: Results) -> tuple[bool, str]:
-    told = []
+    curves = []
     for table in ("titanic", "adult"):
         curve = [results.of(table, "L1", step) for step in STEPS]
-        told.append((min(curve), curve[-1], table))
-    return any(last > 1.05 * least for least, last, _ in told), ", ".join(
-        f"{t} {least:.4f} at the best, {last:.4f} at the end" for least, last, t in told
+        curves.append((min(curve), curve[-1], table))
+    return any(last > 1.05 * least for least, last, _ in curves), ", ".join(
+        f"{t} {least:.4f} at the best, {last:.4f} at the end" for least, last, t in curves
     )
 
 

@@ -32,14 +32,14 @@ def _hdmm(data: pypgm.Dataset, work: workloads.Workload, seed: int) -> tuple[Ans
 
 
 def _privbayes(data: pypgm.Dataset, _: workloads.Workload, seed: int) -> tuple[Answers, Answers]:
-    own, model = (
+    published, model = (
         mechanisms.privbayes(data, 1, estimator=estimator, neighbours="replace", unsafe_seed=seed)
         for estimator in ("tables", "model")
     )
-    for one, other in zip(own.measurements, model.measurements, strict=True):
+    for one, other in zip(published.measurements, model.measurements, strict=True):
         np.testing.assert_array_equal(one.values, other.values)
-    check_budget(own, model)
-    return own.project, model.project
+    check_budget(published, model)
+    return published.project, model.project
 
 
 def _unequal(data: pypgm.Dataset, _: workloads.Workload, seed: int) -> tuple[Answers, Answers]:
@@ -47,27 +47,27 @@ def _unequal(data: pypgm.Dataset, _: workloads.Workload, seed: int) -> tuple[Ans
     choosing, measuring = private_table(data, Fraction(1, 2), seed), private_table(data, Fraction(1, 2), seed + 100)
     parents, _ = select_parents(choosing, PrivateStructure(usefulness=1, share=Fraction(1, 2)))
     scale, tables = Fraction(4 * len(parents)), {}
-    for child, own in parents.items():
-        noisy = measuring.measure((*own, child), scale=scale)
+    for child, given in parents.items():
+        noisy = measuring.measure((*given, child), scale=scale)
         tables[child] = rows_of(np.maximum(noisy.values.reshape(data.domain.sizes(noisy.clique)), 0.0))
     network = CountedNetwork(data.domain, parents, tables, total=float(len(data)))
     table = private_table(data, 1, seed + 50)
-    again = [table.measure((*own, child), scale=scale / 2) for child, own in parents.items()]
+    again = [table.measure((*given, child), scale=scale / 2) for child, given in parents.items()]
     return network.project, pypgm.estimate(data.domain, again, len(data)).project
 
 
 def _dualquery(data: pypgm.Dataset, work: workloads.Workload, seed: int) -> tuple[Answers, Answers]:
     triples = workloads.Workload(data.domain, work.cliques)
-    own, model = (
+    published, model = (
         mechanisms.dualquery(
             data, 1, "1/1000", workload=triples, estimator=estimator, neighbours="replace", unsafe_seed=seed
         )
         for estimator in ("records", "model")
     )
-    if own.log != model.log:
+    if published.log != model.log:
         raise AssertionError("the two estimators saw different draws")
-    check_budget(own, model)
-    return own.project, model.project
+    check_budget(published, model)
+    return published.project, model.project
 
 
 RUNS = {"PrivBayes": _privbayes, "PrivBayes, unequal": _unequal, "DualQuery": _dualquery, "HDMM": _hdmm}
@@ -76,10 +76,10 @@ RUNS = {"PrivBayes": _privbayes, "PrivBayes, unequal": _unequal, "DualQuery": _d
 def _mechanism(seed: int, mechanism: str, table: str) -> Values:
     data = load(table)
     work = fifteen_triples(data)
-    own, model = (workload_error(answers, data, work) for answers in RUNS[mechanism](data, work, seed))
+    published, model = (workload_error(answers, data, work) for answers in RUNS[mechanism](data, work, seed))
     return {
-        (mechanism, "factor", table): own / model,
-        (f"{mechanism}: error", "without", table): own,
+        (mechanism, "factor", table): published / model,
+        (f"{mechanism}: error", "without", table): published,
         (f"{mechanism}: error", "one model", table): model,
     }
 
@@ -97,10 +97,10 @@ def _budget(seed: int, epsilon: float) -> Values:
         "one model, default": release,
     }
     errors = {name: workload_error(answers.project, data, work) for name, answers in ways.items()}
-    own = errors["least squares"]
-    found = {("adult", name, epsilon): error for name, error in errors.items()}
-    return found | {
-        ("least squares over", name, epsilon): own / error for name, error in errors.items() if error != own
+    published = errors["least squares"]
+    values = {("adult", name, epsilon): error for name, error in errors.items()}
+    return values | {
+        ("least squares over", name, epsilon): published / error for name, error in errors.items() if error != published
     }
 
 
@@ -115,13 +115,13 @@ def _factors(mechanism: str, table: str) -> Claim:
 
 
 def _grows(results: Results) -> tuple[bool, str]:
-    told = {}
+    factors_of = {}
     for kind in ("optimum", "default"):
         line = f"one model, {kind}"
         places = sorted(results.places("least squares over", line))
-        told[kind] = [results.of("least squares over", line, e) for e in places]
-    return all(factors == sorted(factors, reverse=True) for factors in told.values()), "; ".join(
-        f"{kind} " + ", ".join(f"{f:.1f}" for f in factors) + " times" for kind, factors in told.items()
+        factors_of[kind] = [results.of("least squares over", line, e) for e in places]
+    return all(factors == sorted(factors, reverse=True) for factors in factors_of.values()), "; ".join(
+        f"{kind} " + ", ".join(f"{f:.1f}" for f in factors) + " times" for kind, factors in factors_of.items()
     )
 
 

@@ -28,7 +28,7 @@ def _joint_bytes(domain: pypgm.Domain, cliques: list[tuple[str, ...]]) -> float:
 def _run(seed: int, table: str) -> Values:
     data = load(table)
     work = fifteen_triples(data)
-    found: dict = {
+    values: dict = {
         (NEED, "weights", table): _joint_bytes(data.domain, list(work)),
         (NEED, "one model", table): 8.0 * pypgm.JunctionTree(data.domain, list(work)).cost.cells,
     }
@@ -41,33 +41,33 @@ def _run(seed: int, table: str) -> Values:
     both = set.intersection(*measured.values())
     for name, release in releases.items():
         check_budget(release)
-        found["workload error", name, table] = workload_error(release.project, data, work)
-        found["error where both measured", name, table] = workload_error(release.project, data, work, both)
-        found["rounds of 15", name, table] = float(len(measured[name]))
-    return found
+        values["workload error", name, table] = workload_error(release.project, data, work)
+        values["error where both measured", name, table] = workload_error(release.project, data, work, both)
+        values["rounds of 15", name, table] = float(len(measured[name]))
+    return values
 
 
 def _completes(results: Results) -> tuple[bool, str]:
     needs = {t: results.of(NEED, "weights", t) for t in results.places(NEED, "weights")}
     over = [t for t, need in needs.items() if need > MEMORY]
-    told = ", ".join(f"{t} {need:.0e}" for t, need in needs.items())
-    return bool(over), f"bytes: {told}; beyond 16 GiB on {', '.join(map(str, over)) or 'none'}"
+    sizes = ", ".join(f"{t} {need:.0e}" for t, need in needs.items())
+    return bool(over), f"bytes: {sizes}; beyond 16 GiB on {', '.join(map(str, over)) or 'none'}"
 
 
 def _no_worse(results: Results) -> tuple[bool, str]:
     pairs = {
         t: [results.of("workload error", n, t) for n in ENGINES] for t in results.places("workload error", "weights")
     }
-    return all(model <= 1.02 * own for own, model in pairs.values()), ", ".join(
-        f"{t} {own:.3g} → {model:.3g}" for t, (own, model) in pairs.items()
+    return all(model <= 1.02 * published for published, model in pairs.values()), ", ".join(
+        f"{t} {published:.3g} → {model:.3g}" for t, (published, model) in pairs.items()
     )
 
 
 def _same_on_stroke(results: Results) -> tuple[bool, str]:
-    own, model = (results.of("error where both measured", n, "stroke") for n in ENGINES)
+    published, model = (results.of("error where both measured", n, "stroke") for n in ENGINES)
     rounds = results.of("rounds of 15", "weights", "stroke")
-    told = f"{own:.3g} and {model:.3g} on the triples that both measured; weights get through {rounds:g} of 15 rounds"
-    return abs(model / own - 1) < 0.05, told
+    both = f"{published:.3g} and {model:.3g} on the triples that both measured"
+    return abs(model / published - 1) < 0.05, f"{both}; weights get through {rounds:g} of 15 rounds"
 
 
 FIGURES = [

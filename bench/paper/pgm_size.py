@@ -64,10 +64,10 @@ def _linear(results: Results) -> tuple[bool, str]:
 
 
 def _exponential(results: Results) -> tuple[bool, str]:
-    told = {}
+    growths = {}
     for line in ("weights, an iteration", "least squares, whole"):
-        told[line] = (results.of("seconds", line, 7) / results.of("seconds", line, 5)) ** 0.5
-    return all(growth > 3 for growth in told.values()), ", ".join(f"{k} {v:.3g} times" for k, v in told.items())
+        growths[line] = (results.of("seconds", line, 7) / results.of("seconds", line, 5)) ** 0.5
+    return all(growth > 3 for growth in growths.values()), ", ".join(f"{k} {v:.3g} times" for k, v in growths.items())
 
 
 FIGURES = [

@@ -27,7 +27,9 @@ TRIPLES = (1, 4, 16, 64, 256, 455)
 def _hdmm(seed: int, k: int) -> Values:
     data = load("fire")
     plan = json.loads((folder() / "published" / "hdmm_strategies" / f"hdmm-fire-{k}.json").read_text(encoding="utf-8"))
-    measured, asked = ([tuple(plan["attributes"][i] for i in c) for c in plan[key]] for key in ("strategy", "workload"))
+    measured, wanted = (
+        [tuple(plan["attributes"][i] for i in c) for c in plan[key]] for key in ("strategy", "workload")
+    )
     rng = np.random.default_rng([seed, k])
     noisy = [
         pypgm.LinearMeasurement(t + rng.laplace(0.0, 1 / w, t.size), c, np.sqrt(2.0) / w, noise="laplace")
@@ -36,12 +38,12 @@ def _hdmm(seed: int, k: int) -> Values:
     ways = {"region graph": ("region_graph", "optimum"), "region graph, default stop": ("region_graph", "validated")}
     if k in EXACT_TRIPLES:
         ways["exact"] = ("exact", "optimum")
-    found = {}
+    values = {}
     for name, (oracle, stop) in ways.items():
         model = pypgm.estimate(data.domain, noisy, oracle=oracle, stop=stop, time_limit=60)
-        wrong = [model.project(c).datavector() - t for c, t in zip(asked, data.count(asked), strict=True)]
-        found["fire", name, k] = float(np.sqrt(np.mean(np.square(np.concatenate(wrong)))))
-    return found
+        wrong = [model.project(c).datavector() - t for c, t in zip(wanted, data.count(wanted), strict=True)]
+        values["fire", name, k] = float(np.sqrt(np.mean(np.square(np.concatenate(wrong)))))
+    return values
 
 
 def _published_hdmm() -> Values:
@@ -85,22 +87,22 @@ def _mwem(seed: int, engine: str, epsilon: str, rounds: int) -> Values:
 
 
 def _published_mwem() -> Values:
-    found = {}
+    values = {}
     for engine, theirs in THEIRS.items():
         runs = []
         for path in sorted((folder() / "published").glob(f"mwem_fire_{theirs}_0.100_*.out")):
             with path.open(encoding="utf-8") as file:
                 runs.append([float(row[6]) for row in csv.reader(file)])
         for n in range(1, max(map(len, runs), default=0) + 1):
-            found["ε = .1 a round", engine, n] = float(np.mean([run[n - 1] for run in runs if len(run) >= n]))
-    return found
+            values["ε = .1 a round", engine, n] = float(np.mean([run[n - 1] for run in runs if len(run) >= n]))
+    return values
 
 
 def _later_rounds(results: Results) -> tuple[bool, str]:
-    told = {n: results.of("ε = .1 a round", "region graph", n) for n in (34, 104)}
+    errors = {n: results.of("ε = .1 a round", "region graph", n) for n in (34, 104)}
     exact = results.of("ε = .1 a round", "exact", 34)
-    return min(told.values()) < exact, f"exact {exact:.3f} after 34 rounds; region graph " + ", ".join(
-        f"{e:.3f} after {n}" for n, e in told.items()
+    return min(errors.values()) < exact, f"exact {exact:.3f} after 34 rounds; region graph " + ", ".join(
+        f"{e:.3f} after {n}" for n, e in errors.items()
     )
 
 
@@ -142,8 +144,8 @@ def _published_fem() -> Values:
 def _model_helps(panel: str) -> Claim:
     def check(results: Results) -> tuple[bool, str]:
         pairs = {e: [results.of(panel, n, e) for n in ("FEM", "one model")] for e in results.places(panel, "FEM")}
-        return all(model <= own for own, model in pairs.values()), ", ".join(
-            f"ε = {e:g}: {own:.3f} → {model:.3f}" for e, (own, model) in pairs.items()
+        return all(model <= published for published, model in pairs.values()), ", ".join(
+            f"ε = {e:g}: {published:.3f} → {model:.3f}" for e, (published, model) in pairs.items()
         )
 
     return Claim(f"one model lowers FEM's error, {panel}", check, published=panel == "mean L1")
@@ -155,21 +157,21 @@ EVERY = 5  # rounds between two values that are kept
 
 def _replay(_: int, table: str) -> Values:
     data = load(table)
-    found = {}
+    values = {}
     for n, _pair, error, _model in replays.replay(data.domain, replays.all_pairs(data), tree_cells=BOUNDS[table]):
         if n % EVERY == 0:
-            found[table, "region graph", n] = float(error)
-    return found
+            values[table, "region graph", n] = float(error)
+    return values
 
 
 def _published_replays() -> Values:
-    found = {}
+    values = {}
     for table in BOUNDS:
         for kind, line in (("exact", "exact"), ("approx", "region graph")):
             for n, (_, error) in enumerate(replays.published(folder(), table, kind)):
                 if n % EVERY == 0:
-                    found[table, line, n] = error
-    return found
+                    values[table, line, n] = error
+    return values
 
 
 def _near_exact(results: Results) -> tuple[bool, str]:

@@ -62,20 +62,20 @@ def _errors(seed: int, m: int) -> Values:
         "all triples": pypgm.RegionGraph.saturated(DOMAIN, inside, extra=TRIPLES),
     }
 
-    def error(answers: Iterable[pypgm.Factor], asked: list[tuple[str, ...]]) -> float:
-        return float(np.mean([distance(a.datavector(), truth[t]) for a, t in zip(answers, asked, strict=True)]))
+    def error(answers: Iterable[pypgm.Factor], triples: list[tuple[str, ...]]) -> float:
+        return float(np.mean([distance(a.datavector(), truth[t]) for a, t in zip(answers, triples, strict=True)]))
 
-    found = {(IN, "noisy", m): float(np.mean([distance(x.values, truth[x.clique]) for x in noisy]))}
+    values = {(IN, "noisy", m): float(np.mean([distance(x.values, truth[x.clique]) for x in noisy]))}
     for name, oracle in oracles.items():
         model = pypgm.estimate(DOMAIN, noisy, float(RECORDS), oracle=oracle, stop="optimum")
-        found[IN, name, m] = error(model.project_many(inside), inside)
+        values[IN, name, m] = error(model.project_many(inside), inside)
         method = None if name == "exact" else {"method": "local"}
-        found[OUT, name, m] = error(model.project_many(outside, **(method or {})), outside)
+        values[OUT, name, m] = error(model.project_many(outside, **(method or {})), outside)
         if name == "region graph":
-            found[OUT, "region graph, combined", m] = error(model.project_many(outside, method="combined"), outside)
+            values[OUT, "region graph, combined", m] = error(model.project_many(outside, method="combined"), outside)
             stopped = pypgm.estimate(DOMAIN, noisy, float(RECORDS), oracle=oracle)
-            found[IN, "region graph, default stop", m] = error(stopped.project_many(inside), inside)
-    return found
+            values[IN, "region graph, default stop", m] = error(stopped.project_many(inside), inside)
+    return values
 
 
 def _published_errors() -> Values:
@@ -92,11 +92,11 @@ def _published_errors() -> Values:
 
 
 def _ordered(results: Results) -> tuple[bool, str]:
-    told = {}
+    ordered = {}
     for m in results.places(IN, "exact"):
         order = [results.of(IN, name, m) for name in ("exact", "region graph", "factor graph", "noisy")]
-        told[m] = order == sorted(order)
-    return all(told.values()), f"at {sum(told.values())} of {len(told)} numbers of triples"
+        ordered[m] = order == sorted(order)
+    return all(ordered.values()), f"at {sum(ordered.values())} of {len(ordered)} numbers of triples"
 
 
 def _as_published(panel: str, line: str, theirs: str | None = None) -> Claim:
@@ -146,18 +146,18 @@ def _published_seconds() -> Values:
     names = {"approx": "region graph", "exact": "exact"}
     with (folder() / "published" / "exact_vs_approx_large.csv").open(encoding="utf-8") as file:
         rows = [row for row in csv.DictReader(file) if row["selection"] == "random"]
-    found = {("random triples", names[r["oracle"]], int(r["measurements"])): float(r["time"]) for r in rows}
-    return dict(sorted(found.items(), key=lambda item: (item[0][1], item[0][2])))
+    values = {("random triples", names[r["oracle"]], int(r["measurements"])): float(r["time"]) for r in rows}
+    return dict(sorted(values.items(), key=lambda item: (item[0][1], item[0][2])))
 
 
 def _scales(results: Results) -> tuple[bool, str]:
-    told = [
+    parts = [
         f"{ours:.2g} s at {k} ({theirs:.3g})"
         for k, ours, theirs in results.beside("random triples", "region graph")
         if k >= 1000
     ]
     times = dict.fromkeys(results.places("random triples", "region graph"))
-    return 10_000 in times and bool(told), ", ".join(told)
+    return 10_000 in times and bool(parts), ", ".join(parts)
 
 
 FIGURES = [

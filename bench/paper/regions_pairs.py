@@ -42,13 +42,13 @@ def _run(seed: int, epsilon: float) -> Values:
         "PriView": lambda: priview(domain, noisy),
         "relaxed projection": lambda: relaxed_projection(domain, noisy, rng=seed),
     }
-    found = {(NOISY, "noisy", epsilon): float(np.mean([distance(m.values, truth[m.clique]) for m in noisy]))}
+    values = {(NOISY, "noisy", epsilon): float(np.mean([distance(m.values, truth[m.clique]) for m in noisy]))}
     for name, estimated in ways.items():
         answers = estimated()
         shares = ((answers.project(c).datavector(), t) for c, t in truth.items())
         errors = [distance(a * t.sum() / a.sum(), t) for a, t in shares]
-        found[PANEL, name, epsilon] = float(np.mean(errors))
-    return found
+        values[PANEL, name, epsilon] = float(np.mean(errors))
+    return values
 
 
 def _published() -> Values:
@@ -65,8 +65,8 @@ def _published() -> Values:
 def _within(line: str) -> Claim:
     def check(results: Results) -> tuple[bool, str]:
         ratios = {x: ours / theirs for x, ours, theirs in results.beside(PANEL, line)}
-        told = ", ".join(f"{r:.2f}" for _, r in sorted(ratios.items()))
-        return all(r < 1.02 for r in ratios.values()), f"ours over theirs, by ε: {told}"
+        parts = ", ".join(f"{r:.2f}" for _, r in sorted(ratios.items()))
+        return all(r < 1.02 for r in ratios.values()), f"ours over theirs, by ε: {parts}"
 
     return Claim(f"the column of {line}, or less, within 2 %", check)
 
@@ -75,12 +75,12 @@ def _best(line: str, text: str, places: tuple[float, ...]) -> Claim:
     rivals = ("exact", "region graph", "PriView", "relaxed projection")
 
     def check(results: Results) -> tuple[bool, str]:
-        told, least = [], []
+        parts, least = [], []
         for x in places:
             errors = {name: results.of(PANEL, name, x) for name in rivals}
             least.append(errors[line] <= 1.005 * min(errors.values()))
-            told.append(f"ε = {x:g}: " + ", ".join(f"{name} {e:.4f}" for name, e in errors.items()))
-        return all(least), "; ".join(told)
+            parts.append(f"ε = {x:g}: " + ", ".join(f"{name} {e:.4f}" for name, e in errors.items()))
+        return all(least), "; ".join(parts)
 
     return Claim(text, check)
 

@@ -27,12 +27,12 @@ def workload_error(
     answers: Answers, data: pypgm.Dataset, work: workloads.Workload, only: Collection[tuple[str, ...]] | None = None
 ) -> float:
     """Return the L1 distance of the answers over twice the norm of the true ones, in the mean over the triples."""
-    found = []
+    errors = []
     for clique, query in zip(work, work.queries, strict=True):
         if only is not None and clique not in only:
             continue
         true = data.project(clique).datavector()
         wrong = answers(clique).datavector() - true
-        asked, off = (true, wrong) if query is None else (query.matvec(true), query.matvec(wrong))
-        found.append(np.abs(off).sum() / asked.sum() / 2)
-    return float(np.mean(found))
+        wanted, off = (true, wrong) if query is None else (query.matvec(true), query.matvec(wrong))
+        errors.append(np.abs(off).sum() / wanted.sum() / 2)
+    return float(np.mean(errors))

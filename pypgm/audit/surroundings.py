@@ -1,4 +1,4 @@
-"""Surroundings of a run, the same for every run: a clock that counts, fixed seeds, a stand-in for OpenDP."""
+"""Surroundings of a run, the same for every run: a clock that counts, fixed seeds."""
 
 from __future__ import annotations
 
@@ -9,18 +9,13 @@ import logging
 import types
 import warnings
 from collections.abc import Callable, Iterator
-from fractions import Fraction
 from typing import Any
 from unittest.mock import patch
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pypgm.audit.laws import GAUSSIAN, LAPLACE, SAMPLERS, Noise
+from pypgm.audit.laws import SAMPLERS
 from pypgm.privacy.observer import Observer, observed_by, the_observer
-
-DrawNoise = Callable[[Noise, NDArray[np.int64], Fraction], Any]
-"""Called as noise(law, counts, parameter), with the variance of a Gaussian or the scale of a Laplace law."""
 
 
 @contextlib.contextmanager
@@ -88,30 +83,3 @@ class _Core(Observer):
     def __init__(self, others: Any, functions: dict[str, Callable[..., Any]]) -> None:
         held = {name: getattr(others, name) for name in (*SAMPLERS, "flip_coins")}
         self.core = types.SimpleNamespace(**held | functions)
-
-
-def opendp_stand_in(noise: DrawNoise) -> types.ModuleType:
-    """Return a stand-in for OpenDP's prelude, whose measurements pass counts and scale to `noise`.
-
-    The inputs of OpenDP are then checked whether it is installed or not.
-    """
-
-    def make(law: Noise) -> Callable[..., Any]:
-        def measurement(domain: str, metric: str, *, scale: float) -> Callable[[NDArray[np.int64]], list[int]]:
-            if (domain, metric) != ("vectors of i64", f"L{law.power}"):
-                raise TypeError(f"{law} needs vectors of i64 and the L{law.power} distance, got {domain} and {metric}")
-            return lambda counts: list(noise(law, counts, Fraction(scale) ** law.power))
-
-        return measurement
-
-    prelude = types.ModuleType("opendp.prelude")
-    makers = types.SimpleNamespace(make_laplace=make(LAPLACE), make_gaussian=make(GAUSSIAN))
-    prelude.__dict__.update(
-        m=makers,
-        enable_features=lambda *_: None,
-        atom_domain=lambda **given: given["T"],
-        vector_domain=lambda atoms: f"vectors of {atoms}",
-        l1_distance=lambda **_: "L1",
-        l2_distance=lambda **_: "L2",
-    )
-    return prelude

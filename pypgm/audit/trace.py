@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.audit.laws import SAMPLERS, Drawn, Noise
+from pypgm.audit.laws import SAMPLERS, Drawn
 from pypgm.audit.stated import Effort, Moved, WatchedScores
-from pypgm.audit.surroundings import all_output, as_told, fixed_surroundings, opendp_stand_in
+from pypgm.audit.surroundings import all_output, as_told, fixed_surroundings
 from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.privacy.budget import Budget
@@ -29,7 +29,6 @@ from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.l1_selector import L1Selector
 from pypgm.privacy.ledger import Charge, Ledger
 from pypgm.privacy.observer import Observer, observed_by, the_observer
-from pypgm.privacy.rational import round_up
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.selector import StatedSelector
 
@@ -212,14 +211,6 @@ class _Sampler:
         self.trace.events.append(("coins", Fraction(given[1], given[2])))
         return _core.flip_coins(given[0], given[1], given[2], _core.SeededWords(0))
 
-    def noise(self, law: Noise, counts: NDArray[np.int64], parameter: Fraction) -> Any:
-        """Draw for another backend, with slightly more noise where the parameter is rounded."""
-        near = round_up(parameter, 40)
-        draw: Callable[..., Any] = getattr(_core, law.samplers[0])
-        return self._draw(
-            law, counts, parameter, lambda: draw(counts, near.numerator, near.denominator, words=self.words)
-        )
-
     def _draw(self, law: Drawn, private: Any, parameter: Fraction, draw: Callable[[], Any]) -> Any:
         outcome = draw() if self.like is None else self._repeat(law, np.size(private), parameter)
         self.trace.events.append(("draw", Draw(law, np.array(private), parameter, outcome)))
@@ -286,7 +277,7 @@ class _Charges(Observer):
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         outer = the_observer()
-        self.core, self.opendp = outer.core, outer.opendp
+        self.core = outer.core
         self.batch_cells, self.kept_cells = outer.batch_cells, outer.kept_cells
 
     def charged(self, ledger: Any, line: Any) -> None:
@@ -306,7 +297,6 @@ class _Follower(_Charges):
     def __init__(self, trace: Trace, sampler: _Sampler, effort: Effort | None) -> None:
         super().__init__(trace)
         self.core = sampler
-        self.opendp = opendp_stand_in(sampler.noise)
         self.scores = WatchedScores(lambda kind, event: trace.events.append((kind, event)), trace.records, effort)
         self._queries: WeakKeyDictionary[L1Selector, dict[Clique, Any]] = WeakKeyDictionary()
         self._compared: WeakKeyDictionary[L1Selector, tuple[list[Clique], dict[Clique, Any]]] = WeakKeyDictionary()

@@ -17,17 +17,18 @@ from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence
 from pypgm.models import GraphicalModel
 from pypgm.models._load import stored_fit
-from pypgm.models.stored_model import Stored, domain_of, fields_of
+from pypgm.models.stored_model import CountedModel, domain_of, fields_of
 from pypgm.numeric import checked_real
 
 _KIND = "bayesian network"
 _T = TypeVar("_T", bound="CountedNetwork")
 
 
-class CountedNetwork(Stored, BayesianNetwork):
+class CountedNetwork(CountedModel, BayesianNetwork):
     """A Bayesian network of a number of records: what a private release of one holds.
 
-    All a `BayesianNetwork` answers is probabilities here too; `project` alone speaks in counts.
+    All a `BayesianNetwork` answers is probabilities here too; `project` alone speaks in counts. Records are drawn as
+    `sample` does; under evidence by randomised rounding along a junction tree.
 
     Parameters
     ----------
@@ -93,27 +94,11 @@ class CountedNetwork(Stored, BayesianNetwork):
         found = self.query(clique)
         return Factor(found.domain, found.values * self.total)
 
-    def synthetic_data(
-        self,
-        rows: int | None = None,
-        rng: np.random.Generator | int | None = None,
-        *,
-        evidence: Evidence | None = None,
-    ) -> Dataset:
-        """Draw records as `sample` does; under evidence by randomised rounding along a junction tree.
-
-        Parameters
-        ----------
-        rows : int, optional
-            How many; the rounded total by default.
-        rng : Generator or int, optional
-            The operating system's entropy by default.
-        evidence : mapping, optional
-            As for `query`: all records agree with it.
-        """
+    def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
+        """Draw as `sample` does; under evidence by randomised rounding along a junction tree."""
         if evidence:
             return GraphicalModel(self.potentials, self.total).synthetic_data(rows, rng, evidence=evidence)
-        return self.sample(round(self.total) if rows is None else rows, rng)
+        return self.sample(rows, rng)
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the network's file."""

@@ -30,14 +30,14 @@ from pypgm.bayes.structure import Structure, parents_of
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation import LinearMeasurement
-from pypgm.estimation.limits import Limits
+from pypgm.estimation.limits import LIMIT_DEFAULTS, Limits
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import estimated
 from pypgm.numeric import check_choice
 from pypgm.privacy.arguments import as_budget, gaussian_budget
-from pypgm.privacy.entry import LEARNER_DEFAULTS, Entry, LearnerOptions
+from pypgm.privacy.entry import Entry, LearnerOptions
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
 from pypgm.privacy.subsampling import amplified_epsilon
@@ -121,7 +121,7 @@ def _known_by_network(call: Mapping[str, Any]) -> Domain | None:
     return structure.domain if isinstance(structure, ConditionalTables) else None
 
 
-@takes_any_table(LearnerOptions, LEARNER_DEFAULTS, known_by=_known_by_network)
+@takes_any_table(LearnerOptions, LIMIT_DEFAULTS, known_by=_known_by_network)
 def learn_private(
     data: Counts | PrivateTable | Frame,
     structure: Structure | PrivateStructure,
@@ -193,7 +193,7 @@ def learn_private(
         the same parts for all tables of all records.
     **options
         `schema`, what is publicly known of the columns of a table; `budget`, instead of epsilon and delta,
-        `neighbours`, `privacy`, `backend` and `unsafe_seed`, see `pypgm.privacy.PrivateOptions`; and the limits of the
+        `neighbours`, `privacy` and `unsafe_seed`, see `pypgm.privacy.PrivateOptions`; and the limits of the
         estimate, `time_limit` and all others of `pypgm.estimation.Limits`. `max_bytes` and `n_threads` are those of
         everything else too.
 

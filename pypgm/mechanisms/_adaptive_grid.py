@@ -158,10 +158,10 @@ def _plausible(measured: LinearMeasurement, threshold: float) -> Partition:
 
 def _measure(table: PrivateTable, cliques: Iterable[Clique], groups: Groups, rho: Fraction) -> list[LinearMeasurement]:
     """Measure the groups of cliques for equal parts of rho; those that nobody changes are left out."""
-    asked = [(c, query_of_groups(groups, c)) for c in cliques]
+    questions = [(c, query_of_groups(groups, c)) for c in cliques]
     kept = [
         (clique, query)
-        for clique, query in asked
+        for clique, query in questions
         if table.privacy.squared_l2_sensitivity(Identity(table.domain.size(clique)) if query is None else query)
     ]
     return table.measure_many([c for c, _ in kept], [q for _, q in kept], rho=rho) if kept else []

@@ -1,4 +1,4 @@
-"""AIM: again and again measure the marginal that the model explains worst for its noise, and estimate anew."""
+"""AIM: repeatedly measure the marginal the model fits worst relative to its noise, then re-estimate."""
 
 from __future__ import annotations
 
@@ -125,19 +125,19 @@ def aim(
     run = Run("aim", data, epsilon, delta, auto="exact", **options)
     if len(run.domain) == 0:
         raise ValueError("aim needs at least one attribute")
-    search = _Search(run, run.asked(workload), score, tree_bytes)
+    search = _Search(run, run.checked_workload(workload), score, tree_bytes)
     warn_left_out(run, workload, tree_bytes)
     search.begin(run.rho / (rounds or _ROUNDS * len(run.domain)))
     while search.goes_on():
         with run.last_that_fits():
             search.round()
     run.close()
-    own = {"workload": workload, "rounds": rounds, "score": score, "tree_bytes": tree_bytes}
-    return run.release(search.final(), search.measured, search.log, **own)
+    settings = {"workload": workload, "rounds": rounds, "score": score, "tree_bytes": tree_bytes}
+    return run.release(search.final(), search.measured, search.log, **settings)
 
 
 class _Search:
-    """What was measured so far, the model of it, and what a round costs."""
+    """Measurements so far, their model, and the cost of a round."""
 
     def __init__(self, run: Run, workload: Workload, score: Score, tree_bytes: float) -> None:
         self.run, self.score, self.tree_bytes = run, score, tree_bytes
@@ -156,7 +156,7 @@ class _Search:
         self.model: GraphicalModel | RegionGraphModel
 
     def begin(self, rate: Fraction) -> None:
-        """Measure all single attributes of the workload for as much as in a round each."""
+        """Measure all single attributes of the workload, each for the cost of a measurement in a round."""
         table, self.rate = self.run.table, rate
         singles = [c for c in self.candidates if len(c) == 1]
         rho = min(rate * _MEASURING * len(singles), self.run.rho / 2)
@@ -228,21 +228,21 @@ class _Search:
     def _selected(self, among: Sequence[int], rho: Fraction, noise: float) -> int:
         """Return the position of a marginal, drawn by how much there is to learn from it at this noise."""
         weights = [self.weights[self.candidates[i]] for i in among]
-        asked = self.candidates if self.score == "noise" else [self.candidates[i] for i in among]
-        told = {c: table.datavector() for c, table in zip(asked, self.model.project_many(asked), strict=True)}
+        cliques = self.candidates if self.score == "noise" else [self.candidates[i] for i in among]
+        answered = {c: table.datavector() for c, table in zip(cliques, self.model.project_many(cliques), strict=True)}
         if self.score == "noise":
-            self.selector.compare(told.__getitem__)
-            hiding = (hidden(told[self.candidates[i]], noise) for i in among)
+            self.selector.compare(answered.__getitem__)
+            hiding = (hidden(answered[self.candidates[i]], noise) for i in among)
             offsets = [Fraction(-float(w) * most) for w, most in zip(weights, hiding, strict=True)]
             return self.selector.select(among, rho=rho, weights=weights, offsets=offsets)
-        expected = {i: told[self.candidates[i]] for i in among}
+        expected = {i: answered[self.candidates[i]] for i in among}
         goals = {i: on_grid(self.candidates[i], answer, answer.size) for i, answer in expected.items()}
         drowned = {i: round(GRID * hidden(answer, noise)) for i, answer in expected.items()}
         self.savings.compare(lambda i, counts: saving(counts, goals[i], drowned[i]))
         return self.savings.select(among, rho=rho, weights=weights)
 
     def _moved_by_noise(self, clique: Clique, rate: Fraction, among: Sequence[int]) -> float:
-        """Return what part of what noise hides moves the answer to a marginal, however little there is to learn.
+        """Return the share of the hidden error by which noise alone moves a marginal, however little there is to learn.
 
         The mean of independent answers moves by less noise the more of them there are. Where all that may be asked is
         known, a small step says nothing of what waits for a larger tree.
@@ -252,9 +252,9 @@ class _Search:
             return 0.0
         if self.score == "risk":
             return _LEAK
-        own = self.run.stddev(rate * _MEASURING) ** -2
+        precision = self.run.stddev(rate * _MEASURING) ** -2
         before = math.fsum(m.stddev**-2 for m in self.measured if self.run.domain.canonical(m.clique) == clique)
-        return own / math.sqrt(max(before * (before + own), own * own))
+        return precision / math.sqrt(max(before * (before + precision), precision * precision))
 
     def _known(self) -> set[Clique]:
         return {self.run.domain.canonical(m.clique) for m in (*self.run.given, *self.measured)}

@@ -1,4 +1,4 @@
-"""DualQuery: draw queries that the records so far answer badly, and add the record that answers them best."""
+"""DualQuery: draw queries that the records so far answer badly, then add the record that answers them best."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.data.frames import Frame
-from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, check_options, release_of
+from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, SearchRounds, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.numeric import checked_integer, checked_real
@@ -53,12 +53,8 @@ def dualquery(
 
     Parameters
     ----------
-    data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left may be spent.
-    epsilon, delta : number
-        The guarantee; a float means its shortest decimal. Without `delta` it is pure.
-    workload : Workload, int, str or list of clique, optional
-        Of whole marginals; all pairs of attributes by default. Weights are left aside.
+    data, epsilon, delta, workload, optimiser, **options
+        As for `fem`.
     rounds : int, optional
         At most; by default as many as the budget pays for, and no more than 1,000. The first is free, each later one
         dearer. What is not spent stays unspent.
@@ -69,13 +65,6 @@ def dualquery(
     estimator : {"model", "records"}
         "model" explains all that was drawn by a graphical model of maximum likelihood; "records" is DualQuery as
         published: the records themselves.
-    optimiser : {"ascent", "exact"}
-        How records are found, see `pypgm.reconstruction.best_records`.
-    **options
-        `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `measurements`,
-        `constraints`, `oracle` and all of the estimate are of the estimator "model" alone, which takes `iterations` of
-        150 by default. Where the time is over, or Ctrl-C ends the rounds, no round follows; what was drawn is still
-        estimated from, and a second Ctrl-C raises.
 
     Returns
     -------
@@ -85,13 +74,8 @@ def dualquery(
 
     Raises
     ------
-    ModelTooLargeError
-        If the queries, or an estimate, would not fit; then nothing was spent.
-    ValueError
-        If the budget is out of range, the records are weighted, the workload is over another domain or asks other
-        queries than every cell, or an option is out of range.
-    TypeError
-        If the budget or the relation is given twice or not at all.
+    ModelTooLargeError, ValueError, TypeError
+        As `fem`.
 
     References
     ----------
@@ -115,19 +99,15 @@ def dualquery(
     run = Run("dualquery", data, epsilon, delta, pure=True, **options)
 
     def learn(queries: DrawnQueries, total: float) -> None:
-        _Search(run, queries, total, samples, optimiser).go(exact / Fraction(total), most)
+        search = RecordSearch(run.domain, _SEED, optimiser)
+        _Rounds(run, queries, total, samples, search).go(exact / Fraction(total), most)
 
-    own = {"rounds": rounds, "rate": float(exact), "optimiser": optimiser}
-    return release_of(run, workload, learn, estimator, samples=samples, are_independent=False, **own)
+    kept = {"rounds": rounds, "rate": float(exact), "optimiser": optimiser}
+    return release_of(run, workload, learn, estimator, samples=samples, are_independent=False, **kept)
 
 
-class _Search:
-    """The records so far, and what was drawn to find them."""
-
-    def __init__(self, run: Run, queries: DrawnQueries, total: float, samples: int, optimiser: Optimiser) -> None:
-        self.run, self.queries, self.total = run, queries, total
-        self.samples, self.search = samples, RecordSearch(run.domain, _SEED, optimiser)
-        self.records = queries.found
+class _Rounds(SearchRounds):
+    """The rounds of one call; in each some queries are drawn, and one record is added."""
 
     def go(self, rate: Fraction, most: int) -> None:
         """Take the rounds: queries are drawn at a rate for each record that a count differs by."""
@@ -149,7 +129,7 @@ class _Search:
                 return
 
     def _affordable(self, rate: Fraction, most: int) -> int:
-        """Return how many rounds the budget pays for, the first of which is free."""
+        """Return the number of rounds that the budget pays for, the first of which is free."""
         ledger, left = self.run.table.ledger, self.run.table.ledger.remaining()
         for number in range(1, most):
             epsilon = rate * number * self.run.table.privacy.cell_score_range

@@ -1,4 +1,4 @@
-"""FEM: records that follow the perturbed leader, and one query a round by how badly these answer it."""
+"""FEM: records by follow-the-perturbed-leader, and in each round one query that they answer badly."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, get_args
 
 from pypgm.data.frames import Frame
-from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, check_options, release_of
+from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, SearchRounds, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.numeric import check_choice, checked_integer, checked_real
@@ -116,28 +116,23 @@ def fem(
     run = Run("fem", data, epsilon, delta, pure=True, **options)
 
     def learn(queries: DrawnQueries, total: float) -> None:
-        search = _Search(run, queries, total, samples, optimiser)
-        n_rounds = search.default_rounds() if rounds is None else rounds
-        search.go(n_rounds, scale * math.sqrt(n_rounds), law)
+        learner = _Rounds(run, queries, total, samples, RecordSearch(run.domain, _SEED, optimiser))
+        n_rounds = learner.default_rounds() if rounds is None else rounds
+        learner.go(n_rounds, scale * math.sqrt(n_rounds), law)
 
-    own = {"rounds": rounds, "perturbation": perturbation, "law": law, "optimiser": optimiser}
-    return release_of(run, workload, learn, estimator, samples=samples, are_independent=True, **own)
+    kept = {"rounds": rounds, "perturbation": perturbation, "law": law, "optimiser": optimiser}
+    return release_of(run, workload, learn, estimator, samples=samples, are_independent=True, **kept)
 
 
-class _Search:
-    """The queries so far, and the records of each round."""
-
-    def __init__(self, run: Run, queries: DrawnQueries, total: float, samples: int, optimiser: Optimiser) -> None:
-        self.run, self.queries, self.total = run, queries, total
-        self.samples, self.search = samples, RecordSearch(run.domain, _SEED, optimiser)
-        self.records = queries.found
+class _Rounds(SearchRounds):
+    """The rounds of one call; in each some records are found, and one query is drawn."""
 
     def default_rounds(self) -> int:
         """Return the rounds whose scores range over `_SHARPNESS`, within limits."""
         table = self.run.table
         left, ratio = float(table.ledger.remaining()), self.total / float(table.privacy.cell_score_range) / _SHARPNESS
-        found = left * ratio if table.ledger.budget.unit == "epsilon" else 8 * left * ratio**2
-        return round(min(max(found, _ROUNDS[0]), _ROUNDS[1]))
+        sharp = left * ratio if table.ledger.budget.unit == "epsilon" else 8 * left * ratio**2
+        return round(min(max(sharp, _ROUNDS[0]), _ROUNDS[1]))
 
     def go(self, rounds: int, scale: float, law: CostLaw) -> None:
         """Take the rounds, each of an equal part of what is left."""

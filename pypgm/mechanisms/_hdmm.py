@@ -90,7 +90,7 @@ def hdmm(
     """
     check_choice("strategy", strategy, get_args(Kind))
     run = Run("hdmm", data, epsilon, delta, **options)
-    cliques, queries, shares = _measured(run.asked(workload), strategy, run.table.privacy)
+    cliques, queries, shares = _measured(run.checked_workload(workload), strategy, run.table.privacy)
     run.check_fits(cliques)
     measurements = run.table.measure_many(cliques, queries, rho=run.rho, weights=shares) if cliques else []
     run.close()
@@ -98,17 +98,17 @@ def hdmm(
 
 
 def _measured(
-    asked: Workload, strategy: Kind, relation: Privacy
+    workload: Workload, strategy: Kind, relation: Privacy
 ) -> tuple[list[Clique], Sequence[LinearQuery | None], list[float]]:
     """Return cliques, what is measured of each, and its part of rho."""
-    domain = asked.domain
+    domain = workload.domain
     queries: Sequence[LinearQuery | None]
     if strategy == "marginals":
-        best = marginal_strategy(asked)
+        best = marginal_strategy(workload)
         # Under replace nobody changes a single cell, the public number of records: it needs no noise.
         kept = [i for i, c in enumerate(best.cliques) if domain.size(c) > 1 or not relation.total_is_public]
         queries = [best.queries[i] for i in kept]
         return [best.cliques[i] for i in kept], queries, [float(best.shares[i]) for i in kept]
-    best = contrast_strategy(asked, relation)
+    best = contrast_strategy(workload, relation)
     queries = [Contrasts(domain.sizes(c)) if len(c) > 1 else None for c in best.cliques]
     return list(best.cliques), queries, best.shares.tolist()

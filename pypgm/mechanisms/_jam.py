@@ -122,11 +122,11 @@ def jam(
         raise ValueError(f"the public records are over {public.domain!r}, the private ones over {run.domain!r}")
     if public.n_records == 0 or len(run.domain) == 0:
         raise ValueError("jam needs at least one attribute and one public record")
-    asked = list(run.asked(workload).closure())
-    cliques = [c for c in asked if may_fit(run, c, tree_bytes)]
+    marginals = list(run.checked_workload(workload).closure())
+    cliques = [c for c in marginals if may_fit(run, c, tree_bytes)]
     run.check_fits([()])  # the first estimate, of the total alone
     run.check_fits([(a,) for a in run.domain])
-    check_any_fits(run, asked, that_fit(run, [m.clique for m in run.given], cliques, tree_bytes), tree_bytes)
+    check_any_fits(run, marginals, that_fit(run, [m.clique for m in run.given], cliques, tree_bytes), tree_bytes)
     check_compared(run, cliques)
     warn_left_out(run, workload, tree_bytes)
     search = _Search(run, cliques, public)
@@ -138,7 +138,7 @@ def jam(
 
 
 class _Search:
-    """What was measured or taken so far, and the model of it."""
+    """Marginals measured or taken so far, and their model."""
 
     def __init__(self, run: Run, cliques: list[Clique], public: Dataset) -> None:
         self.run = run
@@ -193,7 +193,7 @@ class _Search:
         self.log.append({"clique": clique, "source": source, "stddev": stddev, "candidates": len(among)})
 
     def _gain(self, stddev: float) -> Callable[[int, NDArray[np.int64]], int]:
-        """Return what scores a candidate: by how much it would bring the model nearer, in units of the grid."""
+        """Return the score of a candidate: how much nearer it would bring the model, in units of the grid."""
         n = len(self.cliques)
         expected = [_on_grid(c, self.model.project(c).datavector()) for c in self.cliques]
         public = [_on_grid(c, self.total * p) for c, p in zip(self.cliques, self.public, strict=True)]

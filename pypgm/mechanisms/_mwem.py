@@ -86,9 +86,7 @@ def mwem(
         (``oracle="region_graph"``) has no limit, and its answers beyond the measured marginals take all of them into
         account.
     **options
-        `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
-        means "exact" here. Where time or memory (with a warning) is over, or Ctrl-C ends an estimate, no round
-        follows, and what is not spent stays unspent.
+        As for `aim`.
 
     Returns
     -------
@@ -131,7 +129,7 @@ def mwem(
     run = Run("mwem", data, epsilon, delta, pure=True, auto="exact", **options)
     if estimator == "weights":
         run.refuse_constraints("multiplicative weights take no constraints")
-    every = _questions(run, run.asked(workload), asks)
+    every = _questions(run, run.checked_workload(workload), asks)
     questions = [q for q in every if may_fit(run, q.clique, tree_bytes)]
     run.check_fits([()])  # the first estimate, of the total alone
     run.check_fits([(a,) for a in run.domain])
@@ -141,13 +139,13 @@ def mwem(
     warn_left_out(run, workload, tree_bytes)
     search.go(rounds or max(1, len(run.domain)))
     run.close()
-    own = {"workload": workload, "asks": asks, "rounds": rounds, "estimator": estimator, "tree_bytes": tree_bytes}
-    return run.release(search.model, search.measured, search.log, **own)
+    settings = {"workload": workload, "asks": asks, "rounds": rounds, "estimator": estimator, "tree_bytes": tree_bytes}
+    return run.release(search.model, search.measured, search.log, **settings)
 
 
 @dataclass(frozen=True, slots=True)
 class _Question:
-    """What a round may ask: a query on a marginal, every cell where there is none, or one cell."""
+    """Question of a round: a query on a marginal, all of its cells if there is no query, or one cell."""
 
     clique: Clique
     weight: Fraction
@@ -159,7 +157,7 @@ class _Question:
         return self.query if self.cell is None else Subset([self.cell], domain.size(self.clique))
 
     def answers(self, domain: Domain) -> int:
-        """Return how many numbers the query has."""
+        """Return the number of answers of the query."""
         if self.cell is not None:
             return 1
         return domain.size(self.clique) if self.query is None else self.query.shape[0]
@@ -171,27 +169,27 @@ class _Question:
 
 
 def _questions(run: Run, workload: Workload, asks: Asks) -> list[_Question]:
-    """Return what may be asked; ``ValueError`` for queries that the rounds cannot compare."""
-    found = []
+    """Return the questions of a workload; ``ValueError`` for queries that the rounds cannot compare."""
+    questions = []
     for clique, query, weight in zip(workload, workload.queries, workload.weights, strict=True):
         if query is not None and (asks == "cells" or not query.has_unit_columns):
             needed = "whole marginals" if asks == "cells" else "cells or sums over groups of cells"
             raise ValueError(f"a round asks for {needed}, got {query!r} on {clique}")
         if asks == "cells":
-            found += [_Question(clique, weight, cell=i) for i in range(run.domain.size(clique))]
+            questions += [_Question(clique, weight, cell=i) for i in range(run.domain.size(clique))]
         else:
-            found.append(_Question(clique, weight, query))
-    if asks == "marginals" and len({run.domain.canonical(q.clique) for q in found}) < len(found):
+            questions.append(_Question(clique, weight, query))
+    if asks == "marginals" and len({run.domain.canonical(q.clique) for q in questions}) < len(questions):
         raise ValueError("the workload names a marginal more than once: pass one query on it")
-    return [q for q in found if run.total is None or _changes(run.domain, q)]
+    return [q for q in questions if run.total is None or _changes(run.domain, q)]
 
 
 def _changes(domain: Domain, question: _Question) -> bool:
-    """Return whether a record that is replaced changes an answer: a sum over all cells is public then."""
+    """Return whether replacing a record can change an answer; it cannot change a sum over all cells."""
     if question.query is None:
         return domain.size(question.clique) > 1
-    _, _, asked = trusted_on(domain, question.clique, question.query)
-    return asked.squared_l2_sensitivity("replace") > 0
+    _, _, query = trusted_on(domain, question.clique, question.query)
+    return query.squared_l2_sensitivity("replace") > 0
 
 
 class _Search:
@@ -258,10 +256,10 @@ class _Search:
     def _select(self, among: list[int], amount: Fraction, measuring: Fraction) -> int:
         """Draw the question whose distance most exceeds its noise, times its weight."""
         assert self.selector is not None
-        asked = [self.questions[i] for i in among]
-        weights = [q.weight for q in asked]
+        questions = [self.questions[i] for i in among]
+        weights = [q.weight for q in questions]
         noise = self._noise(measuring)
-        offsets = [-float(q.weight) * noise * q.answers(self.run.domain) for q in asked]
+        offsets = [-float(q.weight) * noise * q.answers(self.run.domain) for q in questions]
         self.selector.compare(self._compared())
         if self.pure:
             return self.selector.select(among, epsilon=amount, weights=weights, offsets=offsets)
@@ -286,9 +284,9 @@ class _Search:
 
     def _measure(self, clique: Clique, query: LinearQuery | None, amount: Fraction) -> LinearMeasurement:
         table = self.run.table
-        asked = Identity(table.domain.size(clique)) if query is None else query
+        linear_query = Identity(table.domain.size(clique)) if query is None else query
         if self.pure:
-            return table.measure(clique, query, scale=table.privacy.l1_sensitivity(asked) / amount)
+            return table.measure(clique, query, scale=table.privacy.l1_sensitivity(linear_query) / amount)
         return table.measure(clique, query, rho=amount)
 
     def _noise(self, amount: Fraction) -> float:

@@ -124,7 +124,7 @@ def privbayes(
 
 def _measured(table: PrivateTable, parents: Mapping[str, Clique]) -> list[LinearMeasurement]:
     """Measure the tables that are part of no other one, with equal parts of what the ledger has left."""
-    families = [(*own, child) for child, own in parents.items()]
+    families = [(*given, child) for child, given in parents.items()]
     largest = [f for f in families if not any(set(f) < set(other) for other in families)]
     law: Law = "laplace" if table.ledger.budget.unit == "epsilon" else "gaussian"
     each = table.ledger.remaining() / len(largest)
@@ -137,8 +137,8 @@ def _network(
     """Return conditional tables, each from the counts that were measured of it."""
     counts = [Factor(domain.project(m.clique), m.values.reshape(domain.sizes(m.clique))) for m in measurements]
     tables = {}
-    for child, own in parents.items():
-        family = (*own, child)
+    for child, given in parents.items():
+        family = (*given, child)
         source = next(c for c in counts if set(family) <= set(c.domain))
         tables[child] = rows_of(np.maximum(source.project(family).transpose(family).values, 0.0))
     records = float(total) if total is not None else estimate_total(domain, measurements)[0]

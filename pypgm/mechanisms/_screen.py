@@ -1,4 +1,4 @@
-"""Screen: see with little noise of how many pairs a workload is, and measure those that repay it on one tree."""
+"""Screen: score all pairs of the workload with a little budget, then measure those worth their noise, on one tree."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def screen(
     tree_bytes: float = 8e7,
     **options: Unpack[Options],
 ) -> ModelRelease:
-    r"""Release a model of the records from those pairs that repay their cost, on one junction tree, in three steps.
+    r"""Release a model of the records from the pairs that are worth their cost, on one junction tree, in three steps.
 
     The first step measures single attributes. The second screens all pairs of the workload at once: how far each is
     from the independent model, with noise. By these distances, and by what noise would hide of each pair, a part of
@@ -117,8 +117,8 @@ def screen(
     run = Run("screen", data, epsilon, delta, auto="exact", **options)
     if len(run.domain) == 0:
         raise ValueError("screen needs at least one attribute")
-    asked = asked_pairs(run, workload)
-    weights = {pair: weight for pair, weight in asked.items() if run.domain.size(pair) <= tree_cells}
+    workload_pairs = asked_pairs(run, workload)
+    weights = {pair: weight for pair, weight in workload_pairs.items() if run.domain.size(pair) <= tree_cells}
     singles = [(a,) for a in run.domain]
     run.check_fits([*singles, *(weights if run.oracle == "region_graph" else singles)])
     _check_screen(run, len(weights))
@@ -131,11 +131,11 @@ def screen(
         left = run.table.ledger.remaining()
         if levels:
             parts = [float(costs[level]) for level in levels.values()]
-            found = run.table.measure_many(list(levels), rho=left, weights=parts)
-            log = [{"clique": m.clique, "unexplained": unexplained[m.clique], "stddev": m.stddev} for m in found]
+            answers = run.table.measure_many(list(levels), rho=left, weights=parts)
+            log = [{"clique": m.clique, "unexplained": unexplained[m.clique], "stddev": m.stddev} for m in answers]
         else:
-            found = measure_singles(run, left)
-        measured += found
+            answers = measure_singles(run, left)
+        measured += answers
     run.close()
     model = run.estimate(measured, start.model(run.domain))
     return run.release(model, measured, log, workload=workload, tree_bytes=tree_bytes)
@@ -149,7 +149,7 @@ def _check_screen(run: Run, pairs: int) -> None:
 
 
 def _screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fraction) -> dict[Clique, float]:
-    """Return what part of the records is in other cells of each pair than independence says, with noise, shrunk."""
+    """Return each pair's share of records outside the cells that independence predicts, noisy and shrunk."""
     scores, stddev = screened(run, pairs, start, rho)
     mean, variance = scores.mean(), scores.var()
     signal = max(0.0, 1 - stddev**2 / variance) if variance > 0 else 0.0
@@ -160,7 +160,7 @@ def _screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fracti
 def _chosen(
     run: Run, weights: Mapping[Clique, float], start: Independent, unexplained: Mapping[Clique, float], limit: float
 ) -> tuple[dict[Clique, int], Array]:
-    """Return the level of noise of each pair to be measured, and what part of the budget each level costs."""
+    """Return the noise level of each pair to be measured, and the share of the budget that each level costs."""
     pairs = list(weights)
     costs = np.exp2(-np.arange(_LEVELS, dtype=np.float64))
     stddevs = run.stddev(run.table.ledger.remaining()) / np.sqrt(costs)
@@ -176,9 +176,9 @@ def _chosen(
     for penalty in _PENALTIES:
         ranked = [pairs[i] for i in np.argsort(-saved / cells**penalty, kind="stable") if saved[i] > 0]
         held = _held(run, ranked, limit)
-        own = [position[pair] for pair in held]
-        levels, risks = allocate(errors[own], noise[own], costs, counted[own])
-        gain = float((counted[own] * errors[own] - risks).sum())
+        rows = [position[pair] for pair in held]
+        levels, risks = allocate(errors[rows], noise[rows], costs, counted[rows])
+        gain = float((counted[rows] * errors[rows] - risks).sum())
         if gain > best[0]:
             best = gain, {pair: int(level) for pair, level in zip(held, levels, strict=True) if level >= 0}
     return best[1], costs

@@ -31,23 +31,23 @@ from pypgm.workloads import WorkloadLike
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from pypgm.mechanisms.pair_allocation import Asked
+    from pypgm.mechanisms.pair_allocation import Question
     from pypgm.mechanisms.resolution import Resolution
     from pypgm.models import GraphicalModel, RegionGraphModel
 
     _Model = GraphicalModel | RegionGraphModel
 
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
-_FIRST = 0.1  # of rho, that single attributes get before it is known how many records there are; also their least
-_MOST = 0.9  # of rho for single attributes by the forecast, from which on they get all of it
-_SCREEN = 0.03  # of rho, that the screen costs at most
-_SHARP = 0.005  # of the records (total variation): noise in a distance that is low enough
+_SINGLES_SHARE = 0.1  # of rho, for single attributes before the number of records is known; also their least
+_ALL_SINGLES = 0.9  # forecast share of single attributes from which on they get all of rho
+_SCREEN = 0.03  # of rho, at most, for the screen
+_SCREEN_NOISE = 0.005  # of the records (total variation): noise in a distance that is low enough
 _BLIND = 0.05  # of the records: noise in the mean distance of all pairs above which they are not screened
 _KNOWN = 0.15  # of the records: noise in how many they are, below which attributes are measured by their contrasts
-_LITTLE = 0.01  # of rho, that single attributes are not measured again for
+_MIN_REPEAT = 0.01  # of rho, below which single attributes are not measured again
 _ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
-_LOOK = Fraction(1, 4)  # of what pairs get, that they are first asked with
-_ROUGH = 0.3  # of the seconds left, that the estimate from those answers gets at most
+_FIRST_LOOK = Fraction(1, 4)  # of the budget of pairs, for their first measurements
+_ROUGH_TIME = 0.3  # of the seconds left, at most, for the estimate from those answers
 _FURTHER = 1.5  # times the iterations that are validated best, if held-out answers permit it: associations shrink less
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
 _STEPS = 8  # in a factor of two: of what part of the budget each pair gets
@@ -156,17 +156,17 @@ def wide(
     weights = asked_pairs(run, workload)
     run.check_fits([*((a,) for a in run.domain), *weights])
     # 1. Single attributes.
-    singles = measure_singles(run, run.rho * Fraction(str(_FIRST)) if weights else run.rho)
-    # 1. to 7. Of pairs, and what is left over of single attributes.
-    found = _measure_pairs(run, weights, ordered, singles) if weights else _Found()
-    if weights and run.table.ledger.remaining() > run.rho * Fraction(_LITTLE):
+    singles = measure_singles(run, run.rho * Fraction(str(_SINGLES_SHARE)) if weights else run.rho)
+    # 1. to 7. Pairs, and single attributes with what is left.
+    answers = _measure_pairs(run, weights, ordered, singles) if weights else _PairAnswers()
+    if weights and run.table.ledger.remaining() > run.rho * Fraction(_MIN_REPEAT):
         _measure_again(run, singles, run.table.ledger.remaining())
     run.close()
     # 8. One estimate.
-    start = independent(run, singles, alone=not found.told)
-    told = [*denoised(start, singles), *found.told]
-    model = found.last or estimate_from_better_start(run, told, start.model(run.domain))
-    return run.release(model, [*singles, *found.pairs], workload=workload, ordinal=ordinal)
+    start = independent(run, singles, alone=not answers.followed)
+    known = [*denoised(start, singles), *answers.followed]
+    model = answers.last or estimate_from_better_start(run, known, start.model(run.domain))
+    return run.release(model, [*singles, *answers.pairs], workload=workload, ordinal=ordinal)
 
 
 def _ordered(domain: Domain, given: Collection[str] | None) -> frozenset[str]:
@@ -196,76 +196,76 @@ def _share(run: Run, pairs: Mapping[Clique, float], total: float) -> float:
         rows = min(domain.size(pair), max(4.0, _ROWS * total / stddev))
         of_attributes += weight * 2 * sum(one_way[a] for a in pair)
         of_pairs += weight * _ABSOLUTE * stddev * rows / total
-    return max(_FIRST, 1 / (1 + float((of_pairs / of_attributes) ** POWER)))
+    return max(_SINGLES_SHARE, 1 / (1 + float((of_pairs / of_attributes) ** POWER)))
 
 
 def _parts(pairs: Mapping[Clique, float]) -> dict[Clique, float]:
-    """Return what part of rho each pair gets: that minimises the weighted sum of their noise."""
+    """Return the share of rho of each pair that minimises the weighted sum of their noise."""
     powers = {pair: weight**POWER for pair, weight in pairs.items()}
     whole = math.fsum(powers.values())
     return {pair: power / whole for pair, power in powers.items()}
 
 
-class _Found(NamedTuple):
-    """Measurements of pairs, those of them that an estimate follows, and a model if it is the last."""
+class _PairAnswers(NamedTuple):
+    """Measurements of pairs, those among them for the estimate, and a model if it is the last."""
 
     pairs: Sequence[LinearMeasurement] = ()
-    told: Sequence[LinearMeasurement] = ()
+    followed: Sequence[LinearMeasurement] = ()
     last: _Model | None = None
 
 
 def _measure_pairs(
     run: Run, weights: Mapping[Clique, float], ordered: Collection[str], singles: list[LinearMeasurement]
-) -> _Found:
-    """Measure the pairs that are worth it, if any, and single attributes before."""
+) -> _PairAnswers:
+    """Measure single attributes again, then the pairs that are worth their noise, if any."""
     total = total_of(run, singles)
     share, rho = _share(run, weights, total), _rho_of_screen(run, len(weights), total)
-    if share >= _MOST or rho == 0:
-        return _Found()
-    # 1. Single attributes, for what the number of records says that they are worth.
-    _measure_again(run, singles, run.rho * Fraction(share - _FIRST))
+    if share >= _ALL_SINGLES or rho == 0:
+        return _PairAnswers()
+    # 1. Single attributes, with the share that the number of records suggests.
+    _measure_again(run, singles, run.rho * Fraction(share - _SINGLES_SHARE))
     start = independent(run, singles)
     spent, ledger = run.rho - run.table.ledger.remaining(), run.table.ledger
     # 2. The screen.
-    found = dependence(list(weights), start, *screened(run, list(weights), start, rho))
+    dependences = dependence(list(weights), start, *screened(run, list(weights), start, rho))
     # 3. The forecast, of what products of ranks leave.
     lines = rho_of_products(run, len(weights), total)
-    allocation = PairAllocation(run, weights, start, ordered, found)
-    asked, more = allocation.chosen(float(ledger.remaining()) - CHOOSING * float(run.rho) - lines, float(spent))
+    allocation = PairAllocation(run, weights, start, ordered, dependences)
+    questions, more = allocation.chosen(float(ledger.remaining()) - CHOOSING * float(run.rho) - lines, float(spent))
     # 4. Products of ranks.
     ranks = RankProducts(start, ordered)
-    products = ranks.measured(run, found, asked) if lines > 0 else []
-    told = ranks.telling(products, asked)
-    if not asked:
-        return _Found(products, told)
+    products = ranks.measured(run, dependences, questions) if lines > 0 else []
+    telling = ranks.telling(products, questions)
+    if not questions:
+        return _PairAnswers(products, telling)
     # 3. What the forecast gives single attributes.
     _measure_again(run, singles, Fraction(more))
-    # 5. to 7. The pairs that are asked.
-    pairs, last = _measure_asked(run, weights, asked, singles, told)
-    return _Found([*products, *pairs], [*told, *pairs], last)
+    # 5. to 7. The chosen pairs.
+    pairs, last = _measure_asked(run, weights, questions, singles, telling)
+    return _PairAnswers([*products, *pairs], [*telling, *pairs], last)
 
 
 def _measure_asked(
     run: Run,
     weights: Mapping[Clique, float],
-    asked: Mapping[Clique, Asked],
+    questions: Mapping[Clique, Question],
     singles: Sequence[LinearMeasurement],
-    told: Sequence[LinearMeasurement],
+    telling: Sequence[LinearMeasurement],
 ) -> tuple[list[LinearMeasurement], _Model | None]:
-    """Measure the pairs that are asked with all that is left; return a model if it is the last."""
+    """Measure the chosen pairs with the rest of the budget; return a model if it is the last."""
     start = independent(run, singles)
     # 5. At which resolution.
-    choices = Choices(run, asked, start)
-    choosing = rho_of_choices(run.table.privacy, float(run.rho), len(asked), start.total)
+    choices = Choices(run, questions, start)
+    choosing = rho_of_choices(run.table.privacy, float(run.rho), len(questions), start.total)
     chosen = choices.drawn(Fraction(choosing)) if choosing > 0 else choices.forecast()
-    worth = {pair: how.worth for pair, how in asked.items()}
+    worth = {pair: how.worth for pair, how in questions.items()}
     # 6. All at once; where there are too many for a model of them, with all that is left.
-    if len(asked) > MAX_PAIRS:
+    if len(questions) > MAX_PAIRS:
         return _measure(run, chosen, worth, _left(run)), None
-    pairs = _measure(run, chosen, worth, _left(run) * _LOOK)
-    known = [*run.given, *denoised(start, singles), *told, *pairs]
+    pairs = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK)
+    known = [*run.given, *denoised(start, singles), *telling, *pairs]
     # What is weak beside this noise may be worth asking with less: it is not to be shrunk away.
-    rough = run.fit(known, start.model(run.domain), _ROUGH, anyway=True)
+    rough = run.fit(known, start.model(run.domain), _ROUGH_TIME, anyway=True)
     suggested: Mapping[Clique, tuple[Resolution, float]] = {}
     try:
         # 7. What that model suggests.
@@ -279,33 +279,35 @@ def _measure_asked(
 
 
 def _rho_of_screen(run: Run, n_pairs: int, total: float) -> Fraction:
-    """Return what a screen of all pairs costs; 0 where it would not even tell how far they are in the mean."""
+    """Return the cost of a screen of all pairs; 0 if even their mean distance would be lost in noise."""
     change = run.table.privacy.l1_score_range / 2
-    rho = min(_SCREEN * float(run.rho), n_pairs / 2 * (change / (2 * _SHARP * total)) ** 2)
+    rho = min(_SCREEN * float(run.rho), n_pairs / 2 * (change / (2 * _SCREEN_NOISE * total)) ** 2)
     of_mean = change / math.sqrt(2 * rho) / (2 * total)
     return Fraction(rho) if of_mean < _BLIND and total < _MAX_RECORDS and run.total != 0 else Fraction(0)
 
 
 def _left(run: Run) -> Fraction:
-    """Return what is left of rho to 53 bits: parts of the sum of thousands of charges are slow to compute with."""
+    """Return the rest of rho to 53 bits: exact sums of thousands of charges are slow to compute with."""
     return Fraction(math.nextafter(float(run.table.ledger.remaining()), 0.0))
 
 
 def _measure_again(run: Run, singles: list[LinearMeasurement], rho: Fraction) -> None:
     """Measure single attributes further, unless rho is little: their contrasts where the number of records is known."""
-    if rho > run.rho * Fraction(_LITTLE):
+    if rho > run.rho * Fraction(_MIN_REPEAT):
         total, variance = estimate_total(run.domain, singles) if run.total is None else (run.total, 0.0)
         singles += measure_singles(run, rho, contrasts=math.sqrt(variance) < _KNOWN * total)
 
 
 def _measure(
-    run: Run, asked: Mapping[Clique, Resolution], worth: Mapping[Clique, float], rho: Fraction
+    run: Run, resolutions: Mapping[Clique, Resolution], worth: Mapping[Clique, float], rho: Fraction
 ) -> list[LinearMeasurement]:
-    """Measure pairs at the resolutions chosen: for the same noise in each sum, contrasts cost less.
+    """Measure pairs at the chosen resolutions, by contrasts, which cost less for the same noise in each sum.
 
     Parts of the budget come in steps of nine per cent: near the best ones errors hardly differ, and thousands of pairs
     share some tens of laws.
     """
-    costs = [worth[pair] ** POWER * contrasts_cost(run.table.privacy, r.sizes) for pair, r in asked.items()]
+    costs = [worth[pair] ** POWER * contrasts_cost(run.table.privacy, r.sizes) for pair, r in resolutions.items()]
     weights = np.exp2(np.rint(_STEPS * np.log2(costs)) / _STEPS).tolist()
-    return run.table.measure_many(list(asked), [r.asked() for r in asked.values()], rho=rho, weights=weights)
+    return run.table.measure_many(
+        list(resolutions), [r.measured_query() for r in resolutions.values()], rho=rho, weights=weights
+    )

@@ -1,4 +1,4 @@
-"""How much of a budget each of many marginals is worth, by the error that an estimate would leave."""
+"""Allocation of a budget to many marginals, by the error that an estimate would leave."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 Array = NDArray[np.float64]
 
 _MEAN = math.sqrt(2 / math.pi)  # of a standard deviation of normal noise: its mean absolute value
-_LARGEST = 60.0  # logarithm of a multiplier at which nothing is worth its cost
+_MAX_LOG = 60.0  # logarithm of a multiplier at which nothing is worth its cost
 _HALVINGS = 60
 
 
@@ -43,45 +43,45 @@ def hidden(expected: Array, stddevs: Array) -> Array:
     return np.asarray(off / most.sum())
 
 
-def allocate(unasked: Array, asked: Array, costs: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:
-    """Choose for each marginal at which noise it is asked, if at all, such that all of them cost at most 1.
+def allocate(unmeasured: Array, measured: Array, costs: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:
+    """Choose the noise level of each marginal, if it is measured at all, at a total cost of at most 1.
 
-    The weighted sum of risks is minimised with one multiplier on costs. A marginal that is `unasked` wrong by e and
-    has noise that hides h leaves ``(e^-2 + h^-2)^(-1/2)``: less than either.
+    The weighted sum of risks is minimised with one multiplier on costs. A marginal whose `unmeasured`
+    error is e and of which noise hides h leaves ``(e^-2 + h^-2)^(-1/2)``: less than either.
 
     Parameters
     ----------
-    unasked : ndarray, shape (marginals,)
-        Error of each where it is not asked.
-    asked : ndarray, shape (marginals, levels)
-        What noise hides of each at each level, from the least noise to the most; above 0.
+    unmeasured : ndarray, shape (marginals,)
+        Error of each marginal if it is not measured.
+    measured : ndarray, shape (marginals, levels)
+        Error that noise hides in each marginal at each level, from the least noise to the most; above 0.
     costs : ndarray, shape (levels,)
-        What part of the budget a marginal takes at each level.
+        Share of the budget that a marginal costs at each level.
     weights : ndarray, shape (marginals,)
-        How much the error of each counts.
+        Weight of the error of each marginal.
 
     Returns
     -------
     levels : ndarray of int64, shape (marginals,)
-        -1 for what is not asked.
+        Noise level of each marginal, -1 if it is not measured.
     risks : ndarray, shape (marginals,)
-        The weighted error that is left of each.
+        Weighted error that is left of each marginal.
 
     Examples
     --------
-    >>> unasked, asked = np.array([0.3, 0.0]), np.array([[0.1], [0.1]])
-    >>> levels, risks = allocate(unasked, asked, np.array([0.6]), np.array([1.0, 1.0]))
+    >>> unmeasured, measured = np.array([0.3, 0.0]), np.array([[0.1], [0.1]])
+    >>> levels, risks = allocate(unmeasured, measured, np.array([0.6]), np.array([1.0, 1.0]))
     >>> levels, risks.round(3)
     (array([ 0, -1]), array([0.095, 0.   ]))
     """
-    error = unasked[:, None]
-    risks = np.hstack([error, error * asked / np.hypot(error, asked)]) * weights[:, None]
+    error = unmeasured[:, None]
+    risks = np.hstack([error, error * measured / np.hypot(error, measured)]) * weights[:, None]
     chosen = cheapest(risks, np.broadcast_to([0.0, *costs], risks.shape), 1.0)
     return chosen - 1, risks[np.arange(len(chosen)), chosen]
 
 
 def cheapest(risks: Array, prices: Array, budget: float) -> NDArray[np.int64]:
-    """Choose one of each row: the least sum of risks whose prices sum to at most a budget, by one multiplier.
+    """Choose one column of each row, by one multiplier: the least sum of risks within a budget for the prices.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def cheapest(risks: Array, prices: Array, budget: float) -> NDArray[np.int64]:
     array([1, 0])
     """
     rows, parts = np.arange(len(risks)), prices / budget
-    low, high = -_LARGEST, _LARGEST
+    low, high = -_MAX_LOG, _MAX_LOG
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         chosen = np.argmin(risks + math.exp(middle) * parts, axis=1)

@@ -33,10 +33,10 @@ def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
     if workload is None:
         check_listable(domain, min(2, len(domain)))
         weighted: list[tuple[Clique, float]] = [(domain.attributes, 1.0)]
-    elif not all(map(is_every_cell, (asked := run.asked(workload)).queries)):
+    elif not all(map(is_every_cell, (checked := run.checked_workload(workload)).queries)):
         raise ValueError(f"{run.name} answers marginals cell by cell; the workload asks other queries")
     else:
-        weighted = [(domain.canonical(c), float(w)) for c, w in zip(asked, asked.weights, strict=True)]
+        weighted = [(domain.canonical(c), float(w)) for c, w in zip(checked, checked.weights, strict=True)]
     pairs: dict[Clique, float] = {}
     for clique, weight in weighted:
         for pair in itertools.combinations(clique, 2):

@@ -1,4 +1,4 @@
-"""One estimate of two starts: the independent model, or a junction tree of the pairs that depend most."""
+"""Estimate from the better of two starts: the independent model, or a junction tree of the most dependent pairs."""
 
 from __future__ import annotations
 
@@ -60,14 +60,14 @@ def estimate_from_better_start(
 
 
 def mark_interrupted(model: Estimated) -> None:
-    """Say of a model, and warn, that the user ended what would have followed it: what was paid for is kept."""
+    """Mark a model as interrupted by the user, with a warning: everything paid for is kept."""
     if model.fit is not None:
         model.fit = replace(model.fit, status="interrupted")
         warn_of_the_end(model.fit)
 
 
 def _can_have_a_tree(run: Run, measurements: Sequence[LinearMeasurement]) -> bool:
-    """Return whether there are more pairs than a tree holds, not too many, and records to explain."""
+    """Return whether there are records, and more pairs than a tree holds but not too many."""
     pairs = {frozenset(m.clique) for m in measurements if len(m.clique) == 2}
     return run.total != 0 and len(run.domain) <= len(pairs) <= MAX_PAIRS
 
@@ -78,7 +78,7 @@ def _ended(model: Estimated) -> bool:
 
 
 def is_small(run: Run, measurements: Sequence[LinearMeasurement]) -> bool:
-    """Return whether a small junction tree holds all that was measured."""
+    """Return whether a small junction tree holds all measured cliques."""
     try:
         return JunctionTree(run.domain, [m.clique for m in measurements]).cost.cells <= _TREE_CELLS
     except ModelTooLargeError:
@@ -107,15 +107,15 @@ def _from_tree(
     """Return the estimate that starts from an exact one of the pairs that depend most; None unless that is better."""
     on_it = _on_tree(run, measurements, first)
     fitted = thinned(measurements, None)
-    own, own_fitted = [measurements[i] for i in on_it], [fitted[i] for i in on_it]
+    held, held_fitted = [measurements[i] for i in on_it], [fitted[i] for i in on_it]
     try:
-        start = run.fit(own, independent, _PARTS[1], oracle="exact", is_start=True, trial=own_fitted)
+        start = run.fit(held, independent, _PARTS[1], oracle="exact", is_start=True, trial=held_fitted)
         if run.ended(start) or not isinstance(start, GraphicalModel):
             return None
         second = run.fit(measurements, start, _PARTS[2], trial=fitted)
         if not _ended(second) or not _held_out(second) < _held_out(first):
             return None
-        tree = run.fit(own, independent, _PARTS[3], oracle="exact", is_start=True, pace=_pace(start))
+        tree = run.fit(held, independent, _PARTS[3], oracle="exact", is_start=True, pace=_pace(start))
     except ModelTooLargeError:
         return None
     if run.ended(tree) or not isinstance(tree, GraphicalModel):
@@ -125,22 +125,22 @@ def _from_tree(
 
 
 def _pace(model: Estimated) -> Pace | None:
-    """Return where an estimate ends that is like that of a model on thinned measurements."""
+    """Return the pace at which an estimate ends as far as a model on thinned measurements did."""
     return None if model.validated is None else model.validated.pace()
 
 
 def _held_out(model: Estimated) -> float:
-    """Return how far a model on thinned measurements was from what is held out; 0 where nothing was."""
+    """Return the held-out error of a model fitted to thinned measurements; 0 if nothing was held out."""
     return 0.0 if model.validated is None else model.validated.held_out
 
 
 def _on_tree(run: Run, measurements: Sequence[LinearMeasurement], model: Estimated) -> list[int]:
-    """Return which measurements a small junction tree of the pairs that depend most holds."""
+    """Return the positions of the measurements that a small junction tree of the most dependent pairs holds."""
     cliques = [run.domain.canonical(m.clique) for m in measurements]
     pairs = list(dict.fromkeys(p for c in cliques for p in itertools.combinations(c, 2)))
     tables = zip(pairs, model.project_many(pairs), strict=True)
-    found = {p: float(mutual_information(t.datavector(), len(t.values))) for p, t in tables}
-    ranked = sorted(pairs, key=lambda p: -found[p])
+    information = {p: float(mutual_information(t.datavector(), len(t.values))) for p, t in tables}
+    ranked = sorted(pairs, key=lambda p: -information[p])
     held = joined_within(run.domain, ranked, _TREE_CELLS)
     if len(held) == len(pairs) and isinstance(model, GraphicalModel):  # no other estimate: a spanning forest alone
         held = joined_within(run.domain, ranked, 1)

@@ -1,4 +1,4 @@
-"""Queries drawn by exponential mechanisms: what mechanisms that synthesise records learn, and its likelihood."""
+"""Queries drawn by exponential mechanisms, from which record-finding mechanisms learn, and their likelihood."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from fractions import Fraction
+from functools import cached_property
 from typing import Literal, get_args
 
 import numpy as np
@@ -20,13 +21,12 @@ from pypgm.estimation.constraint import as_constraints
 from pypgm.estimation.fit import Fit
 from pypgm.estimation.losses import Custom
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.mechanisms.rounds_likelihood import RoundsLikelihood
 from pypgm.mechanisms.run import Options, Run
 from pypgm.memory import check_fits, short
 from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.numeric import check_choice, checked_integer
 from pypgm.privacy.cell_selector import Drawn
-from pypgm.reconstruction.best_records import Optimiser
+from pypgm.reconstruction.best_records import Optimiser, RecordSearch
 from pypgm.reconstruction.weighted_records import WeightedRecords
 from pypgm.release import Release
 from pypgm.workloads import WorkloadLike
@@ -41,6 +41,120 @@ _MOST_RECORDS = 2.0**40  # where counts of cells are cut off: offsets of this si
 _CELL_BYTES = 160  # counts, scores and offsets of a cell and its complement, while they are drawn from
 _VALUE_BYTES = 64  # costs of a value for all starts of a record, and what a start makes of it
 _START = 0.3  # of the seconds left, that the start of an estimate may take
+_LARGE_SCORE = 20.0  # a score whose exp may drown the others: 5e8
+
+
+class RoundsLikelihood:
+    r"""Rounds that drew cells, or their complements, by scores which differ in few cells.
+
+    With scores :math:`b_q + o_{tq}` of the cells, their negatives for the complements, a round has the mass
+    :math:`\sum_q 2 \cosh(b_q + o_{tq})`. Where b is small that is the sum without offsets, which all rounds share, and
+    its changes in the cells that have one: a mass is at least twice the number of cells, so the differences are exact
+    enough. Where b is large the terms are added up one by one.
+
+    Parameters
+    ----------
+    cells : int
+
+    Examples
+    --------
+    >>> rounds = RoundsLikelihood(3)
+    >>> rounds.add(np.array([0.0, -1.0, 0.0]), [(2, False)])
+    >>> value, slope = rounds.loss(np.zeros(3))
+    >>> bool(np.isclose(value, np.log(4 + np.e + 1 / np.e))), slope.shape
+    (True, (3,))
+    """
+
+    def __init__(self, cells: int) -> None:
+        self._n_cells = cells
+        self._rounds: list[tuple[NDArray[np.int64], Array, list[tuple[int, bool]], float]] = []
+        self._terms: _Terms | None = None
+
+    @property
+    def n_drawn(self) -> int:
+        """Number of queries drawn in all rounds."""
+        return sum(len(drawn) for _, _, drawn, _ in self._rounds)
+
+    def add(self, offsets: Array, drawn: Sequence[tuple[int, bool]]) -> None:
+        """Keep a round: the offset of each cell, and the cells that were drawn or whose complements were."""
+        moved = np.flatnonzero(offsets)
+        moved = moved if moved.size else np.zeros(1, np.int64)  # a round has a cell
+        fixed = sum((-1.0 if is_complement else 1.0) * float(offsets[cell]) for cell, is_complement in drawn)
+        self._rounds.append((moved, offsets[moved], list(drawn), fixed))  # whole, whenever Ctrl-C comes
+
+    @cached_property
+    def _whole(self) -> tuple[NDArray[np.int64], Array, NDArray[np.int64]]:
+        """Cells and offsets of all rounds, and where a round begins: nothing is added later."""
+        cells, offsets, _, _ = zip(*self._rounds, strict=True)
+        return np.concatenate(cells), np.concatenate(offsets), np.cumsum([0, *map(len, cells)])
+
+    def _ready(self, base: Array) -> _Terms:
+        """Return the terms for the cells that have been large so far: those that become so are few, and stay so."""
+        is_large = np.abs(base) > _LARGE_SCORE
+        if self._terms is None or (is_large & ~self._terms.is_large).any():
+            if self._terms is not None:
+                is_large |= self._terms.is_large
+            self._terms = _Terms(is_large, *self._whole)
+        return self._terms
+
+    @cached_property
+    def _evidence(self) -> tuple[Array, Array, float]:
+        """Numbers of draws of the rounds; draws of each cell less those of its complement; offsets of all rounds."""
+        net = np.zeros(self._n_cells)
+        for _, _, drawn, _ in self._rounds:
+            for cell, is_complement in drawn:
+                net[cell] += -1.0 if is_complement else 1.0
+        counts = np.array([len(drawn) for _, _, drawn, _ in self._rounds], np.float64)
+        return counts, net, sum(fixed for _, _, _, fixed in self._rounds)
+
+    def loss(self, base: Array) -> tuple[float, Array]:
+        """Return the negative log-likelihood for the scores without offsets, and its gradient, shape (cells,)."""
+        counts, net, fixed = self._evidence
+        terms = self._ready(base)
+        large, small = terms.large, np.where(terms.is_large, 0.0, base)
+        scores = terms.offsets + base[large]
+        tops = np.maximum(terms.tops, np.abs(scores).max(axis=1, initial=_LARGE_SCORE))
+        scales, shift = np.exp(-tops), np.exp(terms.tops - tops)
+        up, down = np.exp(small), np.exp(-small)
+        scores_up, scores_down = np.exp(scores - tops[:, None]), np.exp(-scores - tops[:, None])
+        mass = scales * float((up + down)[~terms.is_large].sum()) + shift * (terms.up @ up + terms.down @ down)
+        mass += (scores_up + scores_down).sum(axis=1)
+        weights = counts / mass
+        slope: Array = float(weights @ scales) * (up - down) - net
+        slope += (weights * shift) @ terms.up * up - (weights * shift) @ terms.down * down
+        slope[large] += weights @ (scores_up - scores_down)
+        return float(counts @ (tops + np.log(mass)) - net @ base) - fixed, slope
+
+
+class _Terms:
+    """Terms that do not change with the scores, in units of exp(top) of each round.
+
+    Attributes
+    ----------
+    is_large, large : ndarray
+        Which cells are added up one by one.
+    offsets : ndarray, shape (rounds, large cells)
+    tops : ndarray, shape (rounds,)
+        The largest offset of another cell.
+    up, down : csr_array, shape (rounds, cells)
+        By how much the offset of another cell changes the exp of its score, and of the complement's, over that without.
+    """
+
+    def __init__(
+        self, is_large: NDArray[np.bool_], cells: NDArray[np.int64], offsets: Array, begins: NDArray[np.int64]
+    ) -> None:
+        from scipy.sparse import csr_array
+
+        self.is_large, self.large = is_large, np.flatnonzero(is_large)
+        are_large, rows = is_large[cells], np.repeat(np.arange(begins.size - 1), np.diff(begins))
+        self.offsets = np.zeros((begins.size - 1, self.large.size))
+        self.offsets[rows[are_large], np.searchsorted(self.large, cells[are_large])] = offsets[are_large]
+        moved = np.where(are_large, 0.0, offsets)
+        self.tops = np.maximum.reduceat(np.abs(moved), begins[:-1])
+        shift, shape = self.tops[rows], (begins.size - 1, is_large.size)
+        none = np.exp(-shift)
+        self.up = csr_array((np.exp(moved - shift) - none, cells, begins), shape)
+        self.down = csr_array((np.exp(-moved - shift) - none, cells, begins), shape)
 
 
 class DrawnQueries:
@@ -63,15 +177,15 @@ class DrawnQueries:
     ----------
     log : list of dict
         A line for each query drawn.
-    found : list of ndarray of int64, shape (records, attributes)
-        The records of each round, filled in by who draws.
+    records : list of ndarray of int64, shape (records, attributes)
+        The records of each round, filled in by the mechanism.
     """
 
     def __init__(self, domain: Domain, cliques: Iterable[Clique]) -> None:
         self.domain, self.cliques = domain, list(cliques)
         self._starts = np.concatenate([[0], np.cumsum([domain.size(c) for c in self.cliques])])
         self.log: list[dict[str, object]] = []
-        self.found: list[NDArray[np.int64]] = []
+        self.records: list[NDArray[np.int64]] = []
         self._rounds: dict[float, RoundsLikelihood] = {}
         self._n_rounds = 0
 
@@ -81,7 +195,7 @@ class DrawnQueries:
         return int(self._starts[-1])
 
     def shares(self, records: NDArray[np.int64]) -> Array:
-        """Return what part of some records is in each cell."""
+        """Return the share of some records in each cell."""
         columns = {a: np.ascontiguousarray(records[:, i]) for i, a in enumerate(self.domain)}
         tables = tabulate.count(columns, self.domain, self.cliques, 1)
         return np.concatenate([np.asarray(t, np.float64) for t in tables]) / len(records)
@@ -113,12 +227,12 @@ class DrawnQueries:
 
     def loss(self, marginals: CliqueVector, total: float) -> tuple[float, CliqueVector]:
         """Return the negative log-likelihood of marginals in counts, and its gradient."""
-        value, slope = 0.0, np.zeros(self.cells)
+        value, gradient = 0.0, np.zeros(self.cells)
         for rate, rounds in self._rounds.items():
-            part, own = rounds.loss(marginals.values * (rate / total))
+            part, slope = rounds.loss(marginals.values * (rate / total))
             value += part
-            slope += own * (rate / total)
-        return value, marginals.like(slope)
+            gradient += slope * (rate / total)
+        return value, marginals.like(gradient)
 
     def model(
         self, run: Run, records: Dataset, known: Sequence[LinearMeasurement], are_independent: bool
@@ -141,8 +255,29 @@ class DrawnQueries:
         return run.fit_loss(loss, self.cliques, total, start)
 
 
+class SearchRounds:
+    """The rounds of a mechanism that finds records by the queries it draws.
+
+    Attributes
+    ----------
+    run : Run
+    queries : DrawnQueries
+    total : float
+        Number of records.
+    samples : int
+        Records or queries of a round.
+    search : RecordSearch
+    records : list of ndarray
+        Those of each round, as in `queries`.
+    """
+
+    def __init__(self, run: Run, queries: DrawnQueries, total: float, samples: int, search: RecordSearch) -> None:
+        self.run, self.queries, self.total = run, queries, total
+        self.samples, self.search, self.records = samples, search, queries.records
+
+
 def _answered(records: Dataset, clique: Clique, total: float, are_independent: bool) -> LinearMeasurement:
-    """Return what records answer, with the deviation of a cell in the mean; of all records where none is known."""
+    """Return the answers of records, with the mean standard deviation of a cell."""
     counts = records.project(clique).datavector()
     variance = (1 - float(((counts / total) ** 2).sum())) / counts.size if are_independent else 1.0
     variance = max(variance, 1 / records.n_records / counts.size)
@@ -169,7 +304,7 @@ def release_of(
     *,
     samples: int,
     are_independent: bool,
-    **own: object,
+    **settings: object,
 ) -> Release:
     """Return the release of a run: its total is measured where it is private, then it learns, then it estimates.
 
@@ -186,14 +321,14 @@ def release_of(
     samples : int
         Of a round.
     are_independent : bool
-        Whether records are draws of chance, so that what they answer deviates as in a sample, or each is a best answer.
-    **own
+        Whether records are random draws, whose answers deviate as in a sample; else each is a best answer.
+    **settings
         Options for the release.
     """
-    asked = run.asked(workload)
-    if any(query is not None for query in asked.queries):
+    checked = run.checked_workload(workload)
+    if any(query is not None for query in checked.queries):
         raise ValueError("queries are drawn among the cells of whole marginals; the workload asks other queries")
-    cliques = list(dict.fromkeys(run.domain.canonical(c) for c in asked if run.domain.size(c) > 1))
+    cliques = list(dict.fromkeys(run.domain.canonical(c) for c in checked if run.domain.size(c) > 1))
     _check_learns(run, cliques, samples)
     if estimator == "model":
         run.check_fits(cliques)
@@ -203,14 +338,14 @@ def release_of(
     total, measured = _measured_total(run)
     ended = _interrupted(learn, queries, total)
     run.close()
-    records = _weighted(run.domain, np.concatenate(queries.found), 0.0 if run.total == 0 else total)
+    records = _weighted(run.domain, np.concatenate(queries.records), 0.0 if run.total == 0 else total)
     model = (
         WeightedRecords(records) if estimator == "records" else queries.model(run, records, measured, are_independent)
     )
     if ended:
-        _mark_interrupted(run, model, len(queries.found))
-    own |= {"workload": workload, "estimator": estimator, "samples": samples}
-    return run.release(model, measured, queries.log, **own)
+        _mark_interrupted(run, model, len(queries.records))
+    settings |= {"workload": workload, "estimator": estimator, "samples": samples}
+    return run.release(model, measured, queries.log, **settings)
 
 
 def _check_learns(run: Run, cliques: Sequence[Clique], samples: int) -> None:
@@ -231,7 +366,7 @@ def _interrupted(learn: Learn, queries: DrawnQueries, total: float) -> bool:
         if not queries.log:
             raise
         warnings.warn(
-            f"Ctrl-C ended the mechanism after {len(queries.found)} rounds: its release is the best so far",
+            f"Ctrl-C ended the mechanism after {len(queries.records)} rounds: its release is the best so far",
             EstimateInterruptedWarning,
             stacklevel=4,
         )
@@ -261,7 +396,7 @@ def _measured_total(run: Run) -> tuple[float, list[LinearMeasurement]]:
         return max(1.0, float(run.total)), []
     table, amount = run.table, run.rho * _TOTAL
     if table.ledger.budget.unit == "epsilon":
-        found = table.measure_total(scale=table.privacy.records_per_person / amount)
+        measurement = table.measure_total(scale=table.privacy.records_per_person / amount)
     else:
-        found = table.measure_total(rho=amount)
-    return min(max(1.0, float(found.values[0])), _MOST_RECORDS), [found]
+        measurement = table.measure_total(rho=amount)
+    return min(max(1.0, float(measurement.values[0])), _MOST_RECORDS), [measurement]

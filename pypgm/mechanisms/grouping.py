@@ -17,7 +17,7 @@ _AT_ONCE = 256  # groups whose answers are computed together
 
 
 def is_every_cell(query: LinearQuery | None) -> bool:
-    """Return whether the answers are the cells, in their order."""
+    """Return whether the answers of a query are the cells, in their order."""
     if query is None or query.is_identity:
         return True
     return isinstance(query, Partition) and np.array_equal(query.groups, np.arange(query.shape[1]))
@@ -28,8 +28,8 @@ def query_of_groups(groups: Mapping[str, Partition], clique: Clique) -> Partitio
     if all(is_every_cell(groups[a]) for a in clique):
         return None
     cells = np.zeros(1, np.int64)
-    for own in (groups[a] for a in clique):
-        cells = np.add.outer(cells * own.shape[0], own.groups).ravel()
+    for grouping in (groups[a] for a in clique):
+        cells = np.add.outer(cells * grouping.shape[0], grouping.groups).ravel()
     return Partition(cells, math.prod(groups[a].shape[0] for a in clique))
 
 
@@ -59,7 +59,7 @@ def runs(size: int, count: int) -> Partition:
 
 
 def energies(query: LinearQuery | None, size: int, counts: Sequence[int]) -> NDArray[np.float64]:
-    r"""Return how much of a query of one attribute is seen at each number of runs, and not at the one before.
+    r"""Return the energy of a query of one attribute that each number of runs adds to the number before.
 
     With :math:`P_c` the projection on tables that are constant on each of c runs, the trace of
     :math:`Q P_c Q^\top`, less that of the number before.

@@ -59,7 +59,7 @@ def smoothed(counts: Array, stddev: float) -> Array:
     for start in range(0, _SHIFTS, at_once):
         some = range(start, min(start + at_once, _SHIFTS))
         rows = _haar(np.stack([long[first - k : first - k + length] for k in some]), stddev)
-        shifted += [own[k : k + n] for k, own in zip(some, rows, strict=True)]
+        shifted += [row[k : k + n] for k, row in zip(some, rows, strict=True)]
     return np.asarray(np.mean(shifted, axis=0))
 
 
@@ -112,7 +112,7 @@ def _grouped(half_squares: Array) -> tuple[Array, Array | float]:
 def measure_singles(
     run: Run, rho: Fraction, among: Sequence[Clique] | None = None, *, contrasts: bool = False
 ) -> list[LinearMeasurement]:
-    """Measure attributes, by default all, each with what part of rho minimises the sum of their errors.
+    """Measure attributes, by default all, with the shares of rho that minimise the sum of their errors.
 
     Where it is known how many records there are, `contrasts` tell as much as counts, and cost less if one record more
     changes them less.
@@ -120,15 +120,15 @@ def measure_singles(
     domain = run.domain
     singles = [(a,) for a in domain] if among is None else among
     cliques = [c for c in singles if domain.size(c) > 1 or run.total is None]
-    told = contrasts_cost if contrasts else lambda *_: 1.0
-    costs = [told(run.table.privacy, domain.sizes(c)) if domain.size(c) > 1 else 1.0 for c in cliques]
+    cost_of = contrasts_cost if contrasts else lambda *_: 1.0
+    costs = [cost_of(run.table.privacy, domain.sizes(c)) if domain.size(c) > 1 else 1.0 for c in cliques]
     queries = [Contrasts(domain.sizes(c)) if cost < 1 else None for c, cost in zip(cliques, costs, strict=True)]
     weights = [domain.size(c) ** POWER * cost ** (1 - POWER) for c, cost in zip(cliques, costs, strict=True)]
     return run.table.measure_many(cliques, queries, rho=rho, weights=weights) if cliques else []
 
 
 def denoised(start: Independent, singles: Sequence[LinearMeasurement]) -> list[LinearMeasurement]:
-    """Return what an estimate follows of measured attributes: their denoised counts, with the noise they had.
+    """Return the denoised counts of measured attributes for the estimate, with the noise they had.
 
     Denoising knows more of an attribute's noise than the estimate does, which would follow it again.
     """
@@ -140,22 +140,22 @@ def denoised(start: Independent, singles: Sequence[LinearMeasurement]) -> list[L
 
 
 def total_of(run: Run, singles: Sequence[LinearMeasurement]) -> float:
-    """Return how many records there are, at least 1."""
+    """Return the number of records, at least 1."""
     return estimate_total(run.domain, singles)[0] if run.total is None else max(1.0, float(run.total))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Independent:
-    """The independent model: what pairs are compared with, and where the estimate starts.
+    """Independent model, which pairs are compared with and the estimate starts from.
 
     Attributes
     ----------
     shares : mapping of str to ndarray
-        What parts of the records the values of each attribute have; positive.
+        Shares of the records of each attribute's values; positive.
     total : float
         Number of records.
     stddevs : mapping of str to float
-        Noise of the counts of those that were measured.
+        Noise of the counts of each measured attribute.
     """
 
     shares: Mapping[str, Array]
@@ -208,7 +208,7 @@ def independent(run: Run, singles: Sequence[LinearMeasurement], *, alone: bool =
 
 
 def _counts(m: LinearMeasurement) -> tuple[Array, float]:
-    """Return what a measurement tells of the counts of an attribute, up to their mean, and its noise in each."""
+    """Return the counts of an attribute from a measurement, up to their mean, and the noise in each."""
     values, stddev, query = m.values.astype(np.float64), float(m.stddev), m.linear_map
     if not isinstance(query, Contrasts):
         return values, stddev
@@ -231,7 +231,7 @@ def _stand_out(noisy: Collection[tuple[Array, float]]) -> bool:
 
 
 def _denoised(counts: Array, stddev: float, total: float) -> Array:
-    """Return what parts of the records the values of an attribute have."""
+    """Return the share of the records of each value of an attribute."""
     kept = 0.5 * (nearest(counts, total) + nearest(smoothed(counts, stddev), total))
     kept = np.maximum(kept, _FLOOR * stddev)
     return np.asarray(kept / kept.sum())

@@ -1,4 +1,4 @@
-"""How a budget is allocated to pairs: which are worth asking, how finely and with how much noise, by a forecast."""
+"""Allocation of a budget to pairs by a forecast: which to measure, how finely and with how much noise."""
 
 from __future__ import annotations
 
@@ -39,19 +39,19 @@ _KEPT = 0.1  # of what pairs tell, that one estimate of them all keeps, below wh
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """How a pair is asked.
+class Question:
+    """Question to a pair: its possible resolutions and its noise.
 
     Attributes
     ----------
     options : list of Resolution
-        What may be asked at this noise.
+        Resolutions possible at this noise.
     resolution : Resolution
-        The best by the forecast.
+        The best of them by the forecast.
     stddev : float
-        Of the noise in each sum, in records.
+        Standard deviation of the noise in each sum, in records.
     worth : float
-        What asking leaves of its error, times its weight: its part of rho is as the power 2/3 of that.
+        Error left after measuring, times the weight of the pair; its share of rho is proportional to the power 2/3.
     """
 
     options: list[Resolution]
@@ -61,7 +61,7 @@ class Asked:
 
 
 class _Look(NamedTuple):
-    """How a pair is best asked at a noise, if at all: what that costs, the error of noise, and what error is left."""
+    """Best resolution of a pair at some noise, if any, with its cost, the error from noise, and the error left."""
 
     best: Resolution | None = None
     cost: float = np.inf
@@ -83,19 +83,19 @@ class _Alike(NamedTuple):
 
 
 class PairAllocation:
-    """What pairs are given of a budget, by a forecast of what asking leaves of their errors.
+    """Allocation of a budget to pairs, by a forecast of the errors left after measuring them.
 
     Parameters
     ----------
     run : Run
     weights : mapping of clique to float
-        How much the error of each pair counts.
+        Weight of the error of each pair.
     start : Independent
-        What is known of single attributes.
+        Model of single attributes.
     ordered : collection of str
         Attributes whose neighbouring codes are alike.
     dependence : mapping of clique to Dependence
-        How far the pairs are from independence.
+        Distances of the pairs from independence.
     """
 
     def __init__(
@@ -113,8 +113,8 @@ class PairAllocation:
         self._unit = run.stddev(1.0)
         self._known: dict[tuple[Clique, float], list[Resolution]] = {}
 
-    def chosen(self, rho: float, spent: float) -> tuple[dict[Clique, Asked], float]:
-        """Return what is asked for a budget, and what of it single attributes get first, that had `spent` before.
+    def chosen(self, rho: float, spent: float) -> tuple[dict[Clique, Question], float]:
+        """Return the questions for a budget, and the part of it for single attributes, which had `spent` before.
 
         One multiplier on costs says which pairs are asked and what single attributes get. Noise is then equal but for
         what it would hide of each pair: that is nearer to what turns out best than the multiplier's.
@@ -125,20 +125,20 @@ class PairAllocation:
         """
         pairs, more = self._within(rho, spent) if rho > 0 else ([], 0.0)  # what comes first may leave nothing
         while pairs:
-            asked = self._at(pairs, rho - more)
-            known = self._alike([(p, a.resolution) for p, a in asked.items()])
-            signal, noise_error, _ = self._forecasts(known, np.array([a.stddev for a in asked.values()]))
+            questions = self._at(pairs, rho - more)
+            known = self._alike([(p, a.resolution) for p, a in questions.items()])
+            signal, noise_error, _ = self._forecasts(known, np.array([a.stddev for a in questions.values()]))
             noise = np.square(noise_error)
             whole = math.fsum(signal)
-            kept = whole / (whole + math.fsum(noise)) if asked else 0.0
+            kept = whole / (whole + math.fsum(noise)) if questions else 0.0
             is_worth = (kept * noise < (2 - kept) * signal) & (kept > _KEPT)
             if is_worth.sum() == len(pairs):
-                return asked, more
-            pairs = [p for p, is_asked in zip(asked, is_worth.tolist(), strict=True) if is_asked]
+                return questions, more
+            pairs = [p for p, is_asked in zip(questions, is_worth.tolist(), strict=True) if is_asked]
         return {}, more
 
     def _within(self, rho: float, spent: float) -> tuple[list[Clique], float]:
-        """Return the pairs that are asked, and what single attributes get, by one multiplier on costs."""
+        """Return the pairs to be measured and the budget of single attributes, by one multiplier on costs."""
         noises = self._stddev(rho / len(self._weights)) * _NOISES
         further = spent * (_MORE[spent * _MORE <= spent + rho] - 1)
         risks, prices = np.full((2, len(self._weights) + 1, 1 + max(noises.size, further.size)), np.inf)
@@ -156,22 +156,22 @@ class PairAllocation:
         levels = cheapest(risks, prices, rho)
         return [p for p, k in zip(pairs, levels[:-1].tolist(), strict=True) if k > 0], float(prices[-1, levels[-1]])
 
-    def _at(self, pairs: Sequence[Clique], rho: float) -> dict[Clique, Asked]:
-        """Return how pairs are asked: each as is best at equal noise, which then follows what it leaves of each."""
+    def _at(self, pairs: Sequence[Clique], rho: float) -> dict[Clique, Question]:
+        """Return the questions to pairs: each at its best resolution for equal noise, then with noise by its worth."""
         costs = (contrasts_cost(self._privacy, self._run.domain.sizes(p)) for p in pairs)
         equal = self._stddev(rho / math.fsum(costs))
-        found: dict[Clique, tuple[Resolution, float, float]] = {}
+        worths: dict[Clique, tuple[Resolution, float, float]] = {}
         for pair, look in zip(pairs, *self._looks(pairs, [equal]), strict=True):
             if look.best is not None:
                 error = self._errors[pair]
                 worth = self._weights[pair] * error * look.noise_error / math.hypot(error, look.noise_error)
-                found[pair] = look.best, worth, worth**POWER * look.cost
-        whole = math.fsum(part for *_, part in found.values())
-        asked = {}
-        for pair, (best, worth, _) in found.items():
+                worths[pair] = look.best, worth, worth**POWER * look.cost
+        whole = math.fsum(part for *_, part in worths.values())
+        questions = {}
+        for pair, (best, worth, _) in worths.items():
             stddev = self._stddev(rho * worth**POWER / whole)
-            asked[pair] = Asked(self._options(pair, stddev) or [best], best, stddev, worth)
-        return asked
+            questions[pair] = Question(self._options(pair, stddev) or [best], best, stddev, worth)
+        return questions
 
     def _stddev(self, rho: float) -> float:
         return self._unit / math.sqrt(rho)
@@ -185,7 +185,7 @@ class PairAllocation:
         return self._known[pair, rows]
 
     def _looks(self, pairs: Sequence[Clique], stddevs: Sequence[float]) -> list[list[_Look]]:
-        """Return how pairs are best asked at each noise: where the residual and the error of noise are least."""
+        """Return the best look at each pair and noise: where the residual and the error from noise are least."""
         looks: list[list[_Look]] = [[] for _ in stddevs]
         for first in range(0, len(pairs), _PAIRS):
             some, before = pairs[first : first + _PAIRS], list[list[Resolution]]()
@@ -205,44 +205,46 @@ class PairAllocation:
                 yield _Look()
                 continue
             best = first if len(ways) == 1 else first + int(np.argmin(left[first : first + len(ways)]))
-            way = ways[best - first]
-            yield _Look(way, contrasts_cost(self._privacy, way.sizes), float(noise_error[best]), float(left[best]))
+            chosen = ways[best - first]
+            yield _Look(
+                chosen, contrasts_cost(self._privacy, chosen.sizes), float(noise_error[best]), float(left[best])
+            )
             first += len(ways)
 
-    def _alike(self, asked: Sequence[tuple[Clique, Resolution]]) -> list[_Alike]:
-        """Return what is known of sums over pairs, whatever the noise."""
+    def _alike(self, questions: Sequence[tuple[Clique, Resolution]]) -> list[_Alike]:
+        """Return classes of pairs with as many sums, whatever the noise."""
         alike: dict[tuple[int, int], list[int]] = {}
-        for i, (_, resolution) in enumerate(asked):
+        for i, (_, resolution) in enumerate(questions):
             alike.setdefault(resolution.sizes, []).append(i)
-        found = []
+        classes = []
         for (rows, columns), every in alike.items():
             at_once = max(1, _AT_ONCE // (rows * columns))
             for some in (every[k : k + at_once] for k in range(0, len(every), at_once)):
-                pairs, ways = zip(*[asked[i] for i in some], strict=True)
+                pairs, ways = zip(*[questions[i] for i in some], strict=True)
                 first, second = (np.array([r.masses[k] for r in ways]) for k in (0, 1))
                 part = np.array([[self._part(p, r)] for p, r in zip(pairs, ways, strict=True)])
                 whole = np.array([[r.name == "cells"] for r in ways])
                 dependence = Dependence.stacked([self._dependence[p] for p in pairs])
                 split = dependence.split(part, whole)
-                found.append(_Alike(some, first[:, :, None] * second[:, None, :], dependence, *split))
-        return found
+                classes.append(_Alike(some, first[:, :, None] * second[:, None, :], dependence, *split))
+        return classes
 
     def _forecasts(self, known: Sequence[_Alike], stddevs: Array) -> tuple[Array, Array, Array]:
-        """Return of each pair the mean signal, a square, the error of noise, and the error that is left.
+        """Return the mean squared signal of each pair, the error from noise, and the error left.
 
         Noise hides no more of a sum than twice what is in it.
         """
-        found = np.empty((3, len(stddevs)))
+        forecasts = np.empty((3, len(stddevs)))
         for places, masses, dependence, signal, residual in known:
             noise = _ABSOLUTE * stddevs[places][:, None, None] / self._start.total
             noise_error = np.minimum(noise, masses).sum(axis=(1, 2))
             squares = np.square(noise_error)[:, None]
             left = dependence.mean(np.sqrt(residual + signal * squares / (signal + squares + 1e-300)))
-            found[:, places] = dependence.mean(signal), noise_error, left
-        return found[0], found[1], found[2]
+            forecasts[:, places] = dependence.mean(signal), noise_error, left
+        return forecasts[0], forecasts[1], forecasts[2]
 
     def _part(self, pair: Clique, resolution: Resolution) -> float:
-        """Return what part of the squared dependence sums tell: their part of its degrees of freedom, more of runs."""
+        """Return the share of the squared dependence seen in sums: their degrees of freedom, with more for runs."""
         part = 1.0
         for attribute, groups in zip(pair, resolution.sizes, strict=True):
             lost = 1 - (groups - 1) / (self._values[attribute].size - 1)

@@ -1,4 +1,4 @@
-"""How far pairs of attributes are from an independent model, screened with noise, and what that says of each."""
+"""Distances of pairs from an independent model, screened with noise, and the dependence inferred from them."""
 
 from __future__ import annotations
 
@@ -30,26 +30,26 @@ _CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted t
 
 def screened(run: Run, pairs: Sequence[Clique], start: Independent, rho: Fraction) -> tuple[Array, float]:
     """Return the L1 distances of pairs from an independent model, in records, with noise; and its deviation."""
-    found = []
+    scores = []
     for first, last in batches([run.domain.size(p) for p in pairs]):
         part = pairs[first:last]
         # Parts of rho in proportion to their pairs: the noise is that of one screen of all.
         distances = run.table.l1_selector(part, start.counts).screen(rho=rho * len(part) / len(pairs))
-        found.append(distances.scores)
+        scores.append(distances.scores)
         stddev = distances.stddev
-    return np.concatenate(found), stddev
+    return np.concatenate(scores), stddev
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Dependence:
-    """How far a pair, or each of several, may be from independence, in total variation, and how likely that is.
+    """Distribution of the total variation of a pair, or of several, from independence.
 
     Attributes
     ----------
     distances, likely : ndarray, shape (distances,) or (pairs, distances)
-        By how much it may depend, and how likely each is.
+        Possible distances, and the probability of each.
     chance : float or ndarray, shape (pairs, 1)
-        How far a table of as many independent records would be from their shares.
+        Distance expected by chance in a table of as many independent records.
     """
 
     distances: Array
@@ -58,28 +58,28 @@ class Dependence:
 
     @staticmethod
     def stacked(pairs: Sequence[Dependence]) -> Dependence:
-        """Return that of several pairs."""
+        """Return the distributions of several pairs as one."""
         distances, likely = np.stack([p.distances for p in pairs]), np.stack([p.likely for p in pairs])
         return Dependence(distances, likely, np.array([[p.chance] for p in pairs]))
 
     def mean(self, values: Array) -> Array:
-        """Return the mean of what has these values at the distances."""
+        """Return the mean of values given for each distance."""
         return np.asarray((self.likely * values).sum(axis=-1))
 
     @property
     def error(self) -> Array:
-        """What is left of the pair where it is not asked."""
+        """Expected error of the pair if it is not measured."""
         return self.mean(np.hypot(self.distances, self.chance))
 
     def split(self, part: float | Array, whole: bool | NDArray[np.bool_]) -> tuple[Array, Array]:
-        """Return the squares of what is kept and what is not, where a part of the dependence is; `whole` are cells."""
+        """Return the squares of the signal and the residual for a part of the dependence; `whole` means all cells."""
         squares, chance = np.square(self.distances), np.square(self.chance)
         kept = np.where(whole, squares + chance, part * squares)
         return kept, np.where(whole, 0.0, (1 - part) * squares + chance)
 
 
 def dependence(pairs: Sequence[Clique], start: Independent, scores: Array, stddev: float) -> dict[Clique, Dependence]:
-    """Return what screened distances say of each pair, from released numbers alone.
+    """Return the dependence of each pair inferred from screened distances, from released numbers alone.
 
     A score is what a pair depends by, what the single attributes are wrong by and what chance makes of it, a root of
     squares, with noise. How often pairs depend how much is what all scores together make likeliest (an
@@ -104,13 +104,13 @@ def dependence(pairs: Sequence[Clique], start: Independent, scores: Array, stdde
     through[first, second] = through[second, first] = means
     least = np.array([2 * (through * row).max(axis=1) for row in through])[first, second] - means
     return {
-        pair: Dependence(np.clip(_DISTANCES, max(0.0, low), 1.0), own, by_chance)
-        for pair, low, own, by_chance in zip(pairs, least.tolist(), likely, chance.tolist(), strict=True)
+        pair: Dependence(np.clip(_DISTANCES, max(0.0, low), 1.0), probabilities, by_chance)
+        for pair, low, probabilities, by_chance in zip(pairs, least.tolist(), likely, chance.tolist(), strict=True)
     }
 
 
 def _posterior(scores: Array, known: Array, stddev: float) -> Array:
-    """Return how likely each distance is of each pair, under the prior that all scores make likeliest.
+    """Return the probability of each distance for each pair, under the prior that fits all scores best.
 
     The noisier they are, the more the prior is that of tables in general: exponential.
     """

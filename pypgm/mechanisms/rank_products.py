@@ -1,4 +1,4 @@
-"""Rank products: one number a pair, of how it depends in a line, where noise hides that in what else it is asked."""
+"""Rank products: one number for each pair whose linear dependence noise would hide in its other answers."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique
     from pypgm.estimation.measurement import LinearMeasurement
     from pypgm.mechanisms.one_way import Independent
-    from pypgm.mechanisms.pair_allocation import Asked
+    from pypgm.mechanisms.pair_allocation import Question
     from pypgm.mechanisms.pair_dependence import Dependence
     from pypgm.mechanisms.run import Run
 
 # Chosen on made-up tables of wages and of normal variables, titanic and 8,000 records of adult; see bench/README.md.
 PRODUCTS = 0.05  # of rho, that rank products cost at most
-_SHARP = 0.01  # of the records: noise in a product that is low enough
+_PRODUCT_NOISE = 0.01  # of the records: noise in a product that is low enough
 _BLUNT = 0.03  # of the records: noise in a product that is too much
 _MORE = 4  # times what a product would cost if all were asked, that each of fewer costs at most
 _LEVELS = 8  # of ranks on either side of the middle
-_TOLD = 2.5  # standard deviations of noise, from which on a pair differs from an independent one
+_CLEAR = 2.5  # standard deviations of noise, from which on a pair differs from an independent one
 _RANGE = Contrasts([2])  # a record changes its answer as it changes a product, of ranks from -1 to 1, at most
 _MAX_PAIRS = 2_000  # above it none is asked: the estimate would have a table for each
 
 
 def rho_of_products(run: Run, n_pairs: int, total: float, part: float = 1.0) -> float:
-    """Return what rank products of a part of so many pairs may cost."""
+    """Return the budget for rank products of a share of so many pairs."""
     if n_pairs > _MAX_PAIRS or run.total == 0:
         return 0.0
-    enough = part * n_pairs * (_stddev(run, 1.0) / (_SHARP * total)) ** 2
+    enough = part * n_pairs * (_stddev(run, 1.0) / (_PRODUCT_NOISE * total)) ** 2
     return min(PRODUCTS * float(run.rho) * min(1.0, _MORE * part), enough)
 
 
@@ -47,14 +47,14 @@ def _stddev(run: Run, rho: float) -> float:
 
 
 class RankProducts:
-    """The rank of one attribute times that of another, summed over the records, of pairs that nothing else tells it of.
+    """Sums over the records of the product of two attributes' ranks, for pairs whose other answers hide it.
 
     Ranks run from -1 to 1 in the order of an attribute's groups, see `Values`: one record changes a sum by at most 1.
 
     Parameters
     ----------
     start : Independent
-        What ranks follow from.
+        Model that ranks follow from.
     ordered : collection of str
         Attributes whose neighbouring codes are alike.
     """
@@ -64,17 +64,19 @@ class RankProducts:
         self._ranks = {a: _ranks(Values(shares, a in ordered)) for a, shares in start.shares.items()}
 
     def measured(
-        self, run: Run, dependence: Mapping[Clique, Dependence], asked: Mapping[Clique, Asked]
+        self, run: Run, dependence: Mapping[Clique, Dependence], questions: Mapping[Clique, Question]
     ) -> list[LinearMeasurement]:
-        """Measure those of pairs that are asked with more noise otherwise, or not at all, and may depend enough.
+        """Measure the pairs that have more noise otherwise, or no other question, and may depend enough.
 
         A product is no further from the independent model's than the L1 distance of the pair: where that is likely to
         be within noise, nothing is asked. The fewer pairs are, the less noise each has.
         """
         total = self._start.total
         noise: dict[Clique, float] = {}
-        for p, found in dependence.items():
-            noise[p] = self._noise(p, asked[p]) if p in asked else float(2 * total * found.mean(found.distances))
+        for p, of_pair in dependence.items():
+            noise[p] = (
+                self._noise(p, questions[p]) if p in questions else float(2 * total * of_pair.mean(of_pair.distances))
+            )
         ranked = sorted(noise, key=lambda p: -noise[p])
         parts = [rho_of_products(run, len(ranked), total, n / len(ranked)) / n for n in range(1, len(ranked) + 1)]
         most = [min(noise[p], _BLUNT * total) for p in ranked]
@@ -82,23 +84,25 @@ class RankProducts:
         if not worth:
             return []
         kept, rho = ranked[: worth[-1]], worth[-1] * parts[worth[-1] - 1]
-        own = {a: Matrix(self._ranks[a][None]) for a in {a for p in kept for a in p}}
-        queries = [Kronecker([own[a] for a in p]) for p in kept]
+        ranks = {a: Matrix(self._ranks[a][None]) for a in {a for p in kept for a in p}}
+        queries = [Kronecker([ranks[a] for a in p]) for p in kept]
         return run.table.measure_many(kept, queries, rho=Fraction(rho))
 
-    def telling(self, products: Sequence[LinearMeasurement], asked: Collection[Clique]) -> list[LinearMeasurement]:
-        """Return those that an estimate follows: of pairs that are asked, or clearly not independent."""
-        return [m for m in products if m.clique in asked or self._away(m) > _TOLD]
+    def telling(
+        self, products: Sequence[LinearMeasurement], measured_pairs: Collection[Clique]
+    ) -> list[LinearMeasurement]:
+        """Return the products for the estimate: of pairs that are measured, or clearly dependent."""
+        return [m for m in products if m.clique in measured_pairs or self._away(m) > _CLEAR]
 
     def _away(self, product: LinearMeasurement) -> float:
-        """Return how many standard deviations of noise a product is from that of the independent model."""
+        """Return the distance of a product from the independent model's, in standard deviations of noise."""
         expected = product.linear_map.matvec(self._start.counts(product.clique))
         return abs(float(product.values[0] - expected[0])) / float(product.stddev)
 
-    def _noise(self, pair: Clique, asked: Asked) -> float:
-        """Return the noise of a pair's product in the sums that it is asked."""
-        deviation = asked.stddev
-        for attribute, groups in zip(pair, asked.resolution.groups, strict=True):
+    def _noise(self, pair: Clique, question: Question) -> float:
+        """Return the noise in the product of a pair, computed from its measured sums."""
+        deviation = question.stddev
+        for attribute, groups in zip(pair, question.resolution.groups, strict=True):
             shares = self._start.shares[attribute]
             means = np.bincount(groups, shares * self._ranks[attribute]) / np.bincount(groups, shares)
             deviation *= float(np.linalg.norm(means)) / _LEVELS

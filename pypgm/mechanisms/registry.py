@@ -4,26 +4,43 @@ from __future__ import annotations
 
 import inspect
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
 
-from pypgm.release import Release
+if TYPE_CHECKING:
+    from pypgm.release import Release
 
-_WITH_MORE = {"jam"}  # said here, so that nobody who asks has to import all mechanisms
+MECHANISMS: Mapping[str, tuple[str, ...]] = {
+    "adaptive_grid": (),
+    "aim": (),
+    "dualquery": (),
+    "fem": (),
+    "hdmm": (),
+    "jam": ("public",),
+    "mst": (),
+    "mwem": (),
+    "privbayes": (),
+    "screen": (),
+    "wide": (),
+}
+"""Required options of each mechanism, besides records and a budget: known without importing all mechanisms.
+
+The mechanism of a name is the function of that name in the module `_NAME`.
+"""
 
 BEST = "wide"
-"""What is taken where nobody names one: the least error on every table tried."""
+"""The default: the least error on every table tried."""
 
 
 def mechanism_names() -> list[str]:
-    """Return the names of all mechanisms: those that `pypgm.mechanisms` has from a module of their name, as `_mst`.
+    """Return the names of all mechanisms.
 
     Examples
     --------
     >>> "mst" in mechanism_names()
     True
     """
-    homes = sys.modules[__package__]._HOMES
-    return sorted(name for name, home in homes.items() if home == f"{__package__}._{name}")
+    return sorted(MECHANISMS)
 
 
 def mechanism_named(name: str) -> Callable[..., Release]:
@@ -39,11 +56,10 @@ def mechanism_named(name: str) -> Callable[..., Release]:
     >>> mechanism_named("mst").__name__
     'mst'
     """
-    names = mechanism_names()
-    if name not in names:
-        raise ValueError(f"mechanism must be one of {', '.join(names)}, got {name!r}")
-    found: Callable[..., Release] = getattr(sys.modules[__package__], name)
-    return found
+    if name not in MECHANISMS:
+        raise ValueError(f"mechanism must be one of {', '.join(mechanism_names())}, got {name!r}")
+    mechanism: Callable[..., Release] = getattr(sys.modules[__package__], name)
+    return mechanism
 
 
 def needs_more(name: str) -> bool:
@@ -54,7 +70,7 @@ def needs_more(name: str) -> bool:
     >>> needs_more("jam"), needs_more("mst")
     (True, False)
     """
-    return name in _WITH_MORE
+    return bool(MECHANISMS[name])
 
 
 def takes(name: str, option: str) -> bool:

@@ -55,7 +55,7 @@ class RelatedTables(NamedTuple):
 
 @dataclass(frozen=True, repr=False)
 class RelatedRelease(Shown):
-    """What `synthesize_related` returns: the releases of both tables and what they guarantee together.
+    """Releases of both tables of `synthesize_related`, and their joint guarantee.
 
     Parameters
     ----------
@@ -145,17 +145,17 @@ class RelatedRelease(Shown):
             If a file cannot be read or written.
         """
         parts = [Part(name, facts) for name, facts in self._facts.items()]
-        found = None if audit is None else read_audit(audit)
-        write_page(path, parts, self.ledger, self.promise, title=title, audit=found)
+        findings = None if audit is None else read_audit(audit)
+        write_page(path, parts, self.ledger, self.promise, title=title, audit=findings)
 
     @property
     def _facts(self) -> dict[str, Facts]:
-        """What is to be said of each table, by its name."""
+        """Facts of each table, by its name."""
         return {"parents": Facts(self.parents), "children": Facts(self.children)}
 
     @property
     def protects(self) -> str:
-        """What is protected, in words."""
+        """Description of the protected unit."""
         people, person = self.parents.privacy.records_per_person, self.parents.privacy.person
         parents = f"{people} parent{'' if people == 1 else 's'}{' kept' if person else ''}"
         who = f"any one person ({known_by(person)}at most {parents})" if person or people > 1 else "any one parent"
@@ -163,7 +163,7 @@ class RelatedRelease(Shown):
 
     @property
     def promise(self) -> Promise:
-        """What is protected and what is not, of both tables together, which every view says first."""
+        """Promise for both tables together, protected and not, which every view states first."""
         return Promise.of(self.ledger, self.protects, [self.parents.schema, self.children.schema])
 
     def report(self, *, ledger: bool = False) -> str:
@@ -208,8 +208,8 @@ class RelatedRelease(Shown):
         parents = self.parents.synthetic_data(rows, draws)
         parent_of = np.repeat(np.arange(len(parents)), parents.columns[self.count])
         domain = self.children.model.domain
-        own = domain.project([a for a in domain if a not in self.context])
-        columns = {a: np.zeros(len(parent_of), dtype=np.int64) for a in own}
+        child_domain = domain.project([a for a in domain if a not in self.context])
+        columns = {a: np.zeros(len(parent_of), dtype=np.int64) for a in child_domain}
         for known, group in self._contexts(parents, parent_of):
             drawn = self._children(len(group), known, draws)
             dealt = draws.permutation(group)  # whatever order a model draws records in, siblings are exchangeable
@@ -217,7 +217,7 @@ class RelatedRelease(Shown):
                 column[dealt] = drawn.columns[a]
         kept = parents.domain.project([a for a in parents.domain if a != self.count])
         alone = Dataset({a: parents.columns[a] for a in kept}, kept)
-        return RelatedTables(alone, Dataset(columns, own), parent_of)
+        return RelatedTables(alone, Dataset(columns, child_domain), parent_of)
 
     def _contexts(
         self, parents: Dataset, parent_of: NDArray[np.int64]
@@ -283,12 +283,12 @@ class RelatedRelease(Shown):
             If they cannot be read.
         """
         loaded = [load(Path(directory) / name, max_bytes=max_bytes) for name in _FILES]
-        found = [r for r in loaded if isinstance(r, Release)]
-        shared = [r.options.get(_KEY) for r in found]
-        both = shared[0] if len(found) == len(_FILES) and shared[0] == shared[1] else None
-        if not isinstance(both, dict) or both.get("measured") != _digest(found):
+        releases = [r for r in loaded if isinstance(r, Release)]
+        shared = [r.options.get(_KEY) for r in releases]
+        both = shared[0] if len(releases) == len(_FILES) and shared[0] == shared[1] else None
+        if not isinstance(both, dict) or both.get("measured") != _digest(releases):
             raise ValueError(f"{directory}: not the two files of one release of related tables")
-        first, second = (replace(r, options={k: v for k, v in r.options.items() if k != _KEY}) for r in found)
+        first, second = (replace(r, options={k: v for k, v in r.options.items() if k != _KEY}) for r in releases)
         try:
             check_fields(both, _SHARED, _KEY)
             most, context = both["max_children"], tuple(both["context"])
@@ -299,9 +299,9 @@ class RelatedRelease(Shown):
 
 def _digest(releases: Iterable[Release]) -> str:
     """Return a checksum of what was measured with noise: two releases hardly ever have the same by chance."""
-    found = 0
+    checksum = 0
     for release in releases:
         for measurement in release.measurements:
-            found = zlib.crc32(repr(measurement.clique).encode(), found)
-            found = zlib.crc32(np.ascontiguousarray(measurement.values, dtype="<f8").tobytes(), found)
-    return f"{found:08x}"
+            checksum = zlib.crc32(repr(measurement.clique).encode(), checksum)
+            checksum = zlib.crc32(np.ascontiguousarray(measurement.values, dtype="<f8").tobytes(), checksum)
+    return f"{checksum:08x}"

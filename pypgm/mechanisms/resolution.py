@@ -1,4 +1,4 @@
-"""What a pair of attributes may be asked at a noise level, and how good the answer would be, in exact integers."""
+"""Resolutions of a pair of attributes at a noise level, and the risk of each in exact integers."""
 
 from __future__ import annotations
 
@@ -38,14 +38,14 @@ class Values:
     Parameters
     ----------
     shares : ndarray
-        What parts of the records the values have; positive.
+        Shares of the records that have each value; positive.
     is_ordered : bool
         Whether their codes have an order.
 
     Attributes
     ----------
     below : ndarray
-        What part of the records comes before the middle of each value, in that order.
+        Share of the records before the middle of each value, in that order.
     """
 
     def __init__(self, shares: Array, is_ordered: bool) -> None:
@@ -55,21 +55,21 @@ class Values:
         middles = (np.cumsum(along) - along / 2) / along.sum()
         self.below = np.empty(shares.size)
         self.below[order] = np.minimum(middles, 1 - 1e-9)
-        self._found: dict[float, tuple[NDArray[np.int64], Array]] = {}
+        self._cache: dict[float, tuple[NDArray[np.int64], Array]] = {}
 
     def groups(self, count: float) -> tuple[NDArray[np.int64], Array]:
-        """Return the group of each value, about `count` of them, and what parts of the records they have."""
-        if count not in self._found:
+        """Return the group of each value, about `count` groups, and the share of the records in each group."""
+        if count not in self._cache:
             groups = np.arange(self.size, dtype=np.int64)
             if count < self.size:
                 groups = np.unique(np.floor(self.below * count), return_inverse=True)[1].astype(np.int64)
-            self._found[count] = groups, np.bincount(groups, self.shares).astype(np.float64)
-        return self._found[count]
+            self._cache[count] = groups, np.bincount(groups, self.shares).astype(np.float64)
+        return self._cache[count]
 
 
 @dataclass(frozen=True)
 class Resolution:
-    """A way to ask a pair.
+    """Sums in which a pair is measured.
 
     Attributes
     ----------
@@ -78,7 +78,7 @@ class Resolution:
     groups : tuple of ndarray of int64
         The group of each value of the two attributes.
     masses : tuple of ndarray
-        What parts of the records their groups have.
+        Shares of the records in their groups.
     """
 
     name: str
@@ -92,14 +92,14 @@ class Resolution:
 
     @cached_property
     def query(self) -> Partition:
-        """Whose sums are kept."""
+        """Query of the sums."""
         first, second = self.groups
         if self.name == "cells":
             return Identity(first.size * second.size)
         return Partition(np.add.outer(first * self.sizes[1], second).ravel())
 
-    def asked(self) -> LinearQuery:
-        """Return what the sums tell beyond those of single attributes; the sums where that is too large a query."""
+    def measured_query(self) -> LinearQuery:
+        """Return the contrasts of the sums, or the sums if that query is too large."""
         if not _has_contrasts(self.sizes):
             return self.query
         return _contrasts(self.sizes) if self.name == "cells" else Contrasts(self.sizes, self.groups)
@@ -107,7 +107,7 @@ class Resolution:
 
 @lru_cache(maxsize=1 << 12)
 def contrasts_cost(privacy: Privacy, sizes: tuple[int, ...]) -> float:
-    """Return what part of the cost of all sums of a table of groups its contrasts have, for the same noise in a sum."""
+    """Return the cost of the contrasts of a table of groups as a share of that of its sums, for the same noise."""
     if not _has_contrasts(sizes):
         return 1.0
     contrasts = _contrasts(sizes)
@@ -123,7 +123,7 @@ def _has_contrasts(sizes: Sequence[int]) -> bool:
 
 
 def resolutions(first: Values, second: Values, rows: float, *, max_cells: float = math.inf) -> list[Resolution]:
-    """Return what a pair may be asked: all its cells, or about `rows` groups of them, two or more of each attribute.
+    """Return the possible resolutions of a pair: all cells, or about `rows` groups, at least two for each attribute.
 
     Groups are products of groups of each attribute's values.
 
@@ -132,23 +132,23 @@ def resolutions(first: Values, second: Values, rows: float, *, max_cells: float 
     first, second : Values
         Of both attributes.
     rows : float
-        How many answers noise leaves worth asking for.
+        Number of answers worth measuring at the noise.
     max_cells : float
-        Above it not all cells are asked, but at most about half as many groups.
+        Most cells that are measured singly; a larger pair has at most about half as many groups.
     """
     cells = first.size * second.size
     rows = max(4.0, min(rows, max_cells / 2) if cells > max_cells else rows)
     shapes: list[tuple[str, tuple[float, float]]] = [("cells", (first.size, second.size))] if cells <= max_cells else []
     shapes += _shapes(first.size, second.size, rows) if cells > rows else []
-    found = []
+    candidates = []
     for name, (a, b) in shapes:
         (of_first, masses), (of_second, other_masses) = first.groups(a), second.groups(b)
-        found.append(Resolution(name, (of_first, of_second), (masses, other_masses)))
-    return [r for r in found if min(r.sizes) > 1 and (r.name == "cells" or math.prod(r.sizes) < cells)]
+        candidates.append(Resolution(name, (of_first, of_second), (masses, other_masses)))
+    return [r for r in candidates if min(r.sizes) > 1 and (r.name == "cells" or math.prod(r.sizes) < cells)]
 
 
 def _shapes(first: int, second: int, rows: float) -> list[tuple[str, tuple[float, float]]]:
-    """Return how many groups of each attribute: about equally many, or all values of one."""
+    """Return the number of groups of each attribute: about equally many, or all values of one."""
     side = math.sqrt(rows)
     both = (rows / second, second) if second < side else (first, rows / first) if first < side else (side, side)
     shapes = [("groups", both)]
@@ -160,7 +160,7 @@ def _shapes(first: int, second: int, rows: float) -> list[tuple[str, tuple[float
 
 
 def risk(counts: NDArray[np.int64], independent: Array, query: Partition, stddev: float) -> int:
-    """Return a forecast of the L1 error of a pair that was asked, in units of 1 / `GRID` records.
+    """Return a forecast of the L1 error of a measured pair, in units of 1 / `GRID` records.
 
     An estimate has the right sum: it is as much too high in some cells as it is too low in others, and the forecast is
     twice the latter. With T for the counts, M for the independent model's and s for the noise: where cells are asked,
@@ -177,7 +177,7 @@ def risk(counts: NDArray[np.int64], independent: Array, query: Partition, stddev
     independent : ndarray, shape (cells,)
         Positive counts, the model's, of sum below 2^36.
     query : Partition
-        What is asked.
+        The sums that are measured.
     stddev : float
         Of the noise of each answer, in counts.
     """
@@ -192,7 +192,7 @@ def risk(counts: NDArray[np.int64], independent: Array, query: Partition, stddev
 
 
 def _within(independent: Array, query: Partition) -> tuple[NDArray[np.int64], Array]:
-    """Return what part of its group each cell of the model is, in integers, and the groups' counts.
+    """Return the share of each model cell in its group, in integers, and the groups' counts.
 
     Rounded down, parts of a group sum to at most one: a record more makes other cells too low by at most 1 less.
     """
@@ -202,13 +202,13 @@ def _within(independent: Array, query: Partition) -> tuple[NDArray[np.int64], Ar
 
 
 def _too_low(counts: NDArray[np.int64], model: Array, stddev: float) -> NDArray[np.int64]:
-    """Return by how much noise makes each sum too low; one record more makes it 0 to 1 more."""
+    """Return the amount by which noise makes each sum too low; one more record adds 0 to 1."""
     there, expected = counts << _FINE, _fixed(model)
     noise = _fixed(np.minimum([stddev, _NOISE * stddev], _COUNT_LIMIT))
     kept, of = _LEAK
     leak = np.minimum(np.minimum(there, expected), noise[0]) * kept // of
-    found: NDArray[np.int64] = np.minimum(np.maximum(there - expected, 0) + leak, noise[1])
-    return found
+    shortfall: NDArray[np.int64] = np.minimum(np.maximum(there - expected, 0) + leak, noise[1])
+    return shortfall
 
 
 def _fixed(values: Array) -> NDArray[np.int64]:
@@ -216,5 +216,5 @@ def _fixed(values: Array) -> NDArray[np.int64]:
 
 
 def _twice(too_low: NDArray[np.int64]) -> int:
-    """Return twice the sum of what is above 0, rounded down to `GRID`."""
+    """Return twice the sum of the positive values, rounded down to `GRID`."""
     return int(np.maximum(too_low, 0).sum()) // ((1 << _FINE) // (2 * GRID))

@@ -1,4 +1,4 @@
-"""Scores by risk: what measuring a table would save of its error, in exact integers."""
+"""Scores by risk: the error that measuring a table would save, in exact integers."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Array = NDArray[np.float64]
 
 
 def hidden(expected: Array, noise: float) -> float:
-    """Return how much of a table, in counts, noise of that mean absolute size hides from an estimate.
+    """Return the part of a table, in counts, that noise of some mean absolute size hides from an estimate.
 
     A cell is off by the noise, and at most by twice what is expected in it: answers below 0 are not believed, and what
     is missing elsewhere is too much here.

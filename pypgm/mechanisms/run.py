@@ -1,33 +1,38 @@
-"""One run of a mechanism: the table it asks, what it may spend, how it estimates, and what it hands out."""
+"""Run of a mechanism: its table, budget, estimates and release."""
 
 from __future__ import annotations
 
 import contextlib
+import copy
 import math
 import warnings
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, get_args
 
 from pypgm.clock import Clock
-from pypgm.domain import Clique
+from pypgm.data import Dataset
+from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
-from pypgm.estimation import Constraint
-from pypgm.estimation.constraint import as_constraints
-from pypgm.estimation.limits import Limits
+from pypgm.estimation import Constraint, LinearMeasurement
+from pypgm.estimation.constraint import as_constraints, fold, folded_measurement
+from pypgm.estimation.limits import LIMIT_DEFAULTS, Limits
 from pypgm.estimation.losses import L2, Loss
 from pypgm.estimation.methods import check_estimate_fits
 from pypgm.graphs import JunctionTree, RegionGraph
-from pypgm.mechanisms.mapped import Mapped, Released
 from pypgm.models._estimate import checked_measurements, estimated
+from pypgm.models.model import Model
+from pypgm.models.stored_model import ReleasedModel
 from pypgm.numeric import check_choice
 from pypgm.privacy.arguments import as_budget, gaussian_budget
-from pypgm.privacy.entry import LEARNER_DEFAULTS, Entry, Handed, LearnerOptions
+from pypgm.privacy.entry import Entry, Handed, LearnerOptions
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.queries import Identity
+from pypgm.queries import Identity, LinearQuery
+from pypgm.queries.folded import folded
+from pypgm.reconstruction.weighted_records import WeightedRecords
 from pypgm.release import Release
 from pypgm.workloads import Workload, WorkloadLike, all_k_way, as_workload
 
@@ -35,13 +40,14 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from pypgm.data import Schema
-    from pypgm.domain import Domain
-    from pypgm.estimation import LinearMeasurement
     from pypgm.estimation.measurement import Unmeasured
     from pypgm.estimation.steps import Pace
     from pypgm.models import GraphicalModel, RegionGraphModel
 
     _Model: TypeAlias = GraphicalModel | RegionGraphModel
+
+
+Released = TypeVar("Released", bound="ReleasedModel")
 
 Oracle = Literal["auto", "exact", "region_graph"]
 
@@ -49,11 +55,101 @@ _LEAST_SECONDS = 1e-9  # an estimate takes no limit of zero; from a nanosecond i
 _TREE_BYTES = 2**25  # of the tables of a tree that "auto" takes: hundreds of passes over them take seconds
 
 
-class Options(LearnerOptions, total=False):
-    """What every mechanism takes by keyword besides options of its own.
+class Mapped:
+    """Domain without the attributes that mappings determine, which are put back into the model.
 
-    These, what `pypgm.privacy.PrivateOptions` says of `schema`, `budget`, `neighbours`, `privacy`, `backend` and
-    `unsafe_seed`, and the limits of its estimates, `pypgm.estimation.Limits`.
+    Parameters
+    ----------
+    domain : Domain
+        Of the records.
+    constraints : iterable of Constraint
+        Mappings and structural zeros.
+
+    Attributes
+    ----------
+    domain : Domain
+        Of all attributes.
+    constraints : tuple of Constraint
+        The zeros, over the attributes that are left.
+
+    Raises
+    ------
+    ValueError
+        If a constraint does not fit the domain, or an attribute follows from two others, or from itself.
+    TypeError
+        If something is not a constraint.
+    """
+
+    def __init__(self, domain: Domain, constraints: Iterable[Constraint]) -> None:
+        given = tuple(constraints)
+        self.domain = domain
+        self._folding, masks = fold(domain, given)
+        self.constraints = given
+        if self._folding.sources:
+            inner = self._folding.inner
+            self.constraints = tuple(Constraint(c, allowed=mask.reshape(inner.sizes(c))) for c, mask in masks)
+
+    def __bool__(self) -> bool:
+        return bool(self._folding.sources)
+
+    def table(self, table: PrivateTable) -> PrivateTable:
+        """Return the records without the attributes that follow from others, which are never counted."""
+        return table.over(self._folding.inner) if self else table
+
+    def names(self, names: Iterable[str] | None) -> tuple[str, ...] | None:
+        """Return the attributes among these that are left."""
+        return None if names is None else tuple(name for name in names if name not in self._folding.sources)
+
+    def records(self, records: Dataset) -> Dataset:
+        """Return public records over all attributes without those that follow from others."""
+        if not self or records.domain != self.domain:
+            return records
+        inner = self._folding.inner
+        return Dataset({name: records.columns[name] for name in inner}, inner, records.weights)
+
+    def measurements(self, given: Sequence[LinearMeasurement]) -> Sequence[LinearMeasurement]:
+        """Return measurements restated for the attributes that are left."""
+        return [folded_measurement(self._folding, m) for m in given] if self else given
+
+    def workload(self, requested: Workload) -> Workload:
+        """Return the workload on the attributes that are left whose answers determine those of a workload."""
+        if not self or requested.domain != self.domain:
+            return requested
+        whole: dict[Clique, Fraction] = {}
+        others: list[tuple[Clique, LinearQuery, Fraction]] = []
+        for clique, query, weight in zip(requested.cliques, requested.queries, requested.weights, strict=True):
+            inner = self._folding.clique(clique)
+            if query is None:
+                whole[inner] = whole.get(inner, Fraction(0)) + weight
+            elif self._folding.sources.keys().isdisjoint(clique):
+                others.append((clique, query, weight))
+            else:
+                others.append((inner, folded(query, self._folding.cells(clique)), weight))
+        cliques, queries = [*whole, *(c for c, _, _ in others)], [*[None] * len(whole), *(q for _, q, _ in others)]
+        return Workload(self._folding.inner, cliques, queries, [*whole.values(), *(w for _, _, w in others)])
+
+    def model(self, model: Released) -> Released:
+        """Return a model of the attributes that are left as one of all."""
+        if not self:
+            return model
+        if isinstance(model, WeightedRecords):
+            whole = WeightedRecords(self._whole(model.data))
+            whole.fit, whole.not_private = model.fit, model.not_private
+            return cast("Released", whole)
+        assert isinstance(model, Model)  # of which there are no others where there are mappings
+        copied = copy.copy(model)
+        copied.folding, copied.domain = self._folding, self.domain
+        return cast("Released", copied)
+
+    def _whole(self, records: Dataset) -> Dataset:
+        return Dataset(self._folding.records(records.columns), self.domain, records.weights)
+
+
+class Options(LearnerOptions, total=False):
+    """Keywords that every mechanism takes besides options of its own.
+
+    These, what `pypgm.privacy.PrivateOptions` says of `schema`, `budget`, `neighbours`, `privacy` and `unsafe_seed`,
+    and the limits of its estimates, `pypgm.estimation.Limits`.
 
     Parameters
     ----------
@@ -74,8 +170,8 @@ class Options(LearnerOptions, total=False):
     oracle: Oracle
 
 
-DEFAULTS: Mapping[str, object] = {**LEARNER_DEFAULTS, "measurements": (), "oracle": "auto"}
-"""Of `Options`, where it is not None."""
+DEFAULTS: Mapping[str, object] = {**LIMIT_DEFAULTS, "measurements": (), "oracle": "auto"}
+"""Defaults of `Options` other than None."""
 
 
 def _of_rules(schema: Schema | None) -> tuple[Constraint, ...]:
@@ -96,7 +192,7 @@ class Run(Entry):
     pure : bool
         Whether the mechanism takes a budget without delta too.
     auto : str
-        What the oracle ``"auto"`` is to the mechanism.
+        Oracle that ``"auto"`` stands for.
     **options
         See `Options`; an estimate takes the limits of the run.
 
@@ -105,7 +201,7 @@ class Run(Entry):
     name : str
     table : PrivateTable
     rho : Fraction
-        What may be spent; epsilon where the budget is pure.
+        Budget of the mechanism in rho, or in epsilon if it is pure.
     total : int or None
         Number of records where it is public.
     clock : Clock
@@ -113,13 +209,13 @@ class Run(Entry):
     oracle : str
         As in `Options`.
     given : tuple of LinearMeasurement
-        Those taken before.
+        Measurements taken before.
     mapped : Mapped
-        The attributes that follow from others, which the run goes on without.
+        The domain without attributes that follow from others.
     constraints : tuple of Constraint
         Structural zeros: of the schema's rules, and those given.
     further : float
-        Times the iterations that were validated best which its estimates take, 1 unless the mechanism says more.
+        Multiple of the validated number of iterations that estimates run (default 1).
     unmeasured : {"not asked", "hidden by noise"}
         Why the mechanism leaves out pairs, see `Release`.
 
@@ -154,8 +250,7 @@ class Run(Entry):
         how: dict[str, Any] = {"what": "a mechanism", "names": Options.__annotations__, "budget_of": budget_of}
         super().__init__(name, data, epsilon, delta, options, **how)
         self.oracle, self.further, self._is_full = oracle, 1.0, False
-        backend = options.get("backend", "pypgm")
-        self._options_kept: dict[str, object] = {"oracle": oracle, "backend": backend, **self.limits.kept()}
+        self._options_kept: dict[str, object] = {"oracle": oracle, **self.limits.kept()}
         self.rho: Fraction = self.table.ledger.remaining()
         self.total = self.table.public_total
         self.mapped = Mapped(self.table.domain, [*_of_rules(self.table.schema), *as_constraints(constraints)])
@@ -168,7 +263,7 @@ class Run(Entry):
 
     @property
     def max_bytes(self) -> float | None:
-        """What structures may take, as given."""
+        """Memory limit of structures in bytes, as given."""
         return self.limits.max_bytes
 
     @property
@@ -187,7 +282,7 @@ class Run(Entry):
             of_rules = self.table.schema is not None and self.table.schema.rules
             raise ValueError(f"{why}: pass no constraints{', and records of a schema without rules' * bool(of_rules)}")
 
-    def asked(self, workload: WorkloadLike | None) -> Workload:
+    def checked_workload(self, workload: WorkloadLike | None) -> Workload:
         """Return a workload, checked; all pairs of attributes where there is none."""
         if workload is None:
             return all_k_way(self.domain, min(2, len(self.domain)))
@@ -196,17 +291,17 @@ class Run(Entry):
             raise ValueError(
                 "a workload needs a marginal of at least one attribute, got none but the number of records"
             )
-        found = self.mapped.workload(given)
-        if found.domain != self.domain:
-            raise ValueError(f"the workload is over {found.domain!r}, the records are over {self.domain!r}")
-        return found
+        reduced = self.mapped.workload(given)
+        if reduced.domain != self.domain:
+            raise ValueError(f"the workload is over {reduced.domain!r}, the records are over {self.domain!r}")
+        return reduced
 
     def stddev(self, rho: Fraction | float) -> float:
         """Return the standard deviation of Gaussian noise on cells that costs rho."""
         return math.sqrt(self.table.privacy.squared_l2_sensitivity(Identity(2)) / (2 * float(rho)))
 
     def ended(self, model: _Model) -> bool:
-        """Return whether no estimate may follow that of a model: time or memory is over, or a user ended it."""
+        """Return whether a model is the last: time or memory is used up, or the user ended it."""
         by_itself = model.fit is None or model.fit.status not in {"time", "interrupted", "callback"}
         return self.clock.is_past_limit or self._is_full or not by_itself
 
@@ -220,9 +315,9 @@ class Run(Entry):
 
     @contextlib.contextmanager
     def last_that_fits(self) -> Iterator[None]:
-        """Within it is a round: where it takes more memory than it may, the model stays that of before; see `ended`.
+        """Context of a round: if it needs too much memory, the model before it stays the last one; see `ended`.
 
-        What was paid for is in the measurements.
+        Measurements already paid for are kept.
         """
         try:
             yield
@@ -231,7 +326,7 @@ class Run(Entry):
             self._end_full(f"{end}: {error}")
 
     def end_where_nothing_fits(self) -> None:
-        """Say that no marginal may be asked for its size: what is not spent stays unspent, see `ended`."""
+        """Warn that every marginal left is too large: the rest of the budget stays unspent, see `ended`."""
         left = float(self.table.ledger.remaining() / self.rho)
         reason = f"no marginal left to ask fits, with what was measured, in tree_bytes and memory: {self.name} ends"
         self._end_full(f"{reason} with {left:.0%} of the budget unspent")
@@ -296,14 +391,14 @@ class Run(Entry):
 
     def _planned(self, cliques: Sequence[Clique], oracle: Oracle | None = None) -> Literal["exact"] | RegionGraph:
         """Return the oracle of an estimate from these cliques; `ModelTooLargeError` if it does not fit."""
-        asked = self.oracle if oracle is None else oracle
+        wanted = self.oracle if oracle is None else oracle
         # An estimate has one table for each set of attributes, however often they are measured.
         named = dict.fromkeys([*cliques, *(c.clique for c in self.constraints)])
         cliques = list(dict.fromkeys(map(self.domain.canonical, named)))
-        if asked == "exact" or not any(cliques):  # a region graph needs a region
+        if wanted == "exact" or not any(cliques):  # a region graph needs a region
             self.tree(cliques)
             return "exact"
-        if asked == "auto":
+        if wanted == "auto":
             with contextlib.suppress(ModelTooLargeError):
                 if self.tree(cliques).cost.table_bytes <= _TREE_BYTES:
                     return "exact"
@@ -318,10 +413,10 @@ class Run(Entry):
         model: Released,
         measurements: Sequence[LinearMeasurement],
         log: Sequence[Mapping[str, Any]] = (),
-        **own: object,
+        **settings: object,
     ) -> Release[Released]:
-        """Return what the mechanism hands out, with the common options and its own, given by keyword."""
-        options = {name: _kept(value) for name, value in own.items() if value is not None} | self._options_kept
+        """Return the release, with the common options and those of the mechanism, given by keyword."""
+        options = {name: _kept(value) for name, value in settings.items() if value is not None} | self._options_kept
         known = {"options": options, "log": tuple(log), "unmeasured": self.unmeasured}
         release: Release[Released] = self.issued(
             Release, self.mapped.model(model), (*self.given, *measurements), **known

@@ -36,7 +36,7 @@ _STEPS = 5000  # of the multiplicative updates: the gap is long below the tolera
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Strategy:
-    """What to measure with Gaussian noise, at which part of rho each, and the error to expect.
+    """Queries to measure with Gaussian noise, the share of rho of each, and the expected error.
 
     Attributes
     ----------
@@ -107,8 +107,8 @@ def contrast_strategy(workload: Workload, privacy: Privacy | None = None) -> Str
     measured = np.flatnonzero(roots > 0)
     total = float(roots.sum())
     # rho_b = c_b / (2 s_b^2): the sum of g_b s_b^2 is half of the sum of g_b c_b / rho_b.
-    own = tuple(cliques[i] for i in measured)
-    return Strategy(own, (None,) * len(own), roots[measured] / total, total**2 / 2, 0.0)
+    kept = tuple(cliques[i] for i in measured)
+    return Strategy(kept, (None,) * len(kept), roots[measured] / total, total**2 / 2, 0.0)
 
 
 def contrast_cost(domain: Domain, clique: Clique, privacy: Privacy) -> float:
@@ -118,16 +118,16 @@ def contrast_cost(domain: Domain, clique: Clique, privacy: Privacy) -> float:
     over the others.
     """
     sizes = domain.sizes(clique)
-    own = math.prod(1 - 1 / n for n in sizes)
+    residual = math.prod(1 - 1 / n for n in sizes)
     people = privacy.records_per_person**2
     if not privacy.total_is_public:
-        return people * own
+        return people * residual
     # The product is least where an odd number of attributes, those of most values left out last, disagree.
     agreeing = [
         math.prod(1 - 1 / n if s else -1 / n for n, s in zip(sizes, agree, strict=True))
         for agree in itertools.product((False, True), repeat=len(sizes))
     ]
-    return people * 2 * (own - min(agreeing))
+    return people * 2 * (residual - min(agreeing))
 
 
 def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strategy:
@@ -171,8 +171,8 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
     >>> marginal_strategy(workloads.ranges(Domain({"a": 8}), ["a"], ["a"])).shares.round(2)
     array([0.15, 0.08, 0.16, 0.6 ])
     """
-    asked = zip(workload.cliques, workload.queries, strict=True)
-    _check_tables(workload.domain, {c for c, query in asked if not is_every_cell(query)})
+    questions = zip(workload.cliques, workload.queries, strict=True)
+    _check_tables(workload.domain, {c for c, query in questions if not is_every_cell(query)})
     levels = _levels(workload)
     gains = _contrast_gains(workload, levels)
     details = list(gains)
@@ -190,12 +190,12 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
             break
         shares *= np.sqrt(falls / error)
         shares /= shares.sum()
-    kept, own = _without_small(inside, wanted, shares, error * (1 + tolerance))
-    least, error = error * (1 - gap), float((wanted / (inside[:, kept] @ own)).sum())
+    kept, kept_shares = _without_small(inside, wanted, shares, error * (1 + tolerance))
+    least, error = error * (1 - gap), float((wanted / (inside[:, kept] @ kept_shares)).sum())
     cliques = tuple(_clique(details[i]) for i in kept)
     _check_tables(workload.domain, [_clique(details[i]) for i in kept if not _is_whole(workload.domain, details[i])])
     queries = tuple(_sums(workload.domain, details[i]) for i in kept)
-    return Strategy(cliques, queries, own, error / 2, error / least - 1)
+    return Strategy(cliques, queries, kept_shares, error / 2, error / least - 1)
 
 
 def _check_tables(domain: Domain, cliques: Collection[Clique]) -> None:
@@ -211,10 +211,10 @@ def _without_small(
     """Return the fewest of the largest shares, to a factor of ten, that keep the error within a limit."""
     for part in (0.1, 1e-2, 1e-3, 1e-4, 1e-6):
         kept = np.flatnonzero(shares >= part * shares.max())
-        own = shares[kept] / shares[kept].sum()
-        known = inside[:, kept] @ own
+        remaining = shares[kept] / shares[kept].sum()
+        known = inside[:, kept] @ remaining
         if known.min() > 0 and float((wanted / known).sum()) <= limit:
-            return kept, own
+            return kept, remaining
     return np.arange(shares.size), shares
 
 
@@ -234,7 +234,7 @@ def _sums(domain: Domain, detail: Detail) -> LinearQuery | None:
 
 
 def _factors(clique: Clique, query: LinearQuery | None) -> dict[str, LinearQuery | None]:
-    """Return what a workload's query asks along each attribute."""
+    """Return the factors of a workload's query, one for each attribute."""
     if is_every_cell(query):
         return dict.fromkeys(clique)
     if len(clique) == 1:
@@ -246,9 +246,9 @@ def _factors(clique: Clique, query: LinearQuery | None) -> dict[str, LinearQuery
 
 def _levels(workload: Workload) -> dict[str, list[int]]:
     """Return the numbers of groups that each attribute may be cut into: 1, runs where ranges are asked, every value."""
-    asked = [_factors(c, q) for c, q in zip(workload.cliques, workload.queries, strict=True)]
-    in_runs = {a for factors in asked for a, query in factors.items() if not is_every_cell(query)}
-    sizes = {a: workload.domain.size((a,)) for factors in asked for a in factors}
+    factored = [_factors(c, q) for c, q in zip(workload.cliques, workload.queries, strict=True)]
+    in_runs = {a for factors in factored for a, query in factors.items() if not is_every_cell(query)}
+    sizes = {a: workload.domain.size((a,)) for factors in factored for a in factors}
     return {a: run_counts(size) if a in in_runs else [1, size] for a, size in sizes.items()}
 
 
@@ -258,13 +258,13 @@ def _contrast_gains(workload: Workload, levels: Mapping[str, Sequence[int]]) -> 
     seen: dict[tuple[str, LinearQuery | None], list[tuple[Detail, float]]] = {}
     for clique, query, weight in zip(workload.cliques, workload.queries, workload.weights, strict=True):
         parts = []
-        for a, own in sorted(_factors(clique, query).items(), key=lambda item: domain.indices(item[:1])):
-            if (a, own) not in seen:
+        for a, factor in sorted(_factors(clique, query).items(), key=lambda item: domain.indices(item[:1])):
+            if (a, factor) not in seen:
                 size, counts = domain.size((a,)), levels[a]
-                scaled = energies(own, size, counts) * counts / size
+                scaled = energies(factor, size, counts) * counts / size
                 ends: list[Detail] = [(), *(((a, c),) for c in counts[1:])]
-                seen[a, own] = list(zip(ends, scaled.tolist(), strict=True))
-            parts.append(seen[a, own])
+                seen[a, factor] = list(zip(ends, scaled.tolist(), strict=True))
+            parts.append(seen[a, factor])
         for chosen in itertools.product(*parts):
             b = tuple(itertools.chain.from_iterable(part for part, _ in chosen))
             gains[b] = gains.get(b, 0.0) + float(weight) * math.prod(gain for _, gain in chosen)
@@ -278,9 +278,9 @@ def _inclusion(details: Sequence[Detail], levels: Mapping[str, Sequence[int]]) -
     number = {detail: i for i, detail in enumerate(details)}
     cells = [math.prod(count for _, count in detail) for detail in details]
     coarser: dict[tuple[str, int], list[Detail]] = {
-        (a, count): [(), *(((a, c),) for c in own[1 : i + 1])]
-        for a, own in levels.items()
-        for i, count in enumerate(own)
+        (a, count): [(), *(((a, c),) for c in counts[1 : i + 1])]
+        for a, counts in levels.items()
+        for i, count in enumerate(counts)
     }
     rows, columns, values = [], [], []
     for column, detail in enumerate(details):

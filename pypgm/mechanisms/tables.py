@@ -76,17 +76,17 @@ def _declared(source: Frame, schema: SchemaLike | None, reading: Mapping[str, An
     if schema is None:
         known = {name: reading[name] for name in ("table", "delimiter", "encoding") if name in reading}
         draft, missing = typed_draft(source, {}, **known)
-        told = "a schema is needed, what is publicly known of each column; a draft of its names and types"
+        message = "a schema is needed, what is publicly known of each column; a draft of its names and types"
         ways = f"{_COMPLETED.format(', '.join(missing))}\n" if missing else ""
         ways += _NULLS if any("null" in column for column in draft["columns"].values()) else ""
-        raise TypeError(f"{told}:\n{draft_text(draft)}{ways}{_WAYS}")
+        raise TypeError(f"{message}:\n{draft_text(draft)}{ways}{_WAYS}")
     return as_any_schema(schema)
 
 
 def _options(mechanism: str, domain: Domain, schema: Schema | None, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the mechanism takes beside records and budget, with a workload over the domain.
+    """Return the options of the mechanism, with a workload over the domain.
 
-    In the place of columns that are derived stand those that they follow from.
+    Derived columns are replaced by the columns that they follow from.
     """
     if options.get("targets"):
         options = {**options, "targets": read_names(schema, options["targets"])}
@@ -95,7 +95,7 @@ def _options(mechanism: str, domain: Domain, schema: Schema | None, options: Map
     if not takes(mechanism, "workload"):
         able = ", ".join(name for name in mechanism_names() if takes(name, "workload"))
         raise ValueError(f"{mechanism} chooses what it measures itself and takes no workload; these do: {able}")
-    asked = options["workload"]
-    if isinstance(asked, Iterable) and not isinstance(asked, str | Workload):
-        asked = [read_names(schema, clique) for clique in as_cliques(asked)]
-    return {**options, "workload": asked(domain) if callable(asked) else as_workload(domain, asked)}
+    workload = options["workload"]
+    if isinstance(workload, Iterable) and not isinstance(workload, str | Workload):
+        workload = [read_names(schema, clique) for clique in as_cliques(workload)]
+    return {**options, "workload": workload(domain) if callable(workload) else as_workload(domain, workload)}

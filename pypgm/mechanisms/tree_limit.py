@@ -1,4 +1,4 @@
-"""Which further cliques leave a junction tree small."""
+"""Candidates that leave a junction tree small."""
 
 from __future__ import annotations
 
@@ -22,40 +22,42 @@ if TYPE_CHECKING:
     from pypgm.workloads import WorkloadLike
 
 TREE_BYTES = 2.0**23
-"""Of the tables of the trees that mechanisms grow round by round."""
+"""Default limit of the tables of trees that mechanisms grow round by round, in bytes."""
 _CELL_BYTES = 8
 _FURTHER_BYTES = 400  # of a cell of a further table, that an estimate takes: see `estimate_bytes`
 _COMPARED_BYTES = 16  # of a cell of a candidate: its count and what the model says of it
 
 
 def may_fit(run: Run, clique: Clique, limit: float) -> bool:
-    """Return whether `that_fit` may ever find that a clique fits: its own table does, or what is known holds it."""
+    """Return whether a clique can ever pass `that_fit`: its table fits, or a known clique holds it."""
     if run.oracle == "region_graph" or _CELL_BYTES * run.domain.size(clique) <= limit:
         return True
     known = [*(m.clique for m in run.given), *(ruled.clique for ruled in run.constraints)]
     return any(set(clique) <= set(held) for held in known)
 
 
-def check_any_fits(run: Run, asked: Sequence[Clique], fitting: Sequence[object], limit: float) -> None:
-    """Raise `ModelTooLargeError` where none of some asked marginals fits: before anything is spent."""
-    if asked and not fitting:
-        reason = f"{run.name} can ask none of {len(asked)} marginals in tree_bytes={limit:g} and memory"
-        raise ModelTooLargeError(f"{reason}; the smallest is over {min(asked, key=run.domain.size)}")
+def check_any_fits(run: Run, marginals: Sequence[Clique], fitting: Sequence[object], limit: float) -> None:
+    """Raise `ModelTooLargeError` if none of the marginals fits: before anything is spent."""
+    if marginals and not fitting:
+        reason = f"{run.name} can ask none of {len(marginals)} marginals in tree_bytes={limit:g} and memory"
+        raise ModelTooLargeError(f"{reason}; the smallest is over {min(marginals, key=run.domain.size)}")
 
 
 def warn_left_out(run: Run, workload: WorkloadLike | None, limit: float) -> None:
-    """Warn of marginals that a user asked for and that are never asked: their tables alone are too large.
+    """Warn of marginals of a user's workload that are never measured, because their tables alone are too large.
 
-    It follows from the domain. Those smaller ones that they hold may still be asked; of all pairs, the default, it is
-    what the documentation says.
+    This follows from the domain. Smaller marginals within them may still be measured. The documentation says so for
+    all pairs, the default, of which there is no warning.
     """
-    asked = [] if workload is None else list(dict.fromkeys(map(run.domain.canonical, run.asked(workload))))
-    left_out = [c for c in asked if len(c) > 1 and not may_fit(run, c, limit)]
+    marginals = (
+        [] if workload is None else list(dict.fromkeys(map(run.domain.canonical, run.checked_workload(workload))))
+    )
+    left_out = [c for c in marginals if len(c) > 1 and not may_fit(run, c, limit)]
     if left_out:
-        told = f"{run.name} never asks {len(left_out)} of {len(asked)} marginals of the workload"
+        message = f"{run.name} never asks {len(left_out)} of {len(marginals)} marginals of the workload"
         reason = f"tables of more than tree_bytes={limit:g} are left out, the smallest over "
         smallest = min(left_out, key=run.domain.size)
-        warn_caller(f"{told}, whatever the budget: {reason}{listed(smallest)}", RuntimeWarning)
+        warn_caller(f"{message}, whatever the budget: {reason}{listed(smallest)}", RuntimeWarning)
 
 
 def check_compared(run: Run, candidates: Sequence[Clique]) -> None:
@@ -75,8 +77,7 @@ def that_fit(
 ) -> Sequence[int]:
     """Return the positions of the candidates with which the tree of the known cliques takes at most so many bytes.
 
-    Those that known cliques hold are among them, where their answers fit in memory. A region graph has no limit: there
-    all are.
+    Candidates within known cliques always do, if their answers fit in memory. A region graph has no limit.
 
     Parameters
     ----------
@@ -86,9 +87,9 @@ def that_fit(
     limit : float
         Bytes.
     least : dict, optional
-        What trees with a candidate took where fewer cliques were known, which is brought up to date: trees grow, and
-        what was too large is not planned again, and a candidate inside a clique of the tree not at all. Without it each
-        candidate is planned.
+        Bytes of the trees with a candidate when fewer cliques were known, updated here. Trees only grow, so a tree
+        that was too large is not planned again; nor is that of a candidate inside a clique of the tree. Without it
+        each candidate is planned.
     """
     if run.oracle == "region_graph":
         return range(len(candidates))
@@ -96,27 +97,27 @@ def that_fit(
     scopes = [set(clique) for clique in held]
     nodes: list[set[str]] = []
     room = memory_limit(run.max_bytes)
-    own, left = math.inf, 0.0
+    size, left = math.inf, 0.0
     with contextlib.suppress(ModelTooLargeError):
         tree = run.tree(held, room)
-        nodes, own = [set(node.clique) for node in tree.nodes], tree.cost.table_bytes
+        nodes, size = [set(node.clique) for node in tree.nodes], tree.cost.table_bytes
         left = room - estimate_bytes(tree, (), "accelerated", 2 * tree.given_cells)
     planned = {} if least is None else least
-    found = []
+    fitting = []
     for i, clique in enumerate(candidates):
         attributes = set(clique)
         most = sys.float_info.max if any(map(attributes.issubset, scopes)) else limit
-        if least is not None and own <= most and any(map(attributes.issubset, nodes)):
-            takes = own if _FURTHER_BYTES * run.domain.size(clique) <= left else math.inf
+        if least is not None and size <= most and any(map(attributes.issubset, nodes)):
+            takes = size if _FURTHER_BYTES * run.domain.size(clique) <= left else math.inf
         elif (takes := planned.get(clique, 0.0)) <= most:
             takes = planned[clique] = _bytes(run, [*held, clique], room)
         if takes <= most:
-            found.append(i)
-    return found
+            fitting.append(i)
+    return fitting
 
 
 def estimate_that_fits(run: Run, measured: Sequence[LinearMeasurement]) -> GraphicalModel | RegionGraphModel:
-    """Return the model of measurements that are paid for, or with a warning of as many as fit.
+    """Return the model of measurements already paid for, or, with a warning, of as many as fit.
 
     Beside constraints, cliques that were chosen since the run was checked may make a tree that nobody could foresee.
     """
@@ -133,7 +134,7 @@ def estimate_that_fits(run: Run, measured: Sequence[LinearMeasurement]) -> Graph
 
 
 def _bytes(run: Run, cliques: Sequence[Clique], room: float) -> float:
-    """Return what the tables of a tree take; infinity where it, or an estimate on it, does not fit in memory."""
+    """Return the bytes of the tables of a tree; infinity if it, or an estimate on it, does not fit in memory."""
     try:
         return run.tree(cliques, room).cost.table_bytes
     except ModelTooLargeError:

@@ -20,6 +20,7 @@ from pypgm.estimation.measurement import joined_marks
 from pypgm.factor import Factor
 from pypgm.files.file import digest_of, file_bytes, parse_file, write_file
 from pypgm.graphs.evidence import Evidence
+from pypgm.numeric import checked_integer
 
 
 class ReleasedModel(Protocol):
@@ -141,6 +142,37 @@ class Stored(ABC):
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return unpickled, (file_bytes(self.archive()),)
+
+
+class CountedModel(Stored):
+    """A model of a number of records, from which as many are drawn by default."""
+
+    __slots__ = ()
+    total: float
+
+    def synthetic_data(
+        self,
+        rows: int | None = None,
+        rng: np.random.Generator | int | None = None,
+        *,
+        evidence: Evidence | None = None,
+    ) -> Dataset:
+        """Draw records from the model.
+
+        Parameters
+        ----------
+        rows : int, optional
+            How many; the rounded total by default.
+        rng : Generator or int, optional
+            The operating system's entropy by default.
+        evidence : mapping, optional
+            As for `query`: all records agree with it.
+        """
+        return self._drawn(checked_integer("rows", round(self.total) if rows is None else rows), rng, evidence)
+
+    @abstractmethod
+    def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
+        """Return so many records."""
 
 
 def fields_of(model: ReleasedModel, kind: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""How far Markov chains have mixed: split R-hat and the effective sample size."""
+"""Mixing of Markov chains: split R-hat and the effective sample size."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def split_r_hat(draws: ArrayLike) -> float:
 
 
 def effective_sample_size(draws: ArrayLike) -> float:
-    r"""Return how many independent draws would estimate the mean as well as the chains do.
+    r"""Return the number of independent draws that would estimate the mean as well as the chains do.
 
     It is :math:`mn / (1 + 2 \sum_t \hat\rho_t)` over m half chains of n draws, autocorrelations combined between chains
     and summed up to where Geyer's pairs of neighbours turn negative, monotonically; at most

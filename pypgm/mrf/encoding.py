@@ -140,11 +140,11 @@ def field_of_signs(domain: Domain, weights: NDArray[np.float64]) -> Field:
     return centred_field(domain, couplings, np.asarray(np.kron(halves[:, -1], [-1.0, 1.0])))
 
 
-def field_of_pairs(domain: Domain, found: Iterable[tuple[int, tuple[int, int], NDArray[np.float64]]]) -> Field:
+def field_of_pairs(domain: Domain, rows: Iterable[tuple[int, tuple[int, int], NDArray[np.float64]]]) -> Field:
     """Return the field of regressions between two codes u, v of an attribute, on indicators of all codes."""
     offsets = np.cumsum([0, *domain.shape])
     weights, fields = np.zeros((offsets[-1],) * 2), np.zeros(offsets[-1])
-    for attribute, (u, v), row in found:
+    for attribute, (u, v), row in rows:
         # U^{uv} = -U^{vu}, and W(u, .) is the mean of U^{uv} over all v, u itself with 0.
         for code, sign in ((u, 1), (v, -1)):
             weights[offsets[attribute] + code] += sign * row[:-1] / domain.shape[attribute]

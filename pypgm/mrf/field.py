@@ -15,11 +15,11 @@ from pypgm.domain import Clique, Domain, Label
 from pypgm.factor import Factor
 from pypgm.html import Shown
 from pypgm.models.graphical_model import GraphicalModel
-from pypgm.models.stored_model import Stored, domain_of, fields_of
+from pypgm.models.stored_model import CountedModel, domain_of, fields_of
 from pypgm.mrf.encoding import Field, centred_field
 from pypgm.mrf.pictures import draw_edges
 from pypgm.mrf.sampling import sample
-from pypgm.numeric import checked_integer, checked_real
+from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
     import networkx
@@ -31,8 +31,11 @@ if TYPE_CHECKING:
 _KIND = "markov random field"
 
 
-class MarkovRandomField(Shown, Stored):
+class MarkovRandomField(Shown, CountedModel):
     """A distribution whose log-density is a sum of tables, of a number of records.
+
+    Records are drawn exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly, with a
+    `ModelTooLargeError` where the junction tree does not fit.
 
     Parameters
     ----------
@@ -141,13 +144,13 @@ class MarkovRandomField(Shown, Stored):
         """
         if np.isfinite(self.potentials.values).all() and all(len(scope) <= 2 for scope in self.potentials.scopes):
             return self._centred.strengths()
-        found = np.zeros((len(self.domain),) * 2)
+        strengths = np.zeros((len(self.domain),) * 2)
         for i, scope in enumerate(self.potentials.scopes):
             if len(scope) > 1:
                 at = np.ix_(scope, scope)
-                found[at] = np.maximum(found[at], np.abs(self.potentials.table(i)).max())
-        np.fill_diagonal(found, 0.0)
-        return found
+                strengths[at] = np.maximum(strengths[at], np.abs(self.potentials.table(i)).max())
+        np.fill_diagonal(strengths, 0.0)
+        return strengths
 
     def pruned(self, threshold: float) -> MarkovRandomField:
         """Return the field without the tables between attributes whose `strengths` are below a threshold.
@@ -192,8 +195,10 @@ class MarkovRandomField(Shown, Stored):
 
     def marginals(self, evidence: Evidence | None = None) -> dict[str, Factor]:
         """Return the probabilities of every attribute, given what is known of some; as of a `BayesianNetwork`."""
-        found = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
-        return {a: Factor(own, cells) for own, (a, cells) in zip(self.domain.singles(), found.items(), strict=True)}
+        tables = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
+        return {
+            a: Factor(clique, cells) for clique, (a, cells) in zip(self.domain.singles(), tables.items(), strict=True)
+        }
 
     def map(self, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
         """Return the most probable values of all attributes together, and the natural log of their weight."""
@@ -231,35 +236,18 @@ class MarkovRandomField(Shown, Stored):
         pairs = sorted({pair for scope in self.potentials.scopes for pair in itertools.combinations(sorted(scope), 2)})
         return {(names[i], names[j]): float(strengths[i, j]) for i, j in pairs}
 
-    def synthetic_data(
-        self,
-        rows: int | None = None,
-        rng: np.random.Generator | int | None = None,
-        *,
-        evidence: Evidence | None = None,
-    ) -> Dataset:
-        """Draw records: exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly.
-
-        Parameters
-        ----------
-        rows : int, optional
-            How many; the rounded total by default.
-        rng : Generator or int, optional
-            The operating system's entropy by default.
-        evidence : mapping, optional
-            As for `query`: all records agree with it; `ModelTooLargeError` where the junction tree does not fit.
-        """
+    def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
+        """Draw exactly where the junction tree fits, else as `mrf.sample` does; given evidence, exactly."""
         if evidence:
             return self.graphical_model.synthetic_data(rows, rng, evidence=evidence)
-        n = round(self.total) if rows is None else checked_integer("rows", rows)
-        if n == 0:
+        if rows == 0:
             return Dataset({name: np.zeros(0, dtype=np.uint8) for name in self.domain}, self.domain)
-        return sample(self.potentials, n, rng=rng).data
+        return sample(self.potentials, rows, rng=rng).data
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the field's file."""
-        own = {"cliques": self.cliques, "total": self.total, "potentials": self.potentials.values}
-        return fields_of(self, _KIND) | own
+        fields = {"cliques": self.cliques, "total": self.total, "potentials": self.potentials.values}
+        return fields_of(self, _KIND) | fields
 
     def __repr__(self) -> str:
         return f"MarkovRandomField({len(self.domain)} attributes, {len(self.cliques)} tables, total {self.total:.6g})"

@@ -1,4 +1,4 @@
-"""What private learning of a Markov random field hands out."""
+"""Release of a privately learned Markov random field."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class FieldRelease(Release[MarkovRandomField]):
 
     @property
     def excess_risk(self) -> float | None:
-        """How far the mean loss of a regression may end above the least one; see `pypgm.mrf.excess_risk`.
+        """Bound on the mean loss of a regression above the least one; see `pypgm.mrf.excess_risk`.
 
         None where there was none to solve, or the file does not say.
         """
@@ -112,7 +112,7 @@ class FieldRelease(Release[MarkovRandomField]):
             raise TypeError(f"learn needs the learner of this release, a function of a dataset, got {learn!r}")
         n, source = checked_integer("draws", draws, 2), as_generator(rng)
         models = [learn(self.model.synthetic_data(rng=source)).model for _ in range(n)]
-        weights, fields = (np.stack(found) for found in zip(*((m.weights, m.fields) for m in models), strict=True))
+        weights, fields = (np.stack(arrays) for arrays in zip(*((m.weights, m.fields) for m in models), strict=True))
         return weights.std(axis=0, ddof=1), fields.std(axis=0, ddof=1)
 
     def plot(self, threshold: float, ax: Axes | None = None) -> Axes:

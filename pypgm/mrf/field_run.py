@@ -1,4 +1,4 @@
-"""What private learners of fields have in common: a budget, a private table, and how the budget is split."""
+"""Common part of private learners of fields: a budget, a private table, and the shares of the budget."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ _FEWEST_STEPS, _MOST_STEPS = 10, 2000
 
 
 class _FieldLimits(TypedDict, total=False):
-    """Of the limits, those that learning a field has: its steps are counted beforehand."""
+    """Limits that learning a field takes; its steps are counted beforehand."""
 
     progress: bool
     n_threads: int
 
 
 class FieldOptions(PrivateOptions, _FieldLimits, total=False):
-    """What every learner of a field takes by keyword; `progress` and `n_threads` as in `pypgm.estimation.Limits`."""
+    """Keywords of every learner of a field; `progress` and `n_threads` as in `pypgm.estimation.Limits`."""
 
 
 class FieldRun(Entry):
@@ -61,15 +61,15 @@ class FieldRun(Entry):
         total = self.table.public_total if not measured else max(0, int(measured[0].values[0]))
         amounts = [self.table.ledger.remaining() / len(plan.nodes) for _ in plan.nodes]
         n_steps = wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)
-        asked = Regressions(plan.features, plan.nodes, plan.radius, n_steps)
-        weights = FrankWolfe(self.table, asked).solve(amounts) if plan.nodes else []
+        regressions = Regressions(plan.features, plan.nodes, plan.radius, n_steps)
+        weights = FrankWolfe(self.table, regressions).solve(amounts) if plan.nodes else []
         self.close()
         model = MarkovRandomField(plan.read(weights), float(total or 0))
-        told = self._told(plan, amounts, n_steps, float(total or 0)) if plan.nodes else {}
-        return self.issued(FieldRelease, model, measured, options=told)
+        facts = self._facts(plan, amounts, n_steps, float(total or 0)) if plan.nodes else {}
+        return self.issued(FieldRelease, model, measured, options=facts)
 
-    def _told(self, plan: Plan, amounts: list[Fraction], n_steps: int, total: float) -> dict[str, float]:
-        """Return what a release tells of its regressions: their steps, and how far above the least they may end."""
+    def _facts(self, plan: Plan, amounts: list[Fraction], n_steps: int, total: float) -> dict[str, float]:
+        """Return facts on the regressions for the release: their steps, and a bound on their excess risk."""
         part = _part(plan, amounts)
         budget = Budget(epsilon=part) if self._pure else Budget(rho=part)
         risk = excess_risk(max(total, 1.0), len(plan.features), plan.radius, budget, steps=n_steps)
@@ -96,5 +96,5 @@ def default_steps(plan: Plan, amounts: list[Fraction], total: float, *, pure: bo
 
 
 def _part(plan: Plan, amounts: list[Fraction]) -> Fraction:
-    """Return what the regression with the least of the budget gets."""
+    """Return the smallest share of the budget of a regression."""
     return min(amount / node.composed for amount, node in zip(amounts, plan.nodes, strict=True))

@@ -70,7 +70,7 @@ class Node:
 
 @dataclass(frozen=True, slots=True)
 class Regressions:
-    """What is learned of records by Frank-Wolfe; public.
+    """Regressions to be learned from records by Frank-Wolfe; public.
 
     Attributes
     ----------
@@ -110,18 +110,18 @@ class FrankWolfe:
     Learning Markov Random Fields".
     """
 
-    def __init__(self, table: PrivateTable, asked: Regressions) -> None:
+    def __init__(self, table: PrivateTable, regressions: Regressions) -> None:
         access = table.trusted_access
-        own = _copied(asked, access.domain.shape)
+        copied = _copied(regressions, access.domain.shape)
         if max(access.domain.shape, default=0) > MOST_CODES:
             raise ValueError(f"Frank-Wolfe takes up to {MOST_CODES} values an attribute, got {access.domain!r}")
         if not has_rows(access.records()):
             raise TypeError("Frank-Wolfe steps need the records of a Dataset, a table of counts is not enough")
         self._access = access
-        self._asked = own
+        self._regressions = copied
         positions = np.arange(-_core.LOGISTIC_BINS, _core.LOGISTIC_BINS + 1) / _core.LOGISTIC_BINS
         with np.errstate(over="ignore"):  # of a radius beyond 709: a response of 0
-            self._responses = np.rint(_RESPONSE / (1 + np.exp(-own.radius * positions))).astype(np.int16)
+            self._responses = np.rint(_RESPONSE / (1 + np.exp(-copied.radius * positions))).astype(np.int16)
         self._responses.setflags(write=False)
 
     @property
@@ -158,15 +158,22 @@ class FrankWolfe:
 
     def _solved(self, laws: Sequence[Exponential]) -> list[NDArray[np.float64]]:
         codes = self._codes()
-        tasks = [(node, pair, law) for node, law in zip(self._asked.nodes, laws, strict=True) for pair in node.pairs]
+        tasks = [
+            (node, pair, law) for node, law in zip(self._regressions.nodes, laws, strict=True) for pair in node.pairs
+        ]
         at_once = max(1, 2 * len(codes))  # margins of so many regressions take no more than eight times the records
-        found = [self._learned(codes, tasks[i : i + at_once]) for i in range(0, len(tasks), at_once)]
-        ends = np.cumsum([len(node.pairs) for node in self._asked.nodes])
-        return np.split(np.concatenate(found), ends[:-1]) if found else []
+        parts = [self._learned(codes, tasks[i : i + at_once]) for i in range(0, len(tasks), at_once)]
+        ends = np.cumsum([len(node.pairs) for node in self._regressions.nodes])
+        return np.split(np.concatenate(parts), ends[:-1]) if parts else []
 
     def _charged(self, amounts: Sequence[Fraction]) -> list[Exponential]:
         """Charge each node's steps in one line; return the laws to draw from."""
-        ledger, nodes, steps, unit = self._access.ledger, self._asked.nodes, self._asked.steps, self.score_range
+        ledger, nodes, steps, unit = (
+            self._access.ledger,
+            self._regressions.nodes,
+            self._regressions.steps,
+            self.score_range,
+        )
         if len(amounts) != len(nodes) or min(amounts, default=1) <= 0:
             raise ValueError(f"{len(nodes)} nodes need an amount above 0 each, got {len(amounts)}")
         if not nodes:
@@ -191,37 +198,37 @@ class FrankWolfe:
         self, codes: NDArray[np.uint8], tasks: Sequence[tuple[Node, tuple[int, int], Exponential]]
     ) -> NDArray[np.float64]:
         """Take all steps of some regressions side by side; return their weights."""
-        asked, n = self._asked, len(tasks)
-        features = [(list(feature.attributes), feature.code) for feature in asked.features]
+        regressions, n = self._regressions, len(tasks)
+        features = [(list(feature.attributes), feature.code) for feature in regressions.features]
         labels = [(node.attribute, *pair) for node, pair, _ in tasks]
         sums = _core.LogisticSums(codes, features, labels, self._responses)
         candidates = [np.asarray(node.candidates, dtype=np.intp) for node, _, _ in tasks]
         chosen, amounts = np.zeros(n, dtype=np.uint32), np.zeros(n, dtype=np.int32)
         weights = np.zeros((n, len(features)), dtype=np.int64)
-        for t in range(1, asked.steps + 1):
+        for t in range(1, regressions.steps + 1):
             # Margins z of step t stand for radius * 2 z / (t (t + 1)); none has been made before the first.
             scale = 0 if t == 1 else (2 * _core.LOGISTIC_BINS << 32) // (t * (t + 1))
             scores = sums.step(chosen, amounts, scale, self._access.sampler.n_threads)
             for i, (_, _, law) in enumerate(tasks):
-                own = scores[i, candidates[i]]
-                drawn = law.draw(np.concatenate([own, -own]), self._access.sampler)
-                chosen[i] = candidates[i][drawn % len(own)]
-                amounts[i] = t + 1 if drawn < len(own) else -(t + 1)
+                candidate_scores = scores[i, candidates[i]]
+                drawn = law.draw(np.concatenate([candidate_scores, -candidate_scores]), self._access.sampler)
+                chosen[i] = candidates[i][drawn % len(candidate_scores)]
+                amounts[i] = t + 1 if drawn < len(candidate_scores) else -(t + 1)
             weights[np.arange(n), chosen] += amounts
-        unit = asked.radius * (2 / ((asked.steps + 1) * (asked.steps + 2)))
+        unit = regressions.radius * (2 / ((regressions.steps + 1) * (regressions.steps + 2)))
         return np.asarray(unit * weights, dtype=np.float64)
 
 
-def _copied(asked: Regressions, shape: tuple[int, ...]) -> Regressions:
+def _copied(regressions: Regressions, shape: tuple[int, ...]) -> Regressions:
     """Return regressions in values of our own, checked: nothing of the caller's is looked at again."""
     features, steps = (
-        tuple(_feature(feature, shape) for feature in asked.features),
-        checked_integer("steps", asked.steps),
+        tuple(_feature(feature, shape) for feature in regressions.features),
+        checked_integer("steps", regressions.steps),
     )
     if not 1 <= steps <= MOST_STEPS:
         raise ValueError(f"Frank-Wolfe takes 1 to {MOST_STEPS} steps, got {steps}")
-    nodes = tuple(_node(node, shape, len(features)) for node in asked.nodes)
-    return Regressions(features, nodes, checked_real("radius", asked.radius), steps)
+    nodes = tuple(_node(node, shape, len(features)) for node in regressions.nodes)
+    return Regressions(features, nodes, checked_real("radius", regressions.radius), steps)
 
 
 def _feature(given: Feature, shape: tuple[int, ...]) -> Feature:
@@ -247,7 +254,7 @@ def _node(given: Node, shape: tuple[int, ...], n_features: int) -> Node:
 
 
 def _below(name: str, value: object, most: int) -> int:
-    own = checked_integer(name, value)
-    if own >= most:
-        raise ValueError(f"{name} must be below {most}, got {own}")
-    return own
+    number = checked_integer(name, value)
+    if number >= most:
+        raise ValueError(f"{name} must be below {most}, got {number}")
+    return number

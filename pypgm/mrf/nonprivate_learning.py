@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import combinations
 from typing import Literal
 
 import numpy as np
@@ -10,14 +13,175 @@ from numpy.typing import NDArray
 from pypgm import _core
 from pypgm.data import Dataset
 from pypgm.domain import Domain
-from pypgm.mrf.encoding import Field, Records, centred_field, distinct_records
-from pypgm.mrf.node_regressions import NodeTask, field_of_nodes
-from pypgm.mrf.regression import Regressions, solve
+from pypgm.mrf.encoding import Field, Records, centred_field, distinct_records, field_of_pairs, field_of_signs
 from pypgm.numeric import as_generator, checked_real
 
 _CANDIDATES = 64  # iterates of the Sparsitron that are compared: a pass over the held-out records each
 _ITERATIONS = 20_000
 _MOST_LABELS = 2**20  # in one solution: rows times regressions, of which it keeps some arrays
+
+_CHECKED_EVERY = 10  # iterations between two gaps: a gap takes a gradient of its own
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class NodeTask:
+    """Regressions of one or more labels on the same records.
+
+    Attributes
+    ----------
+    features : ndarray of float64, shape (M, F)
+        Entries -1, 0 and +1; the last column is the intercept's.
+    labels : ndarray of float64, shape (M, R)
+        -1 or +1.
+    counts : ndarray of float64, shape (M,)
+        Records each row stands for.
+    allowed : ndarray of bool, shape (F, R)
+        All features but the node's own.
+    groups : ndarray of int, shape (F,)
+        The attribute of each feature; the intercept is a group of its own.
+    """
+
+    features: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    counts: NDArray[np.float64]
+    allowed: NDArray[np.bool_]
+    groups: NDArray[np.intp]
+
+
+def field_of_nodes(records: Records, learn: Callable[[NodeTask], NDArray[np.float64]]) -> Field:
+    """Return the field that regressions learn: weights of shape (F, R) for each task.
+
+    Binary attributes have one regression each, on features of -1 and +1; its weights are twice the couplings.
+    Otherwise there is one for each two codes u < v of an attribute on the records that have one of them, of which the
+    weights estimate W(u, .) - W(v, .).
+    """
+    if all(size == 2 for size in records.domain.shape):
+        signs, groups = records.signs, np.arange(len(records.domain) + 1)
+        allowed = groups[:, None] != groups[:-1]
+        weights = learn(NodeTask(signs, signs[:, :-1], records.counts, allowed, groups))
+        return field_of_signs(records.domain, weights.T)
+    tasks = ((node, pair, task) for node, pair, task in _pair_tasks(records) if task.counts.sum() > 0)
+    return field_of_pairs(records.domain, ((node, pair, learn(task)[:, 0]) for node, pair, task in tasks))
+
+
+def _pair_tasks(records: Records) -> Iterator[tuple[int, tuple[int, int], NodeTask]]:
+    shape = records.domain.shape
+    groups = np.append(np.repeat(np.arange(len(shape)), shape), len(shape))
+    for node, size in enumerate(shape):
+        codes = records.codes[:, node]
+        for u, v in combinations(range(size), 2):
+            kept = (codes == u) | (codes == v)
+            labels = np.where(codes[kept] == u, 1.0, -1.0)
+            allowed = (groups != node)[:, None]
+            yield node, (u, v), NodeTask(records.one_hot[kept], labels[:, None], records.counts[kept], allowed, groups)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Regressions:
+    r"""Regressions r on shared features: minimise :math:`\sum_m c_{mr} \log(1 + e^{-y_{mr} \langle w_r, x_m\rangle})`.
+
+    Attributes
+    ----------
+    features : ndarray of float64, shape (M, F)
+        Rows x_m, of records that may stand for several.
+    labels : ndarray of float64, shape (M, R)
+        y, -1 or +1.
+    shares : ndarray of float64, shape (M, R)
+        c >= 0, the part of record m in regression r; each column sums to 1.
+    allowed : ndarray of bool, shape (F, R)
+        The features a regression may use; the weights of the others are 0.
+    groups : ndarray of int, shape (F,)
+        Group of each feature, numbered from 0. The norm is the sum over groups of the Euclidean norms within.
+    radius : float
+        Largest norm of w_r, positive.
+    """
+
+    features: NDArray[np.float64]
+    labels: NDArray[np.float64]
+    shares: NDArray[np.float64]
+    allowed: NDArray[np.bool_]
+    groups: NDArray[np.intp]
+    radius: float
+
+    def only(self, kept: NDArray[np.bool_]) -> Regressions:
+        """Return some of the regressions."""
+        return Regressions(
+            self.features, self.labels[:, kept], self.shares[:, kept], self.allowed[:, kept], self.groups, self.radius
+        )
+
+    def loss(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the mean loss of each regression, shape (R,)."""
+        margins = self.labels * (self.features @ weights)
+        return np.asarray((self.shares * np.logaddexp(0, -margins)).sum(axis=0))
+
+    def gradient(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the gradient of each loss in its allowed weights, shape (F, R)."""
+        margins = self.labels * (self.features @ weights)
+        slopes = self.shares * self.labels * (0.5 - 0.5 * np.tanh(margins / 2))  # sigmoid(-margins)
+        return np.asarray(np.where(self.allowed, -(self.features.T @ slopes), 0.0))
+
+    def gap(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return an upper bound of loss - optimum of each regression, shape (R,).
+
+        By convexity it is at most <g, w - v> for the best v, which is in the ball where <g, v> is least.
+        """
+        slope = self.gradient(weights)
+        steepest = _norms(slope, self.groups).max(axis=0)
+        return np.asarray((slope * weights).sum(axis=0) + self.radius * steepest)
+
+
+def solve(problem: Regressions, tolerance: float, iterations: int) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return weights, shape (F, R), and the gap of each regression, at most `tolerance` unless iterations end first.
+
+    Accelerated projected gradient (Nesterov; FISTA), restarted in each regression where its momentum points uphill
+    (O'Donoghue and Candès 2015). Steps are of length 1/L, L a quarter of the largest squared row norm.
+    """
+    n_features, n = problem.features.shape[1], problem.labels.shape[1]
+    weights, gaps = np.zeros((n_features, n)), np.full(n, np.inf)
+    step = 4 / max(float((problem.features**2).sum(axis=1).max(initial=0.0)), 1e-300)
+    active, part = np.arange(n), problem
+    here, point, momentum = weights.copy(), weights.copy(), np.ones(n)
+    for i in range(iterations):
+        if i % _CHECKED_EVERY == 0:
+            weights[:, active], gaps[active] = here, part.gap(here)
+            left = gaps[active] > tolerance
+            if not left.any():
+                return weights, gaps
+            if not left.all():
+                active, part = active[left], part.only(left)
+                here, point, momentum = here[:, left], point[:, left], momentum[left]
+        slope = part.gradient(point)
+        there = project(point - step * slope, part.groups, part.radius)
+        uphill = ((point - there) * (there - here)).sum(axis=0) > 0
+        following = np.where(uphill, 1.0, (1 + np.sqrt(1 + 4 * momentum**2)) / 2)
+        point = there + np.where(uphill, 0.0, (momentum - 1) / following) * (there - here)
+        here, momentum = there, following
+    weights[:, active], gaps[active] = here, part.gap(here)
+    return weights, gaps
+
+
+def project(weights: NDArray[np.float64], groups: NDArray[np.intp], radius: float) -> NDArray[np.float64]:
+    """Return the nearest point of the ball of some radius to each column, shape (F, R).
+
+    Norms of groups are reduced by a common amount, to 0 at least, so that they sum to the radius (Duchi et al. 2008).
+    """
+    norms = _norms(weights, groups)
+    descending = -np.sort(-norms, axis=0)
+    excess = np.cumsum(descending, axis=0) - radius
+    ranks = np.arange(1, len(norms) + 1)[:, None]
+    last = (descending * ranks > excess).sum(axis=0) - 1
+    cut = np.maximum(excess[last, np.arange(norms.shape[1])] / (last + 1), 0.0)
+    factors = np.maximum(norms - cut, 0.0) / np.where(norms > 0, norms, 1.0)
+    return np.asarray(weights * factors[groups])
+
+
+def _norms(weights: NDArray[np.float64], groups: NDArray[np.intp]) -> NDArray[np.float64]:
+    """Return the Euclidean norm of each group in each column, shape (groups, R)."""
+    if len(groups) == groups.max() + 1:
+        return np.asarray(np.abs(weights)[np.argsort(groups)])
+    squares = np.zeros((int(groups.max()) + 1, weights.shape[1]))
+    np.add.at(squares, groups, weights**2)
+    return np.sqrt(squares)
 
 
 def fit_logistic(
@@ -76,12 +240,12 @@ def fit_logistic(
         groups = task.groups if norm == "group" else np.arange(len(task.groups))
         shares = (task.counts / task.counts.sum())[:, None]
         parts = np.array_split(np.arange(task.labels.shape[1]), -(-task.labels.size // _MOST_LABELS))
-        found = []
+        weights = []
         for part in parts:
             labels, allowed = task.labels[:, part], task.allowed[:, part]
             stated = Regressions(task.features, labels, np.broadcast_to(shares, labels.shape), allowed, groups, bound)
-            found.append(solve(stated, least, _ITERATIONS)[0])
-        return np.concatenate(found, axis=1)
+            weights.append(solve(stated, least, _ITERATIONS)[0])
+        return np.concatenate(weights, axis=1)
 
     return field_of_nodes(records, learn)
 
@@ -139,11 +303,11 @@ def fit_sparsitron(
 
     def learn(task: NodeTask) -> NDArray[np.float64]:
         first = max(len(task.labels) - max(round(part * len(task.labels)), 1), 1)
-        found = []
+        weights = []
         for labels, allowed in zip(task.labels.T, task.allowed.T, strict=True):
             x, y = (task.features * allowed).astype(np.int8), labels.astype(np.int8)
-            found.append(_core.sparsitron(x[:first], y[:first], x[first:], y[first:], bound, _CANDIDATES))
-        return np.stack(found, axis=1)
+            weights.append(_core.sparsitron(x[:first], y[:first], x[first:], y[first:], bound, _CANDIDATES))
+        return np.stack(weights, axis=1)
 
     return field_of_nodes(records, learn)
 
@@ -194,18 +358,18 @@ def fit_pseudo_likelihood(data: Dataset, *, ridge: float | None = None, toleranc
     penalty = 1 / records.counts.sum() if ridge is None else checked_real("ridge", ridge, zero=True)
     objective = _PseudoLikelihood(records, penalty)
     least = checked_real("tolerance", tolerance)
-    found = optimize.minimize(
+    solution = optimize.minimize(
         objective,
         objective.start(),
         jac=True,
         method="L-BFGS-B",
         options={"gtol": least, "ftol": 0, "maxiter": _ITERATIONS, "maxfun": 2 * _ITERATIONS},
     )
-    if np.abs(found.jac).max() > tolerance:
+    if np.abs(solution.jac).max() > tolerance:
         raise RuntimeError(
-            f"the gradient is {np.abs(found.jac).max():.3g} after {found.nit} iterations: {found.message}"
+            f"the gradient is {np.abs(solution.jac).max():.3g} after {solution.nit} iterations: {solution.message}"
         )
-    return objective.field(found.x)
+    return objective.field(solution.x)
 
 
 def _checked_records(data: Dataset) -> Records:

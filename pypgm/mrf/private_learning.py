@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pypgm.estimation.limits import LIMIT_DEFAULTS
 from pypgm.mrf.field_run import FieldOptions, FieldRun
 from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
 from pypgm.numeric import checked_integer, checked_real
-from pypgm.privacy.entry import LEARNER_DEFAULTS
 from pypgm.privacy.tables import takes_any_table
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pypgm.privacy.rational import Number
 
 
-@takes_any_table(FieldOptions, LEARNER_DEFAULTS)
+@takes_any_table(FieldOptions, LIMIT_DEFAULTS)
 def learn_ising(
     data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
@@ -40,7 +40,7 @@ def learn_ising(
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records of attributes with two values, possibly none; or a private table, whose budget,
-        relation, backend and seed hold, and which stays open. Steps need the records: an Ibis table, which only counts
+        relation and seed hold, and which stays open. Steps need the records: an Ibis table, which only counts
         them, is refused, and so are open columns, whose number of values is not known yet.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum of a node's absolute couplings and its
@@ -90,7 +90,7 @@ def learn_ising(
     return run.learn(ising_plan(run.domain, width), steps)
 
 
-@takes_any_table(FieldOptions, LEARNER_DEFAULTS)
+@takes_any_table(FieldOptions, LIMIT_DEFAULTS)
 def learn_pairwise(
     data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
@@ -146,7 +146,7 @@ def learn_pairwise(
     return run.learn(pairwise_plan(run.domain, width), steps)
 
 
-@takes_any_table(FieldOptions, LEARNER_DEFAULTS)
+@takes_any_table(FieldOptions, LIMIT_DEFAULTS)
 def learn_t_wise(
     data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,

@@ -1,4 +1,4 @@
-"""Which logistic regressions a field is learned by, and how their weights are read as its tables."""
+"""Logistic regressions that a field is learned by, and the reading of their weights as its tables."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pypgm.mrf.frank_wolfe import Feature, Node
 _MOST_FEATURES = 1 << 16
 
 Weights = Sequence[NDArray[np.float64]]
-"""Of each node, shape (pairs, features)."""
+"""Weights of each node, shape (pairs, features)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,8 +70,8 @@ def pairwise_plan(domain: Domain, width: float) -> Plan:
 
     def read(weights: Weights) -> CliqueVector:
         rows = zip(nodes, weights, strict=True)
-        found = ((node.attribute, *own) for node, of in rows for own in zip(node.pairs, of, strict=True))
-        return _sparse(field_of_pairs(domain, found))
+        directions = ((node.attribute, *pair) for node, of in rows for pair in zip(node.pairs, of, strict=True))
+        return _sparse(field_of_pairs(domain, directions))
 
     return Plan(features, nodes, 2 * max(domain.shape, default=2) * width, read)
 

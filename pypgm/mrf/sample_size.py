@@ -1,4 +1,4 @@
-r"""How many records learning a Markov random field takes: orders of magnitude from theory, figures from simulation."""
+r"""Sample sizes for learning a Markov random field: orders of magnitude from theory, figures from simulation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class SampleSize:
 def parameter_sample_size(
     n_attributes: int, width: float, accuracy: float, budget: Budget, *, n_values: int = 2
 ) -> SampleSize:
-    r"""Return how many records suffice for all weights to be within `accuracy` by private Frank-Wolfe.
+    r"""Return the number of records that suffices for all weights to be within `accuracy` by private Frank-Wolfe.
 
     With width :math:`\lambda`, accuracy :math:`\alpha` and budget :math:`\rho` an Ising model (`n_values` 2) takes
 
@@ -91,7 +91,7 @@ def parameter_sample_size(
 def structure_sample_size(
     n_attributes: int, width: float, eta: float, budget: Budget, *, n_values: int = 2
 ) -> SampleSize:
-    r"""Return how many records suffice to find the graph.
+    r"""Return the number of records that suffices to find the graph.
 
     Without privacy :math:`\lambda^2 k^4 e^{14\lambda} \log(pk) / \eta^4` records suffice, with :math:`\eta` the least
     strength of an edge. With (epsilon, delta) each of the blocks of subsampling and stability, three times
@@ -150,7 +150,7 @@ def excess_risk(
     steps: int | None = None,
     failure: float = 0.05,
 ) -> float:
-    r"""Return how far private Frank-Wolfe may end above the least mean loss of a regression: an order of magnitude.
+    r"""Return the order of magnitude of private Frank-Wolfe's mean loss above the least one of a regression.
 
     With n records, q features, weights whose absolute values sum to at most :math:`\lambda` and the part :math:`\rho`
     of a budget that the regression gets, with probability :math:`1 - \beta`
@@ -323,8 +323,8 @@ def simulated_block_size(
     while high > 1.1 * low:
         middle = round(math.sqrt(low * high))
         low, high = (low, middle) if search.suffices(middle) else (middle, high)
-    found = blocks - search.failures[high]
-    return BlockSize(high, found, blocks, _interval(found, blocks), n_blocks, tuple(search.tried()))
+    successes = blocks - search.failures[high]
+    return BlockSize(high, successes, blocks, _interval(successes, blocks), n_blocks, tuple(search.tried()))
 
 
 @dataclass(slots=True, eq=False)
@@ -340,7 +340,7 @@ class _Search:
     failures: dict[int, int] = field(default_factory=dict)
 
     def suffices(self, size: int) -> bool:
-        """Return whether no more blocks fail than are allowed to; those that one more would add are not simulated."""
+        """Return whether at most the allowed number of blocks fails; simulation stops at one more."""
         failed = 0
         for _ in range(self.blocks):
             failed += self.learn(sample(self.potentials, size, rng=self.rng).data) != self.graph

@@ -1,4 +1,4 @@
-"""What most blocks of the records agree on, released where it is stable: subsample and aggregate."""
+"""Graph that most blocks of the records agree on, released if it is stable: subsample and aggregate."""
 
 from __future__ import annotations
 
@@ -71,12 +71,12 @@ class Stability:
         access = table.trusted_access
         if not has_rows(access.records()):
             raise TypeError("blocks need the records of a Dataset, a table of counts is not enough")
-        own = checked_integer("the number of blocks", n_blocks)
-        if not 1 <= own <= MOST_BLOCKS:
-            raise ValueError(f"stability needs at least one block and at most {MOST_BLOCKS}, got {own}")
+        count = checked_integer("the number of blocks", n_blocks)
+        if not 1 <= count <= MOST_BLOCKS:
+            raise ValueError(f"stability needs at least one block and at most {MOST_BLOCKS}, got {count}")
         self._access = access
         self._vote = vote
-        self._n_blocks = own
+        self._n_blocks = count
 
     def release(self, *, epsilon: Number, delta: Number) -> Agreement:
         """Charge, let every block vote, add noise.
@@ -134,11 +134,11 @@ def _as_graph(vote: Iterable[tuple[int, int]]) -> Edges:
 
 def blocks_of(n_records: int, n_blocks: int, sampler: Sampler) -> NDArray[np.int64]:
     """Return a block for each record, independent and uniform: exact coins split blocks in halves."""
-    found = np.zeros(n_records, dtype=np.int64)
+    blocks = np.zeros(n_records, dtype=np.int64)
 
     def split(of: NDArray[np.int64], first: int, count: int) -> None:
         if count == 1:
-            found[of] = first
+            blocks[of] = first
             return
         left = count // 2
         coins = sampler.coins(of.size, Fraction(left, count))
@@ -146,4 +146,4 @@ def blocks_of(n_records: int, n_blocks: int, sampler: Sampler) -> NDArray[np.int
         split(of[~coins], first + left, count - left)
 
     split(np.arange(n_records), 0, n_blocks)
-    return found
+    return blocks

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pypgm.estimation.limits import LIMIT_DEFAULTS
 from pypgm.html import Shown
 from pypgm.mrf.field_run import FieldOptions, FieldRun
 from pypgm.mrf.nonprivate_learning import fit_logistic
@@ -17,7 +18,6 @@ from pypgm.mrf.regression_plans import pairwise_plan
 from pypgm.mrf.stability import Stability
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.entry import LEARNER_DEFAULTS
 from pypgm.privacy.rational import Number, isqrt_down
 from pypgm.privacy.tables import takes_any_table
 from pypgm.privacy.thresholds import laplace_threshold
@@ -130,7 +130,7 @@ def _reaches(scale: float, t: int) -> float:
     return q**t / (1 + q) if t >= 1 else 1 - q ** (1 - t) / (1 + q)
 
 
-@takes_any_table(FieldOptions, LEARNER_DEFAULTS)
+@takes_any_table(FieldOptions, LIMIT_DEFAULTS)
 def learn_structure(
     data: Counts | PrivateTable | Frame,
     epsilon: Number | None = None,
@@ -229,9 +229,9 @@ def _stable(run: FieldRun, vote: Callable[[Dataset], Edges], given: int | None) 
     k = table.privacy.records_per_person
     needed = k + laplace_threshold(2 * k / epsilon, fail / k)
     n_blocks = _BLOCKS_A_THRESHOLD * needed if given is None else checked_integer("n_blocks", given, 1)
-    found = Stability(table, vote, n_blocks).release(epsilon=epsilon, delta=fail)
+    outcome = Stability(table, vote, n_blocks).release(epsilon=epsilon, delta=fail)
     run.close()
     run.end()
     names = table.domain.attributes
-    edges = None if found.edges is None else {(names[i], names[j]): 1.0 for i, j in found.edges}
-    return Structure(names, edges, ledger.snapshot(), None, found.threshold, n_blocks, float(found.scale))
+    edges = None if outcome.edges is None else {(names[i], names[j]): 1.0 for i, j in outcome.edges}
+    return Structure(names, edges, ledger.snapshot(), None, outcome.threshold, n_blocks, float(outcome.scale))

@@ -15,6 +15,7 @@ from pypgm.domain import Clique, Domain
 from pypgm.privacy.counts import Counts, batches
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Noise
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.noise import drawable_scale, drawable_variance
 from pypgm.privacy.rational import Number, as_fraction, significant_down
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Adder, Sampler
@@ -136,10 +137,10 @@ class Access:
             variance = _variance_of(rho, relation.squared_l2_sensitivity(query))
         law: Noise
         if scale is not None:
-            b = self.sampler.drawable_scale(as_fraction("scale", scale))
+            b = drawable_scale(as_fraction("scale", scale))
             law = DiscreteLaplace(b, relation.l1_sensitivity(query), relation.largest_change(query))
         else:
-            s = self.sampler.drawable_variance(as_fraction("variance", 0 if variance is None else variance))
+            s = drawable_variance(as_fraction("variance", 0 if variance is None else variance))
             law = DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))
         if not law.stddev > 0:
             raise ValueError(f"noise on {on} of stddev {law.stddev:.3g} is none in floating point; use more")
@@ -163,7 +164,7 @@ class Access:
             If what draws the noise is not installed.
         """
         squared = sum(c * c for c in changes)
-        law = DiscreteGaussian(self.sampler.drawable_variance(_variance_of(rho, squared)), squared, max(changes))
+        law = DiscreteGaussian(drawable_variance(_variance_of(rho, squared)), squared, max(changes))
         noise = ChargedNoise(law, law.adder(self.sampler))
         self.ledger.charge(what, on, law)
         return noise

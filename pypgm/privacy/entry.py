@@ -9,7 +9,7 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
 from pypgm.errors import BudgetError
-from pypgm.estimation.limits import LIMIT_DEFAULTS, LimitOptions, Limits
+from pypgm.estimation.limits import LimitOptions, Limits
 from pypgm.memory import short
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
@@ -17,7 +17,6 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.sampler import NoiseBackend
 from pypgm.privacy.shown_charges import shown_ledger
 from pypgm.progress import Bar
 from pypgm.queries import Identity, Neighbours
@@ -51,8 +50,6 @@ class PrivateOptions(TypedDict, total=False):
         person may have is what the schema of the records says, else 1.
     privacy : Privacy, optional
         Instead of `neighbours`; also says how many records a person may have, and may not contradict the schema.
-    backend : {"pypgm", "opendp"}
-        Whose samplers draw the noise of the measurements; OpenDP's need the extra ``[opendp]``.
     unsafe_seed : int, optional
         For tests and demonstrations: draw all noise from this number. The release is then the same every time and
         private for nobody, and its ledger and its model say so.
@@ -62,16 +59,11 @@ class PrivateOptions(TypedDict, total=False):
     budget: Budget | None
     neighbours: Neighbours | None
     privacy: Privacy | None
-    backend: NoiseBackend
     unsafe_seed: int | None
 
 
 class LearnerOptions(PrivateOptions, LimitOptions, total=False):
     """What every learner from private records takes by keyword."""
-
-
-LEARNER_DEFAULTS: Mapping[str, object] = {**LIMIT_DEFAULTS, "backend": "pypgm"}
-"""Of `LearnerOptions`, where it is not None."""
 
 
 class Handed:
@@ -259,16 +251,15 @@ def entered(
     TypeError
         If an open table is given a budget, a relation, noise or a schema: it has them already.
     """
-    backend, seed = options.get("backend", "pypgm"), options.get("unsafe_seed")
     budget, neighbours, privacy = options.get("budget"), options.get("neighbours"), options.get("privacy")
+    seed = options.get("unsafe_seed")
     if handed.is_open:
         if options.get("schema") is not None:
             raise TypeError("an open table has its schema already")
-        asked = (epsilon, delta, budget, neighbours, privacy, seed)
-        if any(a is not None for a in asked) or not (isinstance(backend, str) and backend == "pypgm"):
-            raise TypeError("an open table has its budget, relation, backend and seed already")
+        if any(a is not None for a in (epsilon, delta, budget, neighbours, privacy, seed)):
+            raise TypeError("an open table has its budget, relation and seed already")
         table: PrivateTable = handed.take()
         budget_of(None, None, table.ledger.budget)
         return table
     ledger, relation = shown_ledger(budget_of(epsilon, delta, budget), bar), one_relation(neighbours, privacy)
-    return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=seed)
+    return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, unsafe_seed=seed)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from types import ModuleType
 from typing import Any, ParamSpec, TypeVar
 
 from pypgm import _core
@@ -26,8 +25,6 @@ class Observer:
     ----------
     core : object
         Where samplers are looked up at each draw: has the functions of the compiled core that draw.
-    opendp : module, optional
-        What stands for the prelude of OpenDP.
     not_private : str
         What ledgers say of tables that are entered meanwhile, as its samplers may be anything. Only who knows that
         they are as good as those of the core leaves it empty.
@@ -38,7 +35,6 @@ class Observer:
     """
 
     core: Any = _core
-    opendp: ModuleType | None = None
     not_private: str = "drawn under an observer, by samplers of its own"
     batch_cells: int = 1 << 22
     kept_cells: int = 1 << 25

@@ -17,7 +17,7 @@ from pypgm.privacy.fixed_errors import unwarned
 from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.sampler import NoiseBackend, Sampler
+from pypgm.privacy.sampler import Sampler
 
 _LARGEST = int(np.finfo(np.float64).max)
 
@@ -50,12 +50,10 @@ class PrivateColumn(Guarded):
         The neighbour relation.
     ledger : Ledger
         Where every answer is charged; bound to the relation.
-    backend : {"pypgm", "opendp"}
-        Whose samplers draw the noise of counts.
     unsafe_seed : int, optional
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
     sampler : Sampler, optional
-        What draws, in the place of these two: that of another column or table.
+        Sampler of another column or table, instead of `unsafe_seed`.
 
     Raises
     ------
@@ -79,7 +77,6 @@ class PrivateColumn(Guarded):
         privacy: Privacy,
         ledger: Ledger,
         *,
-        backend: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
         sampler: Sampler | None = None,
     ) -> None:
@@ -88,7 +85,7 @@ class PrivateColumn(Guarded):
                 raise TypeError(f"a column needs a sequence of values, got {type(values).__name__}")
             if getattr(values, "ndim", 1) != 1:
                 raise ValueError("a column needs values of one dimension")
-        own = Sampler(unsafe_seed, n_threads=0, backend=backend) if sampler is None else sampler
+        own = Sampler(unsafe_seed, n_threads=0) if sampler is None else sampler
         super().__init__(privacy, ledger, own)
         self.__values = values
 

@@ -26,7 +26,7 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn, TableColumn
 from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.sampler import NoiseBackend, Sampler
+from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.selector import Selector, StatedSelector
 from pypgm.privacy.trusted_query import Trusted, named, own_clique, trusted_many, trusted_on
 from pypgm.queries import LinearQuery, Neighbours, Products
@@ -53,12 +53,10 @@ class PrivateTable(Shown, Guarded):
         number is that of the schema of the records, 1 where they have none.
     ledger : Ledger
         Where every answer is charged; bound to the relation.
-    backend : {"pypgm", "opendp"}
-        Whose samplers draw the noise of measurements; OpenDP's need the extra ``[opendp]`` and take no seed.
     unsafe_seed : int, optional
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
     sampler : Sampler, optional
-        What draws, in the place of `n_threads`, `backend` and `unsafe_seed`: that of another table.
+        Sampler of another table, instead of `n_threads` and `unsafe_seed`.
 
     Raises
     ------
@@ -77,7 +75,6 @@ class PrivateTable(Shown, Guarded):
         ledger: Ledger,
         *,
         n_threads: int = 0,
-        backend: NoiseBackend = "pypgm",
         unsafe_seed: int | None = None,
         sampler: Sampler | None = None,
     ) -> None:
@@ -88,7 +85,7 @@ class PrivateTable(Shown, Guarded):
         relation = relation_of(privacy, schema)
         if sampler is None:  # else somebody was warned where the records came in
             warn_at_door(schema, ledger.budget)
-        own = Sampler(unsafe_seed, n_threads=n_threads, backend=backend) if sampler is None else sampler
+        own = Sampler(unsafe_seed, n_threads=n_threads) if sampler is None else sampler
         super().__init__(relation, ledger, own)
         self.__data: Counts | None = kept(data, schema, own)
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()

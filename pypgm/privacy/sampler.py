@@ -9,19 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from fractions import Fraction
-from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.numeric import check_choice, checked_threads, shown
-from pypgm.privacy import noise, opendp_noise
+from pypgm.numeric import checked_threads, shown
+from pypgm.privacy import noise
 from pypgm.privacy.budget import check_new
 from pypgm.privacy.observer import the_observer
 from pypgm.privacy.selection import drawable_rate
 
-NoiseBackend = Literal["pypgm", "opendp"]
 Adder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """Takes int64 counts and returns new ones with noise."""
 
@@ -36,13 +34,11 @@ class Sampler:
     n_threads : int
         Threads for noise, each with its own stream; 0 is all. One makes no team and is safe in forked children. A
         seeded stream is drawn from by one thread.
-    backend : {"pypgm", "opendp"}
-        Whose samplers draw noise; OpenDP's need the extra ``[opendp]`` and take no seed.
 
     Raises
     ------
     ValueError
-        If the backend is unknown, the seed is not in 0..2^64 - 1, or `n_threads` is negative.
+        If the seed is not in 0..2^64 - 1, or `n_threads` is negative.
     TypeError
         If the seed is not an int; a generator is none.
 
@@ -52,18 +48,14 @@ class Sampler:
     dtype('int64')
     """
 
-    __slots__ = ("__words", "_backend", "_mark", "_n_threads")
+    __slots__ = ("__words", "_mark", "_n_threads")
 
-    def __init__(self, unsafe_seed: int | None = None, *, n_threads: int = 1, backend: NoiseBackend = "pypgm") -> None:
-        check_choice("backend", backend, get_args(NoiseBackend))
+    def __init__(self, unsafe_seed: int | None = None, *, n_threads: int = 1) -> None:
         check_new(self, "_n_threads")
         words = _unsafe_words(unsafe_seed)
-        if backend == "opendp" and words is not None:
-            raise ValueError("noise from OpenDP takes no seed")
         self.__words = words
         self._mark = "noise drawn from a seed" if words is not None else ""
         self._n_threads = checked_threads(n_threads)
-        self._backend = backend
 
     @property
     def not_private(self) -> str:
@@ -74,16 +66,6 @@ class Sampler:
     def n_threads(self) -> int:
         """Threads for noise, 0 for all."""
         return self._n_threads
-
-    def drawable_variance(self, variance: Fraction) -> Fraction:
-        """Return the variance parameter itself if it can be drawn with, else the next one above it."""
-        own = self._backend == "pypgm"
-        return noise.drawable_variance(variance) if own else opendp_noise.drawable_variance(variance)
-
-    def drawable_scale(self, scale: Fraction) -> Fraction:
-        """Return the Laplace scale itself if it can be drawn with, else the next one above it."""
-        own = self._backend == "pypgm"
-        return noise.drawable_scale(scale) if own else opendp_noise.drawable_scale(scale)
 
     def gaussian(self, variance: Fraction) -> Adder:
         """Return what adds an independent discrete Gaussian draw, P(z) ~ exp(-z^2 / (2 variance)), to every count.
@@ -99,15 +81,11 @@ class Sampler:
         ------
         ValueError
             If the variance cannot be drawn with.
-        ImportError
-            If the backend is not installed.
 
         References
         ----------
         Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy".
         """
-        if self._backend == "opendp":
-            return opendp_noise.gaussian(variance)
         if noise.drawable_variance(variance) != variance:
             raise ValueError(f"variance {variance} cannot be drawn with exactly; pass drawable_variance of it")
         return lambda counts: the_observer().core.add_discrete_gaussian(
@@ -126,11 +104,7 @@ class Sampler:
         ------
         ValueError
             If the scale cannot be drawn with.
-        ImportError
-            If the backend is not installed.
         """
-        if self._backend == "opendp":
-            return opendp_noise.laplace(scale)
         if noise.drawable_scale(scale) != scale:
             raise ValueError(f"scale {scale} cannot be drawn with exactly; pass drawable_scale of it")
         return lambda counts: the_observer().core.add_discrete_laplace(

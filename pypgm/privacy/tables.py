@@ -46,7 +46,7 @@ Call = Mapping[str, Any]
 """The arguments of a call of a learner but the records, by their names."""
 
 _RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
-_OF_TABLES = {"epsilon", "delta", "budget", "neighbours", "privacy", "backend", "unsafe_seed"}
+_OF_TABLES = {"epsilon", "delta", "budget", "neighbours", "privacy", "unsafe_seed"}
 """Arguments that a private table has already."""
 
 
@@ -158,7 +158,7 @@ def prepared(
     known.check_there()
     budget = budget_for(schema, call.get("epsilon"), call.get("delta"), call.get("budget"))
     adapted = options_for(known.domain, known, call)
-    sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0), backend=call.get("backend", "pypgm"))
+    sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
     if isinstance(schema, OpenSchema):  # what is open is paid for before the learner is called
         check_call(learner, schema, relation, budget, _left(adapted), has_rows=has_rows(source))
     held = [opened(source, schema, **(reading or {}))]

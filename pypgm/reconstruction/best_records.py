@@ -26,7 +26,7 @@ _RESTARTS = 4
 _SKIPPED = 0.2  # of the cells, left out of a greedy start, so that starts differ
 
 Values = Mapping["tuple[Clique, int]", float]
-"""What a record is worth that lies in a cell of a clique, added up over cells."""
+"""Worth of a record in a cell of a clique, added up over cells."""
 Columns = NDArray[np.int64]
 
 
@@ -110,10 +110,10 @@ def _by_max_product(tree: JunctionTree, domain: Domain, values: Values, costs: N
     worth = CliqueVector(domain, tree.cliques)
     first = {clique: i for i, clique in reversed(list(enumerate(tree.cliques)))}
     for (clique, cell), value in values.items():
-        own = domain.canonical(clique)
+        ordered = domain.canonical(clique)
         codes = np.unravel_index(cell, domain.sizes(clique))
         place = dict(zip(clique, codes, strict=True))
-        worth.table(first[own])[np.ravel_multi_index([place[a] for a in own], domain.sizes(own))] += value
+        worth.table(first[ordered])[np.ravel_multi_index([place[a] for a in ordered], domain.sizes(ordered))] += value
     starts = _starts(domain)
     for i, size in enumerate(domain.shape):
         worth.table(len(tree.cliques) - len(domain) + i)[:] -= costs[starts[i] : starts[i] + size]
@@ -140,18 +140,18 @@ def _by_integer_program(domain: Domain, values: Values, costs: NDArray[np.float6
     worth = np.concatenate([-costs, np.fromiter(values.values(), np.float64, len(values))])
     for j, ((clique, cell), value) in enumerate(values.items(), width):
         codes = np.unravel_index(cell, domain.sizes(clique))
-        own = [starts[domain.index(a)] + int(code) for a, code in zip(clique, codes, strict=True)]
+        columns = [starts[domain.index(a)] + int(code) for a, code in zip(clique, codes, strict=True)]
         if value > 0:
-            rows += [({j: 1.0, v: -1.0}, -math.inf, 0.0) for v in own]
+            rows += [({j: 1.0, v: -1.0}, -math.inf, 0.0) for v in columns]
         else:
-            rows.append(({j: 1.0} | dict.fromkeys(own, -1.0), 1.0 - len(own), math.inf))
+            rows.append(({j: 1.0} | dict.fromkeys(columns, -1.0), 1.0 - len(columns), math.inf))
     entries = [(i, v, x) for i, (row, _, _) in enumerate(rows) for v, x in row.items()]
     at_row, at_column, entry = zip(*entries, strict=True)
     matrix = csr_array((entry, (at_row, at_column)), shape=(len(rows), worth.size))
     bounds = LinearConstraint(matrix, [row[1] for row in rows], [row[2] for row in rows])
     whole = np.arange(worth.size) < width
-    found: Any = milp(-worth, integrality=whole.astype(int), bounds=Bounds(0, 1), constraints=bounds).x
-    return [int(np.argmax(found[s : s + n])) for s, n in zip(starts, domain.shape, strict=True)]
+    solution: Any = milp(-worth, integrality=whole.astype(int), bounds=Bounds(0, 1), constraints=bounds).x
+    return [int(np.argmax(solution[s : s + n])) for s, n in zip(starts, domain.shape, strict=True)]
 
 
 def _ascended(domain: Domain, values: Values, costs: NDArray[np.float64], rng: np.random.Generator) -> Columns:
@@ -175,8 +175,8 @@ def _ascended(domain: Domain, values: Values, costs: NDArray[np.float64], rng: n
             break
         worth = now
     best = np.argmax(worth.reshape(_RESTARTS, wanted), axis=0)
-    found: Columns = records.reshape(_RESTARTS, wanted, len(domain.shape))[best, np.arange(wanted)]
-    return found
+    chosen: Columns = records.reshape(_RESTARTS, wanted, len(domain.shape))[best, np.arange(wanted)]
+    return chosen
 
 
 class _Cells:
@@ -190,7 +190,7 @@ class _Cells:
             for a, code in zip(clique, np.unravel_index(cell, domain.sizes(clique)), strict=True):
                 self.codes[j, domain.index(a)] = code
         self.of = [np.flatnonzero(self.codes[:, i] >= 0) for i in range(len(domain))]
-        codes = [self.codes[own, i] for i, own in enumerate(self.of)]
+        codes = [self.codes[involved, i] for i, involved in enumerate(self.of)]
         self.members = [1.0 * (c[:, None] == np.arange(n)) for c, n in zip(codes, domain.shape, strict=True)]
 
     def greedy(self, costs: NDArray[np.float64], starts: list[int], is_skipped: NDArray[np.bool_]) -> Columns:
@@ -215,30 +215,30 @@ class _Cells:
         for j in np.argsort(-self.value, kind="stable"):
             if self.value[j] <= 0:
                 break
-            own = np.flatnonzero(self.codes[j] >= 0)
-            code = self.codes[j, own]
-            asked = np.stack([price[i][:, c] for i, c in zip(own, code, strict=True)], axis=1)
-            taken = (~is_set[:, own] | (records[:, own] == code)).all(axis=1) & ~is_skipped[:, j]
-            taken &= self.value[j] > np.where(is_set[:, own], 0.0, asked - least[:, own]).sum(axis=1)
+            fixed = np.flatnonzero(self.codes[j] >= 0)
+            code = self.codes[j, fixed]
+            prices = np.stack([price[i][:, c] for i, c in zip(fixed, code, strict=True)], axis=1)
+            taken = (~is_set[:, fixed] | (records[:, fixed] == code)).all(axis=1) & ~is_skipped[:, j]
+            taken &= self.value[j] > np.where(is_set[:, fixed], 0.0, prices - least[:, fixed]).sum(axis=1)
             rows = np.flatnonzero(taken)[:, None]
-            records[rows, own], is_set[rows, own] = code, True
+            records[rows, fixed], is_set[rows, fixed] = code, True
         return records
 
     def missed(self, records: Columns) -> Columns:
-        """Return how many values of each cell each record does not have, shape (records, cells)."""
-        found = np.zeros((len(records), len(self.value)), dtype=np.int64)
-        for i, own in enumerate(self.of):
-            found[:, own] += records[:, i, None] != self.codes[own, i]
-        return found
+        """Return the number of values of each cell that each record lacks, shape (records, cells)."""
+        misses = np.zeros((len(records), len(self.value)), dtype=np.int64)
+        for i, involved in enumerate(self.of):
+            misses[:, involved] += records[:, i, None] != self.codes[involved, i]
+        return misses
 
     def best(self, attribute: int, now: NDArray[np.int64], costs: NDArray[np.float64], missed: Columns) -> Columns:
         """Return the value of an attribute that makes most of each record, shape (records,); correct what is missed."""
-        own, members = self.of[attribute], self.members[attribute]
-        codes = self.codes[own, attribute]
-        others = missed[:, own] - (now[:, None] != codes)
-        found: Columns = np.argmax(((others == 0) * self.value[own]) @ members - costs, axis=1)
-        missed[:, own] = others + (found[:, None] != codes)
-        return found
+        involved, members = self.of[attribute], self.members[attribute]
+        codes = self.codes[involved, attribute]
+        others = missed[:, involved] - (now[:, None] != codes)
+        choice: Columns = np.argmax(((others == 0) * self.value[involved]) @ members - costs, axis=1)
+        missed[:, involved] = others + (choice[:, None] != codes)
+        return choice
 
 
 def _starts(domain: Domain) -> list[int]:

@@ -45,33 +45,33 @@ def consistent(
     >>> consistent(Domain({"a": 2, "b": 2}), [("a",), ("a", "b")], tables, [1.0, 1.0])[0].round(6)
     array([3.333333, 0.666667])
     """
-    found = [np.array(table, dtype=np.float64) for table in tables]
+    adjusted = [np.array(table, dtype=np.float64) for table in tables]
     for shared in _shared(domain, cliques):
         among = [t for t, clique in enumerate(cliques) if shared <= set(clique)]
-        sums = {t: _summed(found[t], cliques[t], shared, domain) for t in among}
+        sums = {t: _summed(adjusted[t], cliques[t], shared, domain) for t in among}
         cells = domain.size(tuple(shared))
-        ratio = {t: found[t].size / cells for t in among}
-        own = np.array([weights[t] / ratio[t] if by_cells else weights[t] for t in among])
-        mean = np.tensordot(own / own.sum(), np.stack([sums[t] for t in among]), axes=1)
+        ratio = {t: adjusted[t].size / cells for t in among}
+        precisions = np.array([weights[t] / ratio[t] if by_cells else weights[t] for t in among])
+        mean = np.tensordot(precisions / precisions.sum(), np.stack([sums[t] for t in among]), axes=1)
         for t in among:
-            found[t] += _spread((mean - sums[t]) / ratio[t], cliques[t], shared, domain)
-    return found
+            adjusted[t] += _spread((mean - sums[t]) / ratio[t], cliques[t], shared, domain)
+    return adjusted
 
 
 def _shared(domain: Domain, cliques: Sequence[Clique]) -> list[Set]:
     """Return the sets that two tables or more share, closed under intersection, smaller ones first; always with {}."""
-    own = list(dict.fromkeys(frozenset(c) for c in cliques))
-    found = dict.fromkeys(s for s in own if sum(s <= set(c) for c in cliques) > 1) | {frozenset[str](): None}
-    new = own
+    scopes = list(dict.fromkeys(frozenset(c) for c in cliques))
+    shared = dict.fromkeys(s for s in scopes if sum(s <= set(c) for c in cliques) > 1) | {frozenset[str](): None}
+    new = scopes
     while new:
         holders: dict[str, list[Set]] = {}
-        for s in own:
+        for s in scopes:
             for a in s:
                 holders.setdefault(a, []).append(s)
         met = dict.fromkeys(s & other for s in new for a in s for other in holders[a] if other != s)
-        new = [s for s in met if s not in found]
-        found |= dict.fromkeys(new)
-    return sorted(found, key=lambda s: (len(s), sorted(domain.indices(tuple(s)))))
+        new = [s for s in met if s not in shared]
+        shared |= dict.fromkeys(new)
+    return sorted(shared, key=lambda s: (len(s), sorted(domain.indices(tuple(s)))))
 
 
 def _summed(table: NDArray[np.float64], clique: Clique, shared: Set, domain: Domain) -> NDArray[np.float64]:

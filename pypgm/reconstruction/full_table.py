@@ -111,15 +111,17 @@ def least_squares(
     >>> found.project("a").values.round(6)
     array([6., 2.])
     """
-    asked = at_least_one(domain, measurements)
+    checked = at_least_one(domain, measurements)
     cells = domain.size()
     check_fits(
         8 * _VECTORS * cells, max_bytes, f"least squares on all {short(cells)} cells", "estimate() needs no such table"
     )
-    rows = sum(m.values.size for m in asked)
-    wanted = np.concatenate([m.values / m.spread() for m in asked])
-    found = shortest((rows, cells), lambda x: _answers(domain, asked, x), lambda y: _spread(domain, asked, y), wanted)
-    return FullTable(Factor(domain, found))
+    rows = sum(m.values.size for m in checked)
+    wanted = np.concatenate([m.values / m.spread() for m in checked])
+    solution = shortest(
+        (rows, cells), lambda x: _answers(domain, checked, x), lambda y: _spread(domain, checked, y), wanted
+    )
+    return FullTable(Factor(domain, solution))
 
 
 def shortest(shape: tuple[int, int], apply: _Map, transpose: _Map, wanted: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -130,8 +132,8 @@ def shortest(shape: tuple[int, int], apply: _Map, transpose: _Map, wanted: NDArr
         shape, matvec=lambda x: apply(x.reshape(-1)), rmatvec=lambda y: transpose(y.reshape(-1)), dtype=np.float64
     )
     most = 10 * min(shape) + 100
-    found: NDArray[np.float64] = lsmr(flat, wanted, atol=_TOLERANCE, btol=_TOLERANCE, conlim=0, maxiter=most)[0]
-    return found
+    solution: NDArray[np.float64] = lsmr(flat, wanted, atol=_TOLERANCE, btol=_TOLERANCE, conlim=0, maxiter=most)[0]
+    return solution
 
 
 def _answers(domain: Domain, measurements: list[LinearMeasurement], x: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -142,10 +144,10 @@ def _answers(domain: Domain, measurements: list[LinearMeasurement], x: NDArray[n
 
 
 def _spread(domain: Domain, measurements: list[LinearMeasurement], y: NDArray[np.float64]) -> NDArray[np.float64]:
-    found, begin = np.zeros(domain.size()), 0
+    table, begin = np.zeros(domain.size()), 0
     for m in measurements:
         end = begin + m.values.size
         cells = m.linear_map.rmatvec(y[begin:end] / m.spread())
-        found += Factor(domain.project(m.clique), cells).expand(domain).datavector()
+        table += Factor(domain.project(m.clique), cells).expand(domain).datavector()
         begin = end
-    return found
+    return table

@@ -38,7 +38,7 @@ class LocalTables(Reconstructed):
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
-        """Those that were measured, in the domain's order."""
+        """Measured cliques, in the domain's order."""
         return tuple(self.tables)
 
     def project(self, clique: str | Iterable[str]) -> Factor:
@@ -89,19 +89,19 @@ def local_least_squares(
     >>> found.project("a").values.round(6)
     array([5., 2.])
     """
-    asked = at_least_one(domain, measurements)
+    checked = at_least_one(domain, measurements)
     groups: dict[Clique, list[LinearMeasurement]] = {}
-    for m in asked:
+    for m in checked:
         groups.setdefault(domain.canonical(m.clique), []).append(m)
-    records = estimate_total(domain, asked)[0] if total is None else checked_real("total", total)
+    records = estimate_total(domain, checked)[0] if total is None else checked_real("total", total)
     tables = {c: Factor(domain.project(c), _solved(CliqueVector(domain, [c]), group)) for c, group in groups.items()}
     return LocalTables(domain, tables, records)
 
 
 def _solved(table: CliqueVector, group: list[LinearMeasurement]) -> NDArray[np.float64]:
     """Return the shortest least squares table of measurements of one clique."""
-    asked = [m.on(table)[1] for m in group]
-    query = asked[0] if len(asked) == 1 else Union(asked)
+    queries = [m.on(table)[1] for m in group]
+    query = queries[0] if len(queries) == 1 else Union(queries)
     stddev = np.concatenate([m.spread() for m in group])
     answers = np.concatenate([m.values for m in group])
     if query.is_identity:

@@ -1,4 +1,4 @@
-"""What reconstructions of separate tables share: pooled measurements, non-negative tables, records."""
+"""Common part of reconstructions of separate tables: pooled measurements, non-negative tables, records."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Reconstructed(ABC):
     @property
     @abstractmethod
     def cliques(self) -> tuple[Clique, ...]:
-        """Those that were measured."""
+        """Measured cliques."""
 
     @abstractmethod
     def project(self, clique: str | Iterable[str]) -> Factor:
@@ -53,10 +53,10 @@ class Reconstructed(ABC):
 
 def at_least_one(domain: Domain, measurements: Iterable[LinearMeasurement]) -> list[LinearMeasurement]:
     """Return the measurements; ``ValueError`` if there is none or one does not fit the domain."""
-    found = [m.checked(domain) for m in checked_measurements(domain, measurements)]
-    if not found:
+    checked = [m.checked(domain) for m in checked_measurements(domain, measurements)]
+    if not checked:
         raise ValueError("a reconstruction needs at least one measurement, got none")
-    return found
+    return checked
 
 
 def pooled(domain: Domain, measurements: Iterable[LinearMeasurement]) -> dict[Clique, tuple[Factor, float]]:
@@ -67,7 +67,7 @@ def pooled(domain: Domain, measurements: Iterable[LinearMeasurement]) -> dict[Cl
     ValueError
         If there is no measurement, or one is not of every cell of a marginal with one standard deviation.
     """
-    own: dict[Clique, list[tuple[NDArray[np.float64], float]]] = {}
+    answers: dict[Clique, list[tuple[NDArray[np.float64], float]]] = {}
     for m in at_least_one(domain, measurements):
         if not m.linear_map.is_identity or not isinstance(m.stddev, float):
             raise ValueError(
@@ -75,13 +75,13 @@ def pooled(domain: Domain, measurements: Iterable[LinearMeasurement]) -> dict[Cl
             )
         clique = domain.canonical(m.clique)
         table = Factor(domain.project(m.clique), m.values).transpose(clique)
-        own.setdefault(clique, []).append((table.datavector(), m.stddev**-2))
-    found = {}
-    for clique, pairs in own.items():
+        answers.setdefault(clique, []).append((table.datavector(), m.stddev**-2))
+    tables = {}
+    for clique, pairs in answers.items():
         precision = sum(w for _, w in pairs)
         mean = np.sum([w * v for v, w in pairs], axis=0) / precision
-        found[clique] = Factor(domain.project(clique), mean), 1 / precision
-    return found
+        tables[clique] = Factor(domain.project(clique), mean), 1 / precision
+    return tables
 
 
 def mean_total(sums: Mapping[Clique, tuple[float, float]]) -> float:

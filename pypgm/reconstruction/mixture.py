@@ -19,7 +19,11 @@ from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 
 _SPREAD = 0.25  # of the first logits
-_FIRST, _SECOND, _FLOOR = 0.9, 0.999, 1e-8  # what the moments of the gradient keep of the past, and their floor
+_MEAN_DECAY, _SQUARE_DECAY, _FLOOR = (
+    0.9,
+    0.999,
+    1e-8,
+)  # what the moments of the gradient keep of the past, and their floor
 
 
 class ProductMixture:
@@ -47,13 +51,13 @@ class ProductMixture:
 
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the table of any clique in counts, axes as asked."""
-        own = self.domain.project(clique)
-        if not len(own):
-            return Factor(own, [self.total])
-        axes = string.ascii_lowercase[: len(own)]
-        parts = [self.probabilities[i] for i in self.domain.indices(own.attributes)]
+        domain = self.domain.project(clique)
+        if not len(domain):
+            return Factor(domain, [self.total])
+        axes = string.ascii_lowercase[: len(domain)]
+        parts = [self.probabilities[i] for i in self.domain.indices(domain.attributes)]
         table = np.einsum(",".join(f"K{a}" for a in axes) + f"->{axes}", *parts, optimize=True)
-        return Factor(own, table * (self.total / len(parts[0])))
+        return Factor(domain, table * (self.total / len(parts[0])))
 
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
         """Draw independent records.
@@ -73,8 +77,10 @@ class ProductMixture:
             # Behind one another the rows' running sums are increasing: one search finds all.
             edges = np.minimum(np.cumsum(p, axis=1), 1.0)
             edges[:, -1] = 1.0
-            found = np.searchsorted((edges + np.arange(kinds)[:, None]).reshape(-1), kind + random.random(n), "right")
-            columns[a] = np.minimum(found - kind * p.shape[1], p.shape[1] - 1)
+            positions = np.searchsorted(
+                (edges + np.arange(kinds)[:, None]).reshape(-1), kind + random.random(n), "right"
+            )
+            columns[a] = np.minimum(positions - kind * p.shape[1], p.shape[1] - 1)
         return Dataset(columns, self.domain)
 
 
@@ -138,8 +144,8 @@ def relaxed_projection(
     array([[4., 0.],
            [0., 4.]])
     """
-    asked = at_least_one(domain, measurements)
-    records = estimate_total(domain, asked)[0] if total is None else checked_real("total", total)
+    checked = at_least_one(domain, measurements)
+    records = estimate_total(domain, checked)[0] if total is None else checked_real("total", total)
     n_kinds, steps = checked_integer("kinds", kinds, 1), checked_integer("iterations", iterations, 1)
     rate = checked_real("stepsize", stepsize)
     random = as_generator(rng)
@@ -147,7 +153,7 @@ def relaxed_projection(
     with Clock("relaxed projection", time_limit, progress) as clock:
         scale = 0.0
         for step in range(steps):
-            loss, slopes = _slopes(domain, asked, [_softmax(x.values) for x in logits], records)
+            loss, slopes = _slopes(domain, checked, [_softmax(x.values) for x in logits], records)
             scale = scale or loss or 1.0  # so that the floor of the moments means the same for counts of any size
             for x, slope in zip(logits, slopes, strict=True):
                 x.step(slope / scale, rate)
@@ -167,16 +173,16 @@ class _Adam:
     def step(self, slope: NDArray[np.float64], rate: float) -> None:
         """Take a step against a gradient."""
         self._taken += 1
-        self._first += (1 - _FIRST) * (slope - self._first)
-        self._second += (1 - _SECOND) * (slope**2 - self._second)
-        first = self._first / (1 - _FIRST**self._taken)
-        second = self._second / (1 - _SECOND**self._taken)
+        self._first += (1 - _MEAN_DECAY) * (slope - self._first)
+        self._second += (1 - _SQUARE_DECAY) * (slope**2 - self._second)
+        first = self._first / (1 - _MEAN_DECAY**self._taken)
+        second = self._second / (1 - _SQUARE_DECAY**self._taken)
         self.values -= rate * first / (np.sqrt(second) + _FLOOR)
 
 
 def _softmax(logits: NDArray[np.float64]) -> NDArray[np.float64]:
-    found = np.exp(logits - logits.max(axis=1, keepdims=True))
-    return np.asarray(found / found.sum(axis=1, keepdims=True))
+    weights = np.exp(logits - logits.max(axis=1, keepdims=True))
+    return np.asarray(weights / weights.sum(axis=1, keepdims=True))
 
 
 def _slopes(
@@ -191,8 +197,8 @@ def _slopes(
         residual = m.linear_map.matvec(table.datavector()) - m.values
         loss += 0.5 * float((weights * residual**2).sum())
         slope = m.linear_map.rmatvec(weights * residual).reshape(table.domain.shape)
-        for i, own in _along(domain, m.clique, slope, probabilities):
-            slopes[i] += own
+        for i, part in _along(domain, m.clique, slope, probabilities):
+            slopes[i] += part
     means = [(p * s).sum(axis=1, keepdims=True) for p, s in zip(probabilities, slopes, strict=True)]
     return loss, [total / len(p) * p * (s - m) for p, s, m in zip(probabilities, slopes, means, strict=True)]
 
@@ -203,10 +209,10 @@ def _along(
     """Return the sums of a table's gradient onto each attribute, weighted by the probabilities of the others."""
     indices = domain.indices(clique)
     axes = string.ascii_lowercase[: len(indices)]
-    found = []
+    parts = []
     for i, axis in zip(indices, axes, strict=True):
         others = [(probabilities[j], f"K{b}") for j, b in zip(indices, axes, strict=True) if j != i]
         text = ",".join([axes, *(b for _, b in others)]) + f"->{'K' * bool(others)}{axis}"
-        own = np.einsum(text, slope, *(p for p, _ in others), optimize=True)
-        found.append((i, np.broadcast_to(own, probabilities[i].shape)))
-    return found
+        along = np.einsum(text, slope, *(p for p, _ in others), optimize=True)
+        parts.append((i, np.broadcast_to(along, probabilities[i].shape)))
+    return parts

@@ -123,7 +123,7 @@ class _Objective:
 
 def _cells(data: Dataset, clique: Clique) -> NDArray[np.int64]:
     """Return the cell of each record in the table of a clique."""
-    found = np.zeros(data.n_records, dtype=np.int64)
+    cells = np.zeros(data.n_records, dtype=np.int64)
     for a in clique:
-        found = found * data.domain.size((a,)) + data.columns[a]
-    return found
+        cells = cells * data.domain.size((a,)) + data.columns[a]
+    return cells

@@ -50,30 +50,30 @@ class Residuals(Reconstructed):
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
-        """Those that were measured, in the domain's order."""
+        """Measured cliques, in the domain's order."""
         return self._cliques
 
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the table of any clique in counts, axes as asked."""
-        own = self.domain.canonical(clique)
-        sizes = self.domain.sizes(own)
-        found = np.zeros(sizes)
-        for b in self._within(own):
-            shape = [n if a in b else 1 for a, n in zip(own, sizes, strict=True)]
-            found += self.interactions[b][0].reshape(shape) / (self.domain.size(own) / self.domain.size(b))
+        ordered = self.domain.canonical(clique)
+        sizes = self.domain.sizes(ordered)
+        table = np.zeros(sizes)
+        for b in self._within(ordered):
+            shape = [n if a in b else 1 for a, n in zip(ordered, sizes, strict=True)]
+            table += self.interactions[b][0].reshape(shape) / (self.domain.size(ordered) / self.domain.size(b))
         if self.nonnegative:
-            found = on_simplex(found, max(0.0, self.total))
-        return Factor(self.domain.project(own), found).project(clique)
+            table = on_simplex(table, max(0.0, self.total))
+        return Factor(self.domain.project(ordered), table).project(clique)
 
     def standard_error(self, clique: str | Iterable[str]) -> float:
         """Return the standard error of each count of a clique before negative ones are taken off, from noise alone.
 
         It is that of what was measured: an interaction that was not has none.
         """
-        own = self.domain.canonical(clique)
+        ordered = self.domain.canonical(clique)
         variance = 0.0
-        for b in self._within(own):
-            rest = self.domain.size(own) / self.domain.size(b)
+        for b in self._within(ordered):
+            rest = self.domain.size(ordered) / self.domain.size(b)
             variance += self.interactions[b][1] * float(np.prod([1 - 1 / n for n in self.domain.sizes(b)])) / rest**2
         return math.sqrt(variance)
 
@@ -131,7 +131,7 @@ def residual_least_squares(
     cliques: dict[Clique, None] = {}
     for m in at_least_one(domain, measurements):
         cliques[domain.canonical(m.clique)] = None
-        for b, table, variance in _told(domain, m.ordered(domain)):
+        for b, table, variance in _interactions_of(domain, m.ordered(domain)):
             sums[b] = sums.get(b, 0.0) + table / variance
             precisions[b] = precisions.get(b, 0.0) + 1 / variance
     if () not in sums:
@@ -140,7 +140,7 @@ def residual_least_squares(
     return Residuals(domain, interactions, cliques, nonnegative=nonnegative)
 
 
-def _told(domain: Domain, m: LinearMeasurement) -> list[tuple[Clique, NDArray[np.float64], float]]:
+def _interactions_of(domain: Domain, m: LinearMeasurement) -> list[tuple[Clique, NDArray[np.float64], float]]:
     """Return the interactions that a measurement, its marginal's axes in order, tells of, and their variances."""
     query, sizes = m.linear_map, domain.sizes(m.clique)
     of_cells = query.is_identity or (isinstance(query, Contrasts) and not query.value_groups)
@@ -150,13 +150,13 @@ def _told(domain: Domain, m: LinearMeasurement) -> list[tuple[Clique, NDArray[np
         )
     if isinstance(query, Contrasts):
         gain = float(np.prod([2.0 if n == 2 else float(n) ** 2 for n in sizes]))
-        own = Factor(domain.project(m.clique), query.rmatvec(m.values) / gain)
-        return [(b := domain.canonical(m.clique), own.transpose(b).values, m.stddev**2 / gain)]
-    table, found = m.values.reshape(sizes).astype(np.float64), []
+        contrasts = Factor(domain.project(m.clique), query.rmatvec(m.values) / gain)
+        return [(b := domain.canonical(m.clique), contrasts.transpose(b).values, m.stddev**2 / gain)]
+    table, interactions = m.values.reshape(sizes).astype(np.float64), []
     for kept in itertools.product((False, True), repeat=len(sizes)):
         part = table
         for axis, keep in enumerate(kept):
             part = part - part.mean(axis, keepdims=True) if keep else part.sum(axis, keepdims=True)
         b = tuple(a for a, keep in zip(m.clique, kept, strict=True) if keep)
-        found.append((b, part.reshape(domain.sizes(b)), m.stddev**2 * table.size / domain.size(b)))
-    return found
+        interactions.append((b, part.reshape(domain.sizes(b)), m.stddev**2 * table.size / domain.size(b)))
+    return interactions

@@ -44,7 +44,7 @@ class Views(Reconstructed):
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
-        """Those that were measured, in the domain's order."""
+        """Measured cliques, in the domain's order."""
         return tuple(self.tables)
 
     def project(self, clique: str | Iterable[str]) -> Factor:
@@ -52,14 +52,14 @@ class Views(Reconstructed):
 
         That of a view where one holds it, else the table of maximum entropy whose sums are those of the views.
         """
-        own = self.domain.canonical(clique)
-        if any(set(own) <= set(c) for c in self.tables):
-            found = self._of_view(own)
+        ordered = self.domain.canonical(clique)
+        if any(set(ordered) <= set(c) for c in self.tables):
+            table = self._of_view(ordered)
         else:
-            shared = dict.fromkeys(tuple(a for a in own if a in c) for c in self.tables)
+            shared = dict.fromkeys(tuple(a for a in ordered if a in c) for c in self.tables)
             largest = [s for s in shared if s and not any(set(s) < set(other) for other in shared)]
-            found = self._fitted(own, [self._of_view(s) for s in largest])
-        return found.project(clique)
+            table = self._fitted(ordered, [self._of_view(s) for s in largest])
+        return table.project(clique)
 
     def _of_view(self, clique: Clique) -> Factor:
         """Return the table of a clique from the smallest view that holds it, without negative counts."""
@@ -123,9 +123,9 @@ def priview(
     (array([6.      , 2.666667]), array([6.      , 2.666667]))
     """
     times = checked_integer("iterations", iterations, 1)
-    found = pooled(domain, measurements)
-    cliques, weights = list(found), [1 / variance for _, variance in found.values()]
-    tables = consistent(domain, cliques, [t.values for t, _ in found.values()], weights)
+    means = pooled(domain, measurements)
+    cliques, weights = list(means), [1 / variance for _, variance in means.values()]
+    tables = consistent(domain, cliques, [t.values for t, _ in means.values()], weights)
     for _ in range(times if nonnegative else 0):
         total = max(1.0, float(tables[0].sum()))
         if min(float(t.min()) for t in tables) >= -_NEGATIVE * total:

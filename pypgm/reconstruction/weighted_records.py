@@ -15,14 +15,16 @@ from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
-from pypgm.models.stored_model import Stored, domain_of, fields_of
-from pypgm.numeric import as_generator, checked_integer
+from pypgm.models.stored_model import CountedModel, domain_of, fields_of
+from pypgm.numeric import as_generator
 
 _KIND = "weighted records"
 
 
-class WeightedRecords(Stored):
+class WeightedRecords(CountedModel):
     """Records, each with a weight; none may tell of a person who is to be protected.
+
+    Synthetic records are drawn from them with probabilities in proportion to their weights.
 
     Parameters
     ----------
@@ -64,7 +66,7 @@ class WeightedRecords(Stored):
 
     @property
     def potentials(self) -> CliqueVector:
-        """Of no clique."""
+        """Potentials of no clique."""
         return CliqueVector(self.domain, [])
 
     def project(self, clique: str | Iterable[str]) -> Factor:
@@ -82,32 +84,15 @@ class WeightedRecords(Stored):
             If an attribute, label or code is unknown.
         """
         self.domain.indices(as_clique(targets))
-        found = Dataset(self.data.columns, self.domain, self._given(evidence)).project(targets)
-        return Factor.over(found.domain, found.datavector() / found.datavector().sum())
+        counts = Dataset(self.data.columns, self.domain, self._given(evidence)).project(targets)
+        return Factor.over(counts.domain, counts.datavector() / counts.datavector().sum())
 
-    def synthetic_data(
-        self,
-        rows: int | None = None,
-        rng: np.random.Generator | int | None = None,
-        *,
-        evidence: Evidence | None = None,
-    ) -> Dataset:
-        """Draw records with chances in proportion to their weights.
-
-        Parameters
-        ----------
-        rows : int, optional
-            How many; the rounded total by default.
-        rng : Generator or int, optional
-            The operating system's entropy by default.
-        evidence : mapping, optional
-            As for `query`: all records agree with it.
-        """
-        n = checked_integer("rows", round(self.total) if rows is None else rows)
-        if n == self.total == 0:  # of a table that has publicly no records
+    def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
+        """Draw records with probabilities in proportion to their weights."""
+        if rows == self.total == 0:  # of a table that has publicly no records
             return Dataset({a: column[:0] for a, column in self.data.columns.items()}, self.domain)
         weights = self._given(evidence)
-        drawn = as_generator(rng).choice(weights.size, n, p=weights / weights.sum())
+        drawn = as_generator(rng).choice(weights.size, rows, p=weights / weights.sum())
         return Dataset({a: column[drawn] for a, column in self.data.columns.items()}, self.domain)
 
     def _given(self, evidence: Evidence | None) -> NDArray[np.float64]:

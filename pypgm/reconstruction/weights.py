@@ -77,10 +77,10 @@ def multiplicative_weights(
     >>> found.project("b").values.round()
     array([60., 40.])
     """
-    asked = at_least_one(domain, measurements)
-    records = estimate_total(domain, asked)[0] if total is None else checked_real("total", total, zero=True)
+    checked = at_least_one(domain, measurements)
+    records = estimate_total(domain, checked)[0] if total is None else checked_real("total", total, zero=True)
     n_sweeps = checked_integer("iterations", iterations, 1)
-    parts = joined(domain, [m.clique for m in asked])
+    parts = joined(domain, [m.clique for m in checked])
     for part in parts:
         cells = domain.size(part)
         what = f"weights of the {short(cells)} cells of {len(part)} attributes that were measured together"
@@ -88,7 +88,7 @@ def multiplicative_weights(
     sizes = {part: domain.size(part) for part in parts}
     logs = {part: Factor(domain.project(part), np.full(n, -np.log(n))) for part, n in sizes.items()}
     of = {attribute: part for part in parts for attribute in part}
-    informative = [m for m in asked if m.clique and records > 0]
+    informative = [m for m in checked if m.clique and records > 0]
     with Clock("multiplicative weights", time_limit, progress) as clock:
         for sweep in range(n_sweeps):
             for m in informative:
@@ -116,6 +116,6 @@ def _updated(logs: Factor, m: LinearMeasurement, total: float) -> Factor:
     table = Factor(logs.domain, np.exp(logs.datavector()))
     residual = m.values - m.linear_map.matvec(total * table.project(m.clique).datavector())
     slopes = Factor(logs.domain.project(m.clique), m.linear_map.rmatvec(residual) / (2 * total))
-    found = logs.datavector() + slopes.expand(logs.domain).datavector()
-    found -= found.max()
-    return Factor(logs.domain, found - np.log(np.exp(found).sum()))
+    moved = logs.datavector() + slopes.expand(logs.domain).datavector()
+    moved -= moved.max()
+    return Factor(logs.domain, moved - np.log(np.exp(moved).sum()))

@@ -63,7 +63,7 @@ PLANTED = {
     "codes": (pypgm.data.dataset, "whole_array", np.asarray, "codes"),
     "codes of mbi": (pypgm.compat.mbi.dataset, "whole_array", np.asarray, "mbi"),
     "rows of parents": (pypgm.mechanisms.related, "whole_array", np.asarray, "codes"),
-    "keys": (pypgm.mechanisms.keys, "as_values", guessed, "keys"),
+    "keys": (pypgm.mechanisms.related, "as_values", guessed, "keys"),
 }
 
 

@@ -50,7 +50,7 @@ def test_the_release_is_kept_beside_the_records(folder, capsys):
     assert f"records    {drawn} synthetic, of about " in said
     found = pypgm.load("out.pgm")
     assert (found.mechanism, found.version) == ("wide", pypgm.__version__)
-    assert found.options == {"ordinal": ["a"], "oracle": "auto", "backend": "pypgm"}
+    assert found.options == {"ordinal": ["a"], "oracle": "auto"}
 
 
 def test_a_release_is_never_written_over(folder, capsys):

@@ -10,7 +10,7 @@ import pytest
 import pypgm
 from pypgm.mechanisms.choices import Choices, rho_of_choices
 from pypgm.mechanisms.one_way import Independent
-from pypgm.mechanisms.pair_allocation import Asked
+from pypgm.mechanisms.pair_allocation import Question
 from pypgm.mechanisms.resolution import Values, resolutions, risk
 from pypgm.mechanisms.run import Run
 from pypgm.privacy import Budget, Privacy
@@ -28,7 +28,7 @@ def choices(rho=1e-3):
     asked = {}
     for pair in PAIRS:
         options = resolutions(*(values[a] for a in pair), 0.25 * 9000 / stddev)
-        asked[pair] = Asked(options, options[-1], stddev, 1.0)
+        asked[pair] = Question(options, options[-1], stddev, 1.0)
     return run, asked, Choices(run, asked, Independent(SHARES, 9000.0))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -19,7 +20,7 @@ from pypgm import (
     estimate,
     mechanisms,
 )
-from pypgm.mechanisms import hdmm, mst, privbayes, wide
+from pypgm.mechanisms import hdmm, mst, privbayes, registry, wide
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, needs_more
 from pypgm.mechanisms.run import Run
 
@@ -50,7 +51,6 @@ def opened(rho=1, seed=None):
         ({"budget": Budget(rho=1)}, TypeError, "an open table has its budget"),
         ({"epsilon": 1}, TypeError, "an open table has its budget"),
         ({"neighbours": "replace"}, TypeError, "an open table has its budget"),
-        ({"backend": "opendp"}, TypeError, "an open table has its budget"),
         ({"unsafe_seed": 3}, TypeError, "an open table has its budget"),
     ],
 )
@@ -192,7 +192,13 @@ def test_at_any_limit_of_memory_it_is_refused_unspent_or_runs_to_the_end(name):
 
 
 @pytest.mark.parametrize("name", mechanism_names())
-def test_which_mechanisms_need_more_than_records_is_what_they_take(name):
+def test_the_registry_names_what_a_mechanism_needs_besides_records(name):
     _, *rest = inspect.signature(mechanism_named(name)).parameters.values()
-    required = [p for p in rest if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    required = tuple(p.name for p in rest if p.default is p.empty and p.kind is not p.VAR_KEYWORD)
+    assert registry.MECHANISMS[name] == required
     assert needs_more(name) == bool(required)
+
+
+def test_every_module_of_a_mechanism_is_in_the_registry():
+    modules = {path.stem for path in Path(mechanisms.__file__).parent.glob("_[a-z]*.py")}
+    assert modules == {f"_{name}" for name in registry.MECHANISMS}

@@ -8,7 +8,7 @@ from scipy import optimize
 
 from pypgm import CliqueVector, Dataset, Domain, JunctionTree, _core, mrf
 from pypgm.mrf.encoding import centred_field
-from pypgm.mrf.regression import Regressions, project, solve
+from pypgm.mrf.nonprivate_learning import Regressions, project, solve
 
 
 def random_field(shape, scale, seed=0, edges=None):

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from pypgm import CliqueVector, Domain, JunctionTree, ModelTooLargeError, mrf
-from pypgm.mrf.spins import as_spins
+from pypgm.mrf.sampling import as_spins
 
 # A correct sampler fails one of these tests with this probability; seeds are fixed.
 LEAST_P = 1e-4

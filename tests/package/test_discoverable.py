@@ -29,7 +29,6 @@ def test_defaults_are_those_of_a_run():
     of_run = inspect.signature(Run.__init__).parameters
     for option in Options.__annotations__.keys() & of_run.keys():
         assert of_run[option].default == DEFAULTS.get(option), option
-    assert inspect.signature(pypgm.mechanisms.wide).parameters["backend"].default == "pypgm"
 
 
 TAKING_LIMITS = [
@@ -60,7 +59,7 @@ def test_what_is_meant_by_an_unknown_limit():
         pypgm.estimate(data.domain, [one], methods="auto")
     with pytest.raises(TypeError, match="'alocation'; the nearest is 'allocation'"):
         pypgm.bayes.learn_private(data, [], 1, alocation="uniform")
-    with pytest.raises(TypeError, match="learn_ising takes backend, budget, n_threads, "):
+    with pytest.raises(TypeError, match="learn_ising takes budget, n_threads, "):
         pypgm.mrf.learn_ising(data, 1, radius=1.0, time_limit=3)
 
 
@@ -95,7 +94,6 @@ def test_completion_of_notebooks_knows_the_options():
         ("seed", "unsafe_seed"),
         ("n_iters", "iterations"),
         ("verbose", "progress"),
-        ("noise", "backend"),
         ("epsilom", ""),
     ],
 )

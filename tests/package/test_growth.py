@@ -20,7 +20,7 @@ from pypgm.inference import bounded_tree
 from pypgm.inference.bounded_tree import fit_proportionally, joined_within, plan_bounded_tree
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.region_index import RegionIndex
-from pypgm.mechanisms import aim, mst, pair_allocation, rounds_likelihood, wide
+from pypgm.mechanisms import aim, drawn_queries, mst, pair_allocation, wide
 from pypgm.mechanisms.rank_products import rho_of_products
 from pypgm.mechanisms.run import Run
 from pypgm.models import graphical_model, region_model, request
@@ -559,11 +559,11 @@ def test_pairs_that_join_a_forest_are_told_from_others_by_a_look_each():
 
 def test_the_likelihood_of_rounds_takes_the_exponentials_of_its_offsets_once(monkeypatch):
     rng = np.random.default_rng(8)
-    rounds = rounds_likelihood.RoundsLikelihood(40)
+    rounds = drawn_queries.RoundsLikelihood(40)
     for number in range(30):
         offsets = np.where(rng.random(40) < 0.3, rng.normal(0, 60, 40), 0.0)
         rounds.add(offsets, [(number, bool(number % 2))])
-    made = Calls(monkeypatch, rounds_likelihood, "_Terms")
+    made = Calls(monkeypatch, drawn_queries, "_Terms")
     base = rng.normal(0, 15, 40)
     for step in range(20):
         rounds.loss(base * (1 - step / 40))  # no cell becomes large

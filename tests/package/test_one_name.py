@@ -36,7 +36,6 @@ REQUIRED = inspect.Parameter.empty
 DEFAULTS = {
     "n_threads": {0},
     "progress": {False},
-    "backend": {"pypgm"},
     "unsafe_seed": {None},
     "neighbours": {None},
     "decimal": {"."},

@@ -13,7 +13,7 @@ ROOT = Path(pypgm.__file__).parent
 RAW = {"Values", "Frame", "ArrayLike", "Table", "Sequence[Any]", "Iterable[object]", "list[Any]"}
 """Annotations of raw values; in the modules below `Any` is one too."""
 
-OF_ANY = ["integrations/smartnoise.py", "integrations/sdv.py", "integrations/_synthesizer.py", "mechanisms/keys.py"]
+OF_ANY = ["integrations/smartnoise.py", "integrations/sdv.py", "integrations/_synthesizer.py", "mechanisms/related.py"]
 OF_ANY += ["bayes/frames.py", "compat/mbi/dataset.py", "data/frames.py"]
 PUBLIC = {"weights", "mapping", "image", "labels", "metadata", "mesh", "attributes", "otherwise", "found", "module"}
 """Parameters that hold no records: weights are numbers by their definition, the others are public."""
@@ -24,10 +24,7 @@ OF_MODELS = {"opendp", "pgmpy", "pyagrum"}
 MODULES = sorted(
     list((ROOT / "data").rglob("*.py"))
     + [path for path in (ROOT / "integrations").rglob("*.py") if path.stem not in OF_MODELS]
-    + [
-        ROOT / name
-        for name in ("compat/mbi/dataset.py", "bayes/frames.py", "mechanisms/keys.py", "mechanisms/related.py")
-    ]
+    + [ROOT / name for name in ("compat/mbi/dataset.py", "bayes/frames.py", "mechanisms/related.py")]
     + [
         ROOT / name
         for name in ("mechanisms/tables.py", "privacy/tables.py", "privacy/private_column.py", "privacy/settling.py")
@@ -54,7 +51,7 @@ def test_values_of_records_reach_no_array_before_they_are_read():
         made, functions = made_of_raw_values(path.read_text(encoding="utf-8"), is_raw(name in OF_ANY))
         assert made == [], name
         reached |= {f"{name}:{function}" for function in functions}
-    for door in ("integrations/smartnoise.py:_columns", "mechanisms/keys.py:_keys", "bayes/frames.py:_encode"):
+    for door in ("integrations/smartnoise.py:_columns", "mechanisms/related.py:_keys", "bayes/frames.py:_encode"):
         assert door in reached
     for door in (
         "data/closed.py:encode",

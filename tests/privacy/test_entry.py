@@ -340,7 +340,7 @@ def test_values_that_nobody_lists_are_drawn_from_the_seed():
 
 
 @pytest.mark.parametrize("name", SUBJECTS)
-@pytest.mark.parametrize("change", [{"unsafe_seed": -1}, {"unsafe_seed": "1"}, {"backend": "none"}, {"n_threads": -1}])
+@pytest.mark.parametrize("change", [{"unsafe_seed": -1}, {"unsafe_seed": "1"}, {"n_threads": -1}])
 def test_what_cannot_draw_is_refused_before_open_columns_are_paid_for(name, change, monkeypatch):
     monkeypatch.setattr(Ledger, "charge", lambda *_: pytest.fail("charged"))
     with pytest.raises((TypeError, ValueError)):

@@ -137,14 +137,6 @@ def test_columns_that_are_no_mapping(given):
         pypgm.Schema(given)
 
 
-@pytest.mark.parametrize("backend", [np.ma.masked, np.array("pypgm"), 5])
-def test_another_source_of_noise_than_that_of_an_open_table(backend):
-    own = table()
-    with own, pytest.raises(TypeError, match="an open table has its budget"):
-        mechanisms.mst(own, backend=backend)
-    assert own.ledger.spent() == 0
-
-
 @pytest.mark.parametrize(
     "make",
     [

@@ -351,7 +351,6 @@ def held(values):
         (lambda: private_bounds(held([1]), [1], scale=1), ValueError, "two points"),
         (lambda: private_bounds(held([1]), [1, 2]), ValueError, "exactly one"),
         (lambda: private_bounds(held([1]), [1, 2], scale="1/9"), BudgetError, "needs"),
-        (lambda: table(backend="numpy"), ValueError, "backend must be one of"),
         (lambda: held("text"), TypeError, "sequence of values"),
         (lambda: held(iter([1])), TypeError, "sequence of values"),
         (lambda: held(np.zeros((2, 2))), ValueError, "one dimension"),

@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from pypgm.privacy import opendp_noise
 from pypgm.privacy.observer import Observer, observed_by
 from pypgm.privacy.sampler import Sampler
 
@@ -59,11 +58,3 @@ def test_it_says_that_nobody_is_protected_where_a_seed_or_an_observer_draws():
     assert Sampler(np.int64(3)).not_private == "noise drawn from a seed"
     with observed_by(Watched()):
         assert (Sampler().not_private, Sampler(3).not_private) == ("watched", "noise drawn from a seed")
-
-
-def test_another_backend_gets_the_law_that_was_asked_for(monkeypatch):
-    for law in ("gaussian", "laplace"):
-        monkeypatch.setattr(opendp_noise, law, lambda parameter, law=law: (law, parameter))
-    sampler = Sampler()
-    object.__setattr__(sampler, "_backend", "opendp")
-    assert (sampler.gaussian(HALF), sampler.laplace(HALF)) == (("gaussian", HALF), ("laplace", HALF))

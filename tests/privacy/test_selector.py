@@ -322,12 +322,6 @@ def test_the_noise_of_a_screen_has_its_law():
     assert table().l1_selector(CLIQUES, zero).screen(rho=1).not_private == ""
 
 
-def test_a_screen_by_another_backend():
-    pytest.importorskip("opendp")
-    shown = table(backend="opendp").l1_selector(CLIQUES, zero).screen(rho=10**6)
-    np.testing.assert_allclose(shown.scores, 40, atol=0.1)
-
-
 @pytest.mark.parametrize(("rho", "message"), [(0, "more than 0"), (-1, "more than 0"), (1e-30, "beyond what can be")])
 def test_screens_that_cannot_be_drawn(rho, message):
     private = table()

@@ -102,9 +102,6 @@ def _steps() -> list[Check]:
     checks += [partial(check_shapes, name, mechanism) for name, mechanism in STEPS.items()]
     checks += [partial(check_shapes, name, mechanism, pure=True) for name, mechanism in PURE_STEPS.items()]
     checks += [partial(check_batches, name, STEPS[name]) for name in _BATCHED]
-    for name, pure in (("gaussian measurement", False), ("laplace measurement", True)):
-        step = (PURE_STEPS if pure else STEPS)[name]
-        checks.append(partial(check_shapes, name, step, SHAPES[:2], pure=pure, backend="opendp"))
     return checks
 
 

@@ -12,7 +12,6 @@ from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import Pair, table
 from pypgm.audit.trace import Mechanism
 from pypgm.audit.whole import followed
-from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.observer import Observer, observed_by
@@ -98,13 +97,9 @@ class _FewCells(Observer):
 
 
 def check_shapes(
-    subject: str, mechanism: Mechanism, shapes: Sequence[Shape] = SHAPES, *, pure: bool = False, **more: str
+    subject: str, mechanism: Mechanism, shapes: Sequence[Shape] = SHAPES, *, pure: bool = False
 ) -> Finding:
     """Follow a mechanism on tables of several shapes, under a pure budget or one with delta."""
-
-    def asked(data: Dataset, budget: Budget, privacy: Privacy) -> object:
-        return mechanism(data, budget, privacy, **more)
-
     budgets = [shape.pure_budget if pure else shape.budget for shape in shapes]
-    runs = [run_pairs(s.name, asked, budget, s.pairs()) for s, budget in zip(shapes, budgets, strict=True)]
-    return followed("shapes", ", ".join([subject, *more.values()]), runs)
+    runs = [run_pairs(s.name, mechanism, budget, s.pairs()) for s, budget in zip(shapes, budgets, strict=True)]
+    return followed("shapes", subject, runs)

@@ -33,7 +33,6 @@ SPELLINGS: dict[str, Spelling] = {
     "epsilon=, delta=": lambda f, data, e, d, p: f(data, epsilon=str(e), delta=str(d), privacy=p),
     "budget=": lambda f, data, e, d, p: f(data, budget=Budget(epsilon=e, delta=d), privacy=p),
     "progress=": lambda f, data, e, d, p: f(data, e, d, privacy=p, progress=True),
-    "backend=": lambda f, data, e, d, p: f(data, e, d, privacy=p, backend="opendp"),
     "reserved_delta=": lambda f, data, e, d, p: f(
         data, budget=Budget(epsilon=e, delta=d, reserved_delta=d * 9 / 10), privacy=p
     ),
