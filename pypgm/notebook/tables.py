@@ -15,6 +15,7 @@ from pypgm.html import Markup, bar, element, heading, shaded, table, text
 from pypgm.report import noise_of
 from pypgm.reporting.compared import NOT_PRIVATE
 from pypgm.reporting.quality import rounded
+from pypgm.student import LEVEL_TEXT, REACH
 from pypgm.terminal import label_text
 
 if TYPE_CHECKING:
@@ -89,8 +90,8 @@ def factor(shown: Factor) -> Markup:
 
 
 def marginal(shown: Marginal) -> Markup:
-    """Return an answer with the error to expect of each number."""
-    told = f"{' × '.join(shown.counts.domain)}, {shown.basis}; ± the error to expect"
+    """Return an answer with the reach of the error of each number."""
+    told = f"{' × '.join(shown.counts.domain)}, {shown.basis}; ± holds {LEVEL_TEXT} of errors"
     return Markup(heading("Marginal", told) + _pivot(shown.counts, shown.errors))
 
 
@@ -164,7 +165,7 @@ def spark(values: NDArray[np.float64], *, average: bool = False) -> Markup:
 def _pivot(counts: Factor, errors: Factor | None = None) -> Markup:
     """Return a table with the last attribute across where it is short, else a row a cell."""
     own, cells = counts.domain, counts.datavector()
-    spread = None if errors is None else errors.datavector()
+    spread = None if errors is None else REACH * errors.datavector()
     across = len(own) > 1 and own.shape[-1] <= _COLUMNS
     width = own.shape[-1] if across else 1
     down = own.attributes[:-1] if across else own.attributes
@@ -183,7 +184,7 @@ def _pivot(counts: Factor, errors: Factor | None = None) -> Markup:
 
 
 def _with_error(value: float, error: float) -> str:
-    """Return a number with its error, both to the second digit of the error."""
+    """Return a number and the reach of its error, both to the second digit of the latter."""
     if not (math.isfinite(value) and math.isfinite(error)):
         return f"{value:,.6g} ± {'unknown' if math.isinf(error) else f'{error:.2g}'}"
     digits = min(6, max(0, 1 - math.floor(math.log10(error)))) if error > 0 else 6

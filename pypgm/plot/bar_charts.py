@@ -10,6 +10,7 @@ from pypgm.canvas import new_figure
 from pypgm.data.files import replacing
 from pypgm.factor import Factor
 from pypgm.report import compare
+from pypgm.student import LEVEL_TEXT, REACH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -38,7 +39,7 @@ def bars(
     unsafe_data : sequence of Factor
         Counts of the real records over the same attributes.
     errors : sequence of Factor or None, optional
-        The error to expect of each synthetic count, drawn as a bar of one error to each side.
+        The error to expect of each synthetic count, drawn as an error bar that holds 90 % of such errors.
     titles : sequence of str, optional
         Of the panels; by default the names of the attributes.
 
@@ -78,10 +79,17 @@ def _panel(panel: Axes, synthetic: Factor, unsafe_data: Factor, errors: Factor |
     panel.barh([p + 0.2 for p in places], drawn, 0.38, color=_SYNTHETIC, label="synthetic")
     reach = [0.0] * len(names)
     if errors is not None:
-        reach = errors.datavector().tolist()
+        reach = (REACH * errors.datavector()).tolist()
         own = [p + 0.2 for p in places]
         panel.errorbar(
-            drawn, own, xerr=reach, fmt="none", ecolor=_INK, elinewidth=1.2, capsize=2, label="error to expect"
+            drawn,
+            own,
+            xerr=reach,
+            fmt="none",
+            ecolor=_INK,
+            elinewidth=1.2,
+            capsize=2,
+            label=f"error to expect ({LEVEL_TEXT})",
         )
     for shift, counts, ends in ((-0.2, real, [0.0] * len(names)), (0.2, drawn, reach)):
         for place, count, end in zip(places, counts, ends, strict=True):

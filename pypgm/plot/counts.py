@@ -17,6 +17,7 @@ from pypgm.evaluation import evaluate
 from pypgm.models.expected_error import expected_total_variation
 from pypgm.models.model import Model
 from pypgm.report import cells
+from pypgm.student import LEVEL_TEXT, REACH
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def marginal(
     unsafe_data: Dataset | None = None,
     errors: bool = True,
 ) -> Axes:
-    """Draw a marginal as bars with the error to expect of each; beside it those of synthetic and of real records.
+    """Draw a marginal as bars with 90 % error bars; beside it those of synthetic and of real records.
 
     Parameters
     ----------
@@ -87,7 +88,7 @@ def marginal(
             at = np.arange(len(kept)) + (i - (len(sides) - 1) / 2) * thick
             ax.barh(at, values[kept], thick * 0.92, color=colour, label=label)
             if i == 0 and spread is not None:
-                shown = np.where(np.isfinite(spread), spread, 0.0)
+                shown = np.where(np.isfinite(spread), REACH * spread, 0.0)
                 reach = [np.minimum(shown, np.maximum(values[kept], 0.0)), shown]
                 ax.errorbar(values[kept], at, xerr=reach, fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.5)
         ax.set_yticks(range(len(kept)), [texts[i] for i in kept], fontsize=9, color=INK, parse_math=False)
@@ -99,7 +100,7 @@ def marginal(
         ax.spines[["top", "right", "left"]].set_visible(False)
         left = f", the largest {len(kept)} of {model.size:,}" if len(kept) < model.size else ""
         told = " × ".join(map(escaped, names)) or "all records"
-        whiskers = "; whiskers: the error to expect" if spread is not None else ""
+        whiskers = f"; whiskers hold {LEVEL_TEXT} of errors" if spread is not None else ""
         ax.set_title(f"{told}: records{left}{whiskers}", loc="left", fontsize=10, color=INK)
         if len(sides) > 1:
             ax.legend(frameon=False, fontsize=9)
@@ -211,7 +212,7 @@ def _heat_map(
 
 
 def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Axes:
-    """Draw a conditional table of a private network with its standard errors.
+    """Draw a conditional table of a private network with 90 % error bars.
 
     Parameters
     ----------

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm.student import LEVEL_TEXT, REACH
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -21,9 +22,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm.domain import Clique
-
-REACH = 1.645
-"""Errors to each side that hold nine in ten counts."""
 
 _ROWS = 12  # values that have a row with their name; more are a histogram where they have an order
 _COLUMNS = 120  # of a histogram; of more values neighbours are one
@@ -158,7 +156,7 @@ def bars(
     --------
     >>> import numpy as np
     >>> bars("sex", ["F", "M"], np.array([30.0, 60.0]), np.array([2.0, 3.0]), is_ordinal=False).text
-    'sex: F 30 ± 3, M 60 ± 5'
+    'sex: F 30 ± 3, M 60 ± 5 (90 %)'
     """
     reach = np.full(counts.size, math.nan) if errors is None else REACH * errors
     is_histogram = is_ordinal and counts.size > _ROWS
@@ -208,7 +206,8 @@ def _in_words(name: str, found: Sequence[Bar], is_histogram: bool) -> str:
         f"{bar.label} {bar.count:,.0f}{f' ± {bar.error:,.0f}' if math.isfinite(bar.error) else ''}" for bar in shown
     )
     head = f"{len(found)} bars, the largest " if is_histogram else ""
-    return f"{escaped(name)}: {head}{told}"
+    level = f" ({LEVEL_TEXT})" if any(math.isfinite(bar.error) for bar in shown) else ""
+    return f"{escaped(name)}: {head}{told}{level}"
 
 
 def grid(clique: Clique, labels: Sequence[Sequence[str]], counts: NDArray[np.float64]) -> Grid:

@@ -13,11 +13,11 @@ from pypgm.privacy.ledger_report import law_text
 from pypgm.privacy.promise import Promise, odds
 from pypgm.released import Released
 from pypgm.report import warned_lines
-from pypgm.reporting.drawings import REACH
 from pypgm.reporting.losses import Losses, losses_of
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares
 from pypgm.reporting.words import records_text
+from pypgm.student import LEVEL, REACH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -127,7 +127,7 @@ def quality_dict(quality: Quality | None) -> dict[str, Any] | None:
     return {
         "columns": told("columns"),
         "pairs": {**told("pairs"), "all": quality.n_pairs},
-        "largest_error": largest and {"column": largest[0][0], "records": largest[1]},
+        "largest_error": largest and {"column": largest[0][0], "records": largest[1], "level": LEVEL},
     }
 
 

@@ -27,6 +27,7 @@ from pypgm.reporting.shares import ledger_lines
 from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
 from pypgm.reporting.words import labels_of, many, percent
+from pypgm.student import LEVEL_TEXT
 
 TITLE = "Synthetic data"
 """What a page is called; its promise is in its first section."""
@@ -114,6 +115,7 @@ def page_of(
         odds=odds_text(ledger.budget),
         chances=chances(ledger.budget),
         unit=ledger.budget.unit,
+        level=LEVEL_TEXT,
         limit=f"{float(ledger.budget.limit):.6g}",
         delta=float(ledger.budget.delta or ledger.budget.reserved_delta or 0),
         promise=promise,

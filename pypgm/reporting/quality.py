@@ -20,7 +20,7 @@ from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, expectation
 from pypgm.models.model import Model
 from pypgm.models.stored_model import ReleasedModel
-from pypgm.reporting.drawings import REACH
+from pypgm.student import REACH
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:

@@ -12,6 +12,7 @@ from pypgm.reporting.facts import shares_of
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.shares import ledger_lines, share_text
 from pypgm.reporting.words import labels_of, many
+from pypgm.student import LEVEL_TEXT
 from pypgm.terminal import NO_BREAK, WIDEST, aligned, escaped, laid_out
 
 if TYPE_CHECKING:
@@ -143,7 +144,7 @@ def _table_rows(facts: Facts) -> Rows:
     rows = [("made by", _made_by(facts.release)), ("records", facts.records_text), *quality_rows(facts.quality)]
     if facts.quality and facts.quality.largest_error:
         column, records = facts.quality.largest_error
-        rows.append(("largest error", f"± {records:,.3g} records, in a count of {column[0]}"))
+        rows.append(("largest error", f"± {records:,.3g} ({LEVEL_TEXT}) records, in a count of {column[0]}"))
     return [*rows, *([("lost", "; ".join(facts.losses.sentences()))] if facts.losses.sentences() else [])]
 
 

@@ -7,6 +7,7 @@ import math
 from pypgm.data import Schema
 from pypgm.data.codebook import label_texts
 from pypgm.domain import Domain
+from pypgm.student import LEVEL_TEXT
 from pypgm.terminal import MISSING, label_text
 
 
@@ -15,7 +16,7 @@ def records_text(total: float, *, is_public: bool, reach: float = math.nan, at_m
 
     Where `at_most` of each person are kept, the number is that of the kept ones.
     """
-    known = f" ± {reach:,.0f}" if math.isfinite(reach) else ""
+    known = f" ± {reach:,.0f} ({LEVEL_TEXT})" if math.isfinite(reach) else ""
     kept = "" if at_most is None else f" kept, at most {at_most:,} of each person"
     real = f"{total:,.0f}{known} real one{'' if round(total) == 1 and not known else 's'}{kept}"
     return real if is_public else f"about {real}, a noisy count"

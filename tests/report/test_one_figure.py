@@ -146,12 +146,12 @@ def check_shares(name, text, shares, *, first):
 
 def check_records(name, text, facts):
     """Check how many records there are said to be, and the largest error."""
-    found = re.findall(rf"(?<!below )about {NUMBER} (?:± {NUMBER} )?(?:real ones?|records)", text)
+    found = re.findall(rf"(?<!below )about {NUMBER} (?:± {NUMBER} \(90 %\) )?(?:real ones?|records)", text)
     found += re.findall(rf"(?:measurements, |: ){NUMBER}() (?:records|real ones)\b", text)
     for records_said, _ in found:
         assert number(records_said) == round(facts["records"]), name
     largest = facts["quality"] and facts["quality"]["largest_error"]
-    for reach, column in re.findall(rf"largest error ± {NUMBER} records, in a count of (\w+)", text):
+    for reach, column in re.findall(rf"largest error ± {NUMBER} \(90 %\) records, in a count of (\w+)", text):
         assert (column, reach) == (largest["column"], f"{largest['records']:,.3g}"), name
 
 

@@ -76,7 +76,7 @@ def test_a_marginal_has_model_synthetic_and_real_bars_with_errors(release, data)
     np.testing.assert_allclose(widths[:2], release.project("b").values)
     np.testing.assert_allclose(widths[4:], data.project("b").values * release.model.total / len(data))
     ends = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
-    errors = release.expected_error("b").values
+    errors = 1.6448536 * release.expected_error("b").values
     np.testing.assert_allclose(ends[:, 1] - widths[:2], errors)
     assert not plot.marginal(release, "b", errors=False).collections
 

@@ -223,8 +223,8 @@ def test_bars_are_the_counts():
     counts, errors = np.array([10.0, 40.0, 0.0]), np.array([2.0, 4.0, np.inf])
     found = drawings.bars("a", ["x", "y", "z"], counts, errors, is_ordinal=False)
     assert found.bars[1].high == 100
-    assert [bar.length for bar in found.bars] == pytest.approx([100 * c / (40 + 4 * 1.645) for c in counts])
-    assert found.bars[0].low == pytest.approx(100 * (10 - 2 * 1.645) / (40 + 4 * 1.645))
+    assert [bar.length for bar in found.bars] == pytest.approx([100 * c / (40 + 4 * 1.6448536) for c in counts])
+    assert found.bars[0].low == pytest.approx(100 * (10 - 2 * 1.6448536) / (40 + 4 * 1.6448536))
     assert found.bars[2].high == 0
     rng = np.random.default_rng(0)
     for size, is_ordinal in ((500, True), (500, False), (12, True)):
