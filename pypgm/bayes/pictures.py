@@ -101,6 +101,7 @@ def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
         ax.tick_params(axis="y", length=0)
         ax.spines[["top", "right", "left"]].set_visible(False)
         left_out = "" if shown == n_rows else f" (first {shown} of {n_rows} groups)"
-        title = f"P({attribute}{' | ' if parents else ''}{', '.join(parents)}){left_out}; whiskers hold {LEVEL_TEXT} of errors"
+        title = f"P({attribute}{' | ' if parents else ''}{', '.join(parents)}){left_out}"
+        title += f"; whiskers hold {LEVEL_TEXT} of errors"
         ax.set_title(textwrap.fill(title, 60), loc="left", fontsize=11, color=INK)
     return ax

@@ -44,7 +44,7 @@ def number(text):
 def test_texts_and_json_name_the_level_of_each_reach(release):
     facts = Facts(release)
     largest = max(
-        (float(facts.quality.errors[a,].values.max()) for a in release.model.domain if not facts.quality.reason((a,)))
+        float(facts.quality.errors[a,].values.max()) for a in release.model.domain if not facts.quality.reason((a,))
     )
     assert facts.to_dict()["quality"]["largest_error"]["records"] == pytest.approx(REACH * largest)
     assert json.loads(json.dumps(facts.to_dict()))["quality"]["largest_error"]["level"] == 0.9
