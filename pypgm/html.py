@@ -6,6 +6,7 @@ import html
 import importlib
 import math
 from collections.abc import Iterable, Sequence
+from functools import singledispatch
 
 from pypgm.terminal import escaped
 
@@ -22,15 +23,27 @@ class Markup(str):
 
 
 class Shown:
-    """What shows itself at the end of a notebook's cell, as `pypgm.notebook` writes its class.
+    """Objects that show themselves at the end of a notebook's cell, by the writer of their class.
 
-    The writers know all classes, and the classes know none of them: they are looked up when something is shown.
+    The writers know the classes, and the classes know none of them: they are imported when something is shown.
     """
 
     __slots__ = ()
 
     def _repr_html_(self) -> str:
         return str(importlib.import_module("pypgm.notebook").as_html(self))
+
+
+@singledispatch
+def written(thing: object) -> Markup:
+    """Return an object as HTML by the writer registered for its class; ``TypeError`` where there is none."""
+    raise TypeError(f"objects of class {type(thing).__name__} have no HTML")
+
+
+@written.register(Shown)
+def _represented(thing: object) -> Markup:
+    """Return what ``repr`` says, for a class without a writer of its own."""
+    return element("span", repr(thing))
 
 
 def text(value: object) -> Markup:

@@ -9,24 +9,24 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.bayes import AnswerComparison, BayesianNetwork, TableComparison
 from pypgm.canvas import svg_of, unshown
-from pypgm.html import Markup, element, folded, heading, table
+from pypgm.graphs import JunctionTree, RegionGraph
+from pypgm.html import Markup, element, folded, heading, table, written
+from pypgm.io.uai import UaiModel
+from pypgm.models.model import Model
+from pypgm.mrf import MarkovRandomField, Sample
 from pypgm.notebook.releases import fit
 from pypgm.notebook.tables import dataset, domain, factor, names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pypgm.bayes import AnswerComparison, BayesianNetwork, TableComparison
-    from pypgm.graphs import JunctionTree, RegionGraph
-    from pypgm.io.uai import UaiModel
-    from pypgm.models.model import Model
-    from pypgm.mrf import MarkovRandomField, Sample
-
 _NODES, _ROWS, _TABLES = 60, 40, 8
 
 
-def model(shown: Model[Any]) -> Markup:
+@written.register(Model)
+def _model(shown: Model[Any]) -> Markup:
     """Return the size of a model, its cliques, and how its estimate ended."""
     own = shown.domain
     told = f"{shown.total:,.6g} records, {len(own):,} attributes, {len(shown.cliques):,} cliques, "
@@ -42,7 +42,8 @@ def model(shown: Model[Any]) -> Markup:
     return Markup("".join(parts))
 
 
-def junctiontree(shown: JunctionTree) -> Markup:
+@written.register(JunctionTree)
+def _junction_tree(shown: JunctionTree) -> Markup:
     """Return a junction tree as a picture and as a table."""
     cost = shown.cost
     told = f"{len(shown.nodes):,} cliques, width {cost.width}, {cost.cells:,.4g} cells, {cost.bytes / 2**20:,.3g} MiB"
@@ -51,7 +52,8 @@ def junctiontree(shown: JunctionTree) -> Markup:
     return _pictured(heading("JunctionTree", told), len(shown.nodes), shown.plot, "Cliques", cliques)
 
 
-def regiongraph(shown: RegionGraph) -> Markup:
+@written.register(RegionGraph)
+def _region_graph(shown: RegionGraph) -> Markup:
     """Return a region graph as a picture and as a table."""
     told = f"{len(shown.regions):,} regions, {len(shown.edges):,} edges, {shown.cells:,} cells"
     rows = [[names_of(r), shown.domain.size(r)] for r in shown.regions[:_ROWS]]
@@ -59,7 +61,8 @@ def regiongraph(shown: RegionGraph) -> Markup:
     return _pictured(heading("RegionGraph", told), len(shown.regions), shown.plot, "Regions", regions)
 
 
-def bayesiannetwork(shown: BayesianNetwork) -> Markup:
+@written.register(BayesianNetwork)
+def _bayesian_network(shown: BayesianNetwork) -> Markup:
     """Return a network as a picture, its arcs, and its first tables."""
     arcs = sum(map(len, shown.parents.values()))
     told = f"{shown.name}: {len(shown.domain):,} attributes, {arcs:,} arcs"
@@ -73,7 +76,8 @@ def bayesiannetwork(shown: BayesianNetwork) -> Markup:
     return Markup(_pictured(head, len(shown.domain), shown.plot, "Attributes", arcs_of) + "".join(tables))
 
 
-def markovrandomfield(shown: MarkovRandomField) -> Markup:
+@written.register(MarkovRandomField)
+def _markov_random_field(shown: MarkovRandomField) -> Markup:
     """Return a field with its strongest pairs."""
     strengths, names = shown.strengths(), shown.domain.attributes
     found = np.argwhere(np.triu(strengths > 0, 1)).tolist()
@@ -84,20 +88,23 @@ def markovrandomfield(shown: MarkovRandomField) -> Markup:
     return Markup(whole + folded("Attributes", domain(shown.domain)))
 
 
-def sample(shown: Sample) -> Markup:
+@written.register(Sample)
+def _sample(shown: Sample) -> Markup:
     """Return drawn records, and how they were drawn."""
     how = f"method {shown.method}, {shown.n_chains:,} chains, {shown.sweeps:,} sweeps"
     return Markup(heading("Sample", how) + dataset(shown.data))
 
 
-def uaimodel(shown: UaiModel) -> Markup:
+@written.register(UaiModel)
+def _uai_model(shown: UaiModel) -> Markup:
     """Return what a file says."""
     rows = [[names_of(t.domain.attributes), t.datavector().size] for t in shown.tables[:_ROWS]]
     told = f"{shown.kind}: {len(shown.domain):,} attributes, {len(shown.tables):,} tables"
     return Markup(heading("UaiModel", told) + table(["table", "cells"], rows, len(shown.tables) - len(rows)))
 
 
-def tablecomparison(shown: TableComparison) -> Markup:
+@written.register(TableComparison)
+def _table_comparison(shown: TableComparison) -> Markup:
     """Return the distance of each table, the largest first."""
     order = sorted(shown.mean_l1, key=lambda a: -shown.mean_l1[a])
     rows = [[a, float(shown.mean_l1[a]), float(shown.mean_kl[a]), int(shown.unsupported[a])] for a in order[:_ROWS]]
@@ -105,7 +112,8 @@ def tablecomparison(shown: TableComparison) -> Markup:
     return Markup(heading("TableComparison") + table(head, rows, len(order) - len(rows)))
 
 
-def answercomparison(shown: AnswerComparison) -> Markup:
+@written.register(AnswerComparison)
+def _answer_comparison(shown: AnswerComparison) -> Markup:
     """Return the distances of answers, query by query."""
     n = min(len(shown.l1), _ROWS)
     rows = [[i, *(float(v[i]) for v in (shown.l1, shown.mean_l1, shown.kl, shown.map_agreement))] for i in range(n)]

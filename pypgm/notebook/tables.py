@@ -9,33 +9,30 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.data import Column
-from pypgm.domain import Clique, listed
-from pypgm.html import Markup, bar, element, heading, shaded, table, text
+from pypgm.clique_vector import CliqueVector
+from pypgm.data import Column, Dataset
+from pypgm.data.declaration import Declaration
+from pypgm.domain import Clique, Domain, listed
+from pypgm.estimation import LinearMeasurement
+from pypgm.evaluation import Evaluation
+from pypgm.factor import Factor
+from pypgm.html import Markup, bar, element, heading, shaded, table, text, written
+from pypgm.models.marginal import Marginal
 from pypgm.report import noise_of
-from pypgm.reporting.compared import NOT_PRIVATE
+from pypgm.reporting.compared import NOT_PRIVATE, ComparedTables
 from pypgm.reporting.quality import rounded
 from pypgm.student import LEVEL_TEXT, REACH
 from pypgm.terminal import label_text
+from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
-
-    from pypgm.clique_vector import CliqueVector
-    from pypgm.data import Dataset
-    from pypgm.data.declaration import Declaration
-    from pypgm.domain import Domain
-    from pypgm.estimation import LinearMeasurement
-    from pypgm.evaluation import Evaluation
-    from pypgm.factor import Factor
-    from pypgm.models.marginal import Marginal
-    from pypgm.reporting.compared import ComparedTables
-    from pypgm.workloads import Workload
 
 _ROWS, _COLUMNS, _RECORDS, _LABELS, _LONGEST = 30, 12, 8, 6, 40
 _BARS = 40  # of a small picture of a marginal
 
 
+@written.register(Domain)
 def domain(shown: Domain) -> Markup:
     """Return the attributes of a domain, with their first labels."""
     rows = [
@@ -46,7 +43,8 @@ def domain(shown: Domain) -> Markup:
     return Markup(heading("Domain", told) + table(["attribute", "values", "labels"], rows, left))
 
 
-def declaration(shown: Declaration) -> Markup:
+@written.register(Declaration)
+def _declaration(shown: Declaration) -> Markup:
     """Return the columns of a schema, as they are declared."""
     rows: list[list[object]] = []
     for name, column in itertools.islice(shown.declared.items(), _ROWS):
@@ -65,6 +63,7 @@ def declaration(shown: Declaration) -> Markup:
     return Markup(whole + table(["column", "kind", "codes", "declared"], rows, len(shown.declared) - len(rows)))
 
 
+@written.register(Dataset)
 def dataset(shown: Dataset) -> Markup:
     """Return the first records, as labels where there are some."""
     names = shown.domain.attributes[:_COLUMNS]
@@ -81,6 +80,7 @@ def dataset(shown: Dataset) -> Markup:
     return Markup(heading("Dataset", told) + table(head, rows, len(shown) - n))
 
 
+@written.register(Factor)
 def factor(shown: Factor) -> Markup:
     """Return a table of numbers, the last attribute across."""
     total = float(shown.datavector().sum())
@@ -89,13 +89,15 @@ def factor(shown: Factor) -> Markup:
     return Markup(heading(type(shown).__name__, told) + _pivot(shown))
 
 
-def marginal(shown: Marginal) -> Markup:
+@written.register(Marginal)
+def _marginal(shown: Marginal) -> Markup:
     """Return an answer with the reach of the error of each number."""
     told = f"{' × '.join(shown.counts.domain)}, {shown.basis}; ± holds {LEVEL_TEXT} of errors"
     return Markup(heading("Marginal", told) + _pivot(shown.counts, shown.errors))
 
 
-def cliquevector(shown: CliqueVector) -> Markup:
+@written.register(CliqueVector)
+def _clique_vector(shown: CliqueVector) -> Markup:
     """Return the cliques of a vector, with how large their tables are."""
     rows = []
     for i, clique in enumerate(shown.cliques[:_ROWS]):
@@ -106,7 +108,8 @@ def cliquevector(shown: CliqueVector) -> Markup:
     return Markup(heading("CliqueVector", told) + table(head, rows, len(shown.cliques) - len(rows)))
 
 
-def evaluation(shown: Evaluation) -> Markup:
+@written.register(Evaluation)
+def _evaluation(shown: Evaluation) -> Markup:
     """Return the distances of a workload, the largest first."""
     order = np.argsort(-shown.values, kind="stable")[:_ROWS]
     top = float(np.max(shown.values, initial=0.0)) or 1.0
@@ -118,7 +121,8 @@ def evaluation(shown: Evaluation) -> Markup:
     return Markup(whole + table(["clique", shown.metric, ""], rows, len(shown.cliques) - len(rows)))
 
 
-def comparedtables(shown: ComparedTables) -> Markup:
+@written.register(ComparedTables)
+def _compared_tables(shown: ComparedTables) -> Markup:
     """Return the score of two tables, and how far each column is off, the farthest first."""
     order = sorted(shown.columns, key=lambda c: -c.points)[:_ROWS]
     rows = [[c.name, rounded(c.points), rounded(c.chance), bar(c.points / 100)] for c in order]
@@ -127,14 +131,16 @@ def comparedtables(shown: ComparedTables) -> Markup:
     return Markup(whole + table(["column", "points off", "by chance", ""], rows, len(shown.columns) - len(rows)))
 
 
-def linearmeasurement(shown: LinearMeasurement) -> Markup:
+@written.register(LinearMeasurement)
+def _linear_measurement(shown: LinearMeasurement) -> Markup:
     """Return what was measured, and its noise."""
     told = f"{names_of(shown.clique)}: {shown.values.size:,} numbers, noise {noise_of(shown):.3g} records"
     rows = [[f"{v:,.10g}"] for v in shown.values[:_LABELS]]
     return Markup(heading("LinearMeasurement", told) + table(["values"], rows, shown.values.size - len(rows)))
 
 
-def workload(shown: Workload) -> Markup:
+@written.register(Workload)
+def _workload(shown: Workload) -> Markup:
     """Return the marginals of a workload, with their weights."""
     asked = itertools.islice(zip(shown.cliques, shown.queries, shown.weights, strict=True), _ROWS)
     rows = [[names_of(c), shown.domain.size(c), "every cell" if q is None else repr(q), str(w)] for c, q, w in asked]
