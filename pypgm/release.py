@@ -35,7 +35,7 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.sampler import NoiseBackend
-from pypgm.release_fields import check_release, release_arguments, release_fields
+from pypgm.release_fields import check_release, release_arguments, release_fields, release_kind
 from pypgm.released import Model_co, Released
 from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
@@ -54,7 +54,7 @@ if TYPE_CHECKING:
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.models.stored_model import ReleasedModel
 
-__all__ = ["RELEASES", "ModelRelease", "Release", "load"]
+__all__ = ["ModelRelease", "Release", "load"]
 
 
 class Release(Released[Model_co]):
@@ -671,12 +671,10 @@ class Release(Released[Model_co]):
 ModelRelease: TypeAlias = "Release[GraphicalModel | RegionGraphModel]"
 """What a mechanism returns."""
 
-RELEASES = {  # module and name of the class of a mechanism's releases, where it is one of their own
-    "bayes.learn_private": ("pypgm.bayes.network_release", "NetworkRelease"),
-    **{
-        f"mrf.{learner}": ("pypgm.mrf.field_release", "FieldRelease")
-        for learner in ("learn_ising", "learn_pairwise", "learn_t_wise", "learn_structure")
-    },
+_CLASSES = {  # of releases by their kind: module and name
+    "": (__name__, "Release"),
+    "network": ("pypgm.bayes.network_release", "NetworkRelease"),
+    "field": ("pypgm.mrf.field_release", "FieldRelease"),
 }
 
 
@@ -720,7 +718,7 @@ def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
         return model
     try:
         own = release_arguments(fields["release"], model.domain)
-        kind: type[Release] = in_module(*RELEASES.get(own["mechanism"], (__name__, "Release")))
+        kind: type[Release] = in_module(*_CLASSES[release_kind(fields["release"])])
         release = kind(model, **own)
         check_release(release, fields["release"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:

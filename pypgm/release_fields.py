@@ -16,6 +16,14 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.released import Released
 
+_KINDS = {  # of releases whose files do not say it, by their mechanism
+    "bayes.learn_private": "network",
+    "mrf.learn_ising": "field",
+    "mrf.learn_pairwise": "field",
+    "mrf.learn_t_wise": "field",
+    "mrf.learn_structure": "field",
+}
+
 
 def release_fields(release: Released) -> dict[str, Any]:
     """Return the fields of a release."""
@@ -23,7 +31,7 @@ def release_fields(release: Released) -> dict[str, Any]:
     own |= {"measurements": packed_measurements(release.measurements)}
     own |= links_of(release.measurements, release.ledger)
     own |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
-    own |= {"unmeasured": release.unmeasured}
+    own |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
     own |= {} if release.schema is None else {"schema": release.schema.to_dict()}
     return own if release.layout is None else own | {"layout": release.layout.to_dict()}
 
@@ -45,6 +53,11 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "layout": Layout(**stored["layout"]) if "layout" in stored else None,
         "unmeasured": stored.get("unmeasured", "not asked"),
     }
+
+
+def release_kind(stored: Mapping[str, Any]) -> str:
+    """Return the kind of a release by the fields of its file; earlier files have its mechanism alone."""
+    return str(stored.get("kind", _KINDS.get(stored["mechanism"], "")))
 
 
 def check_release(release: Released, stored: Mapping[str, Any]) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from pypgm._core import __version__
 from pypgm.data import Schema
@@ -38,7 +38,15 @@ _NAME = re.compile(r"\w+([ .-]\w+)*")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Released(Shown, Stored, Generic[Model_co]):
-    """The fields of a `pypgm.Release`, which says what they are."""
+    """The fields of a `pypgm.Release`, which says what they are.
+
+    Attributes
+    ----------
+    _kind : str
+        Kind of release in its file, of a class that is read as itself; empty for `pypgm.Release`.
+    """
+
+    _kind: ClassVar[str] = ""
 
     model: Model_co
     measurements: tuple[LinearMeasurement, ...]

@@ -36,6 +36,7 @@ class NetworkRelease(Release[CountedNetwork]):
 
     __slots__ = ()
 
+    _kind = "network"
     model: CountedNetwork
 
     @property
