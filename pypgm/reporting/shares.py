@@ -8,19 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pypgm.estimation import LinearMeasurement
-from pypgm.privacy.charge import Charge
+from pypgm.privacy.charge import COUNTING, Charge, purpose_of
 from pypgm.privacy.ledger_report import LedgerReport, exact_text, law_text
 from pypgm.privacy.measured_lines import measured_lines
 
-_SETTLE, _QUANTILES = "settle / ", " / quantiles"
-_PURPOSES = {
-    "select": "choosing what to count",
-    "screen": "choosing what to count",
-    "bounds": "finding bounds",
-    "sample": "drawing a sample of the records",
-}
 _SIZES = {0: "counting all records", 1: "counting single columns", 2: "counting pairs of columns"}
-_LARGER = "counting groups of columns"
 NOT_SPENT = "not spent"
 
 
@@ -114,12 +106,6 @@ def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None
 
 
 def _purpose(line: Charge, size: int | None) -> str:
-    """Return what a charge was for; `size` is how many columns it counted together, where that is known."""
-    _, settled, name = line.within.partition(_SETTLE)
-    if settled and name.endswith(_QUANTILES):
-        return f"finding the bins of {name.removesuffix(_QUANTILES)}"
-    if settled:
-        return f"finding the values of {name}"
-    if line.what == "measure":
-        return _LARGER if size is None else _SIZES.get(size, _LARGER)
-    return _PURPOSES.get(line.what, line.what)
+    """Return the purpose of a charge; `size` is how many columns it counted together, where that is known."""
+    purpose = purpose_of(line)
+    return _SIZES.get(size, purpose) if purpose == COUNTING and size is not None else purpose
