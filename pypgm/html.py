@@ -11,6 +11,7 @@ from functools import singledispatch
 from pypgm.terminal import escaped
 
 _BLUE = "37,99,168"
+_RED = "#b3261e"
 _DARKEST = 0.45  # opacity of a shade: text is read on it on white and on black
 _CELL = "padding:2px 8px;vertical-align:top;"
 _TABLE = "border-collapse:collapse;margin:4px 0;font-size:90%"
@@ -88,6 +89,11 @@ def element(tag: str, *content: object, style: str = "", **attributes: str) -> M
 def heading(title: object, *more: object) -> Markup:
     """Return a line with a bold title, and what is said beside it."""
     return element("div", element("b", title), *(element("span", " ", m, style="opacity:.75") for m in more if m))
+
+
+def warning(text: object) -> Markup:
+    """Return a line in the colour of a warning."""
+    return element("div", text, style=f"color:{_RED}")
 
 
 def shaded(content: object, share: float) -> Markup:

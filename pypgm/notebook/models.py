@@ -12,7 +12,7 @@ import numpy as np
 from pypgm.bayes import AnswerComparison, BayesianNetwork, TableComparison
 from pypgm.canvas import svg_of, unshown
 from pypgm.graphs import JunctionTree, RegionGraph
-from pypgm.html import Markup, element, folded, heading, table, written
+from pypgm.html import Markup, folded, heading, table, warning, written
 from pypgm.io.uai import UaiModel
 from pypgm.models.model import Model
 from pypgm.mrf import MarkovRandomField, Sample
@@ -32,10 +32,12 @@ def _model(shown: Model[Any]) -> Markup:
     told = f"{shown.total:,.6g} records, {len(own):,} attributes, {len(shown.cliques):,} cliques, "
     told += f"{shown.potentials.values.size:,} parameters{'' if shown.is_exact else ';'}"
     exact = "" if shown.is_exact else "answers are of a region graph, each consistent with its neighbours"
-    warning = element("div", f"protects nobody: {shown.not_private}", style="color:#b3261e")
     largest = sorted(shown.cliques, key=own.size, reverse=True)[:_ROWS]
     rows = [[names_of(c), own.size(c)] for c in largest]
-    parts = [heading(type(shown).__name__, told, exact), *([warning] if shown.not_private else [])]
+    parts = [
+        heading(type(shown).__name__, told, exact),
+        *([warning(f"protects nobody: {shown.not_private}")] if shown.not_private else []),
+    ]
     parts.append(folded("Attributes", domain(own)))
     parts.append(folded("Cliques", table(["clique", "cells"], rows, len(shown.cliques) - len(rows))))
     parts += [] if shown.fit is None else [folded("Estimate", fit(shown.fit))]

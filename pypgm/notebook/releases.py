@@ -11,7 +11,7 @@ import numpy as np
 
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation import Fit
-from pypgm.html import Markup, bar, element, folded, heading, table, written
+from pypgm.html import Markup, bar, element, folded, heading, table, warning, written
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mrf.structure import Structure
 from pypgm.notebook.tables import few_labels, names_of, spark
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from pypgm.reporting.shares import Share
 
 _ATTRIBUTES, _MEASURED, _LAWS = 30, 40, 200
-_WARNING = "color:#b3261e;font-weight:bold"
 
 
 @written.register(Release)
@@ -127,7 +126,7 @@ def _private_table(shown: PrivateTable) -> Markup:
 
 def _promise(promise: Promise) -> list[Markup]:
     """Return what is not protected, then the guarantee in words."""
-    first = [element("div", line, style=_WARNING) for line in caveat_lines(promise)]
+    first = [warning(element("b", line)) for line in caveat_lines(promise)]
     if promise.not_private:
         return first
     protects = "Otherwise protects" if first else "Protects"

@@ -16,7 +16,7 @@ from pypgm.domain import Clique, Domain, listed
 from pypgm.estimation import LinearMeasurement
 from pypgm.evaluation import Evaluation
 from pypgm.factor import Factor
-from pypgm.html import Markup, bar, element, heading, shaded, table, text, written
+from pypgm.html import Markup, bar, heading, shaded, table, text, warning, written
 from pypgm.models.marginal import Marginal
 from pypgm.report import noise_of
 from pypgm.reporting.compared import NOT_PRIVATE, ComparedTables
@@ -116,9 +116,10 @@ def _evaluation(shown: Evaluation) -> Markup:
     far = [(shown.cliques[i], float(shown.values[i])) for i in order]
     rows = [[names_of(clique), float(f"{value:.3g}"), bar(value / top)] for clique, value in far]
     told = f"{shown.metric} over {len(shown.cliques):,} cliques: mean {shown.mean:.4g}, pooled {shown.pooled:.4g}"
-    warning = f"not private: {shown.not_private}" if shown.not_private else ""
-    whole = heading("Evaluation", told) + (element("div", warning, style="color:#b3261e") if warning else "")
-    return Markup(whole + table(["clique", shown.metric, ""], rows, len(shown.cliques) - len(rows)))
+    parts = [heading("Evaluation", told)]
+    parts += [warning(f"not private: {shown.not_private}")] if shown.not_private else []
+    parts.append(table(["clique", shown.metric, ""], rows, len(shown.cliques) - len(rows)))
+    return Markup("".join(parts))
 
 
 @written.register(ComparedTables)
@@ -126,8 +127,7 @@ def _compared_tables(shown: ComparedTables) -> Markup:
     """Return the score of two tables, and how far each column is off, the farthest first."""
     order = sorted(shown.columns, key=lambda c: -c.points)[:_ROWS]
     rows = [[c.name, rounded(c.points), rounded(c.chance), bar(c.points / 100)] for c in order]
-    warning = element("div", f"not private: {NOT_PRIVATE}", style="color:#b3261e")
-    whole = heading("ComparedTables", f"score {shown.score:.1f} of 100") + warning
+    whole = heading("ComparedTables", f"score {shown.score:.1f} of 100") + warning(f"not private: {NOT_PRIVATE}")
     return Markup(whole + table(["column", "points off", "by chance", ""], rows, len(shown.columns) - len(rows)))
 
 

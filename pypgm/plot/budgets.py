@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +13,7 @@ from pypgm.canvas import BLUE, GREY, INK, PALE, axes_of, plain_text
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise, budget_text
-from pypgm.reporting.shares import NOT_SPENT, budget_shares
+from pypgm.reporting.shares import NOT_SPENT, Share, budget_shares, share_text
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from pypgm.release import Release
 
 _SHADES = ("#2563a8", "#e0a030", "#3f9b72", "#b5485d", "#7d62b5", "#4ba3b7", "#8a6d4b", "#9aa3ad")
-_MOST = len(_SHADES)
+_MAX_SHARES = len(_SHADES)
 _DELTAS = (1e-12, 1e-2)
 _TITLE_WIDTH = 70  # characters of a line above a picture
 
@@ -53,12 +55,14 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
     ax = axes_of(ax, 7.0, 1.3 + 0.22 * len(shares))
     at = 0.0
     with plain_text():
-        for (what, share), colour in zip(shares, _colours(shares), strict=True):
-            ax.barh(0.0, share, 0.8, left=at, color=colour, edgecolor="white", label=f"{share:.1%}  {escaped(what)}")
-            if share >= 0.06:
+        for part, colour in zip(shares, _colours(shares), strict=True):
+            length, percent = float(part.share), share_text(part.share)
+            label = f"{percent}  {escaped(part.purpose)}"
+            ax.barh(0.0, length, 0.8, left=at, color=colour, edgecolor="white", label=label)
+            if length >= 0.06:
                 ink = INK if colour == PALE else "white"
-                ax.text(at + share / 2, 0.0, f"{share:.0%}", ha="center", va="center", color=ink, fontsize=10)
-            at += share
+                ax.text(at + length / 2, 0.0, percent, ha="center", va="center", color=ink, fontsize=10)
+            at += length
         ax.set_xlim(0, 1)
         ax.set_ylim(-0.5, 0.5)
         ax.set_axis_off()
@@ -67,15 +71,15 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _shares(spent: object, ledger: LedgerReport) -> list[tuple[str, float]]:
-    """Return what a budget was spent on; of many purposes the smallest as one."""
-    found = [(s.purpose, float(s.share)) for s in budget_shares(ledger, getattr(spent, "measurements", ()))]
-    if len(found) <= _MOST:
-        return found
-    kept = found[: _MOST - 2] if found[-1][0] == NOT_SPENT else found[: _MOST - 1]
-    last = found[-1:] if found[-1][0] == NOT_SPENT else []
-    rest = found[len(kept) : len(found) - len(last)]
-    return [*kept, (f"{len(rest):,} more", sum(share for _, share in rest)), *last]
+def _shares(spent: object, ledger: LedgerReport) -> list[Share]:
+    """Return the shares of a budget; of many purposes the smallest as one."""
+    shares = budget_shares(ledger, getattr(spent, "measurements", ()))
+    if len(shares) <= _MAX_SHARES:
+        return shares
+    unspent = shares[-1:] if shares[-1].purpose == NOT_SPENT else []
+    largest = shares[: _MAX_SHARES - 1 - len(unspent)]
+    rest = shares[len(largest) : len(shares) - len(unspent)]
+    return [*largest, Share(f"{len(rest):,} more", sum((s.share for s in rest), Fraction(0)), ()), *unspent]
 
 
 def privacy(spent: Release | LedgerReport | Budget, ax: Axes | None = None) -> Axes:
@@ -137,8 +141,8 @@ def _ledger(spent: Release | LedgerReport) -> LedgerReport:
     return found
 
 
-def _colours(shares: list[tuple[str, float]]) -> list[str]:
-    return [PALE if what == NOT_SPENT else _SHADES[i % _MOST] for i, (what, _) in enumerate(shares)]
+def _colours(shares: Sequence[Share]) -> list[str]:
+    return [PALE if part.purpose == NOT_SPENT else _SHADES[i % _MAX_SHARES] for i, part in enumerate(shares)]
 
 
 def _title(ax: Axes, spent: Release | LedgerReport | Budget, text: str) -> None:

@@ -29,7 +29,7 @@ from pypgm.data.files import write_text
 from pypgm.data.number_text import WRITTEN, written_as
 from pypgm.data.numbers import Numeric, as_number
 from pypgm.html import Shown
-from pypgm.reporting.squares import squares_of
+from pypgm.reporting.drawings import squares_of
 from pypgm.reporting.template import rendered
 
 NOT_PRIVATE = "these numbers come from the records themselves; they must not be published"

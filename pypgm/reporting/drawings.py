@@ -1,4 +1,4 @@
-"""What the pictures of a page show, as plain numbers: bars with errors, tables of two columns, graphs.
+"""Pictures of a page as plain numbers: bars with errors, tables of two columns, graphs, the map of pairs.
 
 Pictures are drawn by the page itself, in HTML and SVG without a scale of their own: they fit a telephone, take the
 colours of the reader's screen, and each number stands in the text.
@@ -9,10 +9,13 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.reporting.quality import rounded
+from pypgm.reporting.words import many
 from pypgm.student import LEVEL_TEXT, REACH
 from pypgm.terminal import escaped
 
@@ -29,6 +32,7 @@ _CELLS = 24  # values of a column in the picture of a pair
 _TABLE_ROWS, _TABLE_COLUMNS = 8, 4  # values of two columns that are read as a table
 
 _BENDS = (0.0, 16.0, -16.0, 32.0, -32.0, 48.0, -48.0)  # percent, of an arc
+_SQUARES = 45  # columns of a map of pairs
 _APART = 6.0  # percent, of an arc and a node that it passes
 
 
@@ -262,3 +266,44 @@ def _arc(tail: tuple[float, float], head: tuple[float, float], nodes: Collection
     passed = [(x, y) for x, y in nodes if tail[1] < y < head[1]]
     able = (Arc(*tail, *head, bend) for bend in _BENDS)
     return next((a for a in able if all(abs(a.x_at(y) - x) >= _APART for x, y in passed)), Arc(*tail, *head))
+
+
+def squares_of(
+    names: Sequence[str],
+    far: Mapping[Any, float],
+    guessed: Collection[Clique] = (),
+    unknown: Mapping[Clique, str] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Return the map of pairs, as its template takes it.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns.
+    far : mapping of (str, str) to float
+        How many points each pair is off.
+    guessed : collection of (str, str)
+        Those that were not counted together.
+    unknown : mapping of (str, str) to str
+        Pairs of which it is not known how far they are off, and why.
+    """
+    pairs = {*far, *unknown}
+    shown = [a for a in names if any(a in pair for pair in pairs)][:_SQUARES]
+    most = max(far.values(), default=0.0) or 1.0
+    rows = []
+    for a in shown:
+        cells: list[dict[str, Any] | None] = []
+        for b in shown:
+            pair = next((p for p in ((a, b), (b, a)) if p in pairs), None)
+            if pair is None:
+                cells.append(None)
+            else:
+                points, why = far.get(pair, 0.0), unknown.get(pair, "")
+                told = {"shade": points / most, "points": points, "why": why, "pair": pair}
+                cells.append({**told, "guessed": bool(why) or pair in guessed})
+        rows.append((a, cells))
+    also = f", {len(guessed)} of them not counted together" if guessed else ""
+    worst = max(far, key=lambda pair: far[pair], default=())
+    text = f"{len(far)} pairs of columns{also}; the worst is {' × '.join(worst)}, {rounded(most)} points off"
+    text += f"; nothing is known of {many(len(unknown), 'more pair')}" if unknown else ""
+    return {"rows": rows, "most": most, "guessed": len(guessed), "unknown": len(unknown), "text": escaped(text)}

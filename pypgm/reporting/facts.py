@@ -47,6 +47,11 @@ class Facts:
         return quality_of(model, progress=self.progress, known=known, emptied=emptied)
 
     @property
+    def made_by(self) -> str:
+        """The mechanism and the version of pypgm that made it, as far as the file says."""
+        return " ".join(part for part in (self.release.mechanism, "of pypgm", self.release.version) if part)
+
+    @property
     def records_text(self) -> str:
         """How many real records were counted, with the noise in that number where the measurements tell it."""
         model, is_public = self.release.model, self.release.privacy.total_is_public
@@ -54,8 +59,7 @@ class Facts:
         if not is_public and isinstance(model, Model) and model.recipe is not None and not model.recipe.total_is_known:
             known = self.release._known
             reach = math.nan if known is None else REACH * known.total_stddev
-        at_most = next(iter(self.losses.persons.values()), None)
-        return records_text(model.total, is_public=is_public, reach=reach, at_most=at_most)
+        return records_text(model.total, is_public=is_public, reach=reach, at_most=self.losses.at_most)
 
     @cached_property
     def losses(self) -> Losses:

@@ -61,6 +61,11 @@ class Losses(NamedTuple):
         """The columns of which no value was kept."""
         return tuple(name for name, values in self.kept.items() if not values)
 
+    @property
+    def at_most(self) -> int | None:
+        """Number of records of each person that were kept at most; None where all were."""
+        return next(iter(self.persons.values()), None)
+
     def sentences(self) -> list[str]:
         """Return what was lost in words; what is not said was kept as it is.
 

@@ -20,11 +20,10 @@ from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise, budget_text, chances, odds_text, weakness
 from pypgm.released import Released
 from pypgm.reporting.audited import AuditReport, told
-from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
+from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid, squares_of
 from pypgm.reporting.facts import Facts, shares_of
 from pypgm.reporting.quality import Quality
 from pypgm.reporting.shares import ledger_lines
-from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
 from pypgm.reporting.words import labels_of, many, percent
 from pypgm.student import LEVEL_TEXT
@@ -141,7 +140,7 @@ def _part(part: Part) -> dict[str, Any]:
     best = [p for p in pairs[::-1] if p in counted and p not in worst][:_DRAWN]
     return {
         "name": part.name,
-        "made_by": " ".join(p for p in (release.mechanism, "of pypgm", release.version) if p),
+        "made_by": facts.made_by,
         "digest": release.digest,
         "records": release.model.total,
         "is_public": release.privacy.total_is_public,
@@ -157,7 +156,7 @@ def _part(part: Part) -> dict[str, Any]:
         "worst": [_pair(part, quality, p) for p in worst] if quality else [],
         "best": [_pair(part, quality, p) for p in best] if quality else [],
         "losses": facts.losses.sentences(),
-        "at_most": next(iter(facts.losses.persons.values()), None),
+        "at_most": facts.losses.at_most,
         "least": _least(quality),
         "network": _network(release),
     }

@@ -91,7 +91,7 @@ def related_lines(
 def summary_lines(facts: Facts) -> list[str]:
     """Return what a release spent, draw by draw, under its guarantee, and how much was measured."""
     release = facts.release
-    head = f"{_made_by(release)}: {many(len(release.measurements), 'measurement')}, {facts.records_text}"
+    head = f"{facts.made_by}: {many(len(release.measurements), 'measurement')}, {facts.records_text}"
     first = [*caveat_lines(release.promise), f"guarantee: {release.promise.guarantee}", head]
     more = [*unpaired_lines(release), *release._details]
     return [*map(escaped, [*first, *more]), *ledger_text(release.ledger, facts.shares, WIDEST, _LAWS)]
@@ -141,15 +141,11 @@ def _guessed(quality: Quality) -> Iterator[str]:
 
 def _table_rows(facts: Facts) -> Rows:
     """Return what made a release, of how many records, how good it is and what was lost."""
-    rows = [("made by", _made_by(facts.release)), ("records", facts.records_text), *quality_rows(facts.quality)]
+    rows = [("made by", facts.made_by), ("records", facts.records_text), *quality_rows(facts.quality)]
     if facts.quality and facts.quality.largest_error:
         column, records = facts.quality.largest_error
         rows.append(("largest error", f"± {records:,.3g} ({LEVEL_TEXT}) records, in a count of {column[0]}"))
     return [*rows, *([("lost", "; ".join(facts.losses.sentences()))] if facts.losses.sentences() else [])]
-
-
-def _made_by(release: Released) -> str:
-    return " ".join(part for part in (release.mechanism, "of pypgm", release.version) if part)
 
 
 def _last_rows(release: Released) -> Rows:

@@ -110,7 +110,7 @@ def test_the_bar_of_a_budget_is_whole(release):
     for i in range(12):
         many.charge(f"step {i}", "x", Stated(rho="1/20"))
     texts = [t.get_text() for t in plot.budget(many).get_legend().get_texts()]
-    assert texts[-2:] == ["30.0%  6 more", "40.0%  not spent"]
+    assert texts[-2:] == ["30 %  6 more", "40 %  not spent"]
     with pytest.raises(TypeError, match="needs a release or a ledger"):
         plot.budget(3)
 
