@@ -87,7 +87,7 @@ def svg_of(drawn: Axes) -> str:
     assert figure is not None
     with rc_context({"svg.fonttype": "none", "text.parse_math": False}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    told = file.getvalue()
+    text = file.getvalue()
     apart = r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>"
-    told = re.sub(apart, "", told, flags=re.DOTALL)
-    return told[told.index("<svg") :].replace("<svg ", f'<svg style="{_STROKES}" ', 1)
+    text = re.sub(apart, "", text, flags=re.DOTALL)
+    return text[text.index("<svg") :].replace("<svg ", f'<svg style="{_STROKES}" ', 1)

@@ -82,8 +82,8 @@ def element(tag: str, *content: object, style: str = "", **attributes: str) -> M
     '<b>a &lt; b</b>'
     """
     named = {**({"style": style} if style else {}), **attributes}
-    told = "".join(f' {name.rstrip("_")}="{html.escape(escaped(value))}"' for name, value in named.items())
-    return Markup(f"<{tag}{told}>{''.join(map(text, content))}</{tag}>")
+    settings = "".join(f' {name.rstrip("_")}="{html.escape(escaped(value))}"' for name, value in named.items())
+    return Markup(f"<{tag}{settings}>{''.join(map(text, content))}</{tag}>")
 
 
 def heading(title: object, *more: object) -> Markup:
@@ -129,8 +129,8 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]], left_out: in
     top = [element("th", h, style=f"{_CELL}text-align:{side}") for h, side in zip(head, sides, strict=True)]
     lines = [element("tr", *(cell for _, cell in row)) for row in cells]
     if left_out:
-        told = element("td", f"… {left_out:,} more", colspan=str(max(1, len(head))), style=f"{_CELL}opacity:.75")
-        lines.append(element("tr", told))
+        note = element("td", f"… {left_out:,} more", colspan=str(max(1, len(head))), style=f"{_CELL}opacity:.75")
+        lines.append(element("tr", note))
     body = [element("thead", element("tr", *top))] if any(map(text, head)) else []
     return element("table", *body, element("tbody", *lines), style=_TABLE)
 

@@ -22,7 +22,7 @@ from pypgm.files.file import file_bytes, parse_file, read_file
 from pypgm.intervals.counts import errors_of_counts
 from pypgm.intervals.frames import Frames
 from pypgm.intervals.interval import Combine, Interval, Request, Target, interval_of
-from pypgm.intervals.known import Known
+from pypgm.intervals.known import ReleaseErrors
 from pypgm.intervals.reading import IGNORED, Statistic, check_named, ignores_table, is_extreme, names_read
 from pypgm.models.derived_answers import answered, check_read, conditioned
 from pypgm.models.estimated_again import Simulation
@@ -191,12 +191,12 @@ class Release(Released[Model_co]):
         progress: bool = False,
     ) -> list[Factor]:
         """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
-        asked = as_cliques(cliques)
-        model = self._with_errors((*(a for c in asked for a in c), *(evidence or ())))
+        wanted = as_cliques(cliques)
+        model = self._with_errors((*(a for c in wanted for a in c), *(evidence or ())))
         ends = "the made-up tables"
         with Clock("expected_error_many", time_limit, progress, n_threads=n_threads, ends=ends) as clock:
             known = self._known
-            given = Simulation(model, asked, self._read(evidence), draws, as_generator(rng), clock, known.shared)
+            given = Simulation(model, wanted, self._read(evidence), draws, as_generator(rng), clock, known.shared)
             return errors_of_counts(known, given)
 
     def standard_error(
@@ -329,14 +329,16 @@ class Release(Released[Model_co]):
                 read = frames.made_of(names)
                 check_named(checked, answer, some, frames.names, read)
             extreme = is_extreme(checked, answer, map(some.values, read), some.kept)
-            asked = Request(checked, frames.whole, names, in_bins, extreme, level, target, worlds, truths, combine, rng)
-            found = interval_of(self._known, answer, asked, clock)
-        if found.is_constant and ignores_table(checked, answer):
+            request = Request(
+                checked, frames.whole, names, in_bins, extreme, level, target, worlds, truths, combine, rng
+            )
+            interval = interval_of(self._known, answer, request, clock)
+        if interval.is_constant and ignores_table(checked, answer):
             warn_caller(IGNORED, UserWarning)
-        return found
+        return interval
 
     @property
-    def _known(self) -> Known:
+    def _known(self) -> ReleaseErrors:
         """What the release tells of its errors, made when it is first asked for."""
         if not self._kept:
             ordinal = self.options.get("ordinal") if self.schema is None else self.schema.ordinal
@@ -345,10 +347,10 @@ class Release(Released[Model_co]):
                 ordinal = [
                     a for a in self.model.domain if not any(isinstance(v, str | bool) for v in labels.get(a, ()))
                 ]
-            self._kept["known"] = Known(
+            self._kept["known"] = ReleaseErrors(
                 self._with_errors(()), self.unmeasured, frozenset(ordinal), self._drawn, self.measurements
             )
-        known: Known = self._kept["known"]
+        known: ReleaseErrors = self._kept["known"]
         return known
 
     def _drawn(self, model: Model[Any], rows: int | None, rng: np.random.Generator) -> Dataset:
@@ -429,8 +431,8 @@ class Release(Released[Model_co]):
         [30.0, 0.0]
         """
         draws = as_generator(rng)
-        asked = {"time_limit": time_limit, "progress": progress or None}
-        limits: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
+        options = {"time_limit": time_limit, "progress": progress or None}
+        limits: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
         # Any model draws records, not all take evidence.
         given: dict[str, Any] = {} if evidence is None else {"evidence": self._read(evidence)}
         given |= limits if isinstance(self.model, Model) else {}
@@ -585,10 +587,10 @@ class Release(Released[Model_co]):
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Self:
         """Read a release from a file, as `pypgm.load` does; ``ValueError`` if it holds another thing."""
-        found = load(path, max_bytes=max_bytes)
-        if isinstance(found, cls):
-            return found
-        raise ValueError(f"{path} holds a {type(found).__name__}, no {cls.__name__}: pypgm.load reads it")
+        loaded = load(path, max_bytes=max_bytes)
+        if isinstance(loaded, cls):
+            return loaded
+        raise ValueError(f"{path} holds a {type(loaded).__name__}, no {cls.__name__}: pypgm.load reads it")
 
     def summary(self) -> str:
         """Return the guarantee, how much was measured and the ledger draw by draw in a few lines of text.
@@ -659,8 +661,8 @@ class Release(Released[Model_co]):
         if unsafe_data is not None and unsafe_data.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {unsafe_data.domain!r}")
         part = Part("", Facts(self), unsafe_data)
-        found = None if audit is None else read_audit(audit)
-        write_page(path, [part], self.ledger, self.promise, title=title, audit=found)
+        audited = None if audit is None else read_audit(audit)
+        write_page(path, [part], self.ledger, self.promise, title=title, audit=audited)
 
     def __repr__(self) -> str:
         first = "".join(f"{text} " for text in caveat_lines(self.promise))
@@ -717,9 +719,9 @@ def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
     if "release" not in fields:
         return model
     try:
-        own = release_arguments(fields["release"], model.domain)
+        arguments = release_arguments(fields["release"], model.domain)
         kind: type[Release] = in_module(*_CLASSES[release_kind(fields["release"])])
-        release = kind(model, **own)
+        release = kind(model, **arguments)
         check_release(release, fields["release"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a whole pypgm release ({message_of(error)})") from error

@@ -27,13 +27,13 @@ _KINDS = {  # of releases whose files do not say it, by their mechanism
 
 def release_fields(release: Released) -> dict[str, Any]:
     """Return the fields of a release."""
-    own: dict[str, Any] = {"mechanism": release.mechanism, "ledger": release.ledger.to_dict()}
-    own |= {"measurements": packed_measurements(release.measurements)}
-    own |= links_of(release.measurements, release.ledger)
-    own |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
-    own |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
-    own |= {} if release.schema is None else {"schema": release.schema.to_dict()}
-    return own if release.layout is None else own | {"layout": release.layout.to_dict()}
+    fields: dict[str, Any] = {"mechanism": release.mechanism, "ledger": release.ledger.to_dict()}
+    fields |= {"measurements": packed_measurements(release.measurements)}
+    fields |= links_of(release.measurements, release.ledger)
+    fields |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
+    fields |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
+    fields |= {} if release.schema is None else {"schema": release.schema.to_dict()}
+    return fields if release.layout is None else fields | {"layout": release.layout.to_dict()}
 
 
 def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, Any]:

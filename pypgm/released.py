@@ -21,7 +21,7 @@ from pypgm.privacy.relation import Privacy
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
 
-    from pypgm.intervals.known import Known
+    from pypgm.intervals.known import ReleaseErrors
     from pypgm.models.stored_model import ReleasedModel
 
     # Of a release of any model, where nothing else is said.
@@ -75,12 +75,12 @@ class Released(Shown, Stored, Generic[Model_co]):
 
     def of_table(self, layout: Layout, source: str) -> Self:
         """Return the release with the layout of its table, and the path of the file, which it never writes over."""
-        found = replace(self, layout=layout)
-        object.__setattr__(found, "_source", source)
-        return found
+        release = replace(self, layout=layout)
+        object.__setattr__(release, "_source", source)
+        return release
 
     @property
-    def _known(self) -> Known | None:
+    def _known(self) -> ReleaseErrors | None:
         """What it tells of its errors, if it is of a kind that does."""
         return None
 

@@ -54,8 +54,8 @@ def uncounted_lines(model: ReleasedModel) -> list[str]:
 
 def unpaired_lines(release: Released) -> list[str]:
     """Return what measurements the ledger does not charge one by one, and what it charged that is not released."""
-    found, n_measured = measured_lines(release.measurements, release.ledger), len(release.measurements)
-    given, apart = found.of.count(None), len(found.apart)
+    paired, n_measured = measured_lines(release.measurements, release.ledger), len(release.measurements)
+    given, apart = paired.of.count(None), len(paired.apart)
     beside = f"not charged in this ledger: {given:,} of {many(n_measured, 'measurement')}, given or of a sample"
     hidden = f"not in the release: what {many(apart, 'line')} of the ledger measured"
     return [beside] * bool(given) + [hidden] * bool(apart)
@@ -108,8 +108,8 @@ def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20
     names = [escaped(", ".join(rows[i][0])) or "(all records)" for i in shown]
     counts = [many(rows[i][1], "number") for i in shown]
     wide, long = max(map(len, names), default=0), max(map(len, counts), default=0)
-    told = zip(names, counts, shown, strict=True)
-    lines = [f"  {name:<{wide}}  {count:>{long}}  noise {rows[i][2]:.3g} records" for name, count, i in told]
+    columns = zip(names, counts, shown, strict=True)
+    lines = [f"  {name:<{wide}}  {count:>{long}}  noise {rows[i][2]:.3g} records" for name, count, i in columns]
     left = len(rows) - len(shown)
     return [*lines, f"  and {left:,} with less noise"] if left else lines
 

@@ -32,10 +32,10 @@ def escaped(text: object) -> str:
     >>> print(escaped("café \x1b[2J\u202e\nguarantee"))
     café \x1b[2J\u202e\nguarantee
     """
-    own = str(text)
-    if own.isprintable():
-        return own
-    return "".join(c if _is_shown(c) else c.encode("unicode_escape").decode("ascii") for c in own)
+    characters = str(text)
+    if characters.isprintable():
+        return characters
+    return "".join(c if _is_shown(c) else c.encode("unicode_escape").decode("ascii") for c in characters)
 
 
 def escaped_json(text: str) -> str:
@@ -69,8 +69,8 @@ def missing_code(labels: Sequence[object]) -> int | None:
     >>> missing_code(["yes", ""]), missing_code(["", " "]), missing_code([0, 1])
     (1, None, None)
     """
-    found = [code for code, label in enumerate(labels) if label_text(label) == MISSING]
-    return found[0] if len(found) == 1 else None
+    codes = [code for code, label in enumerate(labels) if label_text(label) == MISSING]
+    return codes[0] if len(codes) == 1 else None
 
 
 def terminal_width() -> int:
@@ -88,10 +88,10 @@ def laid_out(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
     >>> laid_out([("who", "any one person"), ("", "at all")], 16)
     ['who  any one', '     person', '     at all']
     """
-    told = [(escaped(title), escaped(text)) for title, text in rows]
-    indent = max((cells_wide(title) for title, _ in told), default=0) + 2
+    shown = [(escaped(title), escaped(text)) for title, text in rows]
+    indent = max((cells_wide(title) for title, _ in shown), default=0) + 2
     lines = []
-    for title, text in told:
+    for title, text in shown:
         wrapped = textwrap.wrap(text, max(width - indent, 1), break_long_words=False, break_on_hyphens=False) or [""]
         wrapped = [line.replace(NO_BREAK, " ") for line in wrapped]
         lines.append(f"{title}{' ' * (indent - cells_wide(title))}{wrapped[0]}".rstrip())

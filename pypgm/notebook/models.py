@@ -28,17 +28,17 @@ _NODES, _ROWS, _TABLES = 60, 40, 8
 @written.register(Model)
 def _model(shown: Model[Any]) -> Markup:
     """Return the size of a model, its cliques, and how its estimate ended."""
-    own = shown.domain
-    told = f"{shown.total:,.6g} records, {len(own):,} attributes, {len(shown.cliques):,} cliques, "
-    told += f"{shown.potentials.values.size:,} parameters{'' if shown.is_exact else ';'}"
+    over = shown.domain
+    summary = f"{shown.total:,.6g} records, {len(over):,} attributes, {len(shown.cliques):,} cliques, "
+    summary += f"{shown.potentials.values.size:,} parameters{'' if shown.is_exact else ';'}"
     exact = "" if shown.is_exact else "answers are of a region graph, each consistent with its neighbours"
-    largest = sorted(shown.cliques, key=own.size, reverse=True)[:_ROWS]
-    rows = [[names_of(c), own.size(c)] for c in largest]
+    largest = sorted(shown.cliques, key=over.size, reverse=True)[:_ROWS]
+    rows = [[names_of(c), over.size(c)] for c in largest]
     parts = [
-        heading(type(shown).__name__, told, exact),
+        heading(type(shown).__name__, summary, exact),
         *([warning(f"protects nobody: {shown.not_private}")] if shown.not_private else []),
     ]
-    parts.append(folded("Attributes", domain(own)))
+    parts.append(folded("Attributes", domain(over)))
     parts.append(folded("Cliques", table(["clique", "cells"], rows, len(shown.cliques) - len(rows))))
     parts += [] if shown.fit is None else [folded("Estimate", fit(shown.fit))]
     return Markup("".join(parts))
@@ -48,33 +48,35 @@ def _model(shown: Model[Any]) -> Markup:
 def _junction_tree(shown: JunctionTree) -> Markup:
     """Return a junction tree as a picture and as a table."""
     cost = shown.cost
-    told = f"{len(shown.nodes):,} cliques, width {cost.width}, {cost.cells:,.4g} cells, {cost.bytes / 2**20:,.3g} MiB"
+    summary = (
+        f"{len(shown.nodes):,} cliques, width {cost.width}, {cost.cells:,.4g} cells, {cost.bytes / 2**20:,.3g} MiB"
+    )
     rows = [[names_of(n.clique), ", ".join(n.separator), shown.domain.size(n.clique)] for n in shown.nodes[:_ROWS]]
     cliques = table(["clique", "shared with its parent", "cells"], rows, len(shown.nodes) - len(rows))
-    return _pictured(heading("JunctionTree", told), len(shown.nodes), shown.plot, "Cliques", cliques)
+    return _pictured(heading("JunctionTree", summary), len(shown.nodes), shown.plot, "Cliques", cliques)
 
 
 @written.register(RegionGraph)
 def _region_graph(shown: RegionGraph) -> Markup:
     """Return a region graph as a picture and as a table."""
-    told = f"{len(shown.regions):,} regions, {len(shown.edges):,} edges, {shown.cells:,} cells"
+    summary = f"{len(shown.regions):,} regions, {len(shown.edges):,} edges, {shown.cells:,} cells"
     rows = [[names_of(r), shown.domain.size(r)] for r in shown.regions[:_ROWS]]
     regions = table(["region", "cells"], rows, len(shown.regions) - len(rows))
-    return _pictured(heading("RegionGraph", told), len(shown.regions), shown.plot, "Regions", regions)
+    return _pictured(heading("RegionGraph", summary), len(shown.regions), shown.plot, "Regions", regions)
 
 
 @written.register(BayesianNetwork)
 def _bayesian_network(shown: BayesianNetwork) -> Markup:
     """Return a network as a picture, its arcs, and its first tables."""
     arcs = sum(map(len, shown.parents.values()))
-    told = f"{shown.name}: {len(shown.domain):,} attributes, {arcs:,} arcs"
+    summary = f"{shown.name}: {len(shown.domain):,} attributes, {arcs:,} arcs"
     rows = [[a, ", ".join(p), shown.tables[a].datavector().size] for a, p in shown.parents.items()]
     arcs_of = table(["attribute", "parents", "probabilities"], rows[:_ROWS], len(rows) - len(rows[:_ROWS]))
     tables = [
         folded(f"P({a}{' | ' * bool(shown.parents[a])}{', '.join(shown.parents[a])})", factor(t))
         for a, t in itertools.islice(shown.tables.items(), _TABLES)
     ]
-    head = heading(type(shown).__name__, told)
+    head = heading(type(shown).__name__, summary)
     return Markup(_pictured(head, len(shown.domain), shown.plot, "Attributes", arcs_of) + "".join(tables))
 
 
@@ -82,11 +84,11 @@ def _bayesian_network(shown: BayesianNetwork) -> Markup:
 def _markov_random_field(shown: MarkovRandomField) -> Markup:
     """Return a field with its strongest pairs."""
     strengths, names = shown.strengths(), shown.domain.attributes
-    found = np.argwhere(np.triu(strengths > 0, 1)).tolist()
-    found.sort(key=lambda pair: -strengths[pair[0], pair[1]])
-    rows = [[names[i], names[j], float(strengths[i, j])] for i, j in found[:_ROWS]]
-    told = f"{shown.total:,.6g} records, {len(names):,} attributes, {len(shown.cliques):,} tables"
-    whole = heading("MarkovRandomField", told) + table(["", "", "strength"], rows, len(found) - len(rows))
+    pairs = np.argwhere(np.triu(strengths > 0, 1)).tolist()
+    pairs.sort(key=lambda pair: -strengths[pair[0], pair[1]])
+    rows = [[names[i], names[j], float(strengths[i, j])] for i, j in pairs[:_ROWS]]
+    summary = f"{shown.total:,.6g} records, {len(names):,} attributes, {len(shown.cliques):,} tables"
+    whole = heading("MarkovRandomField", summary) + table(["", "", "strength"], rows, len(pairs) - len(rows))
     return Markup(whole + folded("Attributes", domain(shown.domain)))
 
 
@@ -101,8 +103,8 @@ def _sample(shown: Sample) -> Markup:
 def _uai_model(shown: UaiModel) -> Markup:
     """Return what a file says."""
     rows = [[names_of(t.domain.attributes), t.datavector().size] for t in shown.tables[:_ROWS]]
-    told = f"{shown.kind}: {len(shown.domain):,} attributes, {len(shown.tables):,} tables"
-    return Markup(heading("UaiModel", told) + table(["table", "cells"], rows, len(shown.tables) - len(rows)))
+    summary = f"{shown.kind}: {len(shown.domain):,} attributes, {len(shown.tables):,} tables"
+    return Markup(heading("UaiModel", summary) + table(["table", "cells"], rows, len(shown.tables) - len(rows)))
 
 
 @written.register(TableComparison)

@@ -43,8 +43,8 @@ def release(shown: Release) -> Markup:
     noise.sort(key=lambda row: (len(row[0]), row[2]))
     measured = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in noise[:_MEASURED]]
     head = ["measured", "numbers", "noise (records)"]
-    told = f"What was measured: {len(shown.measurements):,} measurements"
-    parts.append(folded(told, table(head, measured, len(noise) - len(measured))))
+    summary = f"What was measured: {len(shown.measurements):,} measurements"
+    parts.append(folded(summary, table(head, measured, len(noise) - len(measured))))
     parts.append(folded("What it cost", ledger_report(shown.ledger, Facts(shown).shares)))
     return Markup("".join(parts))
 
@@ -52,8 +52,8 @@ def release(shown: Release) -> Markup:
 @written.register(RelatedRelease)
 def _related_release(shown: RelatedRelease) -> Markup:
     """Return the releases of two tables."""
-    told = f"at most {shown.max_children} children; context: {', '.join(shown.context) or 'none'}"
-    whole = "".join([heading("RelatedRelease", told), *_promise(shown.promise)])
+    summary = f"at most {shown.max_children} children; context: {', '.join(shown.context) or 'none'}"
+    whole = "".join([heading("RelatedRelease", summary), *_promise(shown.promise)])
     opened = folded("Parents", release(shown.parents), is_open=True) + folded("Children", release(shown.children))
     shares = shares_of(shown._facts, shown.ledger)
     return Markup(whole + opened + folded("What both cost", ledger_report(shown.ledger, shares)))
@@ -72,14 +72,14 @@ def ledger_report(shown: LedgerReport, shares: Sequence[Share] | None = None) ->
 @written.register(Plan)
 def _plan(shown: Plan) -> Markup:
     """Return what a mechanism would measure, and how far off its answers would be."""
-    told = f"{shown.mechanism} on {shown.n_records:,} records"
-    found = together(zip(shown.cliques, shown.numbers, shown.stddev, strict=True))
-    rows = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in found[:_MEASURED]]
+    summary = f"{shown.mechanism} on {shown.n_records:,} records"
+    measured = together(zip(shown.cliques, shown.numbers, shown.stddev, strict=True))
+    rows = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in measured[:_MEASURED]]
     head = ["would be measured", "numbers", "noise (records)"]
     parts = [
-        heading("Plan", told),
+        heading("Plan", summary),
         element("div", f"{shown.expected()} (mean total variation)"),
-        table(head, rows, len(found) - len(rows)),
+        table(head, rows, len(measured) - len(rows)),
     ]
     took = f"time: {shown.seconds:.1f} s beside reading the table"
     took += "" if shown.bytes is None else f"; memory: {shown.bytes / 2**20:,.0f} MiB"
@@ -107,9 +107,9 @@ def _structure(shown: Structure) -> Markup:
     """Return the edges of a released graph, the strongest first."""
     edges = sorted((shown.edges or {}).items(), key=lambda edge: -edge[1])
     rows = [[a, b, float(s)] for (a, b), s in edges[:_MEASURED]]
-    found = "no graph was stable" if shown.edges is None else f"{len(edges):,} edges"
-    told = f"{found} among {len(shown.attributes):,} attributes"
-    whole = heading("Structure", told) + table(["", "", "strength"], rows, len(edges) - len(rows))
+    outcome = "no graph was stable" if shown.edges is None else f"{len(edges):,} edges"
+    summary = f"{outcome} among {len(shown.attributes):,} attributes"
+    whole = heading("Structure", summary) + table(["", "", "strength"], rows, len(edges) - len(rows))
     return Markup(whole + folded("What it cost", ledger_report(shown.ledger)))
 
 

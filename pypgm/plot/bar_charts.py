@@ -61,8 +61,8 @@ def bars(
     panels = list(grid.flat)
     bars_of = errors or [None] * len(synthetic)
     names = titles or [" × ".join(table.domain.attributes) for table in synthetic]
-    for panel, drawn, real, own, name in zip(panels, synthetic, unsafe_data, bars_of, names, strict=False):
-        _panel(panel, drawn, real, own, name)
+    for panel, drawn, real, spread, name in zip(panels, synthetic, unsafe_data, bars_of, names, strict=False):
+        _panel(panel, drawn, real, spread, name)
     for panel in panels[len(synthetic) :]:
         panel.set_visible(False)
     figure.suptitle(title, x=0.01, ha="left", fontsize=15, fontweight="bold", color=_INK)
@@ -80,10 +80,10 @@ def _panel(panel: Axes, synthetic: Factor, unsafe_data: Factor, errors: Factor |
     reach = [0.0] * len(names)
     if errors is not None:
         reach = (REACH * errors.datavector()).tolist()
-        own = [p + 0.2 for p in places]
+        heights = [p + 0.2 for p in places]
         panel.errorbar(
             drawn,
-            own,
+            heights,
             xerr=reach,
             fmt="none",
             ecolor=_INK,

@@ -114,10 +114,10 @@ def privacy(spent: Release | LedgerReport | Budget, ax: Axes | None = None) -> A
         if ledger.lines:
             used = [ledger.realised_epsilon(_exact(d)) for d in deltas]
             ax.plot(deltas, used, color=GREY, lw=1.5, ls="--", label="of what was spent")
-        own = ledger.budget.delta
-        if own and ledger.budget.epsilon is not None:
+        delta = ledger.budget.delta
+        if delta and ledger.budget.epsilon is not None:
             ax.plot(
-                [float(own)], [float(ledger.budget.epsilon)], "o", color=INK, ms=5, label=budget_text(ledger.budget)
+                [float(delta)], [float(ledger.budget.epsilon)], "o", color=INK, ms=5, label=budget_text(ledger.budget)
             )
         ax.set_xscale("log")
         ax.set_ylim(bottom=0)
@@ -135,10 +135,10 @@ def _exact(delta: float) -> float:
 
 
 def _ledger(spent: Release | LedgerReport) -> LedgerReport:
-    found = getattr(spent, "ledger", spent)
-    if not isinstance(found, LedgerReport):
+    ledger = getattr(spent, "ledger", spent)
+    if not isinstance(ledger, LedgerReport):
         raise TypeError(f"needs a release or a ledger, got {type(spent).__name__}")
-    return found
+    return ledger
 
 
 def _colours(shares: Sequence[Share]) -> list[str]:

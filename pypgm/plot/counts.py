@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from pypgm.release import Release
 
-_MOST_BARS, _MOST_PAIRS = 60, 40
+_MAX_BARS, _MAX_ATTRIBUTES = 60, 40
 _CELLS = 10**6  # of a pair whose error is looked at
 
 
@@ -77,8 +77,8 @@ def marginal(
     sides = [("model", model, BLUE)]
     for label, records, colour in (("synthetic", synthetic, "#8fb8de"), ("real (not private)", unsafe_data, RED)):
         if records is not None:
-            own = records.project(names).datavector() * (float(model.sum()) / max(1, len(records)))
-            sides.append((label, own, colour))
+            scaled = records.project(names).datavector() * (float(model.sum()) / max(1, len(records)))
+            sides.append((label, scaled, colour))
     kept = _largest(model)
     spread = _errors_of(answers, names)[kept] if errors and _knows_errors(answers) else None
     ax = axes_of(ax, 6.5, 0.9 + 0.2 * len(kept) * max(1.3, len(sides)))
@@ -99,9 +99,9 @@ def marginal(
         ax.set_axisbelow(True)
         ax.spines[["top", "right", "left"]].set_visible(False)
         left = f", the largest {len(kept)} of {model.size:,}" if len(kept) < model.size else ""
-        told = " × ".join(map(escaped, names)) or "all records"
+        title = " × ".join(map(escaped, names)) or "all records"
         whiskers = f"; whiskers hold {LEVEL_TEXT} of errors" if spread is not None else ""
-        ax.set_title(f"{told}: records{left}{whiskers}", loc="left", fontsize=10, color=INK)
+        ax.set_title(f"{title}: records{left}{whiskers}", loc="left", fontsize=10, color=INK)
         if len(sides) > 1:
             ax.legend(frameon=False, fontsize=9)
     return ax
@@ -150,22 +150,22 @@ def pairs(
     <Axes: >
     """
     model = _model(answers)
-    names = as_clique(attributes) if attributes is not None else model.domain.attributes[:_MOST_PAIRS]
+    names = as_clique(attributes) if attributes is not None else model.domain.attributes[:_MAX_ATTRIBUTES]
     model.domain.indices(names)
-    asked = [c for c in itertools.combinations_with_replacement(names, 2) if model.domain.size(set(c)) <= _CELLS]
-    cliques = [tuple(dict.fromkeys(c)) for c in asked]
+    wanted = [c for c in itertools.combinations_with_replacement(names, 2) if model.domain.size(set(c)) <= _CELLS]
+    cliques = [tuple(dict.fromkeys(c)) for c in wanted]
     if unsafe_data is not None:
-        found = evaluate(model, cliques=cliques, unsafe_data=unsafe_data).values
+        distances = evaluate(model, cliques=cliques, unsafe_data=unsafe_data).values
     elif isinstance(model, Model):
         with Clock() as clock:
-            found = expected_total_variation(model, cliques, draws, clock)
+            distances = expected_total_variation(model, cliques, draws, clock)
     else:
         raise TypeError(f"a {type(model).__name__} does not know its errors: pass unsafe_data")
     grid = np.full((len(names), len(names)), np.nan)
     at = {a: i for i, a in enumerate(names)}
     apart = []
     knows = isinstance(model, Model) and model.recipe is not None
-    for (a, b), value in zip(asked, found, strict=True):
+    for (a, b), value in zip(wanted, distances, strict=True):
         i, j = at[a], at[b]
         grid[i, j] = grid[j, i] = 100 * value
         if knows and isinstance(model, Model) and i != j and model.basis((a, b)) in {"unmeasured", "unknown"}:
@@ -240,8 +240,8 @@ def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Ax
 
 
 def _model(answers: Any) -> Model[Any]:  # noqa: ANN401 - a release or a model
-    found: Model[Any] = getattr(answers, "model", answers)
-    return found
+    model: Model[Any] = getattr(answers, "model", answers)
+    return model
 
 
 def _knows_errors(answers: object) -> bool:
@@ -250,12 +250,12 @@ def _knows_errors(answers: object) -> bool:
 
 
 def _errors_of(answers: Any, names: tuple[str, ...]) -> NDArray[np.float64]:  # noqa: ANN401
-    found: NDArray[np.float64] = answers.expected_error(names).datavector()
-    return found
+    errors: NDArray[np.float64] = answers.expected_error(names).datavector()
+    return errors
 
 
 def _largest(values: NDArray[np.float64]) -> NDArray[np.intp]:
     """Return where the largest values stand, in their order."""
-    if values.size <= _MOST_BARS:
+    if values.size <= _MAX_BARS:
         return np.arange(values.size)
-    return np.sort(np.argsort(-values, kind="stable")[:_MOST_BARS])
+    return np.sort(np.argsort(-values, kind="stable")[:_MAX_BARS])

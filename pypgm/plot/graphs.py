@@ -38,10 +38,10 @@ def tree(shown: JunctionTree | Model[Any] | Release, ax: Axes | None = None) -> 
     >>> tree(JunctionTree(Domain({"a": 2, "b": 3, "c": 4}), [("a", "b"), ("b", "c")]))  # doctest: +SKIP
     <Axes: >
     """
-    found = getattr(getattr(shown, "model", shown), "tree", shown)
-    if not isinstance(found, JunctionTree):
+    drawn = getattr(getattr(shown, "model", shown), "tree", shown)
+    if not isinstance(drawn, JunctionTree):
         raise TypeError(f"tree needs a JunctionTree or a model that has one, got {type(shown).__name__}")
-    return found.plot(ax)
+    return drawn.plot(ax)
 
 
 def regions(shown: RegionGraph | Model[Any] | Release, ax: Axes | None = None) -> Axes:
@@ -67,10 +67,10 @@ def regions(shown: RegionGraph | Model[Any] | Release, ax: Axes | None = None) -
     >>> regions(graph)  # doctest: +SKIP
     <Axes: >
     """
-    found = getattr(getattr(shown, "model", shown), "graph", shown)
-    if not isinstance(found, RegionGraph):
+    drawn = getattr(getattr(shown, "model", shown), "graph", shown)
+    if not isinstance(drawn, RegionGraph):
         raise TypeError(f"regions needs a RegionGraph or a model on one, got {type(shown).__name__}")
-    return found.plot(ax)
+    return drawn.plot(ax)
 
 
 def network(shown: BayesianNetwork | NetworkRelease, ax: Axes | None = None) -> Axes:

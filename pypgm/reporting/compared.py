@@ -172,8 +172,8 @@ class ComparedTables(Shown):
             raise ImportError('SDV\'s report needs sdmetrics: pip install "pypgm[sdmetrics]"') from error
         types = {"number": "numerical", "date": "datetime", "text": "categorical"}
         frames = []
-        for own in self._values:
-            frame = pd.DataFrame(dict(own))
+        for values in self._values:
+            frame = pd.DataFrame(dict(values))
             for c in self.columns:
                 if c.kind == "date":
                     frame[c.name] = pd.to_datetime(frame[c.name], unit="D")
@@ -266,23 +266,23 @@ class _Column:
             np.array([t if (t := text.strip()).casefold() not in nulls else "" for text in column], dtype=object)
             for column in (first, second)
         ]
-        distinct = [set(own.tolist()) - {""} for own in self.texts]
+        distinct = [set(texts.tolist()) - {""} for texts in self.texts]
         self.distinct = len(distinct[0]), len(distinct[1])
         self.kind, read, self.note = _kind(distinct[0], declared)
-        self.missing = tuple(float(np.mean(own == "")) for own in self.texts)
+        self.missing = tuple(float(np.mean(texts == "")) for texts in self.texts)
         self.values: list[NDArray[np.float64]] = []
         if read is None:
             self.codes, self.n_codes = self._coded()
         else:
             places = {text: read(text) for text in distinct[0] | distinct[1]} | {"": math.nan}
-            self.values = [np.array([places[t] for t in own.tolist()], dtype=np.float64) for own in self.texts]
+            self.values = [np.array([places[t] for t in texts.tolist()], dtype=np.float64) for texts in self.texts]
             self.codes, self.n_codes = self._binned()
         self.pooled, self.n_pooled = _pooled(self.codes, self.n_codes)
 
     def _coded(self) -> tuple[list[NDArray[np.int64]], int]:
         """Return the code of each text, those of the second table alone too."""
-        book = {text: i for i, text in enumerate(dict.fromkeys(t for own in self.texts for t in own.tolist()))}
-        return [np.array([book[t] for t in own.tolist()], dtype=np.int64) for own in self.texts], len(book)
+        book = {text: i for i, text in enumerate(dict.fromkeys(t for texts in self.texts for t in texts.tolist()))}
+        return [np.array([book[t] for t in texts.tolist()], dtype=np.int64) for texts in self.texts], len(book)
 
     def _binned(self) -> tuple[list[NDArray[np.int64]], int]:
         """Return the bin of each number by quantiles of the first table: 0 is missing, 1 is no number at all."""
@@ -291,10 +291,10 @@ class _Column:
         codes = []
         for numbers, texts in zip(self.values, self.texts, strict=True):
             # A number between two of few values is neither of them.
-            found = np.searchsorted(starts, numbers, side="right") + 2
+            bins = np.searchsorted(starts, numbers, side="right") + 2
             if values.size <= _BINS:
-                found = np.where(np.isin(numbers, values), found, 1)
-            codes.append(np.where(texts == "", 0, np.where(np.isnan(numbers), 1, found)))
+                bins = np.where(np.isin(numbers, values), bins, 1)
+            codes.append(np.where(texts == "", 0, np.where(np.isnan(numbers), 1, bins)))
         return codes, starts.size + 3
 
     def typed(self, at: int) -> NDArray[Any]:
@@ -303,13 +303,13 @@ class _Column:
 
     def pair(self) -> ColumnPair:
         points, chance = _apart(self.codes, self.n_codes)
-        told = self.name, self.kind, points, chance, (self.missing[0], self.missing[1]), self.distinct
+        facts = self.name, self.kind, points, chance, (self.missing[0], self.missing[1]), self.distinct
         there = [v[np.isfinite(v)] for v in self.values]
         if not there or not min(v.size for v in there):
-            return ColumnPair(*told, note=self.note)
+            return ColumnPair(*facts, note=self.note)
         means = (float(there[0].mean()), float(there[1].mean())) if self.kind == "number" else None
         quantiles = [tuple(float(q) for q in np.quantile(v, _QUANTILES)) for v in there]
-        return ColumnPair(*told, means, (quantiles[0], quantiles[1]), self.note)
+        return ColumnPair(*facts, means, (quantiles[0], quantiles[1]), self.note)
 
 
 def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -328,16 +328,16 @@ def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[
 
     A column that is declared one of numbers or dates is one wherever some value is; any other, where all values are.
     """
-    ways: list[tuple[Kind, Callable[[str], float]]]
+    candidates: list[tuple[Kind, Callable[[str], float]]]
     if isinstance(declared, Date):
-        ways = [("date", partial(_day, written=("", declared.format)))]
+        candidates = [("date", partial(_day, written=("", declared.format)))]
     else:
         formats = () if isinstance(declared, Numeric) else ("", *_FORMATS)
-        ways = [("number", _number), *(("date", partial(_day, written=(own,))) for own in formats)]
+        candidates = [("number", _number), *(("date", partial(_day, written=(pattern,))) for pattern in formats)]
     if not distinct:
         return "text", None, ""
-    kind, read, strays = ways[0][0], ways[0][1], distinct
-    for other, reader in ways:
+    kind, read, strays = candidates[0][0], candidates[0][1], distinct
+    for other, reader in candidates:
         left = {text for text in distinct if math.isnan(reader(text))}
         if len(left) < len(strays):
             kind, read, strays = other, reader, left
@@ -351,25 +351,25 @@ def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[
     if not is_declared and (declared is not None or 2 * len(strays) > len(distinct)):
         return "text", None, ""
     more = f" and {len(strays) - 1:,} more are no {kind}s" if len(strays) > 1 else f" is no {kind}"
-    told = f"{min(strays)[:_SHOWN]!r}{more}"
+    reason = f"{min(strays)[:_SHOWN]!r}{more}"
     if is_declared and len(strays) < len(distinct):
-        return kind, read, told
-    return "text", None, f"{told}: {_AS_TEXTS}"
+        return kind, read, reason
+    return "text", None, f"{reason}: {_AS_TEXTS}"
 
 
 def _number(text: str) -> float:
     with contextlib.suppress(UnreadableError):
-        found = as_number(text.replace(",", "") if _GROUPED.fullmatch(text) else text)
-        return found if math.isfinite(found) else math.nan
+        number = as_number(text.replace(",", "") if _GROUPED.fullmatch(text) else text)
+        return number if math.isfinite(number) else math.nan
     return math.nan
 
 
 def _day(text: str, written: Sequence[str]) -> float:
     """Return the days since 1970 of a date in one of some formats, of which the empty one is ISO."""
-    for own in written:
+    for pattern in written:
         with contextlib.suppress(ValueError, re.error):
-            found = datetime.datetime.strptime(text, own).date() if own else iso_date(text)
-            return float(found.toordinal() - datetime.date(1970, 1, 1).toordinal())
+            day = datetime.datetime.strptime(text, pattern).date() if pattern else iso_date(text)
+            return float(day.toordinal() - datetime.date(1970, 1, 1).toordinal())
     return math.nan
 
 
@@ -380,13 +380,13 @@ def _pooled(codes: Sequence[NDArray[np.int64]], n_codes: int) -> tuple[list[NDAr
     most = [code for code, _ in Counter(codes[0].tolist()).most_common(_POOLED)]
     book = np.full(n_codes, len(most))
     book[most] = np.arange(len(most))
-    return [book[own] for own in codes], len(most) + 1
+    return [book[column] for column in codes], len(most) + 1
 
 
 def _apart(codes: Sequence[NDArray[np.int64]], n_codes: int) -> Both:
     """Return the percentage of records to change, and that of two samples of the same people."""
-    counts = [np.bincount(own, minlength=n_codes) for own in codes]
-    shares = [own / own.sum() for own in counts]
-    both = sum(counts) / sum(own.sum() for own in counts)
-    noise = np.sqrt(both * (1 - both) * sum(1 / own.sum() for own in counts))
+    counts = [np.bincount(table, minlength=n_codes) for table in codes]
+    shares = [table / table.sum() for table in counts]
+    both = sum(counts) / sum(table.sum() for table in counts)
+    noise = np.sqrt(both * (1 - both) * sum(1 / table.sum() for table in counts))
     return 50.0 * float(np.abs(shares[0] - shares[1]).sum()), 50.0 * _EXPECTED * float(noise.sum())

@@ -170,12 +170,12 @@ def bars(
         names, parts = _frequent(labels, counts)
     else:
         names, parts = list(labels), [np.array([i]) for i in range(counts.size)]
-    own = [float(counts[p].sum()) for p in parts]
+    sums = [float(counts[p].sum()) for p in parts]
     far = [float(np.sqrt(np.square(reach[p]).sum())) for p in parts]
     true = None if real is None else [float(real[p].sum()) for p in parts]
-    ends = [c + (f if math.isfinite(f) else 0.0) for c, f in zip(own, far, strict=True)]
+    ends = [c + (f if math.isfinite(f) else 0.0) for c, f in zip(sums, far, strict=True)]
     longest = max([*ends, *(true or []), 1e-300])
-    found = tuple(
+    drawn = tuple(
         Bar(
             escaped(label),
             count,
@@ -186,9 +186,9 @@ def bars(
             None if true is None else true[i],
             0.0 if true is None else 100 * true[i] / longest,
         )
-        for i, (label, count, error) in enumerate(zip(names, own, far, strict=True))
+        for i, (label, count, error) in enumerate(zip(names, sums, far, strict=True))
     )
-    return Bars(found, is_histogram, _in_words(name, found, is_histogram))
+    return Bars(drawn, is_histogram, _in_words(name, drawn, is_histogram))
 
 
 def _neighbours(labels: Sequence[str]) -> tuple[list[str], list[NDArray[np.intp]]]:
@@ -204,14 +204,14 @@ def _frequent(labels: Sequence[str], counts: NDArray[np.float64]) -> tuple[list[
     return [*(labels[i] for i in order[: _ROWS - 1]), f"{len(parts[-1]):,} other values"], parts
 
 
-def _in_words(name: str, found: Sequence[Bar], is_histogram: bool) -> str:
-    shown = sorted(found, key=lambda bar: -bar.count)[:3] if is_histogram else found
-    told = ", ".join(
+def _in_words(name: str, drawn: Sequence[Bar], is_histogram: bool) -> str:
+    shown = sorted(drawn, key=lambda bar: -bar.count)[:3] if is_histogram else drawn
+    text = ", ".join(
         f"{bar.label} {bar.count:,.0f}{f' ± {bar.error:,.0f}' if math.isfinite(bar.error) else ''}" for bar in shown
     )
-    head = f"{len(found)} bars, the largest " if is_histogram else ""
+    head = f"{len(drawn)} bars, the largest " if is_histogram else ""
     level = f" ({LEVEL_TEXT})" if any(math.isfinite(bar.error) for bar in shown) else ""
-    return f"{escaped(name)}: {head}{told}{level}"
+    return f"{escaped(name)}: {head}{text}{level}"
 
 
 def grid(clique: Clique, labels: Sequence[Sequence[str]], counts: NDArray[np.float64]) -> Grid:
@@ -224,17 +224,17 @@ def grid(clique: Clique, labels: Sequence[Sequence[str]], counts: NDArray[np.flo
     ((1.0, 0.0), (0.5, 0.0))
     """
     names = []
-    for axis, own in enumerate(labels):
-        parts = np.array_split(np.arange(len(own)), min(len(own), _CELLS))
-        names.append([own[p[0]] if len(p) == 1 else f"{own[p[0]]} to {own[p[-1]]}" for p in parts])
+    for axis, values in enumerate(labels):
+        parts = np.array_split(np.arange(len(values)), min(len(values), _CELLS))
+        names.append([values[p[0]] if len(p) == 1 else f"{values[p[0]]} to {values[p[-1]]}" for p in parts])
         counts = np.add.reduceat(counts, [int(p[0]) for p in parts], axis=axis)
     largest = max(float(counts.max()), 1e-300)
     shades = np.sqrt(np.clip(counts, 0.0, None) / largest)
     places = np.argsort(-counts.ravel(), kind="stable")[:3]
     at = [np.unravel_index(i, counts.shape) for i in places.tolist()]
-    told = ", ".join(f"{names[0][i]} with {names[1][j]} {counts[i, j]:,.0f}" for i, j in at)
-    rows, columns = (tuple(map(escaped, own)) for own in names)
-    text = escaped(f"{clique[0]} by {clique[1]}, stronger where there are more records; most: {told}")
+    examples = ", ".join(f"{names[0][i]} with {names[1][j]} {counts[i, j]:,.0f}" for i, j in at)
+    rows, columns = (tuple(map(escaped, values)) for values in names)
+    text = escaped(f"{clique[0]} by {clique[1]}, stronger where there are more records; most: {examples}")
     return Grid(rows, columns, tuple(map(tuple, shades.tolist())), tuple(map(tuple, counts.tolist())), text)
 
 
@@ -249,14 +249,14 @@ def graph(parents: Mapping[str, Sequence[str]]) -> Graph:
     depth: dict[str, int] = {}
     while len(depth) < len(parents):
         depth |= {
-            a: 1 + max((depth[p] for p in own), default=-1)
-            for a, own in parents.items()
-            if a not in depth and all(p in depth for p in own)
+            a: 1 + max((depth[p] for p in sources), default=-1)
+            for a, sources in parents.items()
+            if a not in depth and all(p in depth for p in sources)
         }
     rows = [[a for a in parents if depth[a] == d] for d in range(max(depth.values(), default=-1) + 1)]
     places = {a: (100 * (i + 0.5) / len(row), d + 0.5) for d, row in enumerate(rows) for i, a in enumerate(row)}
     numbers = dict(zip(parents, itertools.count(1)))
-    arcs = tuple(_arc(places[p], places[a], places.values()) for a, own in parents.items() for p in own)
+    arcs = tuple(_arc(places[p], places[a], places.values()) for a, sources in parents.items() for p in sources)
     text = f"a network of {len(parents)} columns and {len(arcs)} arcs; the table below lists them"
     return Graph(tuple((numbers[a], *places[a]) for a in parents), arcs, len(rows), text)
 
@@ -299,8 +299,8 @@ def squares_of(
                 cells.append(None)
             else:
                 points, why = far.get(pair, 0.0), unknown.get(pair, "")
-                told = {"shade": points / most, "points": points, "why": why, "pair": pair}
-                cells.append({**told, "guessed": bool(why) or pair in guessed})
+                square = {"shade": points / most, "points": points, "why": why, "pair": pair}
+                cells.append({**square, "guessed": bool(why) or pair in guessed})
         rows.append((a, cells))
     also = f", {len(guessed)} of them not counted together" if guessed else ""
     worst = max(far, key=lambda pair: far[pair], default=())

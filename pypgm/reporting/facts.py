@@ -121,7 +121,7 @@ def quality_dict(quality: Quality | None) -> dict[str, Any] | None:
     if quality is None:
         return None
 
-    def told(kind: Kind) -> dict[str, Any]:
+    def of_kind(kind: Kind) -> dict[str, Any]:
         return {
             "points": quality.mean(kind),
             "each": [_far_dict(quality, clique) for clique in [*quality.of(kind), *quality.unknown(kind)]],
@@ -129,8 +129,8 @@ def quality_dict(quality: Quality | None) -> dict[str, Any] | None:
 
     largest = quality.largest_error
     return {
-        "columns": told("columns"),
-        "pairs": {**told("pairs"), "all": quality.n_pairs},
+        "columns": of_kind("columns"),
+        "pairs": {**of_kind("pairs"), "all": quality.n_pairs},
         "largest_error": largest and {"column": largest[0][0], "records": largest[1], "level": LEVEL},
     }
 

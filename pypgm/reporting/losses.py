@@ -74,25 +74,25 @@ class Losses(NamedTuple):
         >>> Losses({"age": "10 bins"}, {}, {"city": 0.253}, {"city": 16}, {}, ("name",)).sentences()
         ['coarsened: age (10 bins)', '"other": city (25 % of records; 16 values kept)', 'left out: name']
         """
-        found = [
+        sentences = [
             f"records: at most {k:,} of each person, by {names}, were kept, and all counts are of these; how many were "
             "left out is private"
             for names, k in self.persons.items()
         ]
         if self.coarsened:
-            found.append(f"coarsened: {_listed(self.coarsened)}")
+            sentences.append(f"coarsened: {_listed(self.coarsened)}")
         if self.cut:
-            found.append(f"beyond their bounds: {_listed(self.cut)}")
+            sentences.append(f"beyond their bounds: {_listed(self.cut)}")
         if self.other:
-            told = {n: f"{percent(s)} of records; {many(self.kept[n], 'value')} kept" for n, s in self.other.items()}
-            found.append(f'"other": {_listed(told)}')
+            columns = {n: f"{percent(s)} of records; {many(self.kept[n], 'value')} kept" for n, s in self.other.items()}
+            sentences.append(f'"other": {_listed(columns)}')
         if self.missing:
-            found.append(_missing_text(self.missing))
+            sentences.append(_missing_text(self.missing))
         if self.made:
-            found.append(f"made anew: {_listed(self.made)}")
+            sentences.append(f"made anew: {_listed(self.made)}")
         if self.dropped:
-            found.append(f"left out: {', '.join(self.dropped)}")
-        return found
+            sentences.append(f"left out: {', '.join(self.dropped)}")
+        return sentences
 
 
 def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> Losses:
@@ -157,10 +157,10 @@ def _made_of(column: Made, lost: float | None) -> str:
     """Return what a column is made of, and how many records have what it has for values that its mapping has not."""
     if not column.sources:
         return "no real values"
-    told = f"from {', '.join(column.sources)}"
+    text = f"from {', '.join(column.sources)}"
     if lost is None or not isinstance(column, Derived):
-        return told
-    return f"{told}; {percent(lost)} of records have {str(column.other)!r}, for values that the mapping has not"
+        return text
+    return f"{text}; {percent(lost)} of records have {str(column.other)!r}, for values that the mapping has not"
 
 
 def _bins(column: Column) -> str:
@@ -175,9 +175,9 @@ def _bins(column: Column) -> str:
 
 
 def _moved(column: Binned) -> str:
-    told = {"clip": "moved to the nearest bound", "null": "missing", "other": '"other"'}
-    return told[column.outside]
+    texts = {"clip": "moved to the nearest bound", "null": "missing", "other": '"other"'}
+    return texts[column.outside]
 
 
-def _listed(told: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} ({what})" for name, what in told.items())
+def _listed(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} ({what})" for name, what in columns.items())

@@ -19,7 +19,7 @@ from pypgm.factor import Factor
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise, budget_text, chances, odds_text, weakness
 from pypgm.released import Released
-from pypgm.reporting.audited import AuditReport, told
+from pypgm.reporting.audited import AuditReport, audit_facts
 from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid, squares_of
 from pypgm.reporting.facts import Facts, shares_of
 from pypgm.reporting.quality import Quality
@@ -123,7 +123,7 @@ def page_of(
         ledger=ledger_lines(ledger, shares, _LAWS),
         parts=[_part(part) for part in parts],
         today=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
-        audit=None if audit is None else told(audit, *by),
+        audit=None if audit is None else audit_facts(audit, *by),
     )
 
 
@@ -166,13 +166,13 @@ def _least(quality: Quality | None) -> list[int | None]:
     """Return from which count on nine in ten are twice their error, of one column and of two; None where none is."""
     if quality is None:
         return []
-    found = []
+    least = []
     for size in (1, 2):
-        own = [c for c in quality.cliques if len(c) == size and not quality.reason(c)]
-        if own:
+        known = [c for c in quality.cliques if len(c) == size and not quality.reason(c)]
+        if known:
             tables = (quality.answers, quality.errors)
-            found.append(_noise_below(*(np.concatenate([of[c].datavector() for c in own]) for of in tables)))
-    return found
+            least.append(_noise_below(*(np.concatenate([of[c].datavector() for c in known]) for of in tables)))
+    return least
 
 
 def _noise_below(counts: NDArray[np.float64], errors: NDArray[np.float64]) -> int | None:
@@ -241,7 +241,7 @@ def _pair(part: Part, quality: Quality, clique: Clique) -> dict[str, Any]:
     return {
         "names": clique,
         "places": places,
-        "ends": [(own[0], own[-1]) for own in labels],
+        "ends": [(values[0], values[-1]) for values in labels],
         "far": quality.shown(clique),
         "basis": quality.basis[clique],
         "drawn": picture(_counts(release, facts, clique)),
@@ -268,8 +268,8 @@ def _network(release: Released) -> dict[str, Any] | None:
     known = {a: tuple(parents.get(a, ())) for a in release.model.domain}
     drawn: Graph = graph(known)
     rows = [
-        {"name": a, "parents": own, "share": costs[a] / whole, "points": _table_points(release, a)}
-        for a, own in known.items()
+        {"name": a, "parents": sources, "share": costs[a] / whole, "points": _table_points(release, a)}
+        for a, sources in known.items()
     ]
     return {"graph": drawn, "rows": rows, "mean": float(np.mean([row["points"] for row in rows]))}
 
@@ -278,6 +278,6 @@ def _table_points(release: Any, name: str) -> float:  # noqa: ANN401 - a release
     """Return how far the rows of a conditional table are off by noise, in percentage points: of a mean record's row."""
     errors: NDArray[np.float64] = release.table_error(name).values
     rows = 50 * _ABSOLUTE * errors.reshape(-1, errors.shape[-1]).sum(axis=1)
-    own = release.model.tables[name].domain.attributes[:-1]
-    weights = release.model.query(own).datavector() if own else np.ones(1)
+    parents = release.model.tables[name].domain.attributes[:-1]
+    weights = release.model.query(parents).datavector() if parents else np.ones(1)
     return float(rows @ weights / max(float(weights.sum()), 1e-300))

@@ -24,11 +24,11 @@ from pypgm.student import REACH
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
-    from pypgm.intervals.known import Known
+    from pypgm.intervals.known import ReleaseErrors
 
 _TABLES = 4  # made-up tables from which errors are computed
 _TRUTHS = 20  # drawn tables of a column
-_FEW = 2  # of them where an estimate is slow
+_SLOW_TABLES = 2  # of them where an estimate is slow
 _QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is done again but twice, above the second never
 _PAIRS = 1000  # that are looked at, evenly spaced among all: all of 45 columns
 _CELLS = 3 * 10**6  # of all pairs that are looked at, at most
@@ -58,7 +58,7 @@ class Quality:
         Where noise is about all there is.
     emptied : tuple of str
         Columns whose values all became "other": that nothing of them is off says nothing.
-    known : Known, optional
+    known : ReleaseErrors, optional
         What the release tells of its errors.
     """
 
@@ -70,7 +70,7 @@ class Quality:
     n_pairs: int
     warnings: tuple[str, ...]
     emptied: tuple[str, ...] = ()
-    known: Known | None = None
+    known: ReleaseErrors | None = None
 
     @cached_property
     def errors(self) -> Mapping[Clique, Factor]:
@@ -83,15 +83,15 @@ class Quality:
             return self.of_worlds
         draws = np.random.default_rng(0)
         with Clock("how good it is") as clock:
-            found = errors_by_truths(self.known, Simulation(self.known.model, columns, None, _TRUTHS, draws, clock))
-        own = {c: np.maximum(self.of_worlds[c].datavector(), e) for c, e in zip(columns, found, strict=True)}
-        return {**self.of_worlds, **{c: Factor(self.of_worlds[c].domain, e) for c, e in own.items()}}
+            by_truths = errors_by_truths(self.known, Simulation(self.known.model, columns, None, _TRUTHS, draws, clock))
+        larger = {c: np.maximum(self.of_worlds[c].datavector(), e) for c, e in zip(columns, by_truths, strict=True)}
+        return {**self.of_worlds, **{c: Factor(self.of_worlds[c].domain, e) for c, e in larger.items()}}
 
     def of(self, kind: Kind) -> dict[Clique, float]:
         """Return the percentage points of each column or pair of which they are known, the worst first."""
         means = dict(zip(self.cliques, (100 * self.tables.mean(axis=0)).tolist(), strict=True))
-        found = {c: means[c] for c in self.looked_at(kind) if not self.reason(c)}
-        return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+        points = {c: means[c] for c in self.looked_at(kind) if not self.reason(c)}
+        return dict(sorted(points.items(), key=lambda entry: -entry[1]))
 
     def looked_at(self, kind: Kind) -> list[Clique]:
         """Return the columns, or the pairs that were looked at."""
@@ -124,8 +124,8 @@ class Quality:
     def unknown_texts(self) -> list[str]:
         """Return the columns of which no error is known, and why, in words."""
         uncounted = [c[0] for c in self.unknown("columns") if self.basis[c] == "unknown"]
-        told = [f"never counted: {', '.join(uncounted)}: even shares, nothing is known"] if uncounted else []
-        return told + [f'{name}: all values "other", nothing kept' for name in self.emptied]
+        texts = [f"never counted: {', '.join(uncounted)}: even shares, nothing is known"] if uncounted else []
+        return texts + [f'{name}: all values "other", nothing kept' for name in self.emptied]
 
     def pairs_on(self, *bases: Basis) -> list[Clique]:
         """Return the pairs that were looked at and rest on one of some bases."""
@@ -134,16 +134,16 @@ class Quality:
     @property
     def largest_error(self) -> tuple[Clique, float] | None:
         """The column of which some count may be farthest from the truth, and within how many records, where known."""
-        found = {c: REACH * float(self.errors[c].values.max()) for c in self.of("columns")}
-        worst = max(found, key=lambda c: found[c], default=None)
-        return None if worst is None else (worst, found[worst])
+        reaches = {c: REACH * float(self.errors[c].values.max()) for c in self.of("columns")}
+        worst = max(reaches, key=lambda c: reaches[c], default=None)
+        return None if worst is None else (worst, reaches[worst])
 
 
 def quality_of(
     model: ReleasedModel,
     *,
     progress: bool = False,
-    known: Known | None = None,
+    known: ReleaseErrors | None = None,
     emptied: tuple[str, ...] = (),
 ) -> Quality | None:
     """Return how far a model's answers may be from the records; None where it does not know, or it would take long.
@@ -156,7 +156,7 @@ def quality_of(
     model : GraphicalModel, RegionGraphModel or CountedNetwork
     progress : bool
         Whether to show on standard error how far it is.
-    known : Known, optional
+    known : ReleaseErrors, optional
         What the release of the model tells of its errors.
     emptied : tuple of str
         Columns whose values all became "other".
@@ -175,19 +175,19 @@ def quality_of(
         return None
     looked_at, n_pairs = _looked_at(model.domain)
     with Clock("how good it is", progress=progress) as clock:
-        draws = _TABLES if seconds <= _QUICK else _FEW
+        draws = _TABLES if seconds <= _QUICK else _SLOW_TABLES
         shared = 0.0 if known is None else known.shared
-        found = expectation(Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock, shared))
-    mean = found.distances.mean(axis=0).tolist()
-    told = zip(looked_at, found.rest_on, found.answers, mean, strict=True)
+        expected = expectation(Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock, shared))
+    mean = expected.distances.mean(axis=0).tolist()
+    entries = zip(looked_at, expected.rest_on, expected.answers, mean, strict=True)
     return Quality(
         looked_at,
-        found.distances,
-        dict(zip(looked_at, found.answers, strict=True)),
-        dict(zip(looked_at, found.errors, strict=True)),
-        dict(zip(looked_at, found.rest_on, strict=True)),
+        expected.distances,
+        dict(zip(looked_at, expected.answers, strict=True)),
+        dict(zip(looked_at, expected.errors, strict=True)),
+        dict(zip(looked_at, expected.rest_on, strict=True)),
         n_pairs,
-        tuple(_noise_warnings([(table, m) for c, on, table, m in told if len(c) == 2 and on != "unknown"])),
+        tuple(_noise_warnings([(table, m) for c, on, table, m in entries if len(c) == 2 and on != "unknown"])),
         emptied,
         known,
     )
@@ -233,11 +233,11 @@ def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
     uniform, independent = np.transpose([_distances(table) for table, _ in pairs])
     error = float(np.mean([e for _, e in pairs]))
     seen = zip(pairs, independent, strict=True)
-    told = [escaped(" and ".join(table.domain)) for (table, e), far in seen if 2 * e < far]
+    dependent = [escaped(" and ".join(table.domain)) for (table, e), far in seen if 2 * e < far]
     if error >= uniform.mean():
         return ["about all of this release is noise; its answers say hardly more than nothing"]
-    if error >= independent.mean() and told:
-        out = f"of {len(pairs)} looked at, these clearly do, though not in detail: {listed(told)}"
+    if error >= independent.mean() and dependent:
+        out = f"of {len(pairs)} looked at, these clearly do, though not in detail: {listed(dependent)}"
         return [f"noise hides how most pairs depend; {out}"]
     if error >= independent.mean():
         return ["what it says of attributes together is about all noise; they could be independent"]

@@ -58,10 +58,12 @@ def budget_shares(ledger: LedgerReport, measurements: Sequence[LinearMeasurement
     purposes: dict[str, list[Charge]] = defaultdict(list)
     for i, line in enumerate(lines):
         purposes[_purpose(line, len(cliques[i]) if i in cliques else None)].append(line)
-    found = [Share(p, sum((c.cost for c in own), Fraction(0)) / limit, tuple(own)) for p, own in purposes.items()]
-    found.sort(key=lambda share: -share.share)
+    shares = [
+        Share(p, sum((c.cost for c in charges), Fraction(0)) / limit, tuple(charges)) for p, charges in purposes.items()
+    ]
+    shares.sort(key=lambda share: -share.share)
     left = ledger.remaining() / limit
-    return [*found, Share(NOT_SPENT, left, ())] if left > Fraction(1, 10**6) else found
+    return [*shares, Share(NOT_SPENT, left, ())] if left > Fraction(1, 10**6) else shares
 
 
 def share_text(share: Fraction) -> str:
@@ -90,19 +92,19 @@ def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None
         Laws below each purpose that are shown; a last line says how many others there are.
     """
     unit = ledger.budget.unit
-    found = []
+    entries = []
     for share in shares:
         alike: dict[str, list[Charge]] = defaultdict(list)
         for line in share.lines:
             alike[f"{line.on}: {law_text(line)}"].append(line)
-        laws = [
-            f"{text}; costs {unit} {exact_text(own[0].cost)}{f', {len(own):,} times' if len(own) > 1 else ''}"
-            for text, own in alike.items()
-        ]
+        laws = []
+        for text, charges in alike.items():
+            times = f", {len(charges):,} times" if len(charges) > 1 else ""
+            laws.append(f"{text}; costs {unit} {exact_text(charges[0].cost)}{times}")
         left = 0 if most is None else max(len(laws) - most, 0)
         shown = [*laws[: len(laws) - left], *([f"and {left:,} more"] if left else [])]
-        found.append((f"{share_text(share.share):>8}  {share.purpose}", shown))
-    return found
+        entries.append((f"{share_text(share.share):>8}  {share.purpose}", shown))
+    return entries
 
 
 def _purpose(line: Charge, size: int | None) -> str:
