@@ -1,4 +1,4 @@
-"""HTML of small tables, shares and folded parts: text in it is escaped, what is HTML already says so by its type."""
+"""HTML of small tables, shares and folded parts; text is escaped, markup has a type of its own."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pypgm.terminal import escaped
 
 _BLUE = "37,99,168"
 _RED = "#b3261e"
-_DARKEST = 0.45  # opacity of a shade: text is read on it on white and on black
+_DARKEST = 0.45  # opacity of the darkest shade: text on it stays legible on white and on black
 _CELL = "padding:2px 8px;vertical-align:top;"
 _TABLE = "border-collapse:collapse;margin:4px 0;font-size:90%"
 
@@ -43,12 +43,12 @@ def written(thing: object) -> Markup:
 
 @written.register(Shown)
 def _represented(thing: object) -> Markup:
-    """Return what ``repr`` says, for a class without a writer of its own."""
+    """Return the ``repr`` of an object whose class has no writer of its own."""
     return element("span", repr(thing))
 
 
 def text(value: object) -> Markup:
-    """Return a value as escaped text, a number to six digits; HTML as it is.
+    """Return a value as escaped text, a number to six digits, markup as it is.
 
     Examples
     --------
@@ -65,7 +65,7 @@ def text(value: object) -> Markup:
 
 
 def _number(value: float) -> str:
-    """Return a number to six digits, without an exponent where that is short."""
+    """Return a number to six digits, without an exponent where it is short."""
     if value and not 1e-4 <= abs(value) < 1e12:
         return f"{value:.3g}"
     digits = max(0, 5 - math.floor(math.log10(abs(value)))) if value else 0
@@ -74,7 +74,7 @@ def _number(value: float) -> str:
 
 
 def element(tag: str, *content: object, style: str = "", **attributes: str) -> Markup:
-    """Return an element with its content, escaped where it is text.
+    """Return an element with its content; text is escaped.
 
     Examples
     --------
@@ -87,7 +87,7 @@ def element(tag: str, *content: object, style: str = "", **attributes: str) -> M
 
 
 def heading(title: object, *more: object) -> Markup:
-    """Return a line with a bold title, and what is said beside it."""
+    """Return a line with a bold title and more text beside it."""
     return element("div", element("b", title), *(element("span", " ", m, style="opacity:.75") for m in more if m))
 
 
@@ -110,13 +110,13 @@ def bar(share: float) -> Markup:
 
 
 def folded(title: object, *content: object, is_open: bool = False) -> Markup:
-    """Return a part that is shown when its title is clicked."""
+    """Return a part that opens when its title is clicked."""
     inside = "".join(map(text, (element("summary", title), *content)))
     return Markup(f"<details{' open' * is_open}>{inside}</details>")
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], left_out: int = 0) -> Markup:
-    """Return a table: numbers to the right, and below how many rows were left out.
+    """Return a table with numbers to the right; a last row counts the rows left out.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What stands of a release in its file, beside the fields of its model."""
+"""Fields of a release in its file, beside those of its model."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def release_fields(release: Released) -> dict[str, Any]:
 
 
 def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
-    """Return what makes the release of these fields, but for its model, which is over a domain.
+    """Return the arguments of a release, without its model over a domain, from the fields of its file.
 
     ``ValueError``, ``KeyError`` or ``TypeError`` where something is missing or does not fit.
     """
@@ -61,5 +61,5 @@ def release_kind(stored: Mapping[str, Any]) -> str:
 
 
 def check_release(release: Released, stored: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` if a release that was made of its fields contradicts itself."""
+    """Raise ``ValueError`` if a release contradicts the fields that it was made from."""
     check_links(release.measurements, release.ledger, stored if "charged_by" in stored else None)

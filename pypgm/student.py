@@ -17,9 +17,10 @@ REACH = 1.6448536269514722
 
 @cache
 def upper_end(degrees: float) -> float:
-    """Return the upper end of the interval about 0 that holds 90 % of Student's t, of the normal one for infinity.
+    """Return the upper end of the interval about 0 that holds 90 % of Student's t; infinity is the normal distribution.
 
-    With t = sqrt(degrees) tan(angle) what an interval holds is a sum over powers of cos(angle); the angle is bisected.
+    With t = sqrt(degrees) tan(angle) the share that an interval holds is a sum over powers of cos(angle); the angle is
+    bisected.
 
     Parameters
     ----------

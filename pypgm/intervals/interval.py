@@ -154,7 +154,7 @@ def _labels(answer: Any) -> list[str]:  # noqa: ANN401 - as a statistic gave it
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """What an interval is asked for, checked.
+    """Request for an interval, checked.
 
     Attributes
     ----------

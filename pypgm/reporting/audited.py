@@ -1,4 +1,4 @@
-"""What an audit found, as it is published: a file for programs, a page for people, a digest that others can compare."""
+"""Findings of an audit as they are published: a file for programs, a page for people, a digest to compare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pypgm.reporting.template import rendered
 Result = Literal["failed", "not exercised", "skipped", "ok"]
 
 RESULTS: tuple[Result, ...] = get_args(Result)
-"""How a check may end, the worst first."""
+"""Results of a check, the worst first."""
 
 _VARYING = frozenset({"chi-square", "two samples", "gaussian audit", "precision attack"})
 """Checks that draw from the operating system's randomness: their figures differ from run to run."""
@@ -91,7 +91,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """An audit that was made.
+    """The findings of an audit.
 
     Attributes
     ----------
@@ -114,9 +114,9 @@ class AuditReport:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what was found: the same on each machine for the same version, mechanisms and tier.
+        """SHA-256 of the findings: the same on each machine for the same version, mechanisms and tier.
 
-        Seconds, checks that need another library and the figures of checks that draw at random are left out.
+        It leaves out seconds, checks that need another library and the figures of random checks.
         """
         import hashlib
 
@@ -130,7 +130,7 @@ class AuditReport:
 
     @property
     def results(self) -> dict[str, int]:
-        """How many checks ended in each way."""
+        """Number of checks with each result."""
         counts = Counter(f.result for f in self.findings)
         return {result: counts[result] for result in RESULTS}
 
@@ -141,12 +141,12 @@ class AuditReport:
         return " ".join(["python -m pypgm.audit", *self.mechanisms, *tier])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a file holds."""
+        """Return the fields of its file."""
         fields = {name: getattr(self, name) for name in ("pypgm", "python", "numpy", "system", "mechanisms", "tier")}
         return {"format": _FORMAT, **fields, "digest": self.digest, "findings": [asdict(f) for f in self.findings]}
 
     def doubts(self, mechanisms: Sequence[str] = (), version: str = "") -> list[str]:
-        """Return what keeps this audit from speaking for a release: of other mechanisms, another version, failures."""
+        """Return the reasons why this audit does not cover a release: another mechanism or version, failed checks."""
         names = {name.rpartition(".")[2] for name in mechanisms if name}
         missing = sorted(names - set(self.mechanisms)) if self.mechanisms else []
         doubts = [f"{name}, which made this release, was not exercised by this audit" for name in missing]
@@ -160,7 +160,7 @@ class AuditReport:
         return doubts
 
     def groups(self) -> list[dict[str, Any]]:
-        """Return the checks in groups: what each can see, how often it was made and how that ended, and its defects."""
+        """Return the checks in groups: what each can see, how often it was made, its results, and its defects."""
         groups, planted = _known()
         by_check: dict[str, list[Finding]] = {}
         for finding in self.findings:
@@ -194,14 +194,14 @@ def _row(name: str, sees: str, findings: Sequence[Finding], planted: Sequence[st
 
 @cache
 def _known() -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
-    """Return what this version's checks can see, in groups, and the defects that were planted for each on trial."""
+    """Return the checks of this version in groups, with what each can see, and the defects planted for each."""
     home = resources.files("pypgm.reporting")
     groups, planted = (json.loads(home.joinpath(f"{name}.json").read_bytes()) for name in ("checks", "planted"))
     return groups, planted
 
 
 def n_planted() -> int:
-    """Return how many defects were planted on trial, for any check."""
+    """Return the number of defects planted on trial, for any check."""
     return sum(map(len, _known()[1].values()))
 
 
@@ -213,7 +213,7 @@ def read_audit(path: str | os.PathLike[str]) -> AuditReport:
     OSError
         If the file cannot be read.
     ValueError
-        If it is no audit, or its digest is not that of what it holds.
+        If it is no audit, or its digest is not that of its content.
     """
     if Path(path).stat().st_size > _MOST_BYTES:
         raise ValueError(f"{path} has more than {_MOST_BYTES >> 20} MiB: it is no audit")
@@ -227,7 +227,7 @@ def read_audit(path: str | os.PathLike[str]) -> AuditReport:
     header = {name: fields[name] for name in ("tier", "pypgm", "python", "numpy", "system")}
     audit = AuditReport(findings, tuple(fields["mechanisms"]), **header)
     if audit.digest != fields["digest"]:
-        raise ValueError(f"{path} was changed: its digest is not that of what it holds")
+        raise ValueError(f"{path} was changed: its digest is not that of its content")
     return audit
 
 
@@ -267,7 +267,7 @@ def audit_text(path: str | os.PathLike[str], audit: AuditReport) -> str:
 
 
 def audit_facts(audit: AuditReport, mechanisms: Sequence[str] = (), version: str = "") -> dict[str, Any]:
-    """Return what the template says of an audit."""
+    """Return the arguments of the template of an audit."""
     groups = audit.groups()
     for_trial = [d for group in groups for d in group["planted"]]
     for_trial += [d for group in groups for row in group["rows"] for d in row["planted"]]

@@ -1,6 +1,6 @@
-"""Two tables side by side: how far each column and each pair is apart, means, quantiles, missing values, one score.
+"""Two tables side by side: distances of each column and pair, means, quantiles, missing values, one score.
 
-What is compared are values as files have them, so that what a release has made of them, bins and "other", counts too.
+Values are compared as they stand in files, so that bins and "other" of a release count too.
 """
 
 from __future__ import annotations
@@ -55,27 +55,27 @@ Both = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class ColumnPair:
-    """One column of two tables.
+    """A column of two tables.
 
     Attributes
     ----------
     name : str
     kind : {"number", "date", "text"}
-        What its values are in the first table.
+        Kind of its values in the first table.
     points : float
         Percentage of the records of one table that would have to change to agree with the other.
     chance : float
-        The same of two tables of these sizes, drawn from the same people.
+        The same for two tables of these sizes drawn from the same people.
     missing : tuple of float
         Share of missing values in each, 0 .. 1.
     distinct : tuple of int
-        How many values each has.
+        Number of different values in each.
     mean : tuple of float, optional
-        Of numbers.
+        Mean of numbers in each.
     quantiles : tuple of tuple of float, optional
-        5 %, the median and 95 % of each, of numbers; of dates as days since 1970.
+        5 %, median and 95 % quantiles of numbers in each; dates count as days since 1970.
     note : str
-        Which values of the first table are not read as numbers or dates, where others are.
+        Values of the first table that are not numbers or dates where others are.
     """
 
     name: str
@@ -91,18 +91,18 @@ class ColumnPair:
 
 @dataclass(frozen=True, slots=True)
 class ComparedTables(Shown):
-    """How far a synthetic table is from the real one. It is as little private as that.
+    """Comparison of a synthetic table with the real one. It is not private.
 
     Attributes
     ----------
     records : tuple of int
-        How many each has, the real one first.
+        Numbers of records, the real table first.
     columns : tuple of ColumnPair
-        Those that both have, in the order of the first.
+        Columns that both tables have, in the order of the first.
     pairs : mapping of (str, str) to (float, float)
-        Percentage of the records that would have to change for two columns together, and that of mere chance.
+        Percentage of the records that would have to change for two columns together, and that expected by chance.
     only : tuple of tuple of str
-        Columns that one has, and the other has not.
+        Columns that only one table has.
     """
 
     records: tuple[int, int]
@@ -113,24 +113,24 @@ class ComparedTables(Shown):
 
     @property
     def column_score(self) -> float:
-        """100 less the mean of the columns' points."""
+        """Score of the columns: 100 less the mean of their points."""
         return 100.0 - float(np.mean([c.points for c in self.columns]))
 
     @property
     def pair_score(self) -> float:
-        """100 less the mean of the pairs' points; of a single column its own."""
+        """Score of the pairs: 100 less the mean of their points; for a single column its own score."""
         return 100.0 - float(np.mean([p for p, _ in self.pairs.values()])) if self.pairs else self.column_score
 
     @property
     def score(self) -> float:
-        """The mean of both scores: 100 where the tables agree in all columns and pairs."""
+        """Mean of both scores: 100 where the tables agree in all columns and pairs."""
         return (self.column_score + self.pair_score) / 2
 
     def __str__(self) -> str:
         return f"score {self.score:.1f} of 100: {SCORE}; not private: {NOT_PRIVATE}"
 
     def report_html(self, path: str | os.PathLike[str]) -> None:
-        """Write a page of it: one file of HTML that loads nothing, marked as not for publication.
+        """Write it as one HTML file that loads nothing, marked as not for publication.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class ComparedTables(Shown):
         text = rendered(
             "compared.html",
             title="Synthetic and real",
-            told=self,
+            tables=self,
             worst=worst,
             squares=squares,
             score=SCORE,
@@ -157,8 +157,8 @@ class ComparedTables(Shown):
     def sdmetrics(self) -> Any:  # noqa: ANN401 - a class of another package
         """Return SDV's own quality report of the two tables, ``sdmetrics.reports.QualityReport``.
 
-        It tells each column's shape and each pair's trend by other measures than `score`: of two columns of numbers how
-        far their correlations agree, say.
+        It measures each column's shape and each pair's trend otherwise than `score`: by the agreement of correlations
+        for two columns of numbers, say.
 
         Raises
         ------
@@ -184,7 +184,7 @@ class ComparedTables(Shown):
         return report
 
     def sdmetrics_scores(self) -> dict[str, float]:
-        """Return the scores of `sdmetrics` by name, 0 .. 1, that of all first."""
+        """Return the scores of `sdmetrics` by name, 0 .. 1, the overall one first."""
         report = self.sdmetrics()
         parts = report.get_properties()
         return {"overall": report.get_score(), **parts.dropna().set_index("Property")["Score"].to_dict()}
@@ -200,11 +200,11 @@ def compare_texts(
     Parameters
     ----------
     first : mapping of str to sequence of str
-        The real table: its values say what is a number or a date, and where bins lie.
+        The real table; its values decide what is a number or a date, and where bins lie.
     second : mapping of str to sequence of str
         The synthetic one.
     schema : Schema or OpenSchema, optional
-        Says which texts are missing values, which are numbers and dates, and how dates are written.
+        Declares missing values, numbers and dates, and how dates are written.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def compare_texts(
 
 
 def shown_quantile(column: ColumnPair, value: float) -> str:
-    """Return a quantile: a number, or the date that so many days stand for."""
+    """Return a quantile as text: a number, or a date of so many days since 1970."""
     if column.kind == "date":
         return (datetime.date(1970, 1, 1) + datetime.timedelta(round(value))).isoformat()
     return shown_number(value)
@@ -254,7 +254,7 @@ def shown_number(value: float) -> str:
 
 
 class _Column:
-    """One column of both tables as codes: bins of numbers, or values; the last code is for missing ones."""
+    """A column of both tables as codes: bins of numbers, or values; the last code is for missing ones."""
 
     def __init__(
         self, name: str, first: Sequence[str], second: Sequence[str], schema: Schema | OpenSchema | None
@@ -313,7 +313,7 @@ class _Column:
 
 
 def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return where bins begin: each of about as many records, and a value that many records have in one of its own."""
+    """Return the starts of bins of about as many records each; a frequent value has a bin of its own."""
     heaps = np.flatnonzero(counts * _BINS >= counts.sum())
     rest = np.delete(np.arange(values.size), heaps)
     ranks = np.cumsum(counts[rest]) - 1
@@ -324,9 +324,9 @@ def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[n
 
 
 def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[str], float] | None, str]:
-    """Return what the values of a column are, what reads one as a number (NaN if it is none), and which are no such.
+    """Return the kind of a column, a reader of its numbers (NaN for other texts), and a note on values that are none.
 
-    A column that is declared one of numbers or dates is one wherever some value is; any other, where all values are.
+    A declared column of numbers or dates is one if some value is; any other column if all values are.
     """
     candidates: list[tuple[Kind, Callable[[str], float]]]
     if isinstance(declared, Date):
@@ -365,7 +365,7 @@ def _number(text: str) -> float:
 
 
 def _day(text: str, written: Sequence[str]) -> float:
-    """Return the days since 1970 of a date in one of some formats, of which the empty one is ISO."""
+    """Return the days since 1970 of a date in one of some formats, "" for ISO."""
     for pattern in written:
         with contextlib.suppress(ValueError, re.error):
             day = datetime.datetime.strptime(text, pattern).date() if pattern else iso_date(text)
@@ -374,7 +374,7 @@ def _day(text: str, written: Sequence[str]) -> float:
 
 
 def _pooled(codes: Sequence[NDArray[np.int64]], n_codes: int) -> tuple[list[NDArray[np.int64]], int]:
-    """Return codes of the most frequent values of the first table, and one for all others."""
+    """Return codes of the most frequent values of the first table, and one code for all others."""
     if n_codes <= _POOLED + 3:
         return list(codes), n_codes
     most = [code for code, _ in Counter(codes[0].tolist()).most_common(_POOLED)]
@@ -384,7 +384,7 @@ def _pooled(codes: Sequence[NDArray[np.int64]], n_codes: int) -> tuple[list[NDAr
 
 
 def _apart(codes: Sequence[NDArray[np.int64]], n_codes: int) -> Both:
-    """Return the percentage of records to change, and that of two samples of the same people."""
+    """Return the percentage of records to change, and that expected of two samples of the same people."""
     counts = [np.bincount(table, minlength=n_codes) for table in codes]
     shares = [table / table.sum() for table in counts]
     both = sum(counts) / sum(table.sum() for table in counts)

@@ -1,7 +1,7 @@
 """Pictures of a page as plain numbers: bars with errors, tables of two columns, graphs, the map of pairs.
 
-Pictures are drawn by the page itself, in HTML and SVG without a scale of their own: they fit a telephone, take the
-colours of the reader's screen, and each number stands in the text.
+The page draws them itself, in HTML and SVG without a scale: they fit a telephone and take the colours of the reader's
+screen, and each number stands in the text.
 """
 
 from __future__ import annotations
@@ -38,19 +38,20 @@ _APART = 6.0  # percent, of an arc and a node that it passes
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A count, as it is drawn: lengths in percent of the longest.
+    """A count as it is drawn: lengths in percent of the longest.
 
     Attributes
     ----------
     label : str
     count : float
     error : float
-        To each side; inf where nothing is known.
+        Reach to each side; inf where nothing is known.
     length, low, high : float
-        Of the bar, and where its error bar begins and ends.
+        Length of the bar, and the ends of its error bar.
     real : float, optional
-        The true count, which is not private, and its length.
+        The true count, which is not private.
     real_length : float
+        Length of its bar.
     """
 
     label: str
@@ -65,13 +66,13 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The counts of one column.
+    """Counts of one column.
 
     Attributes
     ----------
     bars : tuple of Bar
     is_histogram : bool
-        Whether values stand side by side in their order, without names of their own.
+        Whether values stand side by side in their order, without their names.
     text : str
         The picture in words.
     """
@@ -83,16 +84,16 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The counts of two columns as squares.
+    """Counts of two columns as squares.
 
     Attributes
     ----------
     rows, columns : tuple of str
         Labels.
     shades : tuple of tuple of float
-        Of each cell, 0 .. 1: the square root of its share of the largest.
+        Shade of each cell, 0 .. 1: the square root of its ratio to the largest.
     counts : tuple of tuple of float
-        Of each cell.
+        Count of each cell.
     text : str
         The picture in words.
     """
@@ -105,13 +106,13 @@ class Grid:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is read as a table of its counts."""
+        """Return whether it is shown as a table of its counts."""
         return len(self.rows) <= _TABLE_ROWS and len(self.columns) <= _TABLE_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """An arc of a graph, from a place to another: x in percent, and how far it is pulled aside; y in rows."""
+    """An arc of a graph between two points, x in percent, y in rows, and its bend to the side in percent."""
 
     x1: float
     y1: float
@@ -120,14 +121,14 @@ class Arc:
     bend: float = 0.0
 
     def x_at(self, y: float) -> float:
-        """Return where the arc is at some height."""
+        """Return the x of the arc at some height."""
         t = (y - self.y1) / (self.y2 - self.y1)
         return self.x1 + t * (self.x2 - self.x1) + 2 * t * (1 - t) * self.bend
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A graph from the top down: for each node its number and place, in percent of the width and in rows."""
+    """A graph from the top down: number and place of each node, in percent of the width and in rows."""
 
     nodes: tuple[tuple[int, float, float], ...]
     arcs: tuple[Arc, ...]
@@ -144,17 +145,16 @@ def bars(
     *,
     is_ordinal: bool,
 ) -> Bars:
-    """Return the counts of a column as they are drawn.
+    """Return the counts of a column as bars.
 
     Parameters
     ----------
     name : str
     labels : sequence of str
     counts, errors, real : ndarray, shape (values,)
-        Counts, the standard deviation to expect of their errors where it is known, and the true ones where they may be
-        shown.
+        Counts, their expected errors where known, and the true counts where they may be shown.
     is_ordinal : bool
-        Whether the order of the values means something.
+        Whether the values have an order.
 
     Examples
     --------
@@ -192,13 +192,13 @@ def bars(
 
 
 def _neighbours(labels: Sequence[str]) -> tuple[list[str], list[NDArray[np.intp]]]:
-    """Return values in their order, neighbours together where there are many."""
+    """Return labels and values in their order, neighbours joined where there are many."""
     parts = np.array_split(np.arange(len(labels)), min(len(labels), _COLUMNS))
     return [labels[p[0]] if len(p) == 1 else f"{labels[p[0]]} to {labels[p[-1]]}" for p in parts], parts
 
 
 def _frequent(labels: Sequence[str], counts: NDArray[np.float64]) -> tuple[list[str], list[NDArray[np.intp]]]:
-    """Return the most frequent values, and all others as one."""
+    """Return labels and values of the most frequent ones, all others joined."""
     order = np.argsort(-counts, kind="stable")
     parts = [*(order[i : i + 1] for i in range(_ROWS - 1)), order[_ROWS - 1 :]]
     return [*(labels[i] for i in order[: _ROWS - 1]), f"{len(parts[-1]):,} other values"], parts
@@ -215,7 +215,7 @@ def _in_words(name: str, drawn: Sequence[Bar], is_histogram: bool) -> str:
 
 
 def grid(clique: Clique, labels: Sequence[Sequence[str]], counts: NDArray[np.float64]) -> Grid:
-    """Return the counts of two columns as shades; of many values neighbours are one.
+    """Return the counts of two columns as shades, neighbours joined where there are many values.
 
     Examples
     --------
@@ -239,7 +239,7 @@ def grid(clique: Clique, labels: Sequence[Sequence[str]], counts: NDArray[np.flo
 
 
 def graph(parents: Mapping[str, Sequence[str]]) -> Graph:
-    """Return a network from the top down, nodes numbered in their order.
+    """Return the drawing of a network from the top down, nodes numbered in their order.
 
     Examples
     --------
@@ -262,7 +262,7 @@ def graph(parents: Mapping[str, Sequence[str]]) -> Graph:
 
 
 def _arc(tail: tuple[float, float], head: tuple[float, float], nodes: Collection[tuple[float, float]]) -> Arc:
-    """Return an arc that passes no node, bent as little as that takes; straight where no bend does."""
+    """Return the least bent arc that passes no node; a straight one where every bend does."""
     passed = [(x, y) for x, y in nodes if tail[1] < y < head[1]]
     able = (Arc(*tail, *head, bend) for bend in _BENDS)
     return next((a for a in able if all(abs(a.x_at(y) - x) >= _APART for x, y in passed)), Arc(*tail, *head))
@@ -274,18 +274,18 @@ def squares_of(
     guessed: Collection[Clique] = (),
     unknown: Mapping[Clique, str] = MappingProxyType({}),
 ) -> dict[str, Any]:
-    """Return the map of pairs, as its template takes it.
+    """Return the arguments of the template of a map of pairs.
 
     Parameters
     ----------
     names : sequence of str
         Columns.
     far : mapping of (str, str) to float
-        How many points each pair is off.
+        Points that each pair is off.
     guessed : collection of (str, str)
-        Those that were not counted together.
+        Pairs that were not counted together.
     unknown : mapping of (str, str) to str
-        Pairs of which it is not known how far they are off, and why.
+        Pairs without a known error, and why it is unknown.
     """
     pairs = {*far, *unknown}
     shown = [a for a in names if any(a in pair for pair in pairs)][:_SQUARES]

@@ -1,4 +1,4 @@
-"""How far a release may be from the records, for each column and for pairs, told by the release alone."""
+"""Expected errors of a release, for each column and for pairs, by the release alone."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ if TYPE_CHECKING:
     from pypgm.intervals.known import ReleaseErrors
 
 _TABLES = 4  # made-up tables from which errors are computed
-_TRUTHS = 20  # drawn tables of a column
-_SLOW_TABLES = 2  # of them where an estimate is slow
-_QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is done again but twice, above the second never
-_PAIRS = 1000  # that are looked at, evenly spaced among all: all of 45 columns
-_CELLS = 3 * 10**6  # of all pairs that are looked at, at most
+_TRUTHS = 20  # drawn true tables of a column
+_SLOW_TABLES = 2  # made-up tables where an estimate is slow
+_QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is repeated only twice, above the second never
+_PAIRS = 1000  # that are looked at, evenly spaced among all; all pairs of 45 columns
+_CELLS = 3 * 10**6  # of all pairs together, at most
 
 Kind = Literal["columns", "pairs"]
 
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """How far the answers of a release are to be expected from the records, told by the release alone.
+    """Expected errors of the answers of a release, by the release alone.
 
     Attributes
     ----------
@@ -47,19 +47,19 @@ class Quality:
     tables : ndarray, shape (made-up tables, cliques)
         Total variation distances, 0 .. 1.
     answers : mapping of tuple of str to Factor
-        The counts of each clique.
+        Counts of each clique.
     of_worlds : mapping of tuple of str to Factor
-        The error to expect of each of them by the made-up tables.
+        Expected error of each count, by the made-up tables.
     basis : mapping of tuple of str to str
-        What the counts of each clique rest on, see `Model.basis`.
+        Basis of the counts of each clique, see `Model.basis`.
     n_pairs : int
-        How many pairs there are, of which some may have been looked at.
+        Number of all pairs, of which only some may have been looked at.
     warnings : tuple of str
-        Where noise is about all there is.
+        Warnings where there is little but noise.
     emptied : tuple of str
-        Columns whose values all became "other": that nothing of them is off says nothing.
+        Columns whose values all became "other", so that an error of 0 means nothing.
     known : ReleaseErrors, optional
-        What the release tells of its errors.
+        Errors of the release.
     """
 
     cliques: tuple[Clique, ...]
@@ -74,9 +74,9 @@ class Quality:
 
     @cached_property
     def errors(self) -> Mapping[Clique, Factor]:
-        """The error to expect of each count; of a column the larger one of `Release.expected_error`.
+        """Expected error of each count; for columns the larger one of `Release.expected_error`.
 
-        One column needs no further estimates; the tables drawn for pairs would.
+        Drawn true tables of columns need no further estimates; those of pairs would.
         """
         columns = self.looked_at("columns")
         if self.known is None or not columns:
@@ -88,7 +88,7 @@ class Quality:
         return {**self.of_worlds, **{c: Factor(self.of_worlds[c].domain, e) for c, e in larger.items()}}
 
     def of(self, kind: Kind) -> dict[Clique, float]:
-        """Return the percentage points of each column or pair of which they are known, the worst first."""
+        """Return the percentage points of each column or pair with a known error, the worst first."""
         means = dict(zip(self.cliques, (100 * self.tables.mean(axis=0)).tolist(), strict=True))
         points = {c: means[c] for c in self.looked_at(kind) if not self.reason(c)}
         return dict(sorted(points.items(), key=lambda entry: -entry[1]))
@@ -98,31 +98,31 @@ class Quality:
         return [c for c in self.cliques if len(c) == (1 if kind == "columns" else 2)]
 
     def unknown(self, kind: Kind) -> list[Clique]:
-        """Return those of which no error is known."""
+        """Return the columns or pairs without a known error."""
         return [c for c in self.looked_at(kind) if self.reason(c)]
 
     def reason(self, clique: Clique) -> str:
-        """Return why no error of a clique is known; nothing where it is."""
+        """Return why the error of a clique is unknown; nothing where it is known."""
         if self.basis[clique] == "unknown":
             return "never counted"
         return "nothing kept" if any(a in self.emptied for a in clique) else ""
 
     def far(self, clique: Clique) -> float | None:
-        """Return how many points one column or pair is off, where that is known."""
+        """Return the points that a column or pair is off, where they are known."""
         return None if self.reason(clique) else 100 * float(self.tables[:, self.cliques.index(clique)].mean())
 
     def shown(self, clique: Clique) -> str:
-        """Return how many points it is off, or why that is not known."""
+        """Return the points that a clique is off as text, or why they are unknown."""
         far = self.far(clique)
         return self.reason(clique) if far is None else rounded(far)
 
     def mean(self, kind: Kind) -> float | None:
-        """Return the mean over the columns, or the pairs that were looked at, of which it is known."""
+        """Return the mean points of the columns, or pairs that were looked at, with a known error."""
         known = self.of(kind).values()
         return sum(known) / len(known) if known else None
 
     def unknown_texts(self) -> list[str]:
-        """Return the columns of which no error is known, and why, in words."""
+        """Return the columns without a known error, and why, in words."""
         uncounted = [c[0] for c in self.unknown("columns") if self.basis[c] == "unknown"]
         texts = [f"never counted: {', '.join(uncounted)}: even shares, nothing is known"] if uncounted else []
         return texts + [f'{name}: all values "other", nothing kept' for name in self.emptied]
@@ -133,7 +133,7 @@ class Quality:
 
     @property
     def largest_error(self) -> tuple[Clique, float] | None:
-        """The column of which some count may be farthest from the truth, and within how many records, where known."""
+        """Column with the largest error of a count, and its ± in records, where known."""
         reaches = {c: REACH * float(self.errors[c].values.max()) for c in self.of("columns")}
         worst = max(reaches, key=lambda c: reaches[c], default=None)
         return None if worst is None else (worst, reaches[worst])
@@ -146,18 +146,18 @@ def quality_of(
     known: ReleaseErrors | None = None,
     emptied: tuple[str, ...] = (),
 ) -> Quality | None:
-    """Return how far a model's answers may be from the records; None where it does not know, or it would take long.
+    """Return the expected errors of a model's answers; None where they are unknown or would take long.
 
-    Tables are made up of the model, measured with the same noise and estimated from again, as for
+    Tables are made up from the model, measured with the same noise and estimated from again, as for
     `Model.expected_error`; the same every time.
 
     Parameters
     ----------
     model : GraphicalModel, RegionGraphModel or CountedNetwork
     progress : bool
-        Whether to show on standard error how far it is.
+        Whether to show progress on standard error.
     known : ReleaseErrors, optional
-        What the release of the model tells of its errors.
+        Errors of the release of the model.
     emptied : tuple of str
         Columns whose values all became "other".
 
@@ -194,7 +194,7 @@ def quality_of(
 
 
 def _looked_at(domain: Domain) -> tuple[tuple[Clique, ...], int]:
-    """Return all columns and some pairs of them, evenly spaced among all, and how many pairs there are."""
+    """Return all columns and some pairs, evenly spaced among all, and the number of all pairs."""
     names = domain.attributes
     n_pairs = math.comb(len(names), 2)
     step = max(1, -(-n_pairs // _PAIRS))
@@ -210,7 +210,7 @@ def _looked_at(domain: Domain) -> tuple[tuple[Clique, ...], int]:
 
 
 def rounded(points: float) -> str:
-    """Return percentage points with two digits, none of them behind 0.01.
+    """Return percentage points to two digits, at most two decimals.
 
     Examples
     --------
@@ -221,12 +221,12 @@ def rounded(points: float) -> str:
 
 
 def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
-    """Return a warning where noise is about all that a release says.
+    """Return a warning where a release says little beside noise.
 
     Parameters
     ----------
     pairs : sequence of (Factor, float)
-        The counts of each pair that was looked at, and the total variation distance to expect of them.
+        Counts of each pair that was looked at, and their expected total variation distance.
     """
     if not pairs:
         return []
@@ -235,12 +235,12 @@ def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
     seen = zip(pairs, independent, strict=True)
     dependent = [escaped(" and ".join(table.domain)) for (table, e), far in seen if 2 * e < far]
     if error >= uniform.mean():
-        return ["about all of this release is noise; its answers say hardly more than nothing"]
+        return ["nearly all of this release is noise; its answers say next to nothing"]
     if error >= independent.mean() and dependent:
-        out = f"of {len(pairs)} looked at, these clearly do, though not in detail: {listed(dependent)}"
-        return [f"noise hides how most pairs depend; {out}"]
+        related = f"of {len(pairs)} looked at, these are clearly related, but details are lost: {listed(dependent)}"
+        return [f"for most pairs the noise hides any relation; {related}"]
     if error >= independent.mean():
-        return ["what it says of attributes together is about all noise; they could be independent"]
+        return ["relations between columns could not be measured: treat the columns as independent"]
     return []
 
 

@@ -1,4 +1,4 @@
-"""What a budget was spent on, as shares of it in words, with the law of each draw below."""
+"""Shares of a budget by purpose, with the law of each draw."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ NOT_SPENT = "not spent"
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part of a budget that was spent on one purpose.
+    """Share of a budget that was spent on one purpose.
 
     Attributes
     ----------
     purpose : str
-        In words.
+        The purpose in words.
     share : Fraction
-        Of the budget, 0 .. 1.
+        Share of the budget, 0 .. 1.
     lines : tuple of Charge
         The charges, in their order.
     """
@@ -36,13 +36,13 @@ class Share:
 
 
 def budget_shares(ledger: LedgerReport, measurements: Sequence[LinearMeasurement] = ()) -> list[Share]:
-    """Return what a budget was spent on, the largest share first, and at the end what was not spent of it.
+    """Return the shares of a budget by purpose, the largest first, the unspent share last.
 
     Parameters
     ----------
     ledger : LedgerReport
     measurements : sequence of LinearMeasurement
-        Of the release: they tell how many columns each charge counted together.
+        Measurements of the release: they say how many columns each charge counted together.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def share_text(share: Fraction) -> str:
 
 
 def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None = None) -> list[tuple[str, list[str]]]:
-    """Return each purpose with its share, and below it the exact law of its draws, equal ones together.
+    """Return each purpose with its share and the exact laws of its draws, equal ones together.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None
     shares : sequence of Share
         Its `budget_shares`.
     most : int, optional
-        Laws below each purpose that are shown; a last line says how many others there are.
+        Largest number of laws shown below each purpose; a last line counts the others.
     """
     unit = ledger.budget.unit
     entries = []

@@ -121,8 +121,8 @@ def check_points(name, text, quality):
     columns = {e["columns"][0]: e["points"] for e in quality["columns"]["each"]}
     pairs = {tuple(e["columns"]): e["points"] for e in quality["pairs"]["each"]}
     averages = re.findall(rf"(columns|pairs) {NUMBER} points off on average", text)
-    averages += re.findall(rf"What it says of a (column) is expected to be {NUMBER} points", text)
-    averages += re.findall(rf"of a (pair) of columns {NUMBER} points", text)
+    averages += re.findall(rf"On average a (column) is expected to be {NUMBER} points", text)
+    averages += re.findall(rf"off, a (pair) of columns {NUMBER} points", text)
     averages += re.findall(rf"{NUMBER} percentage points of a (pair) of attributes", text)
     for entry in averages:
         kind, points = sorted(entry, key=lambda part: part[0].isdigit())

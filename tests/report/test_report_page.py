@@ -99,7 +99,7 @@ def test_the_page_of_a_table(release, tmp_path):
     text, page = page_of(release, tmp_path / "report.html")
     check_whole(text, page)
     for part in (
-        "Protected is whether any one record is in the table at all",
+        "nobody can be sure whether any one record is in the table at all",
         "at most 2.8-fold in its odds (epsilon 1.0, delta 1e-09)",
         "counting pairs of columns",
         "What not to use it for",
@@ -208,7 +208,7 @@ def test_a_release_for_nobody_says_so(tmp_path):
     text, page = page_of(release, tmp_path / "report.html")
     check_whole(text, page)
     assert "This release protects nobody" in page.text
-    assert "Protected is" not in page.text
+    assert "nobody can be sure" not in page.text
 
 
 def test_a_budget_without_epsilon(tmp_path):

@@ -85,7 +85,7 @@ def test_what_was_never_counted_is_said_wherever_errors_are(partly, tmp_path, ca
 def test_a_page_marks_what_was_never_counted(partly):
     text = page_text(Facts(partly))
     assert text.count("never counted; even shares, nothing is known") == 2  # the pictures of ward and unit
-    assert "Left out of these figures: never counted: ward, unit" in text
+    assert "Not counted here: never counted: ward, unit" in text
     assert text.count('<td class="number">never counted</td>') == 5
     assert "Small groups: a count below" in text
 
