@@ -356,7 +356,7 @@ def test_the_error_of_records():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "warning"), [(10, ""), (0.03, "attributes together is"), (1e-4, "about all of this")]
+    ("epsilon", "warning"), [(10, ""), (0.03, "could not be measured"), (1e-4, "nearly all of this")]
 )
 def test_the_report_warns_of_noise(epsilon, warning):
     lines = mechanisms.wide(demo.titanic(), epsilon=epsilon, delta=1e-9, unsafe_seed=3).report().splitlines()

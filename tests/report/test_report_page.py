@@ -100,7 +100,7 @@ def test_the_page_of_a_table(release, tmp_path):
     check_whole(text, page)
     for part in (
         "nobody can be sure whether any one record is in the table at all",
-        "at most 2.8-fold in its odds (epsilon 1.0, delta 1e-09)",
+        "change the odds of any conclusion about this person at most 2.8-fold (epsilon 1.0, delta 1e-09)",
         "counting pairs of columns",
         "What not to use it for",
         "coarsened: 20 bins",
@@ -163,7 +163,7 @@ def test_the_best_pairs_are_counted_ones_and_small_ones_are_tables(tmp_path):
     text, page = page_of(release, tmp_path / "report.html", title="of the <city>")
     check_whole(text, page)
     assert "of the <city>" in page.text
-    assert "may then seem 26 to 74 % likely" in page.text
+    assert "could come to look between 26 and 74 % likely" in page.text
     shown = re.findall(r"<h4>(\w) × (\w)</h4>\s*<p [^>]*>(.*?)</p>\s*<figure>(.*?)</figure>", text, re.S)
     assert len(shown) == 6
     for a, b, told, figure in shown[:3]:

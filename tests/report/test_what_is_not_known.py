@@ -68,7 +68,7 @@ def test_what_was_never_counted_is_said_wherever_errors_are(partly, tmp_path, ca
     told = " ".join(text for _, text in quality_rows(Facts(partly).quality))
     assert "of 2 of 4" in told
     assert "never counted: ward, unit: even shares, nothing is known" in told
-    assert "5 of 6 are of a column of which nothing is known" in told
+    assert "5 of 6 have a column of unknown error" in told
     assert "warning: never counted: ward, unit" in partly.report()
     assert any("never counted: ward, unit" in text for text in Facts(partly).warnings)
     of = {tuple(e["columns"]): e for e in quality_dict(Facts(partly).quality)["columns"]["each"]}
