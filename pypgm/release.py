@@ -562,9 +562,7 @@ class Release(Released[Model_co]):
         if as_budget(None, None, budget).unit != granted.unit:
             raise ValueError(f"the release spent {granted.unit}, {budget!r} is in {budget.unit}")
         if budget.limit < granted.limit or budget.reserved_delta < granted.reserved_delta:
-            raise ValueError(
-                f"{budget!r} is for the release and everything after it: at least the {granted!r} of the release"
-            )
+            raise ValueError(f"{budget!r} is for the release and everything after it: at least its {granted!r}")
         ledger = Ledger(budget)
         for line in self.ledger.lines:
             within = f"{self.mechanism} / {line.within}" if line.within else self.mechanism

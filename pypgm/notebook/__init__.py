@@ -14,7 +14,7 @@ def as_html(thing: object) -> Markup:
     Parameters
     ----------
     thing : object
-        Of a class that has a writer, or is derived from one.
+        Object of a class that has a writer, or is derived from one.
 
     Raises
     ------

@@ -27,7 +27,7 @@ _NODES, _ROWS, _TABLES = 60, 40, 8
 
 @written.register(Model)
 def _model(shown: Model[Any]) -> Markup:
-    """Return the size of a model, its cliques, and how its estimate ended."""
+    """Return the size of a model, its cliques, and the end of its estimate."""
     over = shown.domain
     summary = f"{shown.total:,.6g} records, {len(over):,} attributes, {len(shown.cliques):,} cliques, "
     summary += f"{shown.potentials.values.size:,} parameters{'' if shown.is_exact else ';'}"
@@ -94,14 +94,14 @@ def _markov_random_field(shown: MarkovRandomField) -> Markup:
 
 @written.register(Sample)
 def _sample(shown: Sample) -> Markup:
-    """Return drawn records, and how they were drawn."""
+    """Return drawn records, and the method of drawing them."""
     how = f"method {shown.method}, {shown.n_chains:,} chains, {shown.sweeps:,} sweeps"
     return Markup(heading("Sample", how) + dataset(shown.data))
 
 
 @written.register(UaiModel)
 def _uai_model(shown: UaiModel) -> Markup:
-    """Return what a file says."""
+    """Return the tables of a UAI file."""
     rows = [[names_of(t.domain.attributes), t.datavector().size] for t in shown.tables[:_ROWS]]
     summary = f"{shown.kind}: {len(shown.domain):,} attributes, {len(shown.tables):,} tables"
     return Markup(heading("UaiModel", summary) + table(["table", "cells"], rows, len(shown.tables) - len(rows)))
@@ -126,12 +126,12 @@ def _answer_comparison(shown: AnswerComparison) -> Markup:
 
 
 def _pictured(head: Markup, nodes: int, plot: Callable[[], Axes], title: str, rows: Markup) -> Markup:
-    """Return a heading, a picture where there can be one, and a table: folded then."""
+    """Return a heading, a picture where possible, and a table, which is folded below a picture."""
     picture = _picture(plot) if 0 < nodes <= _NODES else Markup("")
     return Markup(head + picture + folded(title, rows, is_open=not picture))
 
 
 def _picture(plot: Callable[[], Axes]) -> Markup:
-    with contextlib.suppress(ImportError), unshown():  # without matplotlib there is the table
+    with contextlib.suppress(ImportError), unshown():  # without matplotlib the table is enough
         return Markup(svg_of(plot()))
     return Markup("")

@@ -33,7 +33,7 @@ _ATTRIBUTES, _MEASURED, _LAWS = 30, 40, 200
 
 @written.register(Release)
 def release(shown: Release) -> Markup:
-    """Return what a release promises, its attributes, and folded what was measured and what it cost."""
+    """Return the promise of a release and its attributes, and folded its measurements and its ledger."""
     domain = shown.model.domain
     title = f"{shown.mechanism}: {shown.model.total:,.0f} records of {len(domain):,} attributes"
     parts = [heading(type(shown).__name__, title), *_promise(shown.promise)]
@@ -61,7 +61,7 @@ def _related_release(shown: RelatedRelease) -> Markup:
 
 @written.register(LedgerReport)
 def ledger_report(shown: LedgerReport, shares: Sequence[Share] | None = None) -> Markup:
-    """Return what a budget was spent on, as shares of it, and folded the exact law of each draw."""
+    """Return the shares of a budget by purpose, and folded the exact law of each draw."""
     shares = budget_shares(shown) if shares is None else shares
     rows = [[s.purpose, Markup(share_text(s.share)), bar(float(s.share))] for s in shares]
     whole = heading(type(shown).__name__, Promise.of(shown, "").guarantee) + table(["spent on", "share", ""], rows)
@@ -71,7 +71,7 @@ def ledger_report(shown: LedgerReport, shares: Sequence[Share] | None = None) ->
 
 @written.register(Plan)
 def _plan(shown: Plan) -> Markup:
-    """Return what a mechanism would measure, and how far off its answers would be."""
+    """Return the planned measurements of a mechanism, and the expected errors of its answers."""
     summary = f"{shown.mechanism} on {shown.n_records:,} records"
     measured = together(zip(shown.cliques, shown.numbers, shown.stddev, strict=True))
     rows = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in measured[:_MEASURED]]
@@ -88,7 +88,7 @@ def _plan(shown: Plan) -> Markup:
 
 @written.register(Fit)
 def fit(shown: Fit) -> Markup:
-    """Return how an estimate ended, and how its loss fell."""
+    """Return the end of an estimate, and the course of its loss."""
     gap = "unknown" if shown.gap is None else f"{shown.gap:.3g}"
     rows = [
         ["ended", shown.status],
@@ -115,7 +115,7 @@ def _structure(shown: Structure) -> Markup:
 
 @written.register(PrivateTable)
 def _private_table(shown: PrivateTable) -> Markup:
-    """Return what is public of a table behind a ledger: its attributes, the relation and the budget."""
+    """Return the public facts of a table behind a ledger: its attributes, the relation and the budget."""
     domain = shown.domain
     rows = [[a, s, few_labels(domain, a)] for a, s in _first(domain)]
     parts = [heading(type(shown).__name__, "its records are not shown")]
@@ -125,7 +125,7 @@ def _private_table(shown: PrivateTable) -> Markup:
 
 
 def _promise(promise: Promise) -> list[Markup]:
-    """Return what is not protected, then the guarantee in words."""
+    """Return the line on what is not protected, then the guarantee in words."""
     first = [warning(element("b", line)) for line in caveat_lines(promise)]
     if promise.not_private:
         return first

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _ROWS, _COLUMNS, _RECORDS, _LABELS, _LONGEST = 30, 12, 8, 6, 40
-_BARS = 40  # of a small picture of a marginal
+_BARS = 40  # bars in a small picture of a marginal
 
 
 @written.register(Domain)
@@ -45,7 +45,7 @@ def domain(shown: Domain) -> Markup:
 
 @written.register(Declaration)
 def _declaration(shown: Declaration) -> Markup:
-    """Return the columns of a schema, as they are declared."""
+    """Return the declared columns of a schema."""
     rows: list[list[object]] = []
     for name, column in itertools.islice(shown.declared.items(), _ROWS):
         said = column.to_dict()
@@ -91,14 +91,14 @@ def factor(shown: Factor) -> Markup:
 
 @written.register(Marginal)
 def _marginal(shown: Marginal) -> Markup:
-    """Return an answer with the reach of the error of each number."""
+    """Return an answer with the ± of each number."""
     summary = f"{' × '.join(shown.counts.domain)}, {shown.basis}; ± holds {LEVEL_TEXT} of errors"
     return Markup(heading("Marginal", summary) + _pivot(shown.counts, shown.errors))
 
 
 @written.register(CliqueVector)
 def _clique_vector(shown: CliqueVector) -> Markup:
-    """Return the cliques of a vector, with how large their tables are."""
+    """Return the cliques of a vector, with the sizes of their tables."""
     rows = []
     for i, clique in enumerate(shown.cliques[:_ROWS]):
         cells = shown.table(i)
@@ -124,7 +124,7 @@ def _evaluation(shown: Evaluation) -> Markup:
 
 @written.register(ComparedTables)
 def _compared_tables(shown: ComparedTables) -> Markup:
-    """Return the score of two tables, and how far each column is off, the farthest first."""
+    """Return the score of two tables, and the points that each column is off, the worst first."""
     order = sorted(shown.columns, key=lambda c: -c.points)[:_ROWS]
     rows = [[c.name, rounded(c.points), rounded(c.chance), bar(c.points / 100)] for c in order]
     whole = heading("ComparedTables", f"score {shown.score:.1f} of 100") + warning(f"not private: {NOT_PRIVATE}")
@@ -133,7 +133,7 @@ def _compared_tables(shown: ComparedTables) -> Markup:
 
 @written.register(LinearMeasurement)
 def _linear_measurement(shown: LinearMeasurement) -> Markup:
-    """Return what was measured, and its noise."""
+    """Return the answers of a measurement, and their noise."""
     summary = f"{names_of(shown.clique)}: {shown.values.size:,} numbers, noise {noise_of(shown):.3g} records"
     rows = [[f"{v:,.10g}"] for v in shown.values[:_LABELS]]
     return Markup(heading("LinearMeasurement", summary) + table(["values"], rows, shown.values.size - len(rows)))
@@ -152,13 +152,13 @@ def _workload(shown: Workload) -> Markup:
 
 
 def named(label: object) -> str:
-    """Return a label as a person reads it, cut where it is long."""
+    """Return a label for a reader, cut where it is long."""
     shown = label_text(label)
     return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 1] + "…"
 
 
 def spark(values: NDArray[np.float64], *, average: bool = False) -> Markup:
-    """Return numbers as small bars; of many, sums of neighbours or their means."""
+    """Return numbers as small bars; sums or means of neighbours where there are many."""
     shown = np.maximum(np.nan_to_num(values, posinf=0.0), 0.0)
     parts = [float(p.mean() if average else p.sum()) for p in np.array_split(shown, _BARS) if p.size]
     top = max(parts, default=0.0) or 1.0
@@ -171,7 +171,7 @@ def spark(values: NDArray[np.float64], *, average: bool = False) -> Markup:
 
 
 def _pivot(counts: Factor, errors: Factor | None = None) -> Markup:
-    """Return a table with the last attribute across where it is short, else a row a cell."""
+    """Return a table with the last attribute across where it is short, else with a row for each cell."""
     domain, cells = counts.domain, counts.datavector()
     spread = None if errors is None else REACH * errors.datavector()
     across = len(domain) > 1 and domain.shape[-1] <= _COLUMNS
@@ -192,7 +192,7 @@ def _pivot(counts: Factor, errors: Factor | None = None) -> Markup:
 
 
 def _with_error(value: float, error: float) -> str:
-    """Return a number and the reach of its error, both to the second digit of the latter."""
+    """Return a number with its ±, both to the second digit of the ±."""
     if not (math.isfinite(value) and math.isfinite(error)):
         return f"{value:,.6g} ± {'unknown' if math.isinf(error) else f'{error:.2g}'}"
     digits = min(6, max(0, 1 - math.floor(math.log10(error)))) if error > 0 else 6

@@ -27,7 +27,7 @@ def bars(
     errors: Sequence[Factor | None] = (),
     titles: Sequence[str] = (),
 ) -> None:
-    """Draw real beside synthetic counts as bars, a panel a table, and mark the real ones as not private.
+    """Draw real beside synthetic counts as bars, a panel for each table; the real ones are marked as not private.
 
     Parameters
     ----------
@@ -39,9 +39,9 @@ def bars(
     unsafe_data : sequence of Factor
         Counts of the real records over the same attributes.
     errors : sequence of Factor or None, optional
-        The error to expect of each synthetic count, drawn as an error bar that holds 90 % of such errors.
+        Expected error of each synthetic count, drawn as a 90 % error bar.
     titles : sequence of str, optional
-        Of the panels; by default the names of the attributes.
+        Titles of the panels; by default the names of the attributes.
 
     Raises
     ------

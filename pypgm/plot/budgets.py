@@ -1,4 +1,4 @@
-"""Pictures of a budget: what it was spent on, and what it guarantees."""
+"""Pictures of a budget: its shares by purpose, and its guarantee."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _TITLE_WIDTH = 70  # characters of a line above a picture
 
 
 def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
-    """Draw a budget as one bar, a part for each kind of charge, with its share.
+    """Draw a budget as one bar, with a part for the share of each purpose.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
     Raises
     ------
     TypeError
-        If it has no ledger.
+        If the argument has no ledger.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -72,7 +72,7 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
 
 
 def _shares(spent: object, ledger: LedgerReport) -> list[Share]:
-    """Return the shares of a budget; of many purposes the smallest as one."""
+    """Return the shares of a budget; if there are many, the smallest are one."""
     shares = budget_shares(ledger, getattr(spent, "measurements", ()))
     if len(shares) <= _MAX_SHARES:
         return shares
@@ -83,19 +83,19 @@ def _shares(spent: object, ledger: LedgerReport) -> list[Share]:
 
 
 def privacy(spent: Release | LedgerReport | Budget, ax: Axes | None = None) -> Axes:
-    r"""Draw the privacy curve: for each delta, the epsilon that is guaranteed, and that of what was spent.
+    r"""Draw the privacy curve: for each delta the guaranteed epsilon, and that of the amount spent.
 
     Parameters
     ----------
     spent : Release, Ledger, LedgerReport or Budget
-        Of rho: a pure budget has one epsilon for all deltas.
+        Ledger or budget in rho: a pure budget has one epsilon for all deltas.
     ax : matplotlib Axes, optional
         New ones by default.
 
     Raises
     ------
     TypeError
-        If it has no budget.
+        If the argument has no budget.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -146,7 +146,7 @@ def _colours(shares: Sequence[Share]) -> list[str]:
 
 
 def _title(ax: Axes, spent: Release | LedgerReport | Budget, text: str) -> None:
-    """Write a title below what is not protected; a ledger or a budget alone knows no schema."""
+    """Write a title below the line on what is not protected; a ledger or budget alone knows no schema."""
     ledger = LedgerReport(spent) if isinstance(spent, Budget) else _ledger(spent)
     promise = getattr(spent, "promise", None) or Promise.of(ledger, "")
     lines = [*textwrap.wrap(promise.reservation, _TITLE_WIDTH), text]

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from pypgm.release import Release
 
 _MAX_BARS, _MAX_ATTRIBUTES = 60, 40
-_CELLS = 10**6  # of a pair whose error is looked at
+_CELLS = 10**6  # of a pair whose error is computed, at most
 
 
 def marginal(
@@ -45,7 +45,7 @@ def marginal(
     ----------
     answers : Release or model
     clique : str or sequence of str
-        Attributes; of more than 60 cells those with the largest counts are drawn.
+        Attributes; at most 60 cells are drawn, those with the largest counts.
     ax : matplotlib Axes, optional
         New ones by default.
     synthetic : Dataset, optional
@@ -53,12 +53,12 @@ def marginal(
     unsafe_data : Dataset, optional
         The real records. The picture is then not private, and says so.
     errors : bool
-        Whether to draw error bars, where the model knows its errors: they take some estimates.
+        Whether to draw error bars where the errors are known: they take some estimates.
 
     Raises
     ------
     ValueError
-        If the clique is none of the domain.
+        If the clique is not in the domain.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -115,30 +115,30 @@ def pairs(
     unsafe_data: Dataset | None = None,
     draws: int = 2,
 ) -> Axes:
-    """Draw a heat map of all pairs of attributes: by how many percentage points each is off.
+    """Draw a heat map of the expected errors of all pairs of attributes, in percentage points.
 
-    That is the total variation to expect, a share of the records; on the diagonal that of single attributes. Pairs
-    that no measurement held are marked by a dot: how they depend on each other is not in the error to expect.
+    Errors are expected total variation distances, shares of the records; the diagonal has those of single attributes.
+    Unmeasured pairs are marked by a dot: their error leaves out how the attributes depend on each other.
 
     Parameters
     ----------
     answers : Release or model
-        That holds its measurements.
+        Release or model that holds its measurements.
     ax : matplotlib Axes, optional
         New ones by default.
     attributes : sequence of str, optional
-        Of whose pairs; by default all, or the first 40.
+        Attributes whose pairs are drawn; by default all, or the first 40.
     unsafe_data : Dataset, optional
-        The real records: the distance is then the true one, the picture is not private, and says so.
+        The real records: distances are then the true ones, and the picture is not private and says so.
     draws : int
-        Made-up tables that the error to expect is taken from.
+        Number of made-up tables from which the expected error is computed.
 
     Raises
     ------
     ValueError
         If an attribute is unknown, or the model does not hold its measurements.
     TypeError
-        If the model is of a kind that does not know its errors.
+        If the errors of its kind of model are unknown.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -226,7 +226,7 @@ def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Ax
     ValueError
         If the attribute is unknown.
     TypeError
-        If it is the release of another kind of model.
+        If the release is of another kind of model.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -255,7 +255,7 @@ def _errors_of(answers: Any, names: tuple[str, ...]) -> NDArray[np.float64]:  # 
 
 
 def _largest(values: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return where the largest values stand, in their order."""
+    """Return the places of the largest values, in their order."""
     if values.size <= _MAX_BARS:
         return np.arange(values.size)
     return np.sort(np.argsort(-values, kind="stable")[:_MAX_BARS])

@@ -170,12 +170,12 @@ def column_lines(model: ReleasedModel, schema: Schema | None, quality: Quality |
 
 
 def _budget_row(shares: Sequence[Share]) -> Rows:
-    """Return what the budget was spent on, in one text."""
+    """Return the row of the shares of the budget."""
     return [("budget", ", ".join(f"{share_text(s.share)} {s.purpose}" for s in shares))]
 
 
 def ledger_text(ledger: LedgerReport, shares: Sequence[Share], width: int, most: int | None = None) -> list[str]:
-    """Return a ledger: each purpose with its share of the budget, and the exact laws below it, at most so many."""
+    """Return a ledger: each purpose with its share of the budget, and the exact laws below it, `most` at most."""
     privacy = ledger.privacy
     relation = f"{privacy.neighbours} neighbours, {privacy.records_per_person} record(s) a person, " if privacy else ""
     lines = laid_out([("spent", f"shares of {ledger.budget!r}, {relation}and the law of each draw:")], width)
@@ -202,5 +202,5 @@ def _shown(value: object) -> str:
 
 
 def warning_lines(warnings: Sequence[str]) -> list[str]:
-    """Return warnings, each on one line, that a program finds by its first word."""
+    """Return warnings, each on one line whose first word a program can look for."""
     return [f"warning: {text}" for text in warnings]
