@@ -1,4 +1,4 @@
-"""Figures: those that show themselves where something shows them, and those that are saved."""
+"""Figures of matplotlib: shown by pyplot where it can show them, or saved."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 __all__ = ["BLUE", "GREY", "INK", "PALE", "RED", "axes_of", "new_figure", "plain_text", "svg_of", "unshown"]
 
-# What matplotlib says of all elements of the page that a picture is put into.
+# Style that matplotlib would set for the whole page around a picture.
 _STROKES = "stroke-linejoin:round;stroke-linecap:butt;max-width:100%;height:auto"
 _UNSHOWN = ContextVar("unshown", default=False)
 
@@ -34,10 +34,10 @@ def new_figure(width: float, height: float) -> Figure:
 
 
 def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
-    """Return the axes that were given, or those of a new figure of a size in inches.
+    """Return the given axes, or those of a new figure of a size in inches.
 
-    In a notebook, and where pyplot was imported and has windows, it is a figure of pyplot: the notebook shows it at the
-    end of the cell, ``plt.show()`` in its window. Elsewhere it is nobody's: no list of open figures holds it.
+    In a notebook, and where pyplot was imported and has windows, it is a figure of pyplot, shown at the end of the cell
+    or by ``plt.show()``. Elsewhere pyplot does not know it.
     """
     if ax is not None:
         return ax
@@ -50,7 +50,7 @@ def axes_of(ax: Axes | None, width: float, height: float) -> Axes:
 
 @contextlib.contextmanager
 def unshown() -> Iterator[None]:
-    """Within it new axes are those of a figure that nothing shows by itself."""
+    """Context in which new figures are not shown by pyplot."""
     before = _UNSHOWN.set(True)
     try:
         yield
@@ -59,7 +59,7 @@ def unshown() -> Iterator[None]:
 
 
 def _is_shown() -> bool:
-    """Return whether a figure of pyplot would be seen."""
+    """Return whether pyplot would show a figure."""
     shell = getattr(sys.modules.get("IPython"), "get_ipython", lambda: None)()
     if hasattr(shell, "kernel"):
         return True
@@ -72,7 +72,7 @@ def _is_shown() -> bool:
 
 @contextlib.contextmanager
 def plain_text() -> Iterator[None]:
-    """Within it text is drawn as it is: in names and labels a dollar sign begins no formula."""
+    """Context in which text is drawn as it is: a dollar sign in a name or label begins no formula."""
     from matplotlib import rc_context
 
     with rc_context({"text.parse_math": False}):
@@ -80,14 +80,14 @@ def plain_text() -> Iterator[None]:
 
 
 def svg_of(drawn: Axes) -> str:
-    """Return the figure of some axes as an SVG element, text in it as text."""
+    """Return the figure of some axes as an SVG element, with text kept as text."""
     from matplotlib import rc_context
 
     file, figure = io.StringIO(), drawn.get_figure(root=True)
     assert figure is not None
     with rc_context({"svg.fonttype": "none", "text.parse_math": False}):
         figure.savefig(file, format="svg", metadata={"Date": None, "Creator": None})
-    told = file.getvalue()
+    text = file.getvalue()
     apart = r"<metadata>.*?</metadata>|<defs>\s*<style.*?</style>\s*</defs>"
-    told = re.sub(apart, "", told, flags=re.DOTALL)
-    return told[told.index("<svg") :].replace("<svg ", f'<svg style="{_STROKES}" ', 1)
+    text = re.sub(apart, "", text, flags=re.DOTALL)
+    return text[text.index("<svg") :].replace("<svg ", f'<svg style="{_STROKES}" ', 1)

@@ -1,4 +1,4 @@
-"""HTML of small tables, shares and folded parts: text in it is escaped, what is HTML already says so by its type."""
+"""HTML of small tables, shares and folded parts; text is escaped, markup has a type of its own."""
 
 from __future__ import annotations
 
@@ -6,11 +6,13 @@ import html
 import importlib
 import math
 from collections.abc import Iterable, Sequence
+from functools import singledispatch
 
 from pypgm.terminal import escaped
 
 _BLUE = "37,99,168"
-_DARKEST = 0.45  # opacity of a shade: text is read on it on white and on black
+_RED = "#b3261e"
+_DARKEST = 0.45  # opacity of the darkest shade: text on it stays legible on white and on black
 _CELL = "padding:2px 8px;vertical-align:top;"
 _TABLE = "border-collapse:collapse;margin:4px 0;font-size:90%"
 
@@ -22,9 +24,9 @@ class Markup(str):
 
 
 class Shown:
-    """What shows itself at the end of a notebook's cell, as `pypgm.notebook` writes its class.
+    """Objects that show themselves at the end of a notebook's cell, by the writer of their class.
 
-    The writers know all classes, and the classes know none of them: they are looked up when something is shown.
+    The writers know the classes, and the classes know none of them: they are imported when something is shown.
     """
 
     __slots__ = ()
@@ -33,8 +35,20 @@ class Shown:
         return str(importlib.import_module("pypgm.notebook").as_html(self))
 
 
+@singledispatch
+def written(thing: object) -> Markup:
+    """Return an object as HTML by the writer registered for its class; ``TypeError`` where there is none."""
+    raise TypeError(f"objects of class {type(thing).__name__} have no HTML")
+
+
+@written.register(Shown)
+def _represented(thing: object) -> Markup:
+    """Return the ``repr`` of an object whose class has no writer of its own."""
+    return element("span", repr(thing))
+
+
 def text(value: object) -> Markup:
-    """Return a value as escaped text, a number to six digits; HTML as it is.
+    """Return a value as escaped text, a number to six digits, markup as it is.
 
     Examples
     --------
@@ -51,7 +65,7 @@ def text(value: object) -> Markup:
 
 
 def _number(value: float) -> str:
-    """Return a number to six digits, without an exponent where that is short."""
+    """Return a number to six digits, without an exponent where it is short."""
     if value and not 1e-4 <= abs(value) < 1e12:
         return f"{value:.3g}"
     digits = max(0, 5 - math.floor(math.log10(abs(value)))) if value else 0
@@ -60,7 +74,7 @@ def _number(value: float) -> str:
 
 
 def element(tag: str, *content: object, style: str = "", **attributes: str) -> Markup:
-    """Return an element with its content, escaped where it is text.
+    """Return an element with its content; text is escaped.
 
     Examples
     --------
@@ -68,13 +82,18 @@ def element(tag: str, *content: object, style: str = "", **attributes: str) -> M
     '<b>a &lt; b</b>'
     """
     named = {**({"style": style} if style else {}), **attributes}
-    told = "".join(f' {name.rstrip("_")}="{html.escape(escaped(value))}"' for name, value in named.items())
-    return Markup(f"<{tag}{told}>{''.join(map(text, content))}</{tag}>")
+    settings = "".join(f' {name.rstrip("_")}="{html.escape(escaped(value))}"' for name, value in named.items())
+    return Markup(f"<{tag}{settings}>{''.join(map(text, content))}</{tag}>")
 
 
 def heading(title: object, *more: object) -> Markup:
-    """Return a line with a bold title, and what is said beside it."""
+    """Return a line with a bold title and more text beside it."""
     return element("div", element("b", title), *(element("span", " ", m, style="opacity:.75") for m in more if m))
+
+
+def warning(text: object) -> Markup:
+    """Return a line in the colour of a warning."""
+    return element("div", text, style=f"color:{_RED}")
 
 
 def shaded(content: object, share: float) -> Markup:
@@ -91,13 +110,13 @@ def bar(share: float) -> Markup:
 
 
 def folded(title: object, *content: object, is_open: bool = False) -> Markup:
-    """Return a part that is shown when its title is clicked."""
+    """Return a part that opens when its title is clicked."""
     inside = "".join(map(text, (element("summary", title), *content)))
     return Markup(f"<details{' open' * is_open}>{inside}</details>")
 
 
 def table(head: Sequence[object], rows: Iterable[Sequence[object]], left_out: int = 0) -> Markup:
-    """Return a table: numbers to the right, and below how many rows were left out.
+    """Return a table with numbers to the right; a last row counts the rows left out.
 
     Examples
     --------
@@ -110,8 +129,8 @@ def table(head: Sequence[object], rows: Iterable[Sequence[object]], left_out: in
     top = [element("th", h, style=f"{_CELL}text-align:{side}") for h, side in zip(head, sides, strict=True)]
     lines = [element("tr", *(cell for _, cell in row)) for row in cells]
     if left_out:
-        told = element("td", f"… {left_out:,} more", colspan=str(max(1, len(head))), style=f"{_CELL}opacity:.75")
-        lines.append(element("tr", told))
+        note = element("td", f"… {left_out:,} more", colspan=str(max(1, len(head))), style=f"{_CELL}opacity:.75")
+        lines.append(element("tr", note))
     body = [element("thead", element("tr", *top))] if any(map(text, head)) else []
     return element("table", *body, element("tbody", *lines), style=_TABLE)
 

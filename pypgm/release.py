@@ -1,4 +1,4 @@
-"""What a mechanism hands out: free to use, without the records."""
+"""Releases of mechanisms: free to use, without the records."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pypgm.files.file import file_bytes, parse_file, read_file
 from pypgm.intervals.counts import errors_of_counts
 from pypgm.intervals.frames import Frames
 from pypgm.intervals.interval import Combine, Interval, Request, Target, interval_of
-from pypgm.intervals.known import Known
+from pypgm.intervals.known import ReleaseErrors
 from pypgm.intervals.reading import IGNORED, Statistic, check_named, ignores_table, is_extreme, names_read
 from pypgm.models.derived_answers import answered, check_read, conditioned
 from pypgm.models.estimated_again import Simulation
@@ -34,7 +34,7 @@ from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import Counts, PrivateTable
-from pypgm.release_fields import check_release, release_arguments, release_fields
+from pypgm.release_fields import check_release, release_arguments, release_fields, release_kind
 from pypgm.released import Model_co, Released
 from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
@@ -53,14 +53,13 @@ if TYPE_CHECKING:
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.models.stored_model import ReleasedModel
 
-__all__ = ["RELEASES", "ModelRelease", "Release", "load"]
+__all__ = ["ModelRelease", "Release", "load"]
 
 
 class Release(Released[Model_co]):
-    """A private release: what was measured, what it cost, and the model that explains it.
+    """A private release: noisy answers, their cost, and the model fitted to them.
 
-    Nothing here holds records. Asking the model, drawing records and saving cost no privacy and leave the ledger
-    as it was.
+    It holds no records. Querying the model, drawing records and saving cost no privacy and leave the ledger as it was.
 
     Attributes
     ----------
@@ -69,39 +68,40 @@ class Release(Released[Model_co]):
     measurements : tuple of LinearMeasurement
         The noisy answers, int64, exactly as they were drawn.
     ledger : LedgerReport
-        What was spent on what, for which neighbour relation; made of a `Ledger`, and cannot be charged.
+        Charges, budget and neighbour relation; made from a `Ledger`, and cannot be charged.
     mechanism : str
-        Its name.
+        Name of the mechanism.
     options : mapping of str to JSON values
-        What the mechanism was given beyond the budget and the relation, where it says.
+        Options of the mechanism beyond the budget and the relation, where it records them.
     version : str
-        Of pypgm when the release was made; empty where the file does not say.
+        pypgm version that made the release; empty if the file does not record it.
     log : tuple of mapping
-        What each round of an adaptive mechanism chose and learnt, released facts alone;
-        ``pandas.DataFrame(release.log)`` makes a frame of it. Empty where there are no rounds.
+        Choices and results of each round of an adaptive mechanism, released facts alone;
+        ``pandas.DataFrame(release.log)`` makes a frame of it. Empty without rounds.
     schema : Schema, optional
-        Of the table that the records came from, where they know it: ``release.schema.decode(records)`` gives values as
-        that table has them. ``dataclasses.replace(release, schema=schema)`` adds it.
+        Schema of the original table, where it is known: ``release.schema.decode(records)`` gives values as that table
+        has them. ``dataclasses.replace(release, schema=schema)`` adds it.
     layout : Layout, optional
-        How the table of the records looks, whose frame it is or how its file is written; `pypgm.synthesize` keeps it.
+        Look of the original table: the library and types of its frame, or the format of its file; kept by
+        `pypgm.synthesize`.
     unmeasured : {"not asked", "hidden by noise"}
-        Why the mechanism left out the pairs that it did not measure: its rounds or its tree had no place for them, or
-        it found that noise would hide what they say. Errors of unmeasured pairs are smaller in the second case.
+        Why pairs were not measured: the rounds or the tree of the mechanism had no place for them, or noise would have
+        hidden their relation. Errors of unmeasured pairs are smaller in the second case.
     """
 
     __slots__ = ()
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the model's marginal of any clique, measured or not, in counts; derived columns may be in it."""
+        """Return the model's marginal of any clique, measured or not, in counts; it may have derived columns."""
         return answered(self.schema, clique, self.model.project)
 
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the joint probabilities of some attributes given what is known of others, as the model's `query`.
+        """Return the joint probabilities of some attributes given evidence on others, as `query` of the model does.
 
-        What is known are values of the table as the schema reads them, alone, in a list or in a range: 35 and
-        ``"30..40"`` stand for their bins. Columns that the schema derives from others by a mapping may be among
-        targets and evidence: the answer is exactly that of the columns that they follow from. ``ValueError`` names
-        those where it is none of theirs, as of a sum.
+        Evidence is given in values of the table as the schema reads them, single, in a list or in a range: 35 and
+        ``"30..40"`` stand for their bins. Columns that the schema derives from others by a mapping may be targets and
+        evidence; they are answered exactly by their source columns. ``ValueError`` names derived columns that cannot
+        be answered so, such as sums.
 
         Examples
         --------
@@ -115,7 +115,7 @@ class Release(Released[Model_co]):
         return conditioned(self.schema, targets, self._read(evidence), self.model.query)
 
     def _read(self, evidence: Evidence | None) -> Evidence | None:
-        """Return evidence whose values are read by the schema, as those of ``--given`` of the command are."""
+        """Return evidence with its values read by the schema, as for ``--given`` of the command."""
         return read_evidence(self.model.domain, evidence, self.schema)
 
     def expected_error(
@@ -130,20 +130,20 @@ class Release(Released[Model_co]):
     ) -> Factor:
         """Return the error to expect of each count: the root mean square distance from the records.
 
-        It is the larger of two: that of tables made up of the model, as `GraphicalModel.expected_error` gives it, with
-        the error of the total that denoised answers share, and the distance from true tables that are drawn from what
-        the answers leave open, each measured pair about what a model predicts without its answers, as `interval` has
-        them. So dependence counts that the estimate shrank, or that may be where nothing was asked. Intervals of 1.645
-        errors are to hold nine in ten counts, of those above 0 as well; how often they do, by mechanism, is in
-        `bench/README.md`.
+        It is the larger of two errors. The first is that on tables made up from the model, as
+        `GraphicalModel.expected_error` has it, with the error of the total that denoised answers share. The second is
+        the distance from true tables drawn given the answers, each measured pair about the prediction of a model
+        without its answers, as in `interval`: it includes dependence that the estimate shrank, or that nothing was
+        measured of. Intervals of 1.645 errors to each side are to hold 90 % of counts, and of counts above 0;
+        `bench/README.md` has the shares that they held, by mechanism.
 
         Parameters
         ----------
         clique, evidence, draws, rng, time_limit
-            As there; as many true tables are drawn as made-up ones.
+            As for `GraphicalModel.expected_error`; `draws` also sets the number of true tables.
         synthetic : Dataset, optional
-            Records drawn from this release: the errors are those of their counts, exactly as far as they are from the
-            model. Of another number than the model has they count in proportion.
+            Records drawn from this release: errors are then those of their counts, whose distance from the model is
+            known exactly. Another number of records than the model's is scaled to it.
 
         Returns
         -------
@@ -155,7 +155,7 @@ class Release(Released[Model_co]):
         ValueError
             If the records are over another domain or come with evidence, or the model does not hold its measurements.
         TypeError
-            If it is of a kind that does not know its errors.
+            If the errors of its kind of model are unknown.
 
         Examples
         --------
@@ -189,13 +189,13 @@ class Release(Released[Model_co]):
         time_limit: float | None = None,
         progress: bool = False,
     ) -> list[Factor]:
-        """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
-        asked = as_cliques(cliques)
-        model = self._with_errors((*(a for c in asked for a in c), *(evidence or ())))
+        """Return the expected errors of many cliques, in their order, from the same tables; see `expected_error`."""
+        wanted = as_cliques(cliques)
+        model = self._with_errors((*(a for c in wanted for a in c), *(evidence or ())))
         ends = "the made-up tables"
         with Clock("expected_error_many", time_limit, progress, n_threads=n_threads, ends=ends) as clock:
             known = self._known
-            given = Simulation(model, asked, self._read(evidence), draws, as_generator(rng), clock, known.shared)
+            given = Simulation(model, wanted, self._read(evidence), draws, as_generator(rng), clock, known.shared)
             return errors_of_counts(known, given)
 
     def standard_error(
@@ -207,7 +207,7 @@ class Release(Released[Model_co]):
         rng: np.random.Generator | int | None = 0,
         time_limit: float | None = None,
     ) -> Factor:
-        """Return how far noise alone may have moved each count, as the model's; ``TypeError`` as `expected_error`."""
+        """Return the standard error of each count by noise alone; ``TypeError`` as for `expected_error`."""
         model = self._with_errors((*as_clique(clique), *(evidence or ())))
         return model.standard_error(clique, self._read(evidence), draws=draws, rng=rng, time_limit=time_limit)
 
@@ -226,56 +226,55 @@ class Release(Released[Model_co]):
         time_limit: float | None = None,
         progress: bool = False,
     ) -> Interval:
-        """Return a statistic of synthetic records, and between what that of the original ones is to be expected.
+        """Return a statistic of synthetic records with an interval for that of the original ones.
 
-        Two views are taken of the error, and the larger one counts. *Worlds*: tables drawn from records of the model,
-        measured with the same queries and noise, estimated from and drawn from again; they see the noise and what the
-        model smooths away. *Truths*: tables drawn from what the answers leave open, each measured pair about what a
-        model predicts without that pair's answers; they see the dependence that the estimate shrank and, by
-        extrapolation, what merged cells and unmeasured pairs may hide. How values lie within bins no answer tells:
-        where the statistic depends on it, what a distribution drawn at random for each bin changes is added, in
-        squares. All of it follows from what was released alone: no record is read, nothing is charged, and a file gives
-        the same intervals as the release that was saved.
+        There are two views of the error, of which the larger is used. *Worlds* are tables drawn from records of the
+        model, measured with the same queries and noise, estimated from and drawn from again; they show the effects of
+        noise and of smoothing by the model. *Truths* are tables drawn given the answers, each measured pair about the
+        prediction of a model without that pair's answers; they show dependence that the estimate shrank and, by
+        extrapolation, effects in merged cells and unmeasured pairs. No answer says how values lie within bins; if the
+        statistic depends on it, the variance from random within-bin distributions is added. No record is read, nothing
+        is charged, and a saved release gives the same intervals.
 
         Parameters
         ----------
         statistic : callable
-            Gives a number of a data frame such as `to_frame` makes, an array or a dict of numbers, or a series or frame
-            of pandas (labels that a table lacks may be missing); the same for the same records; NaN where a table has
-            no answer. Without the frames' library it gets a `Dataset`.
+            Function of a data frame such as `to_frame` makes; returns a number, an array or a dict of numbers, or a
+            series or frame of pandas (labels that a table lacks may be missing), always the same for the same records,
+            and NaN where a table has no answer. Without the library of the frame it gets a `Dataset`.
         level : float
-            How often the interval is to hold the answer, between 0 and 1.
+            Probability with which the interval is to hold the answer, between 0 and 1.
         target : {"records", "population"}
-            Whose answer: of the original records, or of the population that they were drawn from, which is less sure.
+            The answer of the original records, or of the population that they were drawn from, which is less certain.
         attributes : str or sequence of str, optional
-            The columns that the statistic reads and no others; by default those that it cannot do without, which is
-            tried. The more there are, the wider and slower.
+            The columns that the statistic reads; by default they are found by leaving columns out. The more there are,
+            the wider and slower the interval.
         worlds, truths : int
-            Tables of each kind, at least 2; worlds are kept with the release for what is asked next.
+            Numbers of tables of each kind, at least 2; worlds are kept with the release for further calls.
         combine : {"larger", "both"}
-            Of the two views: the larger, or the root of the sum of their squares, which holds more often and is longer.
+            The larger of the two views, or the root of the sum of their squares, which is longer and holds more often.
         rng : Generator, int or None
-            Where truths come from; the same every time by default. Worlds are always the same.
+            Source of the truths; by default the same every time. Worlds are always the same.
         n_threads : int
             0 for all threads.
         time_limit : float, optional
-            Seconds after which the tables so far are taken.
+            Seconds after which the tables made so far are used.
         progress : bool
-            Whether to show how far it is on standard error.
+            Whether to show progress on standard error.
 
         Returns
         -------
         Interval
-            With the answer and the ends, labelled as what the statistic gives, what was read, what that rests on, and
-            how far it is to be trusted: ``found.promise``. Ends are not clipped to what is possible: of a rate they may
-            be below 0 or above 1.
+            The answer and the ends, labelled as the statistic labels them, the columns read, their basis, and the
+            reliability of such intervals (``promise``). Ends are not clipped: those of a rate may be below 0 or above
+            1.
 
         Warns
         -----
         TimeLimitWarning, EstimateInterruptedWarning
             If the time limit or Ctrl-C ended it; two tables of each kind are needed.
         UserWarning
-            If the statistic gives its answer without the table that it is given, as one of another table does.
+            If the statistic does not depend on the table that it is given.
 
         Raises
         ------
@@ -294,9 +293,9 @@ class Release(Released[Model_co]):
         by mechanism: see the table in `bench/README.md`, with standard errors. By `wide`, `mst` and `aim`, at epsilon
         .1, 1 and 10, counts of attributes, pairs and triples are held in 84 to 98 %, means in 86 to 96, quantiles,
         rates and means by group in 86 to 100 %. Where columns decide each other and no answer is about both, rates and
-        means by group were held in 31 to 67 %. Odds ratios, coefficients of regressions and correlations are held in 72
-        to 100 % of few, in other trials in 33 to 89 %: they are not promised to be. Nor are extremes, and means of
-        columns in bins whose bounds are far beyond nearly all values.
+        means by group were held in 31 to 67 %. Odds ratios, coefficients of regressions and correlations were held in
+        72 to 100 % of a few trials and in 33 to 89 % of others: nothing is promised of them, nor of extremes, nor of
+        means of columns in bins whose bounds are far beyond nearly all values.
 
         Examples
         --------
@@ -328,15 +327,17 @@ class Release(Released[Model_co]):
                 read = frames.made_of(names)
                 check_named(checked, answer, some, frames.names, read)
             extreme = is_extreme(checked, answer, map(some.values, read), some.kept)
-            asked = Request(checked, frames.whole, names, in_bins, extreme, level, target, worlds, truths, combine, rng)
-            found = interval_of(self._known, answer, asked, clock)
-        if found.is_constant and ignores_table(checked, answer):
+            request = Request(
+                checked, frames.whole, names, in_bins, extreme, level, target, worlds, truths, combine, rng
+            )
+            interval = interval_of(self._known, answer, request, clock)
+        if interval.is_constant and ignores_table(checked, answer):
             warn_caller(IGNORED, UserWarning)
-        return found
+        return interval
 
     @property
-    def _known(self) -> Known:
-        """What the release tells of its errors, made when it is first asked for."""
+    def _known(self) -> ReleaseErrors:
+        """Errors of the release, computed when first needed."""
         if not self._kept:
             ordinal = self.options.get("ordinal") if self.schema is None else self.schema.ordinal
             if ordinal is None:  # numbers
@@ -344,14 +345,14 @@ class Release(Released[Model_co]):
                 ordinal = [
                     a for a in self.model.domain if not any(isinstance(v, str | bool) for v in labels.get(a, ()))
                 ]
-            self._kept["known"] = Known(
+            self._kept["known"] = ReleaseErrors(
                 self._with_errors(()), self.unmeasured, frozenset(ordinal), self._drawn, self.measurements
             )
-        known: Known = self._kept["known"]
+        known: ReleaseErrors = self._kept["known"]
         return known
 
     def _drawn(self, model: Model[Any], rows: int | None, rng: np.random.Generator) -> Dataset:
-        """Return records of a model, be it another of the same domain, that keep the rules of the schema."""
+        """Return records of a model over the same domain that keep the rules of the schema."""
         return self._by_rules(lambda n: model.synthetic_data(rows if n is None else n, rng))
 
     def _with_errors(self, names: Iterable[str]) -> Model[Any]:
@@ -394,30 +395,29 @@ class Release(Released[Model_co]):
     ) -> Dataset:
         """Return synthetic records drawn from the model; none breaks a rule of the schema.
 
-        A model of structural zeros draws none that does. Networks and fields, which have no zeros, are drawn from until
-        there are enough records that keep the rules; their answers are those of all records.
+        A model with structural zeros draws no other records. Networks and fields have no zeros: records are drawn until
+        enough of them keep the rules, and their answers are those of all records.
 
         Parameters
         ----------
         rows : int, optional
-            How many; by default the model's total, rounded.
+            Number of records; by default the model's total, rounded.
         rng : numpy.random.Generator or int, optional
-            Where the draws come from.
+            Source of the draws.
         evidence : mapping, optional
-            As for `GraphicalModel.query`: all records agree with it, and are distributed as the model's records that
-            do.
+            As for `GraphicalModel.query`: all records agree with it, and are distributed as such records of the model.
         time_limit : float, optional
-            Seconds after which records of a graphical model are no longer refined; those of other models are quick.
+            Seconds after which records of a graphical model are no longer refined; other models are quick.
         progress : bool
-            Whether to show how far it is, on standard error.
+            Whether to show progress on standard error.
 
         Raises
         ------
         ImpossibleEvidenceError
             If the evidence has probability zero.
         ValueError
-            If `rows` is negative, the evidence names what the domain has not, or hardly any records of a model keep the
-            rules of the schema.
+            If `rows` is negative, the evidence names unknown attributes or values, or hardly any records of the model
+            keep the rules of the schema.
 
         Examples
         --------
@@ -428,9 +428,9 @@ class Release(Released[Model_co]):
         [30.0, 0.0]
         """
         draws = as_generator(rng)
-        asked = {"time_limit": time_limit, "progress": progress or None}
-        limits: dict[str, Any] = {name: value for name, value in asked.items() if value is not None}
-        # Any model draws records, not all take evidence.
+        options = {"time_limit": time_limit, "progress": progress or None}
+        limits: dict[str, Any] = {name: value for name, value in options.items() if value is not None}
+        # All models draw records, not all take evidence.
         given: dict[str, Any] = {} if evidence is None else {"evidence": self._read(evidence)}
         given |= limits if isinstance(self.model, Model) else {}
         return self._by_rules(lambda n: self.model.synthetic_data(rows if n is None else n, draws, **given))
@@ -447,16 +447,16 @@ class Release(Released[Model_co]):
         evidence: Evidence | None = None,
         library: Library | None = None,
     ) -> Frame:
-        """Return synthetic records as a data frame that looks like the table that the release was made of.
+        """Return synthetic records as a data frame that looks like the original table.
 
         Parameters
         ----------
         rows, rng, evidence
             As for `synthetic_data`.
         library : {"pandas", "polars", "pyarrow"}, optional
-            Whose frame; by default that of the source, with its columns in their order and of their types. A file or
-            an engine that knows types gives a table of pyarrow; where no source is known it is pandas. In another
-            library types are what that makes of those of the source.
+            Library of the frame; by default that of the source, with its columns in their order and of their types. A
+            file or engine with types gives a table of pyarrow, an unknown source a frame of pandas. Another library
+            converts the types of the source.
 
         Raises
         ------
@@ -489,12 +489,12 @@ class Release(Released[Model_co]):
         *,
         evidence: Evidence | None = None,
     ) -> None:
-        """Write synthetic records to a CSV or Parquet file, as the table that the release was made of is written.
+        """Write synthetic records to a CSV or Parquet file in the format of the original table.
 
         Parameters
         ----------
         path : str or path-like
-            Parquet where its name ends in ``.parquet`` or ``.pq``; ``.gz`` compresses a CSV file.
+            A name in ``.parquet`` or ``.pq`` makes a Parquet file; ``.gz`` compresses a CSV file.
         rows, rng, evidence
             As for `synthetic_data`.
 
@@ -503,9 +503,9 @@ class Release(Released[Model_co]):
         OSError
             If the file cannot be written.
         ValueError
-            If its name ends as that of another format, or it is the file of the records that the release was made of.
+            If its name ends as that of another format, or it is the file of the original records.
         ImportError
-            If it is Parquet, and pyarrow is not installed.
+            If pyarrow, which Parquet needs, is not installed.
 
         Examples
         --------
@@ -523,18 +523,18 @@ class Release(Released[Model_co]):
         n_threads: int = 0,
         unsafe_seed: int | None = None,
     ) -> PrivateTable:
-        """Return the records behind a new ledger, in which all that the release spent is entered already.
+        """Return the records behind a new ledger that begins with the charges of the release.
 
-        What is measured next is charged beside the earlier lines, for the same neighbour relation; the new ledger, and
-        a release made of it, report and guarantee the total. A release that protects nobody makes one that says so.
-        Of several ledgers resumed from one release each knows of its own charges alone: their costs add up.
+        Further measurements are charged beside the earlier lines, for the same neighbour relation; the new ledger, and
+        a release made from it, report and guarantee the total. The ledger of a release that protects nobody says so.
+        Several ledgers resumed from one release do not know of each other: their costs add up.
 
         Parameters
         ----------
         data : Dataset
             The records, over the domain of the release.
         budget : Budget
-            Of everything, the release included: at least the budget that was granted to it, whatever it spent of that.
+            Budget for everything, the release included: at least the budget of the release, whatever it spent of it.
         n_threads, unsafe_seed
             As for `PrivateTable`.
 
@@ -560,7 +560,7 @@ class Release(Released[Model_co]):
         if as_budget(None, None, budget).unit != granted.unit:
             raise ValueError(f"the release spent {granted.unit}, {budget!r} is in {budget.unit}")
         if budget.limit < granted.limit or budget.reserved_delta < granted.reserved_delta:
-            raise ValueError(f"{budget!r} is for the release and all that follows: at least its {granted!r}")
+            raise ValueError(f"{budget!r} is for the release and everything after it: at least its {granted!r}")
         ledger = Ledger(budget)
         for line in self.ledger.lines:
             within = f"{self.mechanism} / {line.within}" if line.within else self.mechanism
@@ -583,29 +583,28 @@ class Release(Released[Model_co]):
     @classmethod
     def load(cls, path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Self:
         """Read a release from a file, as `pypgm.load` does; ``ValueError`` if it holds another thing."""
-        found = load(path, max_bytes=max_bytes)
-        if isinstance(found, cls):
-            return found
-        raise ValueError(f"{path} holds a {type(found).__name__}, no {cls.__name__}: pypgm.load reads it")
+        loaded = load(path, max_bytes=max_bytes)
+        if isinstance(loaded, cls):
+            return loaded
+        raise ValueError(f"{path} holds a {type(loaded).__name__}, no {cls.__name__}: pypgm.load reads it")
 
     def summary(self) -> str:
-        """Return the guarantee, how much was measured and the ledger draw by draw in a few lines of text.
+        """Return the guarantee, the number of measurements and the ledger draw by draw in a few lines of text.
 
-        What is not protected is said in the first line, where there is such a thing. No error is in it: it takes no
-        time.
+        The first line says what is not protected, if anything is not. Errors, which take time, are left out.
         """
         return "\n".join(summary_lines(Facts(self)))
 
     def report(self, *, ledger: bool = False) -> str:
-        """Return what ``pypgm info`` prints: the guarantee, how good columns and pairs are, what was lost and spent.
+        """Return the text of ``pypgm info``: the guarantee, the expected errors, the losses and the budget.
 
-        Everything in it follows from what was released. Errors are expected ones: tables are made up of the model and
+        Everything in it follows from the release. For the expected errors, tables are made up from the model and
         estimated from, which takes a few times as long as the estimate did.
 
         Parameters
         ----------
         ledger : bool
-            Whether to add what was measured at which noise, the model, how its estimate ended and the law of each draw.
+            Whether to add the measurements with their noise, the model and its estimate, and the law of each draw.
 
         Examples
         --------
@@ -624,28 +623,27 @@ class Release(Released[Model_co]):
         audit: str | os.PathLike[str] | None = None,
         title: str = TITLE,
     ) -> None:
-        """Write a page to show: the promise in words, how good each column and pair is, what was lost, the ledger.
+        """Write a report as a page: the promise in words, expected errors of columns and pairs, losses, the ledger.
 
-        It is one file of HTML that loads nothing and runs nothing, and is as public as the release.
+        It is one HTML file that loads nothing and runs nothing, and is as public as the release.
 
         Parameters
         ----------
         path : str or path-like
-            Of an .html file, written whole or not at all.
+            An .html file, written whole or not at all.
         unsafe_data : Dataset, optional
-            The real records: their counts are drawn beside. The page is then not private, and says so in red.
+            The real records, whose counts are drawn too. The page is then not private, and says so in red.
         audit : str or path-like, optional
-            What ``python -m pypgm.audit MECHANISM --out audit.json`` wrote: folded in.
+            File of ``python -m pypgm.audit MECHANISM --out audit.json``, folded in.
         title : str
-            What the page is called: of what, by whom.
+            Title of the page.
 
         Raises
         ------
         ImportError
             If jinja2, the extra ``report``, is not there.
         ValueError
-            If the records are over another domain, the audit's file is none, or the path is that of the records that
-            the release was made of.
+            If the records are over another domain, the file is no audit, or the path is that of the original records.
         OSError
             If a file cannot be read or written.
 
@@ -657,8 +655,8 @@ class Release(Released[Model_co]):
         if unsafe_data is not None and unsafe_data.domain != self.model.domain:
             raise ValueError(f"the release is over {self.model.domain!r}, the records are over {unsafe_data.domain!r}")
         part = Part("", Facts(self), unsafe_data)
-        found = None if audit is None else read_audit(audit)
-        write_page(path, [part], self.ledger, self.promise, title=title, audit=found)
+        audited = None if audit is None else read_audit(audit)
+        write_page(path, [part], self.ledger, self.promise, title=title, audit=audited)
 
     def __repr__(self) -> str:
         first = "".join(f"{text} " for text in caveat_lines(self.promise))
@@ -667,22 +665,20 @@ class Release(Released[Model_co]):
 
 
 ModelRelease: TypeAlias = "Release[GraphicalModel | RegionGraphModel]"
-"""What a mechanism returns."""
+"""Release of a mechanism."""
 
-RELEASES = {  # module and name of the class of a mechanism's releases, where it is one of their own
-    "bayes.learn_private": ("pypgm.bayes.network_release", "NetworkRelease"),
-    **{
-        f"mrf.{learner}": ("pypgm.mrf.field_release", "FieldRelease")
-        for learner in ("learn_ising", "learn_pairwise", "learn_t_wise", "learn_structure")
-    },
+_CLASSES = {  # of releases by their kind: module and name
+    "": (__name__, "Release"),
+    "network": ("pypgm.bayes.network_release", "NetworkRelease"),
+    "field": ("pypgm.mrf.field_release", "FieldRelease"),
 }
 
 
 def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Release | ReleasedModel:
-    """Read whatever was saved: a release, or a model.
+    """Read a saved release or model.
 
-    A file may come from anybody: what it unpacks to is known before it is unpacked, nothing in it is run, and one that
-    contradicts itself is refused. That it is whole says nothing of who made it.
+    A file may come from anybody: its unpacked size is known beforehand, nothing in it is run, and one that contradicts
+    itself is refused. A whole file says nothing about who made it.
 
     Parameters
     ----------
@@ -694,7 +690,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Rel
     Raises
     ------
     ValueError
-        If the file is none of pypgm, is truncated, changed or at odds with itself, or is of another version.
+        If it is no file of pypgm, is truncated, changed or contradictory, or is of another version.
     ModelTooLargeError
         If it unpacks to more than `max_bytes`; nothing was unpacked then.
     OSError
@@ -717,9 +713,9 @@ def _of_archive(fields: dict[str, Any], name: str) -> Release | ReleasedModel:
     if "release" not in fields:
         return model
     try:
-        own = release_arguments(fields["release"], model.domain)
-        kind: type[Release] = in_module(*RELEASES.get(own["mechanism"], (__name__, "Release")))
-        release = kind(model, **own)
+        arguments = release_arguments(fields["release"], model.domain)
+        kind: type[Release] = in_module(*_CLASSES[release_kind(fields["release"])])
+        release = kind(model, **arguments)
         check_release(release, fields["release"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise ValueError(f"{name}: not a whole pypgm release ({message_of(error)})") from error

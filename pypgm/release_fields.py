@@ -1,4 +1,4 @@
-"""What stands of a release in its file, beside the fields of its model."""
+"""Fields of a release in its file, beside those of its model."""
 
 from __future__ import annotations
 
@@ -16,20 +16,28 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.released import Released
 
+_KINDS = {  # of releases whose files do not say it, by their mechanism
+    "bayes.learn_private": "network",
+    "mrf.learn_ising": "field",
+    "mrf.learn_pairwise": "field",
+    "mrf.learn_t_wise": "field",
+    "mrf.learn_structure": "field",
+}
+
 
 def release_fields(release: Released) -> dict[str, Any]:
     """Return the fields of a release."""
-    own: dict[str, Any] = {"mechanism": release.mechanism, "ledger": release.ledger.to_dict()}
-    own |= {"measurements": packed_measurements(release.measurements)}
-    own |= links_of(release.measurements, release.ledger)
-    own |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
-    own |= {"unmeasured": release.unmeasured}
-    own |= {} if release.schema is None else {"schema": release.schema.to_dict()}
-    return own if release.layout is None else own | {"layout": release.layout.to_dict()}
+    fields: dict[str, Any] = {"mechanism": release.mechanism, "ledger": release.ledger.to_dict()}
+    fields |= {"measurements": packed_measurements(release.measurements)}
+    fields |= links_of(release.measurements, release.ledger)
+    fields |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
+    fields |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
+    fields |= {} if release.schema is None else {"schema": release.schema.to_dict()}
+    return fields if release.layout is None else fields | {"layout": release.layout.to_dict()}
 
 
 def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
-    """Return what makes the release of these fields, but for its model, which is over a domain.
+    """Return the arguments of a release, without its model over a domain, from the fields of its file.
 
     ``ValueError``, ``KeyError`` or ``TypeError`` where something is missing or does not fit.
     """
@@ -47,6 +55,11 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
     }
 
 
+def release_kind(stored: Mapping[str, Any]) -> str:
+    """Return the kind of a release by the fields of its file; earlier files have its mechanism alone."""
+    return str(stored.get("kind", _KINDS.get(stored["mechanism"], "")))
+
+
 def check_release(release: Released, stored: Mapping[str, Any]) -> None:
-    """Raise ``ValueError`` if a release that was made of its fields contradicts itself."""
+    """Raise ``ValueError`` if a release contradicts the fields that it was made from."""
     check_links(release.measurements, release.ledger, stored if "charged_by" in stored else None)

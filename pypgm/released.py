@@ -1,11 +1,11 @@
-"""What a release is made of: everything that is said of one follows from this."""
+"""Data of a release, from which all reports are computed."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, Generic, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
 from pypgm._core import __version__
 from pypgm.data import Schema
@@ -21,7 +21,7 @@ from pypgm.privacy.relation import Privacy
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
 
-    from pypgm.intervals.known import Known
+    from pypgm.intervals.known import ReleaseErrors
     from pypgm.models.stored_model import ReleasedModel
 
     # Of a release of any model, where nothing else is said.
@@ -38,7 +38,15 @@ _NAME = re.compile(r"\w+([ .-]\w+)*")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Released(Shown, Stored, Generic[Model_co]):
-    """The fields of a `pypgm.Release`, which says what they are."""
+    """Fields of a `pypgm.Release`, which documents them.
+
+    Attributes
+    ----------
+    _kind : str
+        Kind of release in its file, of a class that is read as itself; empty for `pypgm.Release`.
+    """
+
+    _kind: ClassVar[str] = ""
 
     model: Model_co
     measurements: tuple[LinearMeasurement, ...]
@@ -50,8 +58,8 @@ class Released(Shown, Stored, Generic[Model_co]):
     schema: Schema | None = None
     layout: Layout | None = None
     unmeasured: Unmeasured = "not asked"
-    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # what takes long to find out
-    _source: str = field(default="", init=False, repr=False)  # the file of the records, which is not saved
+    _kept: dict[str, Any] = field(default_factory=dict, init=False, repr=False)  # results that take long to compute
+    _source: str = field(default="", init=False, repr=False)  # path of the records, not saved
 
     def __post_init__(self) -> None:
         if isinstance(self.ledger, Ledger):
@@ -66,41 +74,40 @@ class Released(Shown, Stored, Generic[Model_co]):
         self.model.not_private = joined_marks([self.ledger, self.model, *self.measurements])
 
     def of_table(self, layout: Layout, source: str) -> Self:
-        """Return the release with the layout of its table, and the path of the file, which it never writes over."""
-        found = replace(self, layout=layout)
-        object.__setattr__(found, "_source", source)
-        return found
+        """Return the release with the layout of its table, and the path of the records, which it never overwrites."""
+        release = replace(self, layout=layout)
+        object.__setattr__(release, "_source", source)
+        return release
 
     @property
-    def _known(self) -> Known | None:
-        """What it tells of its errors, if it is of a kind that does."""
+    def _known(self) -> ReleaseErrors | None:
+        """Errors of the release, where its kind knows them."""
         return None
 
     @property
     def _details(self) -> list[str]:
-        """Lines on what releases of its kind alone have, for summaries and reports."""
+        """Lines for summaries and reports that only releases of this kind have."""
         return []
 
     @property
     def privacy(self) -> Privacy:
-        """The neighbour relation the guarantee is stated for: that of the ledger."""
+        """Neighbour relation of the guarantee: that of the ledger."""
         return self.ledger.privacy or Privacy()
 
     @property
     def not_private(self) -> str:
-        """Why the release protects nobody; empty where it does."""
+        """Reason why the release protects nobody; empty if it protects people."""
         return self.model.not_private
 
     @property
     def promise(self) -> Promise:
-        """What is protected and what is not, which every view of the release says first."""
+        """Promise of the release: what is protected and what is not; every view begins with it."""
         return Promise.of(self.ledger, self.privacy.sentence, [self.schema], self.not_private)
 
     @property
     def guarantee(self) -> str:
-        """What the budget guarantees, such as ``epsilon 1.0, delta 1e-09``; of a release for nobody, ``none``.
+        """Guarantee of the budget, such as ``epsilon 1.0, delta 1e-09``; ``none`` if the release protects nobody.
 
-        What is not protected, by a schema that was drafted from the records or a budget that is next to nothing, is
-        said before.
+        It begins with what is not protected, by a schema drafted from the records or by a budget that is too weak.
         """
         return self.promise.guarantee

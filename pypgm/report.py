@@ -1,4 +1,4 @@
-"""What a person reads at the end: a release and a model in a few lines."""
+"""Lines of text about releases, models and answers."""
 
 from __future__ import annotations
 
@@ -27,25 +27,25 @@ _CHUNK = 65536
 
 
 def warned_lines(release: Released) -> list[str]:
-    """Return what a reader is to be warned of beside the promise, whatever the answers are."""
+    """Return the warnings that follow from neither the promise nor the errors."""
     return [*stopped_lines(release.model), *uncounted_lines(release.model)]
 
 
 def caveat_lines(promise: Promise) -> list[str]:
-    """Return the line that says first what is not protected, if there is such a thing."""
+    """Return the line that says what is not protected, if anything is not."""
     return [f"{promise.reservation}."] if promise.caveats else []
 
 
 def stopped_lines(model: ReleasedModel) -> list[str]:
-    """Return a warning where there was no time to estimate a model to the end."""
+    """Return a warning if a time limit ended the estimate of a model."""
     if model.fit is None or model.fit.status != "time":
         return []
     done = many(model.fit.iterations, "iteration")
-    return [f"the estimate was ended by its time limit after {done}: errors may be larger than is said"]
+    return [f"the estimate was ended by its time limit after {done}: errors may be larger than stated"]
 
 
 def uncounted_lines(model: ReleasedModel) -> list[str]:
-    """Return a warning of attributes that nothing was measured of: what a model says of them is nothing."""
+    """Return a warning of attributes without a measurement, about which a model knows nothing."""
     if not isinstance(model, Model) or model.recipe is None:
         return []
     names = [a for a in model.domain if model.basis((a,)) == "unknown"]
@@ -53,16 +53,16 @@ def uncounted_lines(model: ReleasedModel) -> list[str]:
 
 
 def unpaired_lines(release: Released) -> list[str]:
-    """Return what measurements the ledger does not charge one by one, and what it charged that is not released."""
-    found, n_measured = measured_lines(release.measurements, release.ledger), len(release.measurements)
-    given, apart = found.of.count(None), len(found.apart)
+    """Return lines on measurements without a charge in the ledger, and on charges without a released measurement."""
+    paired, n_measured = measured_lines(release.measurements, release.ledger), len(release.measurements)
+    given, apart = paired.of.count(None), len(paired.apart)
     beside = f"not charged in this ledger: {given:,} of {many(n_measured, 'measurement')}, given or of a sample"
     hidden = f"not in the release: what {many(apart, 'line')} of the ledger measured"
     return [beside] * bool(given) + [hidden] * bool(apart)
 
 
 def model_lines(model: ReleasedModel) -> list[str]:
-    r"""Return the lines that sum a model up: its size, its largest clique, how its estimate ended.
+    r"""Return lines on a model: its size, its largest clique, the end of its estimate.
 
     Parameters
     ----------
@@ -89,13 +89,13 @@ def model_lines(model: ReleasedModel) -> list[str]:
 
 
 def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20) -> list[str]:
-    """Return a line for each measured clique and number of answers: the noise in each, all measurements together.
+    """Return a line for each measured clique and number of answers, with the noise of all its measurements together.
 
     Parameters
     ----------
     measurements : sequence of LinearMeasurement
     limit : int
-        Most lines; of more those with the most noise are shown, and how many others there are.
+        Largest number of lines; of more those with the most noise are shown, and the others are counted.
 
     Examples
     --------
@@ -108,14 +108,14 @@ def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20
     names = [escaped(", ".join(rows[i][0])) or "(all records)" for i in shown]
     counts = [many(rows[i][1], "number") for i in shown]
     wide, long = max(map(len, names), default=0), max(map(len, counts), default=0)
-    told = zip(names, counts, shown, strict=True)
-    lines = [f"  {name:<{wide}}  {count:>{long}}  noise {rows[i][2]:.3g} records" for name, count, i in told]
+    columns = zip(names, counts, shown, strict=True)
+    lines = [f"  {name:<{wide}}  {count:>{long}}  noise {rows[i][2]:.3g} records" for name, count, i in columns]
     left = len(rows) - len(shown)
     return [*lines, f"  and {left:,} with less noise"] if left else lines
 
 
 def together(rows: Iterable[tuple[Clique, int, float]]) -> list[tuple[Clique, int, float]]:
-    """Return one row for what is measured more than once, with the noise of the best mean of its measurements.
+    """Return one row for repeated measurements, with the noise of their best weighted mean.
 
     Examples
     --------
@@ -129,7 +129,7 @@ def together(rows: Iterable[tuple[Clique, int, float]]) -> list[tuple[Clique, in
 
 
 def noise_of(measurement: LinearMeasurement) -> float:
-    """Return the noise of a measurement as that of one count: its standard deviation over what a record adds at most.
+    """Return the noise of a measurement per count: its standard deviation over the largest change by one record.
 
     Parameters
     ----------
@@ -146,7 +146,7 @@ def noise_of(measurement: LinearMeasurement) -> float:
 
 
 def cells(factor: Factor) -> Iterator[tuple[str, ...]]:
-    """Yield each cell of a table as text: the label or code of each attribute, then the number.
+    """Yield each cell of a table as texts: the label or code of each attribute, then the number.
 
     Parameters
     ----------
@@ -170,7 +170,7 @@ def cells(factor: Factor) -> Iterator[tuple[str, ...]]:
 
 
 def compare(synthetic: Factor, *, unsafe_data: Factor) -> list[tuple[str, float, float]]:
-    """Return for each cell its name, the real count and the synthetic one. The real counts are not private.
+    """Return the name of each cell with the real and the synthetic count. The real counts are not private.
 
     Parameters
     ----------
@@ -191,7 +191,7 @@ def compare(synthetic: Factor, *, unsafe_data: Factor) -> list[tuple[str, float,
 
 
 def _codes(shape: Sequence[int], start: int, stop: int) -> list[list[int]]:
-    """Return the code of each attribute in cells start .. stop - 1, for any number of attributes."""
+    """Return the codes of each attribute in cells start .. stop - 1, for any number of attributes."""
     rest: NDArray[np.int64] = np.arange(start, stop)
     codes = []
     for size in reversed(shape):

@@ -1,4 +1,4 @@
-"""Student's t distribution, as SciPy's `stdtrit` has it, whose import would add .2 s to ``pypgm synth``."""
+"""90 % quantiles of Student's t, without importing SciPy (0.2 s), and the level of every ± that is shown."""
 
 from __future__ import annotations
 
@@ -7,15 +7,20 @@ from functools import cache
 
 import numpy as np
 
-_WITHIN = 0.9  # of the distribution
-_NORMAL = 1.6448536269514722  # of the normal distribution: as much is between this and its negative
+LEVEL = 0.9
+"""Share of the errors that each ± and each whisker holds."""
+LEVEL_TEXT = f"{LEVEL:.0%}".replace("%", " %")
+"""The level as it stands beside ±."""
+REACH = 1.6448536269514722
+"""Standard errors to each side that hold as many: the quantile of the normal distribution."""
 
 
 @cache
 def upper_end(degrees: float) -> float:
-    """Return the upper end of the interval about 0 that holds 90 % of Student's t, of the normal one for infinity.
+    """Return the upper end of the interval about 0 that holds 90 % of Student's t; infinity is the normal distribution.
 
-    With t = sqrt(degrees) tan(angle) what an interval holds is a sum over powers of cos(angle); the angle is bisected.
+    With t = sqrt(degrees) tan(angle) the share that an interval holds is a sum over powers of cos(angle); the angle is
+    bisected.
 
     Parameters
     ----------
@@ -28,7 +33,7 @@ def upper_end(degrees: float) -> float:
     [6.314, 2.92, 2.353, 1.812, 1.645]
     """
     if math.isinf(degrees):
-        return _NORMAL
+        return REACH
     is_odd, k = int(degrees) % 2, np.arange(int(degrees) // 2)
     factors = np.cumprod(np.where(k, (2 * k - 1 + is_odd) / np.maximum(2 * k + is_odd, 1), 1))
 
@@ -39,5 +44,5 @@ def upper_end(degrees: float) -> float:
     low, high = 0.0, math.pi / 2
     for _ in range(60):
         middle = (low + high) / 2
-        low, high = (middle, high) if held(middle) < _WITHIN else (low, middle)
+        low, high = (middle, high) if held(middle) < LEVEL else (low, middle)
     return math.sqrt(degrees) * math.tan(low)

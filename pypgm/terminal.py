@@ -1,4 +1,4 @@
-r"""Text of files, of names and labels, as a terminal may have it: nothing in it moves, hides or turns what is shown."""
+r"""Text of files, names and labels made safe for a terminal: nothing in it moves, hides or reverses the output."""
 
 from __future__ import annotations
 
@@ -12,34 +12,34 @@ NO_BREAK = "\xa0"
 """A space at which no line ends."""
 
 MISSING = "(missing)"
-"""How a missing value is shown."""
+"""Text of a missing value."""
 
 WIDEST = 100
-"""Columns of text, where no terminal has fewer."""
+"""Columns of text at most; a narrower terminal has fewer."""
 _NARROWEST = 40
 
 _JOINERS = "\u200c\u200d"  # format characters that words of Persian and of India's languages are written with
 
 
 def escaped(text: object) -> str:
-    r"""Return a text with escapes, as Python writes them, in the place of what is no printable character.
+    r"""Return a text with Python escapes in place of unprintable characters.
 
-    These are control characters, line breaks of all kinds, marks that turn the direction of writing or have no width,
-    and lone surrogates.
+    Unprintable are control characters, line breaks of all kinds, marks that change the direction of writing or have no
+    width, and lone surrogates.
 
     Examples
     --------
     >>> print(escaped("café \x1b[2J\u202e\nguarantee"))
     café \x1b[2J\u202e\nguarantee
     """
-    own = str(text)
-    if own.isprintable():
-        return own
-    return "".join(c if _is_shown(c) else c.encode("unicode_escape").decode("ascii") for c in own)
+    characters = str(text)
+    if characters.isprintable():
+        return characters
+    return "".join(c if _is_shown(c) else c.encode("unicode_escape").decode("ascii") for c in characters)
 
 
 def escaped_json(text: str) -> str:
-    r"""Return a text in JSON with its escapes in the place of what is no printable character; it means the same.
+    r"""Return JSON text with escapes in place of unprintable characters; it means the same.
 
     Examples
     --------
@@ -50,7 +50,7 @@ def escaped_json(text: str) -> str:
 
 
 def label_text(label: object) -> str:
-    """Return a label as a person reads it: one without a visible character is a missing value.
+    """Return a label for a reader; one without a visible character is a missing value.
 
     Examples
     --------
@@ -62,36 +62,36 @@ def label_text(label: object) -> str:
 
 
 def missing_code(labels: Sequence[object]) -> int | None:
-    """Return the code of the one label that is shown as a missing value; None if there is none, or another.
+    """Return the code of the only label shown as a missing value; None if there is none or more than one.
 
     Examples
     --------
     >>> missing_code(["yes", ""]), missing_code(["", " "]), missing_code([0, 1])
     (1, None, None)
     """
-    found = [code for code, label in enumerate(labels) if label_text(label) == MISSING]
-    return found[0] if len(found) == 1 else None
+    codes = [code for code, label in enumerate(labels) if label_text(label) == MISSING]
+    return codes[0] if len(codes) == 1 else None
 
 
 def terminal_width() -> int:
-    """Return how many columns a text has: those of the terminal, 40 to 100 of them, and 100 where there is none."""
+    """Return the number of columns for text: that of the terminal, 40 to 100, and 100 without a terminal."""
     return min(max(shutil.get_terminal_size((WIDEST, 24)).columns, _NARROWEST), WIDEST)
 
 
 def laid_out(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
-    """Return texts under each other, wrapped to a width, their titles beside them; an empty title goes on.
+    """Return texts below each other, wrapped to a width, with titles beside them; an empty title continues the last.
 
-    A word is never cut, so that what is to be copied, a path or a command, stays whole.
+    No word is cut, so that a path or command can be copied whole.
 
     Examples
     --------
     >>> laid_out([("who", "any one person"), ("", "at all")], 16)
     ['who  any one', '     person', '     at all']
     """
-    told = [(escaped(title), escaped(text)) for title, text in rows]
-    indent = max((cells_wide(title) for title, _ in told), default=0) + 2
+    shown = [(escaped(title), escaped(text)) for title, text in rows]
+    indent = max((cells_wide(title) for title, _ in shown), default=0) + 2
     lines = []
-    for title, text in told:
+    for title, text in shown:
         wrapped = textwrap.wrap(text, max(width - indent, 1), break_long_words=False, break_on_hyphens=False) or [""]
         wrapped = [line.replace(NO_BREAK, " ") for line in wrapped]
         lines.append(f"{title}{' ' * (indent - cells_wide(title))}{wrapped[0]}".rstrip())
@@ -100,7 +100,7 @@ def laid_out(rows: Iterable[tuple[str, str]], width: int) -> list[str]:
 
 
 def aligned(rows: Sequence[Sequence[str]], width: int, numbers: Iterable[int] = ()) -> list[str]:
-    """Return the rows of a table in columns; those of numbers to the right, the last one cut to the width.
+    """Return the rows of a table in columns, numbers to the right, lines cut to the width.
 
     Examples
     --------
@@ -119,7 +119,7 @@ def aligned(rows: Sequence[Sequence[str]], width: int, numbers: Iterable[int] = 
 
 
 def cells_wide(text: str) -> int:
-    """Return how many columns of a terminal a text takes.
+    """Return the number of terminal columns of a text.
 
     Examples
     --------

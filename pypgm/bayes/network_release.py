@@ -36,6 +36,7 @@ class NetworkRelease(Release[CountedNetwork]):
 
     __slots__ = ()
 
+    _kind = "network"
     model: CountedNetwork
 
     @property
@@ -94,7 +95,7 @@ class NetworkRelease(Release[CountedNetwork]):
         return draw_graph(net.domain, net.parents, shares, f"{unit} of the table", ax)
 
     def plot_table(self, attribute: str, ax: Axes | None = None) -> Axes:
-        """Draw a conditional table with its standard errors; of a large one the first groups of the parents' values.
+        """Draw a conditional table with 90 % error bars; of a large one the first groups of the parents' values.
 
         Parameters
         ----------

@@ -12,6 +12,7 @@ import numpy as np
 from pypgm.canvas import BLUE, INK, axes_of, plain_text
 from pypgm.data.codebook import label_texts
 from pypgm.graphs.pictures import draw_graph as draw_nodes
+from pypgm.student import LEVEL_TEXT, REACH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -62,7 +63,7 @@ def arcs_of(domain: Domain, parents: Mapping[str, Clique]) -> list[tuple[int, in
 
 
 def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
-    """Draw a conditional table as bars with error bars, a group for each combination of the parents' values.
+    """Draw a conditional table as bars with 90 % error bars, a group for each combination of the parents' values.
 
     Parameters
     ----------
@@ -86,7 +87,7 @@ def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
     ax = axes_of(ax, 6.0, 1.0 + 0.24 * shown * (size + 1))
     with plain_text():
         places = [row * (size + 1) + i for row in range(shown) for i in range(size)]
-        bars, spreads = (f.datavector()[: shown * size] for f in (table, errors))
+        bars, spreads = table.datavector()[: shown * size], REACH * errors.datavector()[: shown * size]
         ax.barh(places, bars, 0.8, color=BLUE)
         # An error bar stays within what a probability can be.
         reach = [np.minimum(spreads, bars), np.minimum(spreads, np.maximum(1 - bars, 0.0))]
@@ -101,5 +102,6 @@ def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
         ax.spines[["top", "right", "left"]].set_visible(False)
         left_out = "" if shown == n_rows else f" (first {shown} of {n_rows} groups)"
         title = f"P({attribute}{' | ' if parents else ''}{', '.join(parents)}){left_out}"
+        title += f"; whiskers hold {LEVEL_TEXT} of errors"
         ax.set_title(textwrap.fill(title, 60), loc="left", fontsize=11, color=INK)
     return ax

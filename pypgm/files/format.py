@@ -212,6 +212,7 @@ _RELEASE = Record(
         "log": ([{str: object}], "what each round of an adaptive mechanism chose and learnt"),
         "schema?": (object, "of the table, as a schema file has it"),
         "layout?": (_LAYOUT, "of the table"),
+        "kind?": ({"network", "field"}, "of release, where it has a class of its own"),
         "unmeasured?": ({*get_args(Unmeasured)}, "why pairs were left out; not asked where the file does not say"),
     },
 )

@@ -1,6 +1,6 @@
-"""How far statistics of a release may be from those of the records, from what was released alone.
+"""Intervals for statistics of the original records, computed from a release alone.
 
-Nothing here reads a record: it is all post-processing of noisy answers, and costs no privacy.
+No record is read: this is post-processing of noisy answers, and costs no privacy.
 """
 
 from pypgm.intervals.interval import Interval

@@ -1,4 +1,4 @@
-"""The frames that a statistic takes: synthetic records as the table that a release was made of."""
+"""Frames that a statistic is computed on: synthetic records that look like the table of the release."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
 
 
-class Some:
-    """Gives frames of some of the columns of records that were drawn once, the same each time.
+class DrawnRecords:
+    """Records drawn once, which give the same frame of any of their columns each time.
 
     Parameters
     ----------
     columns : mapping of str to Cells or ndarray
-        What they hold.
+        Values of the records.
     frame : callable
         Makes a frame of columns.
     """
@@ -41,12 +41,12 @@ class Some:
 
     def kept(self, rows: NDArray[np.bool_]) -> Any:  # noqa: ANN401
         """Return a frame of some of the records."""
-        return self._frame({name: _rows(own, rows) for name, own in self._columns.items()})
+        return self._frame({name: _rows(column, rows) for name, column in self._columns.items()})
 
     def values(self, name: str) -> NDArray[Any]:
-        """Return what a column holds."""
-        own = self._columns[name]
-        return np.asarray(own.decoded() if isinstance(own, Cells) else own)
+        """Return the values of a column."""
+        column = self._columns[name]
+        return np.asarray(column.decoded() if isinstance(column, Cells) else column)
 
 
 def _rows(column: Any, rows: NDArray[np.bool_]) -> Any:  # noqa: ANN401
@@ -57,16 +57,16 @@ def _rows(column: Any, rows: NDArray[np.bool_]) -> Any:  # noqa: ANN401
 
 
 class Frames:
-    """Makes frames of records, all alike; where the library is missing, records are given as they are.
+    """Maker of frames of records, all alike; without the library, records are returned as they are.
 
     Parameters
     ----------
     domain : Domain
         Of the records.
     schema : Schema, optional
-        What decodes them.
+        Decoder of the records.
     layout : Layout, optional
-        How the table looked that they stand for.
+        Look of the original table.
     """
 
     def __init__(self, domain: Domain, schema: Schema | None, layout: Layout | None) -> None:
@@ -82,31 +82,33 @@ class Frames:
 
     @property
     def has_bins(self) -> bool:
-        """Whether some bin holds several values."""
+        """Return whether some bin holds several values."""
         rng = np.random.default_rng(0)
         return not self._is_plain and any(c.scattered(rng) is not c for c in self._schema.columns.values())
 
-    def some(self, records: Dataset, rng: np.random.Generator, scattered: np.random.Generator | None = None) -> Some:
-        """Return what gives a frame of the records with some of the columns.
+    def some(
+        self, records: Dataset, rng: np.random.Generator, scattered: np.random.Generator | None = None
+    ) -> DrawnRecords:
+        """Return drawn records, which give frames of any of their columns.
 
-        Within bins values lie as declared, or by drawn distributions.
+        Values lie within bins as declared, or as drawn distributions say.
         """
         if self._is_plain:
-            own = {a: records.columns[a] for a in self.names}
-            return Some(own, lambda columns: Dataset(columns, records.domain.project(tuple(columns))))
-        return Some(self._schema.cells(records.columns, rng, scattered=scattered), self._layout.frame)
+            codes = {a: records.columns[a] for a in self.names}
+            return DrawnRecords(codes, lambda columns: Dataset(columns, records.domain.project(tuple(columns))))
+        return DrawnRecords(self._schema.cells(records.columns, rng, scattered=scattered), self._layout.frame)
 
     def whole(self, records: Dataset, rng: np.random.Generator, scattered: np.random.Generator | None = None) -> Any:  # noqa: ANN401 - of any library
         """Return a frame of the records with all columns."""
         return self.some(records, rng, scattered)(self.names)
 
     def made_of(self, attributes: Iterable[str]) -> tuple[str, ...]:
-        """Return the columns that are made of no other attributes."""
-        own = set(attributes)
-        return tuple(name for name in self.names if own.issuperset(self.attributes((name,))))
+        """Return the columns made of these attributes alone."""
+        given = set(attributes)
+        return tuple(name for name in self.names if given.issuperset(self.attributes((name,))))
 
     def attributes(self, names: Iterable[str]) -> tuple[str, ...]:
         """Return the attributes that columns are made of, in the order of the domain; ``ValueError`` names others."""
-        asked = tuple(names)
-        self._domain.canonical([name for name in asked if name not in self._schema.made])
-        return self._domain.canonical(self._schema.needed(read_names(self._schema, asked)))
+        columns = tuple(names)
+        self._domain.canonical([name for name in columns if name not in self._schema.made])
+        return self._domain.canonical(self._schema.needed(read_names(self._schema, columns)))

@@ -1,4 +1,4 @@
-"""An interval that is to hold the answer of the original records: about any statistic of the synthetic ones."""
+"""Intervals for the answer of the original records, about any statistic of the synthetic ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pypgm.clock import Clock
     from pypgm.data import Dataset
-    from pypgm.intervals.known import Known
+    from pypgm.intervals.known import ReleaseErrors
     from pypgm.intervals.reading import Statistic
     from pypgm.models.model import Model
 
@@ -32,39 +32,39 @@ Target = Literal["records", "population"]
 Combine = Literal["larger", "both"]
 
 _BASES: tuple[Basis, ...] = ("unknown", "unmeasured", "merged", "measured")  # the weakest first
-_LEAST = 2  # tables of each kind, to see an error on
+_MIN_TABLES = 2  # tables of each kind on which an error is seen
 _SHOWN = 6  # answers that a text shows
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Interval(Shown):
-    """A statistic of the synthetic records, and between what the original ones' is to be expected.
+    """A statistic of the synthetic records with an interval for that of the original ones.
 
     Attributes
     ----------
     answer : ndarray, float, dict, or a series or frame of pandas
-        Of the records that ``release.to_frame(rng=0)`` gives.
+        Statistic of the records of ``release.to_frame(rng=0)``.
     low, high : as the answer
         Ends of the interval: infinite where an attribute was never measured, NaN where the answer is no finite number.
         They are not clipped: an end may be below 0 of a count, or above 1 of a rate.
     level : float
-        How often it is to hold the true answer.
+        Probability with which the interval is to hold the true answer.
     target : {"records", "population"}
-        Whose answer that is.
+        Owner of that answer: the original records, or the population that they were drawn from.
     attributes : tuple of str
-        What the statistic reads, or was said to, in the order of the domain.
+        Attributes that the statistic reads, or was declared to read, in the order of the domain.
     basis : {"measured", "merged", "unmeasured", "unknown"}
-        What the weakest pair of them rests on, see `GraphicalModel.basis`: merged where the answer depends on how
+        Basis of the weakest pair of them, see `GraphicalModel.basis`: merged where the answer depends on how
         values lie within bins, unknown where it is no finite number.
     in_bins : bool
-        Whether it depends on that.
+        Whether the answer depends on how values lie within bins.
     is_extreme : bool
-        Whether it is the least or largest value of a column, which few of the synthetic records hold.
+        Whether the answer is the least or largest value of a column, which few of the synthetic records have.
     views : mapping of str to values as the answer
         Half of the length by each view of the error: "worlds", "truths" and, where the answer depends on how values lie
         within bins, "bins", of a population "sampling".
     worlds, truths : int
-        Tables that they were seen on.
+        Numbers of tables of each kind that the views come from.
     """
 
     answer: Any
@@ -82,12 +82,12 @@ class Interval(Shown):
 
     @property
     def is_constant(self) -> bool:
-        """Whether the answer is the same on every table, so that the interval has no length."""
+        """Return whether the answer is the same on every table, so that the interval has no length."""
         return np.array_equal(numbers_of(self.low), numbers_of(self.high))
 
     @property
     def promise(self) -> str:
-        """How far the interval can be trusted, by the kind of the statistic: what was measured, at a level of 0.9.
+        """Measured reliability of intervals for statistics of this kind, at a level of 0.9.
 
         See the table of ``bench/bench_intervals.py`` in ``bench/README.md``.
         """
@@ -133,15 +133,15 @@ class Interval(Shown):
         read = ", ".join(self.attributes) or "no attribute"
         what = f"{self.level:g} of the {self.target}, reads {read}, {self.basis}"
         labels = _labels(self.answer)
-        ends = (numbers_of(own).ravel() for own in (self.answer, self.low, self.high))
+        ends = (numbers_of(value).ravel() for value in (self.answer, self.low, self.high))
         each = [f"{answer:.6g}, {low:.6g} to {high:.6g}" for answer, low, high in zip(*ends, strict=True)]
-        told = [f"{label}: {own}" if label else own for label, own in zip(labels, each, strict=True)]
-        more = f"; and {len(told) - _SHOWN} more" if len(told) > _SHOWN else ""
-        return f"Interval({'; '.join(told[:_SHOWN])}{more}; {what}: {self.promise})"
+        texts = [f"{label}: {value}" if label else value for label, value in zip(labels, each, strict=True)]
+        more = f"; and {len(texts) - _SHOWN} more" if len(texts) > _SHOWN else ""
+        return f"Interval({'; '.join(texts[:_SHOWN])}{more}; {what}: {self.promise})"
 
 
 def _labels(answer: Any) -> list[str]:  # noqa: ANN401 - as a statistic gave it
-    """Return what each number of an answer is called, by places where it has no labels."""
+    """Return the label of each number of an answer, its place where it has none."""
     if isinstance(answer, Mapping):
         return [str(label) for label in answer]
     if hasattr(answer, "columns"):
@@ -154,7 +154,7 @@ def _labels(answer: Any) -> list[str]:  # noqa: ANN401 - as a statistic gave it
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Request:
-    """What an interval is asked for, checked.
+    """Request for an interval, checked.
 
     Attributes
     ----------
@@ -188,18 +188,18 @@ class Request:
         if not checked_real("level", self.level) < 1:
             raise ValueError(f"level needs a number between 0 and 1, got {self.level!r}")
         for name in ("worlds", "truths"):
-            checked_integer(name, getattr(self, name), _LEAST)
+            checked_integer(name, getattr(self, name), _MIN_TABLES)
         for name, known in (("target", ("records", "population")), ("combine", ("larger", "both"))):
             if getattr(self, name) not in known:
                 needed = " or ".join(map(repr, known))
                 raise ValueError(f"{name} must be {needed}, got {getattr(self, name)!r}")
 
-    def asked(self, records: Dataset, what: str, scattered: np.random.Generator | None = None) -> Array:
+    def statistic_of(self, records: Dataset, what: str, scattered: np.random.Generator | None = None) -> Array:
         """Return the statistic of records, values in bins by the same draws for all, or by drawn distributions."""
         return self.statistic(self.frame(records, np.random.default_rng(0), scattered), what)
 
 
-def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> Interval:
+def interval_of(known: ReleaseErrors, answer: Array, request: Request, clock: Clock) -> Interval:
     """Return the interval about the answer of the synthetic records.
 
     Raises
@@ -214,21 +214,21 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
     try:
         _ask(known, request, clock, of_truths, of_worlds)
     except KeyboardInterrupt:
-        if min(len(of_truths), len(of_worlds)) < _LEAST:
+        if min(len(of_truths), len(of_worlds)) < _MIN_TABLES:
             raise
         ended = f"Ctrl-C ended the interval after {len(of_worlds)} made-up tables: it is of those"
         warnings.warn(ended, EstimateInterruptedWarning, stacklevel=4)
-    if min(len(of_truths), len(of_worlds)) < _LEAST:
-        told = "two drawn tables and two estimates of made-up ones"
-        raise TimeoutError(f"{told} take longer than time_limit={clock.time_limit:g}")
-    with np.errstate(invalid="ignore"):  # of infinite ones
+    if min(len(of_truths), len(of_worlds)) < _MIN_TABLES:
+        steps = "two drawn tables and two estimates of made-up ones"
+        raise TimeoutError(f"{steps} take longer than time_limit={clock.time_limit:g}")
+    with np.errstate(invalid="ignore"):  # infinite values have no difference
         errors = {"worlds": [made - t for made, t in of_worlds], "truths": [t - answer for t, _ in of_truths]}
         if request.in_bins:
             errors["bins"] = [moved - t for t, moved in of_truths]
-    views = {name: _half(own, request.level) for name, own in errors.items()}
+    views = {name: _half(view, request.level) for name, view in errors.items()}
     combined = np.maximum if request.combine == "larger" else np.hypot
     half = combined(views["worlds"], views["truths"])
-    if request.in_bins:  # of which no answer tells: it comes on top of what noise and model do
+    if request.in_bins:  # no answer says anything of bins: their error is independent of that of noise and model
         half = np.hypot(half, views["bins"])
     if request.target == "population":
         views["sampling"] = _sampling([true for _, true in of_worlds], request.level)
@@ -253,62 +253,63 @@ def interval_of(known: Known, answer: Array, request: Request, clock: Clock) -> 
         basis=weakest,
         in_bins=request.in_bins,
         is_extreme=request.is_extreme,
-        views={name: labelled(own) for name, own in views.items()},
+        views={name: labelled(view) for name, view in views.items()},
         worlds=len(of_worlds),
         truths=len(of_truths),
     )
 
 
 def _ask(
-    known: Known,
+    known: ReleaseErrors,
     request: Request,
     clock: Clock,
     of_truths: list[tuple[Array, Array]],
     of_worlds: list[tuple[Array, Array]],
 ) -> None:
-    """Ask drawn truths, also with values moved within bins, then made-up tables and their releases, in time."""
-    rng, drawn = as_generator(request.rng), known.truths(request.attributes, request.truths, clock)
+    """Compute the statistic on drawn true tables, with values moved within bins too, then on made-up ones, in time."""
+    rng, pool = as_generator(request.rng), known.model_records
+    drawn = known.truths(request.attributes, request.truths, clock)
     scattered = np.random.default_rng(copy.deepcopy(rng).integers(2**63))  # tables are the same with bins and without
     while len(of_truths) < request.truths:
         if clock.tick(partial("{}/{} drawn tables".format, len(of_truths), request.truths)):
             return
         rows = drawn.records(rng)
-        records = type(known.pool)({a: c[rows] for a, c in known.pool.columns.items()}, known.pool.domain)
-        moved = request.asked(records, "a drawn table", scattered)
-        of_truths.append((request.asked(records, "a drawn table") if request.in_bins else moved, moved))
+        records = type(pool)({a: c[rows] for a, c in pool.columns.items()}, pool.domain)
+        moved = request.statistic_of(records, "a drawn table", scattered)
+        of_truths.append((request.statistic_of(records, "a drawn table") if request.in_bins else moved, moved))
     for released, true in known.worlds(request.worlds, clock):
-        both = request.asked(released, "a made-up release"), request.asked(true, "a made-up table")
-        of_worlds += [both]  # one by one: Ctrl-C leaves those that there are
+        both = request.statistic_of(released, "a made-up release"), request.statistic_of(true, "a made-up table")
+        of_worlds += [both]  # one by one: Ctrl-C keeps those already made
 
 
 def _half(errors: Sequence[Array], level: float) -> Array:
-    """Return half of the interval about 0 for errors like these; those that are no numbers tell nothing.
+    """Return half the length of the interval about 0 for such errors; NaN errors are ignored.
 
-    It is infinite where errors are, more often than an interval may miss.
+    It is infinite where more errors are infinite than an interval may miss.
     """
     from scipy.special import stdtrit  # a fifth of the time that the package takes to import
 
-    found = np.asarray(errors)
-    known = np.isfinite(found)
+    values = np.asarray(errors)
+    known = np.isfinite(values)
     n = known.sum(axis=0)
-    squares = np.square(np.where(known, found, 0.0)).sum(axis=0) / np.maximum(n, 1)
-    n = np.where(np.isinf(found).mean(axis=0) > 1 - level, 0, n)
-    return np.asarray(np.where(n >= _LEAST, stdtrit(np.maximum(n, 1), (1 + level) / 2) * np.sqrt(squares), np.inf))
+    squares = np.square(np.where(known, values, 0.0)).sum(axis=0) / np.maximum(n, 1)
+    n = np.where(np.isinf(values).mean(axis=0) > 1 - level, 0, n)
+    return np.asarray(np.where(n >= _MIN_TABLES, stdtrit(np.maximum(n, 1), (1 + level) / 2) * np.sqrt(squares), np.inf))
 
 
 def _sampling(answers: Sequence[Array], level: float) -> Array:
-    """Return half of the interval for what a sample of the model's distribution adds."""
+    """Return half the length of the interval for the error of sampling from a population."""
     from scipy.special import ndtri
 
-    found = np.asarray(answers)
-    known = np.isfinite(found)
+    values = np.asarray(answers)
+    known = np.isfinite(values)
     n = np.maximum(known.sum(axis=0), 2)
-    off = np.where(known, found - np.where(known, found, 0.0).sum(axis=0) / n, 0.0)
+    off = np.where(known, values - np.where(known, values, 0.0).sum(axis=0) / n, 0.0)
     return np.asarray(ndtri((1 + level) / 2) * np.sqrt(np.square(off).sum(axis=0) / (n - 1)))
 
 
 def weakest_basis(model: Model[Any], attributes: Sequence[str]) -> Basis:
-    """Return what the weakest pair of attributes rests on."""
+    """Return the basis of the weakest pair of attributes."""
     pairs = [(a, b) for i, a in enumerate(attributes) for b in attributes[i + 1 :]]
-    found = {basis(model, own) for own in [*((a,) for a in attributes), *pairs]}
-    return next((own for own in _BASES if own in found), "measured")
+    bases = {basis(model, clique) for clique in [*((a,) for a in attributes), *pairs]}
+    return next((weak for weak in _BASES if weak in bases), "measured")

@@ -1,4 +1,4 @@
-"""What a release tells of its own errors, made once and kept: records of its model, made-up tables, left-out pairs."""
+"""Errors of a release by its own answers, computed once: records of the model, made-up tables, left-out pairs."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import numpy as np
 
 from pypgm.data import Dataset
 from pypgm.estimation.total import estimate_total
-from pypgm.intervals.left_out import LeftOut
-from pypgm.intervals.truths import Truths
+from pypgm.intervals.left_out import CrossValidatedPairs
+from pypgm.intervals.truths import TrueTables
 from pypgm.models.estimated_again import Simulation, estimated_again, recipe_of
 
 if TYPE_CHECKING:
@@ -25,26 +25,25 @@ if TYPE_CHECKING:
     Draw = Callable[[Model[Any], "int | None", np.random.Generator], Dataset]
 
 _NORMAL = NormalDist()
-_POOL = 3  # times as many records of the model as it has are weighted
-_MOST = 3 * 10**6  # of them at most
-_EFFECTS: dict[Unmeasured, float] = {  # those of unmeasured pairs, as a part of the effects in measured ones
+_TIMES = 3  # records of the model that are weighted, for each record that it has
+_MAX_POOL = 3 * 10**6  # at most
+_EFFECTS: dict[Unmeasured, float] = {  # ratio of effect sizes: unmeasured pairs relative to measured ones
     "hidden by noise": 0.25,
-    "not asked": 0.5,  # a tree or a number of rounds had no place for them
+    "not asked": 0.5,  # the tree or the rounds of the mechanism had no place for them
 }
 
 
-class World(NamedTuple):
-    """The records that would have been released of a made-up table, and the table."""
+class MadeUpRelease(NamedTuple):
+    """A made-up table, and the records that would have been released of it."""
 
     released: Dataset
     true: Dataset
 
 
-class Known:
-    """What a release tells of its own errors.
+class ReleaseErrors:
+    """Errors of a release, as far as its own answers tell.
 
-    All of it follows from the released answers. What is random has seeds of its own, so that it is the same for every
-    question, whatever was asked before.
+    All draws have seeds of their own, so that they are the same for every question, whatever was asked before.
 
     Parameters
     ----------
@@ -57,7 +56,7 @@ class Known:
     draw : callable
         Draws records of a model that keep the rules of the table.
     answers : sequence of LinearMeasurement
-        All that were released: the model may rest on sums of them alone.
+        All released answers; the model may rest on sums of them alone.
     """
 
     def __init__(
@@ -68,57 +67,57 @@ class Known:
         draw: Draw,
         answers: Sequence[LinearMeasurement],
     ) -> None:
-        recipe_of(model)  # else its errors are not known
+        recipe_of(model)  # raises where the errors are unknown
         self.model, self._ordinal, self._draw, self._answers = model, ordinal, draw, answers
         self._unmeasured = _EFFECTS[unmeasured]
         self.rows = max(1, round(model.total))
-        self._pool: Dataset | None = None
-        self._left_out: LeftOut | None = None
-        self._worlds: list[World] = []
+        self._model_records: Dataset | None = None
+        self._left_out: CrossValidatedPairs | None = None
+        self._worlds: list[MadeUpRelease] = []
 
     @property
-    def pool(self) -> Dataset:
-        """Records of the model."""
-        if self._pool is None:
-            rows = min(_POOL * self.rows, max(self.rows, _MOST))
-            self._pool = self._draw(self.model, rows, np.random.default_rng([0, 1]))
-        return self._pool
+    def model_records(self) -> Dataset:
+        """Records drawn from the model."""
+        if self._model_records is None:
+            rows = min(_TIMES * self.rows, max(self.rows, _MAX_POOL))
+            self._model_records = self._draw(self.model, rows, np.random.default_rng([0, 1]))
+        return self._model_records
 
     @property
     def total_stddev(self) -> float:
-        """That of the number of records: a model may follow denoised answers, which have less noise."""
+        """Standard deviation of the number of records. Models fitted to denoised answers have less."""
         return math.sqrt(max(self._variances_of_total))
 
     @property
     def shared(self) -> float:
-        """The standard deviation of an error of the total that answers the model follows have beside their noise."""
+        """Standard deviation of the error of the total in denoised answers, beside their noise."""
         by_released, by_followed = self._variances_of_total
         return math.sqrt(max(by_released - by_followed, 0.0))
 
     @cached_property
     def _variances_of_total(self) -> tuple[float, float]:
-        """Those of the number of records, by the released answers and by those that the model follows."""
+        """Variances of the number of records, by the released answers and by those that the model was fitted to."""
         recipe = recipe_of(self.model)
         if recipe.total_is_known:
             return 0.0, 0.0
         by_released = by_followed = estimate_total(self.model.domain, recipe.measurements)[1]
-        with contextlib.suppress(ValueError):  # a release need not hold what its model rests on
+        with contextlib.suppress(ValueError):  # a release need not hold the answers of its model
             by_released = estimate_total(self.model.domain, self._answers)[1]
         return by_released, by_followed
 
-    def truths(self, attributes: Collection[str], n: int, clock: Clock) -> Truths:
-        """Return what draws so many true tables of some attributes and of what they follow from."""
+    def truths(self, attributes: Collection[str], n: int, clock: Clock) -> TrueTables:
+        """Return a sampler of `n` true tables of some attributes, and of those that they are functions of."""
         if self._left_out is None:
-            self._left_out = LeftOut(self.model, self._ordinal, clock.n_threads, self._answers)
+            self._left_out = CrossValidatedPairs(self.model, self._ordinal, clock.n_threads, self._answers)
         inner = self.model.folding.inner.canonical(self.model.folding.clique(tuple(attributes)))
-        # A few independent draws may all happen to be near the middle, for each question alike: they are spread evenly.
+        # A few independent draws may all be near the middle, the same for each question: they are spread evenly.
         scores = np.array([_NORMAL.inv_cdf((i + 0.5) / n) for i in np.random.default_rng([0, 3]).permutation(n)])
         scores /= max(float(np.sqrt(np.mean(np.square(scores)))), 1e-300)
         rows = np.maximum(1.0, self.rows + self.total_stddev * scores)
-        return Truths(self._left_out, inner, self.pool, rows, self._unmeasured)
+        return TrueTables(self._left_out, inner, self.model_records, rows, self._unmeasured)
 
-    def worlds(self, n: int, clock: Clock) -> Iterator[World]:
-        """Yield made-up tables and their releases, fewer where the time is over; those that were made are kept."""
+    def worlds(self, n: int, clock: Clock) -> Iterator[MadeUpRelease]:
+        """Yield made-up tables and their releases, fewer when time is up; they are kept for the next question."""
         again, done = estimated_again(self.model, recipe_of(self.model), clock), 0
         while done < n and not clock.tick(partial("{}/{} made-up tables".format, done, n)):
             if done == len(self._worlds):
@@ -130,15 +129,17 @@ class Known:
             yield self._worlds[done]
             done += 1
 
-    def _made(self, again: Callable[[Sequence[Any]], Any], rng: np.random.Generator, clock: Clock) -> World | None:
-        """Draw a table with replacement from the pool, measure it and estimate again; None if there is no time."""
-        model, measurements = self.model, recipe_of(self.model).measurements
-        chosen = rng.integers(0, len(self.pool), self.rows) if len(self.pool) else np.zeros(0, dtype=np.intp)
-        true = Dataset({a: np.asarray(c)[chosen] for a, c in self.pool.columns.items()}, model.domain)
+    def _made(
+        self, again: Callable[[Sequence[Any]], Any], rng: np.random.Generator, clock: Clock
+    ) -> MadeUpRelease | None:
+        """Resample the records of the model, measure them and estimate again; None if there is no time."""
+        model, records, measurements = self.model, self.model_records, recipe_of(self.model).measurements
+        chosen = rng.integers(0, len(records), self.rows) if len(records) else np.zeros(0, dtype=np.intp)
+        true = Dataset({a: np.asarray(c)[chosen] for a, c in records.columns.items()}, model.domain)
         scale = max(float(model.total), 0.0) / self.rows
         counts = true.count([m.clique for m in measurements], clock.n_threads)
-        asked = Simulation(model, [], None, 1, rng, clock, self.shared)
-        released = again(asked.of_tables(c * scale for c in counts))
+        simulation = Simulation(model, [], None, 1, rng, clock, self.shared)
+        released = again(simulation.of_tables(c * scale for c in counts))
         if released.fit is not None and released.fit.status == "time":
             return None
-        return World(self._draw(released, None, rng), true)
+        return MadeUpRelease(self._draw(released, None, rng), true)

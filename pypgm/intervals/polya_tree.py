@@ -1,4 +1,4 @@
-r"""A Polya tree over the values of an attribute: how records are shared among them, by noisy answers about each.
+r"""Polya tree over the values of an attribute: the distribution of their counts given a noisy answer about each.
 
 The prior is a Polya tree: the values, neighbours next to each other, are halved again and again, and the part f of a
 node's count in its first half has a mixture of beta distributions about the even one, some parts being near none.
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
 
 _CONCENTRATIONS = np.array([1 / 8, 1 / 4, 1 / 2, 1, 2])  # of beta distributions, about Jeffreys' 1/2
-_DRAWS = 60  # made once, and taken from
+_DRAWS = 60  # of the counts, made once
 _POINTS = (np.arange(32) + 0.5) / 32  # of the angle whose squared sine a part is, where the answers leave it
-_COUNTS = 16  # that a node may have, for which the answers below it are looked at
-_MOST = 1 << 20  # points at once
+_COUNTS = 16  # of a node for which the likelihood of the answers below it is tabulated
+_MAX_POINTS = 1 << 20  # points at once
 _WIDE = 6.0  # standard deviations to either side
 
 
@@ -38,11 +38,11 @@ class PolyaTree:
     Parameters
     ----------
     answers, variances : ndarray of float
-        Of each value: its noisy count, the variance of the noise.
+        Noisy count of each value, and the variance of its noise.
     ranks : ndarray of int
-        Where each value stands in an order in which neighbours are alike.
+        Place of each value in an order in which neighbours are alike.
     total : float
-        Of the counts.
+        Sum of the counts.
 
     Examples
     --------
@@ -64,8 +64,8 @@ class PolyaTree:
             halves.insert(0, _Halves(leaves.reshape(3, 2**level, 2, -1).sum(axis=3), below))
             below = halves[0].likelihood(total)
         rng, counts = np.random.default_rng(0), np.full((_DRAWS, 1), total)
-        for own in halves:
-            first = own.drawn(counts, rng)
+        for level_halves in halves:
+            first = level_halves.drawn(counts, rng)
             counts = np.stack([first, counts - first], axis=2).reshape(_DRAWS, -1)
         self._counts = counts[:, places]
 
@@ -82,16 +82,16 @@ class _Likelihood(NamedTuple):
     step: Array
 
     def of(self, nodes: Codes, counts: Array) -> Array:
-        """Return them for other counts of some of the nodes, along the second of three axes."""
+        """Return log-likelihoods for other counts of some of the nodes, along the second of three axes."""
         values, first, step = self.values[:, nodes], self.first[nodes, None], self.step[nodes, None]
         at = np.clip((np.sqrt(counts) - first) / step, 0, len(values) - 1)
         low = np.minimum(at.astype(np.intp), len(values) - 2)
-        own = np.arange(values.shape[1])[:, None]
-        return np.asarray(values[low, own] + (at - low) * (values[low + 1, own] - values[low, own]))
+        node = np.arange(values.shape[1])[:, None]
+        return np.asarray(values[low, node] + (at - low) * (values[low + 1, node] - values[low, node]))
 
 
 class _Halves:
-    """The nodes of a level, each with two halves: their answers, variances and numbers of values, and what is below."""
+    """Nodes of a level, each with two halves: answers, variances, numbers of values, and the likelihoods below."""
 
     def __init__(self, halves: Array, below: _Likelihood) -> None:
         answers, variances, sizes = halves
@@ -99,21 +99,21 @@ class _Halves:
         self._is_first, self._cut = sizes[:, 0] > 0, np.flatnonzero((sizes > 0).all(axis=1))
         self._answers = answers[self._cut, 0]
         v, w = variances[self._cut].T
-        # Of both answers what is left of their sum by the node's count says nothing of the part.
+        # The part of both answers that is their sum says nothing about the split, given the node's count.
         self._share, self._stddev = v / (v + w), np.sqrt(v * w / (v + w))
         self._even = sizes[self._cut, 0] / sizes[self._cut].sum(axis=1)
 
     def likelihood(self, total: float) -> _Likelihood:
-        """Return how likely the answers of halves are, and all below, beside what their sum says of a node's count."""
+        """Return the log-likelihoods of the answers of halves and all below, apart from that of their sum."""
         low, high = (np.sqrt(np.clip(self._middle + end * self._reach, 0, total)) for end in (-1, 1))
         step = np.maximum((high - low) / (_COUNTS - 1), 1e-9)
         counts = np.square(low + step * np.arange(_COUNTS)[:, None])
-        told = np.zeros_like(counts)
+        values = np.zeros_like(counts)
         for rows in self._at_once(_COUNTS):
             _, width, logs = self._parts(counts[rows])
             highest = logs.max(axis=-1)
-            told[rows, self._cut] = highest + np.log(np.exp(logs - highest[..., None]).sum(axis=-1) * width)
-        return _Likelihood(told, low, step)
+            values[rows, self._cut] = highest + np.log(np.exp(logs - highest[..., None]).sum(axis=-1) * width)
+        return _Likelihood(values, low, step)
 
     def drawn(self, counts: Array, rng: np.random.Generator) -> Array:
         """Return drawn counts of the first halves, a row for each draw."""
@@ -127,12 +127,12 @@ class _Halves:
         return first
 
     def _at_once(self, n: int) -> Iterator[slice]:
-        each = max(1, _MOST // (_POINTS.size * max(1, self._cut.size)))
+        each = max(1, _MAX_POINTS // (_POINTS.size * max(1, self._cut.size)))
         return (slice(i, i + each) for i in range(0, n, each))
 
     def _parts(self, counts: Array) -> tuple[Array, Array, Array]:
         """Return for rows of counts the least angle, the range of angles, and the log-density of points in it."""
-        from scipy.special import beta  # what is heavy is imported where it is used
+        from scipy.special import beta  # heavy: imported where it is used
 
         counts = np.maximum(counts[:, self._cut], 1e-9)
         off = self._answers - (self._middle[self._cut] - counts) * self._share

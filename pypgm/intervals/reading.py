@@ -1,4 +1,4 @@
-"""A statistic of records: asked of tables, checked, and what it reads."""
+"""Statistics of records: computed on tables, checked, and the columns that they read."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ IGNORED = (
     "the statistic gives the same answer without the table that it is given: if it reads another one, such as the real "
     "records, the answer is that table's, the interval says nothing of it, and it is not private"
 )
-"""What is to be said of a statistic that ignores its table."""
+"""Warning about a statistic that ignores its table."""
 
-_RARE = 0.01  # of the records that hold an extreme value, at most: else quantiles are the same
+_RARE = 0.01  # largest share of the records that have an extreme value; above it quantiles are the same
 
 
 class Statistic:
-    """A function of a frame that gives numbers, always of the shape that it gave first.
+    """A function of a frame that returns numbers, always of the same shape.
 
     Parameters
     ----------
     function : callable
-        Gives a number, an array or a mapping of them, or a series or frame of pandas; what has labels is put in the
-        order of the first one.
+        Returns a number, an array or a mapping of numbers, or a series or frame of pandas; labels are put in the order
+        of the first answer.
     """
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
@@ -38,20 +38,20 @@ class Statistic:
         self._shape: tuple[int, ...] | None = None
 
     def __call__(self, frame: Any, what: str = "the synthetic records") -> NDArray[np.float64]:  # noqa: ANN401
-        """Return the numbers; ``ValueError`` where it fails, or they are none or of another shape than the first."""
+        """Return the numbers; ``ValueError`` where the function fails, or returns something else or another shape."""
         try:
-            found = self._function(frame)
+            answer = self._function(frame)
         except Exception as error:
             hint = "" if self._shape is None else "; where it has no answer, as of a group that is empty, return NaN"
             raise ValueError(f"the statistic failed on {what}: {type(error).__name__}: {error}{hint}") from error
         if self._first is None:
-            self._first = found
-        elif type(found) is type(self._first) and hasattr(found, "reindex"):  # groups may be missing
-            axes = {"columns": self._first.columns} if hasattr(found, "columns") else {}
-            found = found.reindex(index=self._first.index, **axes)
-        elif isinstance(found, Mapping) and isinstance(self._first, Mapping):
-            found = {label: found.get(label, np.nan) for label in self._first}
-        numbers = _numbers(found, what)
+            self._first = answer
+        elif type(answer) is type(self._first) and hasattr(answer, "reindex"):  # groups may be missing
+            axes = {"columns": self._first.columns} if hasattr(answer, "columns") else {}
+            answer = answer.reindex(index=self._first.index, **axes)
+        elif isinstance(answer, Mapping) and isinstance(self._first, Mapping):
+            answer = {label: answer.get(label, np.nan) for label in self._first}
+        numbers = _numbers(answer, what)
         if self._shape is None:
             self._shape = numbers.shape
         if numbers.shape != self._shape:
@@ -62,7 +62,7 @@ class Statistic:
         return numbers
 
     def labelled(self, numbers: NDArray[np.float64]) -> Any:  # noqa: ANN401
-        """Return numbers as the statistic gave them first: a float, an array, or with labels as it had them."""
+        """Return numbers in the form of the first answer: a float, an array, or with its labels."""
         first = self._first
         if isinstance(first, Mapping):
             return dict(zip(first, numbers.tolist(), strict=True))
@@ -72,22 +72,22 @@ class Statistic:
         return type(first)(numbers, index=first.index, **axes)
 
 
-def numbers_of(found: Any) -> NDArray[Any]:  # noqa: ANN401 - whatever a statistic gives
-    """Return what a statistic gives without its labels."""
-    return np.asarray(list(found.values()) if isinstance(found, Mapping) else found)
+def numbers_of(answer: Any) -> NDArray[Any]:  # noqa: ANN401 - whatever a statistic gives
+    """Return the numbers of an answer without its labels."""
+    return np.asarray(list(answer.values()) if isinstance(answer, Mapping) else answer)
 
 
-def _numbers(found: object, what: str) -> NDArray[np.float64]:
+def _numbers(answer: object, what: str) -> NDArray[np.float64]:
     kinds = "a number, an array or a mapping of them, or a series or frame of pandas"
-    given = f"the statistic needs to give {kinds}, gave {type(found).__name__} on {what}"
+    given = f"the statistic needs to give {kinds}, gave {type(answer).__name__} on {what}"
     try:
-        plain = numbers_of(found)
-        if plain.dtype.kind in "mM" or hasattr(found, "isoformat") or hasattr(found, "total_seconds"):
+        plain = numbers_of(answer)
+        if plain.dtype.kind in "mM" or hasattr(answer, "isoformat") or hasattr(answer, "total_seconds"):
             given += ": turn it into a number, such as of seconds or days"
         numbers = plain.astype(np.float64)
     except (TypeError, ValueError, OverflowError):
         raise ValueError(given) from None
-    if plain.dtype.kind not in "biufO" or found is None:  # texts of numbers, dates
+    if plain.dtype.kind not in "biufO" or answer is None:  # texts of numbers, dates
         raise ValueError(given)
     return numbers
 
@@ -95,7 +95,7 @@ def _numbers(found: object, what: str) -> NDArray[np.float64]:
 def names_read(
     function: Callable[[Any], Any], frame_of: Callable[[Sequence[str]], Any], names: Sequence[str]
 ) -> tuple[str, ...]:
-    """Return which columns of a table a statistic reads: those without which it fails, or gives something else.
+    """Return the columns that a statistic reads: those without which it fails, or its answer changes.
 
     Halves of the columns are left out, and halves of these, so that few of many are found fast.
 
@@ -104,7 +104,7 @@ def names_read(
     function : callable
         The statistic.
     frame_of : callable
-        Gives the same records with some of the columns.
+        Returns the same records with some of the columns.
     names : sequence of str
         All columns.
     """
@@ -127,7 +127,7 @@ def _given(function: Callable[[Any], Any], frame: Any) -> NDArray[np.float64] | 
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return np.asarray(function(frame), dtype=np.float64)
-    except Exception:  # of the statistic, of any kind
+    except Exception:  # any error of the statistic
         return None
 
 
@@ -136,7 +136,7 @@ def _same(one: NDArray[np.float64] | None, other: NDArray[np.float64] | None) ->
 
 
 def ignores_table(function: Callable[[Any], Any], answer: NDArray[np.float64]) -> bool:
-    """Return whether a statistic gives its answer of no table too.
+    """Return whether a statistic gives the same answer without a table.
 
     Examples
     --------
@@ -167,18 +167,18 @@ def is_extreme(
     columns: Iterable[NDArray[Any]],
     frame_of: Callable[[NDArray[np.bool_]], Any],
 ) -> bool:
-    """Return whether a statistic gives the least or largest value of a column, which few records hold.
+    """Return whether a statistic is the least or largest value of a column, which few records have.
 
-    It does if it also gives the next one once these records are left out.
+    It is if it becomes the next value once these records are left out.
 
     Parameters
     ----------
     function, answer
-        The statistic, and what it gives of all records.
+        The statistic, and its answer for all records.
     columns : iterable of ndarray
-        What those that it reads hold of them.
+        Values of the columns that it reads.
     frame_of : callable
-        Gives the records that a mask keeps.
+        Returns the records that a mask keeps.
     """
     for column in columns:
         values = _as_numbers(column)

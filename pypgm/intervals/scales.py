@@ -1,4 +1,4 @@
-r"""The true table of a pair, given noisy answers about it and a prediction that has not seen them.
+r"""The true table of a pair, given noisy answers about it and a prediction made without them.
 
 The table of the finest groups that the answers tell apart is taken to be
 
@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     Codes = NDArray[np.intp]
 
 TAUS = np.array([0.03, 0.12, 0.25, 0.5, 1.0, 2.0])  # standard deviations of relative effects at each scale
-_DENSE = 500  # cells of a pair at most whose effects are looked for at all scales; of more, cell by cell
-_LEAST = 0.05  # records of a predicted cell, and share of it that a draw has at least
+_DENSE = 500  # cells of a pair at most for effects at all scales; a larger pair is treated cell by cell
+_MIN_RECORDS = 0.05  # of a predicted cell, and least share of it in a draw
 
 
 class PairAnswer(NamedTuple):
@@ -47,7 +47,7 @@ class PairAnswer(NamedTuple):
     is_interaction : bool
         Whether they are contrasts, not counts.
     stddev : float
-        Of the noise of each.
+        Standard deviation of the noise of each value.
     """
 
     values: Array
@@ -57,16 +57,16 @@ class PairAnswer(NamedTuple):
 
     def maps(self, groups: Sequence[Codes]) -> list[Array]:
         """Return for each axis the matrix that takes a table of finer groups to the answer."""
-        found = []
-        for own, mine in zip(self.groups, groups, strict=True):
-            matrix = np.zeros((own.max() + 1, mine.max() + 1))
-            matrix[own, mine] = 1.0
-            found.append(_contrast(len(matrix)) @ matrix if self.is_interaction else matrix)
-        return found
+        matrices = []
+        for coarse, fine in zip(self.groups, groups, strict=True):
+            matrix = np.zeros((coarse.max() + 1, fine.max() + 1))
+            matrix[coarse, fine] = 1.0
+            matrices.append(_contrast(len(matrix)) @ matrix if self.is_interaction else matrix)
+        return matrices
 
 
 def pair_answers(domain: Domain, m: LinearMeasurement) -> Iterator[tuple[Clique, PairAnswer]]:
-    """Yield what a measurement says of pairs: of its own two attributes, or of any two of whose table it has cells."""
+    """Yield the pairs of a measurement with the answer about each: its two attributes, or any two of a table."""
     query, size = m.linear_map, len(m.clique)
     whole = [np.arange(domain.size((a,))) for a in m.clique]
     if size < 2:
@@ -95,7 +95,7 @@ def pair_answers(domain: Domain, m: LinearMeasurement) -> Iterator[tuple[Clique,
 
 
 def _merged(domain: Domain, m: LinearMeasurement, cells: Codes) -> Iterator[tuple[Clique, PairAnswer]]:
-    """Yield what sums over cells say of a pair, if they are those of groups of the values of both attributes."""
+    """Yield the answer about a pair by sums over cells, if these are groups of the values of both attributes."""
     clique = domain.canonical(m.clique)
     cells = cells if clique == m.clique else cells.T
     rows, columns = (np.unique(c, axis=0, return_inverse=True)[1].ravel() for c in (cells, cells.T))
@@ -108,16 +108,16 @@ def _merged(domain: Domain, m: LinearMeasurement, cells: Codes) -> Iterator[tupl
 
 
 class Side(NamedTuple):
-    """What is known of one attribute.
+    """Counts of one attribute, and their noise.
 
     Attributes
     ----------
     counts : ndarray of float
-        Of each value, by the model.
+        Count of each value, by the model.
     variances : ndarray of float
-        Of the noise of each: those of a group of values sum to that of the group.
+        Variance of the noise of each value; those of a group of values sum to that of the group.
     ranks : ndarray of int
-        Where each value stands in an order in which neighbours are alike.
+        Place of each value in an order in which neighbours are alike.
     groups : ndarray of int
         The group that each value was measured in.
     """
@@ -134,11 +134,11 @@ class PairTable:
     Parameters
     ----------
     answers : sequence of PairAnswer
-        About it; of a large table the last one counts.
+        Answers about the pair; for a large table only the last one is used.
     predicted : ndarray of float
         The table of the pair, in counts, estimated without these answers.
     sides : two of Side
-        Its attributes.
+        Its two attributes.
 
     Attributes
     ----------
@@ -149,7 +149,7 @@ class PairTable:
     is_merged : bool
         Whether some group has several values.
     log_likelihoods : ndarray, shape (len(TAUS),)
-        Of the answers, for each size of effects, up to a constant.
+        Log-likelihood of the answers for each size of effects, up to a constant.
     """
 
     def __init__(self, answers: Sequence[PairAnswer], predicted: Array, sides: Sequence[Side]) -> None:
@@ -161,7 +161,7 @@ class PairTable:
         self.is_merged = any(k < len(g) for k, g in zip(self.shape, self.groups, strict=True))
         rows, columns = self.groups
         sums = np.bincount((rows[:, None] * self.shape[1] + columns).ravel(), predicted.ravel(), math.prod(self.shape))
-        self._predicted = np.maximum(sums, _LEAST)
+        self._predicted = np.maximum(sums, _MIN_RECORDS)
         self._gains: dict[int, tuple[Array, Array, Array]] = {}
         self._by_cell = self._predicted.size > _DENSE
         if self._by_cell:
@@ -186,15 +186,15 @@ class PairTable:
         self._left = left
 
     def _read(self, answers: Sequence[PairAnswer], sides: Sequence[Side]) -> None:
-        """Stack the answers in units of their noise, and the margins, of which interactions say nothing."""
+        """Stack the answers in units of their noise, and the margins, about which interactions say nothing."""
         maps = [np.kron(*a.maps(self.groups)) / a.stddev for a in answers]
         values = [a.values / a.stddev for a in answers]
         for i, side in enumerate(sides):
-            # An attribute's own answers were rounded by the estimate: a quarter is the variance of that.
+            # The estimate rounded the answers about an attribute: a quarter is the variance of that.
             stddev = np.sqrt(np.bincount(self.groups[i], side.variances) + 0.25)
-            own = [np.ones((1, k)) for k in self.shape]
-            own[i] = np.eye(self.shape[i])
-            maps.append(np.kron(*own) / stddev[:, None])
+            factors = [np.ones((1, k)) for k in self.shape]
+            factors[i] = np.eye(self.shape[i])
+            maps.append(np.kron(*factors) / stddev[:, None])
             values.append(np.bincount(self.groups[i], side.counts) / stddev)
         self._maps = np.concatenate(maps)
         self._left = np.concatenate(values) - self._maps @ self._predicted
@@ -210,7 +210,7 @@ class PairTable:
             yield (runs[0][:, None] * self.shape[1] + runs[1]).ravel()
 
     def _covariance(self, tau: float) -> Array:
-        """Return that of the true table before the answers are known."""
+        """Return the prior covariance of the true table."""
         same = np.zeros((self._predicted.size, self._predicted.size))
         for block in self._blocks:
             same += block[:, None] == block
@@ -222,7 +222,7 @@ class PairTable:
         return both, both @ self._maps.T + np.eye(len(self._left))
 
     def _log_likelihood(self, tau: float) -> float:
-        from scipy.linalg import solve_triangular  # what is heavy is imported where it is used
+        from scipy.linalg import solve_triangular  # heavy: imported where it is used
 
         root = np.linalg.cholesky(self._of_answers(self._covariance(tau))[1])
         z = solve_triangular(root, self._left, lower=True, check_finite=False)
@@ -251,14 +251,14 @@ class PairTable:
             drawn = predicted + rng.normal(size=predicted.size) * np.sqrt(predicted)
             for block in self._blocks:
                 drawn += predicted * rng.normal(0.0, tau, block.max() + 1)[block]
-            # Matheron's rule: a draw of table and answers, moved by what the answers are off.
+            # Matheron's rule: a draw of table and answers, corrected by the gain times the error of the answers.
             off = self._left - self._maps @ (drawn - predicted) - rng.normal(size=self._left.size)
             drawn = drawn + gain @ off
-        return positive(drawn, mean, variances, _LEAST * predicted, rng)
+        return positive(drawn, mean, variances, _MIN_RECORDS * predicted, rng)
 
 
 def positive(drawn: Array, mean: Array, variances: Array, least: Array, rng: np.random.Generator) -> Array:
-    """Return draws as they are where that is far from 0, else of a gamma distribution of their mean and variance."""
+    """Return draws as they are far from 0, else draws of a gamma distribution of the same mean and variance."""
     mean = np.maximum(mean, least)
     near = (variances > 0.25 * mean**2) | (drawn <= 0)
     shape = np.maximum(mean**2 / np.maximum(variances, 1e-300), 1e-3)

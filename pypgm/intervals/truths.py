@@ -1,4 +1,4 @@
-"""Tables that may be the true ones: drawn given all answers, and reached by weighting records of the model."""
+"""Possible true tables, drawn given all answers and reached by weighting records of the model."""
 
 from __future__ import annotations
 
@@ -16,108 +16,115 @@ if TYPE_CHECKING:
 
     from pypgm.data import Dataset
     from pypgm.domain import Clique
-    from pypgm.intervals.left_out import LeftOut
+    from pypgm.intervals.left_out import CrossValidatedPairs
 
     Array = NDArray[np.float64]
     Codes = NDArray[np.intp]
 
-_HIDDEN = 0.5  # log effect that may be where noise would hide it, whatever was seen
-_TRIPLES = 0.5  # of the effects seen in pairs: those of three attributes at least
+_HIDDEN = 0.5  # log effect that is possible where noise would hide it, whatever was measured
+_TRIPLES = 0.5  # smallest effects of three attributes, relative to those of pairs
 _MOST_JOINED = 5  # attributes at most of which triples are looked at
 _PASSES = 8  # of raking
 _DEEPEST = 8  # halvings of the values
-_LARGEST = 100_000  # blocks of a clique at most
+_MAX_BLOCKS = 100_000  # blocks of a clique at most
 _MOST_SPREAD = 2.0  # standard deviation of the log effects of a cell, summed over scales, at most
 
 
-class _Halving(NamedTuple):
+class _Blocks(NamedTuple):
     """Blocks of a clique's cells at one scale.
 
     Attributes
     ----------
     blocks : list of ndarray of int
-        The block of each value, of each attribute.
+        Block of each value of each attribute.
     hidden : ndarray
-        The log effect that noise would hide in each block.
+        Log effect that noise would hide in each block.
     """
 
     blocks: list[Codes]
     hidden: Array
 
 
-class Truths:
-    """True tables of some attributes, drawn from what the answers of a release leave open.
+class TrueTables:
+    """Sampler of possible true tables of some attributes, given the answers of a release.
 
     Parameters
     ----------
-    known : LeftOut
-        What measured pairs say of predictions without their answers.
+    predictions : CrossValidatedPairs
+        Measured pairs beside predictions without their answers.
     attributes : sequence of str
-        Of the domain that inference runs on, in its order.
-    pool : Dataset
+        Attributes of the domain that inference runs on, in its order.
+    records : Dataset
         Records of the model, which are weighted.
     rows : ndarray of float
-        How many records each of the truths has that are drawn one after the other.
+        Number of records of each drawn table, in turn.
     left_out : float
-        Effects in pairs that were not measured, in those of pairs that were.
+        Ratio of effect sizes: unmeasured pairs relative to measured ones.
     """
 
-    def __init__(self, known: LeftOut, attributes: Sequence[str], pool: Dataset, rows: Array, left_out: float) -> None:
-        self._known, self._attributes, self._left_out = known, tuple(attributes), left_out
+    def __init__(
+        self,
+        predictions: CrossValidatedPairs,
+        attributes: Sequence[str],
+        records: Dataset,
+        rows: Array,
+        left_out: float,
+    ) -> None:
+        self._predictions, self._attributes, self._left_out = predictions, tuple(attributes), left_out
         self._rows = itertools.cycle(rows)
-        columns = [np.asarray(pool.columns[a]) for a in self._attributes]
-        self._order = np.lexsort(columns[::-1]) if columns else np.arange(len(pool))
-        new = np.zeros(len(pool), dtype=bool)
+        columns = [np.asarray(records.columns[a]) for a in self._attributes]
+        self._order = np.lexsort(columns[::-1]) if columns else np.arange(len(records))
+        new = np.zeros(len(records), dtype=bool)
         new[:1] = True
         for column in columns:
-            own = column[self._order]
-            new[1:] |= own[1:] != own[:-1]
+            ordered = column[self._order]
+            new[1:] |= ordered[1:] != ordered[:-1]
         starts = np.flatnonzero(new)
-        self._mass = np.diff(starts, append=len(pool))
+        self._mass = np.diff(starts, append=len(records))
         self.first = self._order[starts]
         self._codes = {a: c[self.first].astype(np.intp) for a, c in zip(self._attributes, columns, strict=True)}
         pairs = list(itertools.combinations(self._attributes, 2))
-        self._keys = {p: self._key(known.pairs[p].groups, p) for p in pairs if p in known.pairs}
+        self._keys = {p: self._key(predictions.pairs[p].groups, p) for p in pairs if p in predictions.pairs}
         triples = itertools.combinations(self._attributes, 3) if len(self._attributes) <= _MOST_JOINED else ()
         single = [(a,) for a in self._attributes]
         self._halvings = {c: self._halved(c) for c in (*single, *pairs, *triples) if self._is_open(c)}
 
     def drawn(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Return how many records of a drawn truth are in each of the cells that the pool has."""
+        """Return the counts of a drawn table in the cells that records of the model are in."""
         total = next(self._rows)
         weights = self._drawn_weights(total, rng)
         due = np.cumsum(weights) * (total / max(weights.sum(), 1e-300))
         return np.asarray(np.diff(np.floor(due + rng.random()).astype(np.int64), prepend=0))
 
     def records(self, rng: np.random.Generator) -> NDArray[np.intp]:
-        """Return the rows of the pool that make up a drawn truth, each as often as it is in it."""
+        """Return the records of the model that make up a drawn table, by their places, each as often as it occurs."""
         counts = self.drawn(rng)
         starts = np.cumsum(self._mass) - self._mass
         within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
-        # Of a cell's rows each as often as the others, to one.
+        # Records of a cell occur equally often, but for one.
         each = within * np.repeat(self._mass, counts) // np.maximum(np.repeat(counts, counts), 1)
         return np.asarray(self._order[np.repeat(starts, counts) + each])
 
     def _drawn_weights(self, total: float, rng: np.random.Generator) -> Array:
-        """Return the weights of the cells: drawn effects, raked to drawn tables of what was measured."""
-        known, targets = self._known, []
+        """Return the weights of the cells: drawn effects, raked to drawn tables of the measured cliques."""
+        predictions, targets = self._predictions, []
         for a in self._attributes:
-            side = known.sides[a]
-            if tree := known.polya_tree(a, total - float(side.counts.sum())):
+            side = predictions.sides[a]
+            if tree := predictions.polya_tree(a, total - float(side.counts.sum())):
                 targets.append((self._codes[a], tree.drawn(rng)))
                 continue
-            sums = (np.bincount(side.groups, own) for own in (side.counts, side.variances))
-            counts, noise = (np.asarray(own, dtype=np.float64) for own in sums)
+            sums = (np.bincount(side.groups, values) for values in (side.counts, side.variances))
+            counts, noise = (np.asarray(values, dtype=np.float64) for values in sums)
             variances = noise / (1 + noise / counts**2)
             draw = counts + rng.normal(size=counts.size) * np.sqrt(variances)
             targets.append((side.groups[self._codes[a]], positive(draw, counts, variances, 0 * counts, rng)))
         sizes = {}
         for pair, key in self._keys.items():
-            sizes[pair] = known.size(pair, rng)
-            targets.append((key, known.pairs[pair].drawn(sizes[pair], rng)))
+            sizes[pair] = predictions.size(pair, rng)
+            targets.append((key, predictions.pairs[pair].drawn(sizes[pair], rng)))
         logs = np.zeros(self._mass.size)
         for clique, halvings in self._halvings.items():
-            tau = 0.0 if len(clique) == 1 else float(TAUS[sizes.get(clique) or known.size(None, rng)])
+            tau = 0.0 if len(clique) == 1 else float(TAUS[sizes.get(clique) or predictions.size(None, rng)])
             logs += self._effects(clique, halvings, tau, rng)
         weights = np.exp(logs - logs.max(initial=-np.inf)) * self._mass
         for _ in range(_PASSES):  # pairs, then single attributes
@@ -128,50 +135,51 @@ class Truths:
         return np.asarray(weights)
 
     def _key(self, groups: Sequence[Codes], clique: Clique) -> Codes:
-        """Return for each cell which one it is of a table of groups of values."""
+        """Return the index of each cell in a table of groups of values."""
         key = np.zeros(self._mass.size, dtype=np.intp)
-        for own, a in zip(groups, clique, strict=True):
-            key = key * (int(own.max()) + 1) + own[self._codes[a]]
+        for codes, a in zip(groups, clique, strict=True):
+            key = key * (int(codes.max()) + 1) + codes[self._codes[a]]
         return key
 
     def _is_open(self, clique: Clique) -> bool:
-        """Return whether effects are drawn of it: not where each of its cells was measured."""
+        """Return whether effects of a clique are drawn: not where each of its cells was measured."""
         if len(clique) == 1:
-            groups = self._known.sides[clique[0]].groups
-            return int(groups.max()) + 1 < groups.size and self._known.polya_tree(clique[0]) is None
-        pair = self._known.pairs.get(clique)
-        is_known = any(own.issuperset(clique) for own in self._known.whole) if pair is None else not pair.is_merged
-        return not is_known
+            groups = self._predictions.sides[clique[0]].groups
+            return int(groups.max()) + 1 < groups.size and self._predictions.polya_tree(clique[0]) is None
+        pair = self._predictions.pairs.get(clique)
+        if pair is not None:
+            return pair.is_merged
+        return not any(measured.issuperset(clique) for measured in self._predictions.whole)
 
-    def _halved(self, clique: Clique) -> list[_Halving]:
-        """Return the blocks of a clique, its values or measured groups of them halved by mass again and again."""
-        sides = [self._known.sides[a] for a in clique]
-        pair = self._known.pairs.get(clique) if len(clique) > 1 else None
+    def _halved(self, clique: Clique) -> list[_Blocks]:
+        """Return the blocks of a clique at each scale: its values or measured groups of them, halved by mass."""
+        sides = [self._predictions.sides[a] for a in clique]
+        pair = self._predictions.pairs.get(clique) if len(clique) > 1 else None
         groups = pair.groups if pair else [np.zeros(s.counts.size, dtype=np.intp) for s in sides]
-        noise = self._known.noise
+        noise = self._predictions.noise
         if len(clique) == 1:
             groups = [sides[0].groups]
             noise = float(np.sqrt(np.median(np.bincount(groups[0], sides[0].variances))))
         total = max(float(sides[0].counts.sum()), 1e-300)
-        found: list[_Halving] = []
+        scales: list[_Blocks] = []
         before: list[int] = []
         for level in range(1, _DEEPEST):
             blocks = [_runs(g, s.counts, s.ranks, 2**level) for g, s in zip(groups, sides, strict=True)]
             sizes = [int(b.max()) + 1 for b in blocks]
-            if sizes == before or math.prod(sizes) > _LARGEST:
+            if sizes == before or math.prod(sizes) > _MAX_BLOCKS:
                 break
             before = sizes
             mass, cells = np.full((), total), np.ones(())
             for block, side in zip(blocks, sides, strict=True):
                 mass = np.multiply.outer(mass, np.bincount(block, side.counts) / total)
                 cells = np.multiply.outer(cells, np.bincount(block))
-            # What nobody asked a pair about is hidden in the noise of a sum over the block's cells.
+            # An unmeasured pair is hidden in the noise of a sum over the block's cells.
             sums = np.sqrt(cells) if pair is None and len(clique) == 2 else 1.0
-            found.append(_Halving(blocks, (_HIDDEN / (1 + mass / (noise * sums))).ravel()))
-        return found
+            scales.append(_Blocks(blocks, (_HIDDEN / (1 + mass / (noise * sums))).ravel()))
+        return scales
 
-    def _effects(self, clique: Clique, halvings: list[_Halving], tau: float, rng: np.random.Generator) -> Array:
-        """Return drawn log effects of the cells within what was measured, of mean weight about 1."""
+    def _effects(self, clique: Clique, halvings: list[_Blocks], tau: float, rng: np.random.Generator) -> Array:
+        """Return drawn log effects of the cells within measured groups, of mean weight about 1."""
         effects, variances = np.zeros(self._mass.size), np.zeros(self._mass.size)
         for blocks, hidden in halvings:
             if len(clique) == 1:
@@ -191,9 +199,9 @@ def _runs(groups: Codes, counts: Array, ranks: Codes, n: int) -> Codes:
     """Return the block of each value where each group is cut into n runs of about equal mass, or into its values."""
     runs = np.zeros(groups.size, dtype=np.intp)
     for j in range(int(groups.max()) + 1):
-        own = np.flatnonzero(groups == j)
-        own = own[np.argsort(ranks[own])]
-        mass, single = counts[own], np.arange(own.size)
+        members = np.flatnonzero(groups == j)
+        members = members[np.argsort(ranks[members])]
+        mass, single = counts[members], np.arange(members.size)
         run = np.floor((np.cumsum(mass) - mass / 2) / mass.sum() * n).astype(np.intp)
-        runs[own] = np.minimum(single, run) if own.size > n else single
+        runs[members] = np.minimum(single, run) if members.size > n else single
     return joined([groups, runs])

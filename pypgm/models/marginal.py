@@ -9,6 +9,7 @@ import numpy as np
 from pypgm.factor import Factor, Frame, cells_frame
 from pypgm.html import Shown
 from pypgm.models.expected_error import Basis
+from pypgm.student import LEVEL_TEXT, REACH
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,6 +41,8 @@ class Marginal(Shown):
     def to_frame(self, library: str = "pandas") -> Frame:
         """Return a data frame with a row for each cell: its labels or codes, ``count`` and ``error``.
 
+        ``error`` is that of `errors`; the ± of reports, cells and whiskers is 1.645 times as large, and holds 90 %.
+
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}
@@ -63,5 +66,5 @@ class Marginal(Shown):
         return cells_frame(self.counts.domain, numbers, library)
 
     def __repr__(self) -> str:
-        typical = float(np.median(self.errors.datavector())) if self.errors.datavector().size else 0.0
-        return f"Marginal({self.counts!r}, ± {typical:.3g} in the median, {self.basis})"
+        typical = REACH * float(np.median(self.errors.datavector())) if self.errors.datavector().size else 0.0
+        return f"Marginal({self.counts!r}, ± {typical:.3g} ({LEVEL_TEXT}) in the median, {self.basis})"

@@ -34,6 +34,7 @@ class FieldRelease(Release[MarkovRandomField]):
 
     __slots__ = ()
 
+    _kind = "field"
     model: MarkovRandomField
 
     @property

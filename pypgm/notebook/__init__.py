@@ -1,40 +1,11 @@
-"""How objects of the package show themselves at the end of a notebook's cell."""
+"""HTML of objects of the package at the end of a notebook's cell."""
 
 from __future__ import annotations
 
-import importlib
+from pypgm.html import Markup, element, written
+from pypgm.notebook import models, releases, tables  # noqa: F401 - they register their writers
 
-from pypgm.html import Markup, element
-
-__all__ = ["WRITERS", "as_html"]
-
-WRITERS = {  # by the class that they write: modules of this package, with a function of the name in lower case
-    "tables": (
-        "CliqueVector",
-        "ComparedTables",
-        "Dataset",
-        "Declaration",
-        "Domain",
-        "Evaluation",
-        "Factor",
-        "LinearMeasurement",
-        "Marginal",
-        "Workload",
-    ),
-    "releases": ("Fit", "LedgerReport", "Plan", "PrivateTable", "RelatedRelease", "Release", "Structure"),
-    "models": (
-        "AnswerComparison",
-        "BayesianNetwork",
-        "JunctionTree",
-        "MarkovRandomField",
-        "Model",
-        "RegionGraph",
-        "Sample",
-        "TableComparison",
-        "UaiModel",
-    ),
-}
-_HOMES = {name: home for home, names in WRITERS.items() for name in names}
+__all__ = ["as_html"]
 
 
 def as_html(thing: object) -> Markup:
@@ -43,7 +14,7 @@ def as_html(thing: object) -> Markup:
     Parameters
     ----------
     thing : object
-        Of a class that has a writer, or is derived from one.
+        Object of a class that has a writer, or is derived from one.
 
     Raises
     ------
@@ -56,9 +27,4 @@ def as_html(thing: object) -> Markup:
     >>> "&lt;b&gt;" in as_html(Domain({"<b>": 2}))
     True
     """
-    for kind in type(thing).__mro__:
-        if kind.__name__ in _HOMES and kind.__module__.startswith("pypgm."):
-            module = importlib.import_module(f"pypgm.notebook.{_HOMES[kind.__name__]}")
-            written: Markup = getattr(module, kind.__name__.lower())(thing)
-            return element("div", written, style="max-width:100%;overflow-x:auto")
-    raise TypeError(f"objects of class {type(thing).__name__} have no HTML")
+    return element("div", written(thing), style="max-width:100%;overflow-x:auto")

@@ -9,95 +9,106 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.bayes import AnswerComparison, BayesianNetwork, TableComparison
 from pypgm.canvas import svg_of, unshown
-from pypgm.html import Markup, element, folded, heading, table
+from pypgm.graphs import JunctionTree, RegionGraph
+from pypgm.html import Markup, folded, heading, table, warning, written
+from pypgm.io.uai import UaiModel
+from pypgm.models.model import Model
+from pypgm.mrf import MarkovRandomField, Sample
 from pypgm.notebook.releases import fit
 from pypgm.notebook.tables import dataset, domain, factor, names_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from pypgm.bayes import AnswerComparison, BayesianNetwork, TableComparison
-    from pypgm.graphs import JunctionTree, RegionGraph
-    from pypgm.io.uai import UaiModel
-    from pypgm.models.model import Model
-    from pypgm.mrf import MarkovRandomField, Sample
-
 _NODES, _ROWS, _TABLES = 60, 40, 8
 
 
-def model(shown: Model[Any]) -> Markup:
-    """Return the size of a model, its cliques, and how its estimate ended."""
-    own = shown.domain
-    told = f"{shown.total:,.6g} records, {len(own):,} attributes, {len(shown.cliques):,} cliques, "
-    told += f"{shown.potentials.values.size:,} parameters{'' if shown.is_exact else ';'}"
+@written.register(Model)
+def _model(shown: Model[Any]) -> Markup:
+    """Return the size of a model, its cliques, and the end of its estimate."""
+    over = shown.domain
+    summary = f"{shown.total:,.6g} records, {len(over):,} attributes, {len(shown.cliques):,} cliques, "
+    summary += f"{shown.potentials.values.size:,} parameters{'' if shown.is_exact else ';'}"
     exact = "" if shown.is_exact else "answers are of a region graph, each consistent with its neighbours"
-    warning = element("div", f"protects nobody: {shown.not_private}", style="color:#b3261e")
-    largest = sorted(shown.cliques, key=own.size, reverse=True)[:_ROWS]
-    rows = [[names_of(c), own.size(c)] for c in largest]
-    parts = [heading(type(shown).__name__, told, exact), *([warning] if shown.not_private else [])]
-    parts.append(folded("Attributes", domain(own)))
+    largest = sorted(shown.cliques, key=over.size, reverse=True)[:_ROWS]
+    rows = [[names_of(c), over.size(c)] for c in largest]
+    parts = [
+        heading(type(shown).__name__, summary, exact),
+        *([warning(f"protects nobody: {shown.not_private}")] if shown.not_private else []),
+    ]
+    parts.append(folded("Attributes", domain(over)))
     parts.append(folded("Cliques", table(["clique", "cells"], rows, len(shown.cliques) - len(rows))))
     parts += [] if shown.fit is None else [folded("Estimate", fit(shown.fit))]
     return Markup("".join(parts))
 
 
-def junctiontree(shown: JunctionTree) -> Markup:
+@written.register(JunctionTree)
+def _junction_tree(shown: JunctionTree) -> Markup:
     """Return a junction tree as a picture and as a table."""
     cost = shown.cost
-    told = f"{len(shown.nodes):,} cliques, width {cost.width}, {cost.cells:,.4g} cells, {cost.bytes / 2**20:,.3g} MiB"
+    summary = (
+        f"{len(shown.nodes):,} cliques, width {cost.width}, {cost.cells:,.4g} cells, {cost.bytes / 2**20:,.3g} MiB"
+    )
     rows = [[names_of(n.clique), ", ".join(n.separator), shown.domain.size(n.clique)] for n in shown.nodes[:_ROWS]]
     cliques = table(["clique", "shared with its parent", "cells"], rows, len(shown.nodes) - len(rows))
-    return _pictured(heading("JunctionTree", told), len(shown.nodes), shown.plot, "Cliques", cliques)
+    return _pictured(heading("JunctionTree", summary), len(shown.nodes), shown.plot, "Cliques", cliques)
 
 
-def regiongraph(shown: RegionGraph) -> Markup:
+@written.register(RegionGraph)
+def _region_graph(shown: RegionGraph) -> Markup:
     """Return a region graph as a picture and as a table."""
-    told = f"{len(shown.regions):,} regions, {len(shown.edges):,} edges, {shown.cells:,} cells"
+    summary = f"{len(shown.regions):,} regions, {len(shown.edges):,} edges, {shown.cells:,} cells"
     rows = [[names_of(r), shown.domain.size(r)] for r in shown.regions[:_ROWS]]
     regions = table(["region", "cells"], rows, len(shown.regions) - len(rows))
-    return _pictured(heading("RegionGraph", told), len(shown.regions), shown.plot, "Regions", regions)
+    return _pictured(heading("RegionGraph", summary), len(shown.regions), shown.plot, "Regions", regions)
 
 
-def bayesiannetwork(shown: BayesianNetwork) -> Markup:
+@written.register(BayesianNetwork)
+def _bayesian_network(shown: BayesianNetwork) -> Markup:
     """Return a network as a picture, its arcs, and its first tables."""
     arcs = sum(map(len, shown.parents.values()))
-    told = f"{shown.name}: {len(shown.domain):,} attributes, {arcs:,} arcs"
+    summary = f"{shown.name}: {len(shown.domain):,} attributes, {arcs:,} arcs"
     rows = [[a, ", ".join(p), shown.tables[a].datavector().size] for a, p in shown.parents.items()]
     arcs_of = table(["attribute", "parents", "probabilities"], rows[:_ROWS], len(rows) - len(rows[:_ROWS]))
     tables = [
         folded(f"P({a}{' | ' * bool(shown.parents[a])}{', '.join(shown.parents[a])})", factor(t))
         for a, t in itertools.islice(shown.tables.items(), _TABLES)
     ]
-    head = heading(type(shown).__name__, told)
+    head = heading(type(shown).__name__, summary)
     return Markup(_pictured(head, len(shown.domain), shown.plot, "Attributes", arcs_of) + "".join(tables))
 
 
-def markovrandomfield(shown: MarkovRandomField) -> Markup:
+@written.register(MarkovRandomField)
+def _markov_random_field(shown: MarkovRandomField) -> Markup:
     """Return a field with its strongest pairs."""
     strengths, names = shown.strengths(), shown.domain.attributes
-    found = np.argwhere(np.triu(strengths > 0, 1)).tolist()
-    found.sort(key=lambda pair: -strengths[pair[0], pair[1]])
-    rows = [[names[i], names[j], float(strengths[i, j])] for i, j in found[:_ROWS]]
-    told = f"{shown.total:,.6g} records, {len(names):,} attributes, {len(shown.cliques):,} tables"
-    whole = heading("MarkovRandomField", told) + table(["", "", "strength"], rows, len(found) - len(rows))
+    pairs = np.argwhere(np.triu(strengths > 0, 1)).tolist()
+    pairs.sort(key=lambda pair: -strengths[pair[0], pair[1]])
+    rows = [[names[i], names[j], float(strengths[i, j])] for i, j in pairs[:_ROWS]]
+    summary = f"{shown.total:,.6g} records, {len(names):,} attributes, {len(shown.cliques):,} tables"
+    whole = heading("MarkovRandomField", summary) + table(["", "", "strength"], rows, len(pairs) - len(rows))
     return Markup(whole + folded("Attributes", domain(shown.domain)))
 
 
-def sample(shown: Sample) -> Markup:
-    """Return drawn records, and how they were drawn."""
+@written.register(Sample)
+def _sample(shown: Sample) -> Markup:
+    """Return drawn records, and the method of drawing them."""
     how = f"method {shown.method}, {shown.n_chains:,} chains, {shown.sweeps:,} sweeps"
     return Markup(heading("Sample", how) + dataset(shown.data))
 
 
-def uaimodel(shown: UaiModel) -> Markup:
-    """Return what a file says."""
+@written.register(UaiModel)
+def _uai_model(shown: UaiModel) -> Markup:
+    """Return the tables of a UAI file."""
     rows = [[names_of(t.domain.attributes), t.datavector().size] for t in shown.tables[:_ROWS]]
-    told = f"{shown.kind}: {len(shown.domain):,} attributes, {len(shown.tables):,} tables"
-    return Markup(heading("UaiModel", told) + table(["table", "cells"], rows, len(shown.tables) - len(rows)))
+    summary = f"{shown.kind}: {len(shown.domain):,} attributes, {len(shown.tables):,} tables"
+    return Markup(heading("UaiModel", summary) + table(["table", "cells"], rows, len(shown.tables) - len(rows)))
 
 
-def tablecomparison(shown: TableComparison) -> Markup:
+@written.register(TableComparison)
+def _table_comparison(shown: TableComparison) -> Markup:
     """Return the distance of each table, the largest first."""
     order = sorted(shown.mean_l1, key=lambda a: -shown.mean_l1[a])
     rows = [[a, float(shown.mean_l1[a]), float(shown.mean_kl[a]), int(shown.unsupported[a])] for a in order[:_ROWS]]
@@ -105,7 +116,8 @@ def tablecomparison(shown: TableComparison) -> Markup:
     return Markup(heading("TableComparison") + table(head, rows, len(order) - len(rows)))
 
 
-def answercomparison(shown: AnswerComparison) -> Markup:
+@written.register(AnswerComparison)
+def _answer_comparison(shown: AnswerComparison) -> Markup:
     """Return the distances of answers, query by query."""
     n = min(len(shown.l1), _ROWS)
     rows = [[i, *(float(v[i]) for v in (shown.l1, shown.mean_l1, shown.kl, shown.map_agreement))] for i in range(n)]
@@ -114,12 +126,12 @@ def answercomparison(shown: AnswerComparison) -> Markup:
 
 
 def _pictured(head: Markup, nodes: int, plot: Callable[[], Axes], title: str, rows: Markup) -> Markup:
-    """Return a heading, a picture where there can be one, and a table: folded then."""
+    """Return a heading, a picture where possible, and a table, which is folded below a picture."""
     picture = _picture(plot) if 0 < nodes <= _NODES else Markup("")
     return Markup(head + picture + folded(title, rows, is_open=not picture))
 
 
 def _picture(plot: Callable[[], Axes]) -> Markup:
-    with contextlib.suppress(ImportError), unshown():  # without matplotlib there is the table
+    with contextlib.suppress(ImportError), unshown():  # without matplotlib the table is enough
         return Markup(svg_of(plot()))
     return Markup("")

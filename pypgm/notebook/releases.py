@@ -10,30 +10,30 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm.errors import ModelTooLargeError
-from pypgm.html import Markup, bar, element, folded, heading, table
+from pypgm.estimation import Fit
+from pypgm.html import Markup, bar, element, folded, heading, table, warning, written
+from pypgm.mechanisms.related_release import RelatedRelease
+from pypgm.mrf.structure import Structure
 from pypgm.notebook.tables import few_labels, names_of, spark
+from pypgm.planning import Plan
 from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.promise import Promise, strength_text
+from pypgm.release import Release
 from pypgm.report import caveat_lines, noise_of, together
 from pypgm.reporting.facts import Facts, shares_of
 from pypgm.reporting.shares import budget_shares, ledger_lines, share_text
 
 if TYPE_CHECKING:
     from pypgm.domain import Domain
-    from pypgm.estimation import Fit
-    from pypgm.mechanisms.related_release import RelatedRelease
-    from pypgm.mrf.structure import Structure
-    from pypgm.planning import Plan
-    from pypgm.privacy.private_table import PrivateTable
-    from pypgm.release import Release
     from pypgm.reporting.shares import Share
 
 _ATTRIBUTES, _MEASURED, _LAWS = 30, 40, 200
-_WARNING = "color:#b3261e;font-weight:bold"
 
 
+@written.register(Release)
 def release(shown: Release) -> Markup:
-    """Return what a release promises, its attributes, and folded what was measured and what it cost."""
+    """Return the promise of a release and its attributes, and folded its measurements and its ledger."""
     domain = shown.model.domain
     title = f"{shown.mechanism}: {shown.model.total:,.0f} records of {len(domain):,} attributes"
     parts = [heading(type(shown).__name__, title), *_promise(shown.promise)]
@@ -43,23 +43,25 @@ def release(shown: Release) -> Markup:
     noise.sort(key=lambda row: (len(row[0]), row[2]))
     measured = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in noise[:_MEASURED]]
     head = ["measured", "numbers", "noise (records)"]
-    told = f"What was measured: {len(shown.measurements):,} measurements"
-    parts.append(folded(told, table(head, measured, len(noise) - len(measured))))
-    parts.append(folded("What it cost", ledgerreport(shown.ledger, Facts(shown).shares)))
+    summary = f"What was measured: {len(shown.measurements):,} measurements"
+    parts.append(folded(summary, table(head, measured, len(noise) - len(measured))))
+    parts.append(folded("What it cost", ledger_report(shown.ledger, Facts(shown).shares)))
     return Markup("".join(parts))
 
 
-def relatedrelease(shown: RelatedRelease) -> Markup:
+@written.register(RelatedRelease)
+def _related_release(shown: RelatedRelease) -> Markup:
     """Return the releases of two tables."""
-    told = f"at most {shown.max_children} children; context: {', '.join(shown.context) or 'none'}"
-    whole = "".join([heading("RelatedRelease", told), *_promise(shown.promise)])
+    summary = f"at most {shown.max_children} children; context: {', '.join(shown.context) or 'none'}"
+    whole = "".join([heading("RelatedRelease", summary), *_promise(shown.promise)])
     opened = folded("Parents", release(shown.parents), is_open=True) + folded("Children", release(shown.children))
     shares = shares_of(shown._facts, shown.ledger)
-    return Markup(whole + opened + folded("What both cost", ledgerreport(shown.ledger, shares)))
+    return Markup(whole + opened + folded("What both cost", ledger_report(shown.ledger, shares)))
 
 
-def ledgerreport(shown: LedgerReport, shares: Sequence[Share] | None = None) -> Markup:
-    """Return what a budget was spent on, as shares of it, and folded the exact law of each draw."""
+@written.register(LedgerReport)
+def ledger_report(shown: LedgerReport, shares: Sequence[Share] | None = None) -> Markup:
+    """Return the shares of a budget by purpose, and folded the exact law of each draw."""
     shares = budget_shares(shown) if shares is None else shares
     rows = [[s.purpose, Markup(share_text(s.share)), bar(float(s.share))] for s in shares]
     whole = heading(type(shown).__name__, Promise.of(shown, "").guarantee) + table(["spent on", "share", ""], rows)
@@ -67,24 +69,26 @@ def ledgerreport(shown: LedgerReport, shares: Sequence[Share] | None = None) -> 
     return Markup(whole + folded(f"{len(shown.lines):,} charges", *charges) * bool(charges))
 
 
-def plan(shown: Plan) -> Markup:
-    """Return what a mechanism would measure, and how far off its answers would be."""
-    told = f"{shown.mechanism} on {shown.n_records:,} records"
-    found = together(zip(shown.cliques, shown.numbers, shown.stddev, strict=True))
-    rows = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in found[:_MEASURED]]
+@written.register(Plan)
+def _plan(shown: Plan) -> Markup:
+    """Return the planned measurements of a mechanism, and the expected errors of its answers."""
+    summary = f"{shown.mechanism} on {shown.n_records:,} records"
+    measured = together(zip(shown.cliques, shown.numbers, shown.stddev, strict=True))
+    rows = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in measured[:_MEASURED]]
     head = ["would be measured", "numbers", "noise (records)"]
     parts = [
-        heading("Plan", told),
+        heading("Plan", summary),
         element("div", f"{shown.expected()} (mean total variation)"),
-        table(head, rows, len(found) - len(rows)),
+        table(head, rows, len(measured) - len(rows)),
     ]
     took = f"time: {shown.seconds:.1f} s beside reading the table"
     took += "" if shown.bytes is None else f"; memory: {shown.bytes / 2**20:,.0f} MiB"
     return Markup("".join([*parts, element("div", took, style="opacity:.75")]))
 
 
+@written.register(Fit)
 def fit(shown: Fit) -> Markup:
-    """Return how an estimate ended, and how its loss fell."""
+    """Return the end of an estimate, and the course of its loss."""
     gap = "unknown" if shown.gap is None else f"{shown.gap:.3g}"
     rows = [
         ["ended", shown.status],
@@ -98,29 +102,31 @@ def fit(shown: Fit) -> Markup:
     return Markup(heading("Fit") + table(["", ""], [*rows, *picture]))
 
 
-def structure(shown: Structure) -> Markup:
+@written.register(Structure)
+def _structure(shown: Structure) -> Markup:
     """Return the edges of a released graph, the strongest first."""
     edges = sorted((shown.edges or {}).items(), key=lambda edge: -edge[1])
     rows = [[a, b, float(s)] for (a, b), s in edges[:_MEASURED]]
-    found = "no graph was stable" if shown.edges is None else f"{len(edges):,} edges"
-    told = f"{found} among {len(shown.attributes):,} attributes"
-    whole = heading("Structure", told) + table(["", "", "strength"], rows, len(edges) - len(rows))
-    return Markup(whole + folded("What it cost", ledgerreport(shown.ledger)))
+    outcome = "no graph was stable" if shown.edges is None else f"{len(edges):,} edges"
+    summary = f"{outcome} among {len(shown.attributes):,} attributes"
+    whole = heading("Structure", summary) + table(["", "", "strength"], rows, len(edges) - len(rows))
+    return Markup(whole + folded("What it cost", ledger_report(shown.ledger)))
 
 
-def privatetable(shown: PrivateTable) -> Markup:
-    """Return what is public of a table behind a ledger: its attributes, the relation and the budget."""
+@written.register(PrivateTable)
+def _private_table(shown: PrivateTable) -> Markup:
+    """Return the public facts of a table behind a ledger: its attributes, the relation and the budget."""
     domain = shown.domain
     rows = [[a, s, few_labels(domain, a)] for a, s in _first(domain)]
     parts = [heading(type(shown).__name__, "its records are not shown")]
     parts += _promise(Promise.of(shown.ledger, shown.privacy.sentence, [shown.schema]))
     parts.append(table(["attribute", "values", "labels"], rows, len(domain) - len(rows)))
-    return Markup("".join([*parts, folded("What was spent", ledgerreport(shown.ledger))]))
+    return Markup("".join([*parts, folded("What was spent", ledger_report(shown.ledger))]))
 
 
 def _promise(promise: Promise) -> list[Markup]:
-    """Return what is not protected, then the guarantee in words."""
-    first = [element("div", line, style=_WARNING) for line in caveat_lines(promise)]
+    """Return the line on what is not protected, then the guarantee in words."""
+    first = [warning(element("b", line)) for line in caveat_lines(promise)]
     if promise.not_private:
         return first
     protects = "Otherwise protects" if first else "Protects"

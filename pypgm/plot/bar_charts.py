@@ -10,6 +10,7 @@ from pypgm.canvas import new_figure
 from pypgm.data.files import replacing
 from pypgm.factor import Factor
 from pypgm.report import compare
+from pypgm.student import LEVEL_TEXT, REACH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +27,7 @@ def bars(
     errors: Sequence[Factor | None] = (),
     titles: Sequence[str] = (),
 ) -> None:
-    """Draw real beside synthetic counts as bars, a panel a table, and mark the real ones as not private.
+    """Draw real beside synthetic counts as bars, a panel for each table; the real ones are marked as not private.
 
     Parameters
     ----------
@@ -38,9 +39,9 @@ def bars(
     unsafe_data : sequence of Factor
         Counts of the real records over the same attributes.
     errors : sequence of Factor or None, optional
-        The error to expect of each synthetic count, drawn as a bar of one error to each side.
+        Expected error of each synthetic count, drawn as a 90 % error bar.
     titles : sequence of str, optional
-        Of the panels; by default the names of the attributes.
+        Titles of the panels; by default the names of the attributes.
 
     Raises
     ------
@@ -60,8 +61,8 @@ def bars(
     panels = list(grid.flat)
     bars_of = errors or [None] * len(synthetic)
     names = titles or [" × ".join(table.domain.attributes) for table in synthetic]
-    for panel, drawn, real, own, name in zip(panels, synthetic, unsafe_data, bars_of, names, strict=False):
-        _panel(panel, drawn, real, own, name)
+    for panel, drawn, real, spread, name in zip(panels, synthetic, unsafe_data, bars_of, names, strict=False):
+        _panel(panel, drawn, real, spread, name)
     for panel in panels[len(synthetic) :]:
         panel.set_visible(False)
     figure.suptitle(title, x=0.01, ha="left", fontsize=15, fontweight="bold", color=_INK)
@@ -78,10 +79,17 @@ def _panel(panel: Axes, synthetic: Factor, unsafe_data: Factor, errors: Factor |
     panel.barh([p + 0.2 for p in places], drawn, 0.38, color=_SYNTHETIC, label="synthetic")
     reach = [0.0] * len(names)
     if errors is not None:
-        reach = errors.datavector().tolist()
-        own = [p + 0.2 for p in places]
+        reach = (REACH * errors.datavector()).tolist()
+        heights = [p + 0.2 for p in places]
         panel.errorbar(
-            drawn, own, xerr=reach, fmt="none", ecolor=_INK, elinewidth=1.2, capsize=2, label="error to expect"
+            drawn,
+            heights,
+            xerr=reach,
+            fmt="none",
+            ecolor=_INK,
+            elinewidth=1.2,
+            capsize=2,
+            label=f"error to expect ({LEVEL_TEXT})",
         )
     for shift, counts, ends in ((-0.2, real, [0.0] * len(names)), (0.2, drawn, reach)):
         for place, count, end in zip(places, counts, ends, strict=True):

@@ -1,8 +1,10 @@
-"""Pictures of a budget: what it was spent on, and what it guarantees."""
+"""Pictures of a budget: its shares by purpose, and its guarantee."""
 
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
+from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,7 +13,7 @@ from pypgm.canvas import BLUE, GREY, INK, PALE, axes_of, plain_text
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise, budget_text
-from pypgm.reporting.shares import NOT_SPENT, budget_shares
+from pypgm.reporting.shares import NOT_SPENT, Share, budget_shares, share_text
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -20,13 +22,13 @@ if TYPE_CHECKING:
     from pypgm.release import Release
 
 _SHADES = ("#2563a8", "#e0a030", "#3f9b72", "#b5485d", "#7d62b5", "#4ba3b7", "#8a6d4b", "#9aa3ad")
-_MOST = len(_SHADES)
+_MAX_SHARES = len(_SHADES)
 _DELTAS = (1e-12, 1e-2)
 _TITLE_WIDTH = 70  # characters of a line above a picture
 
 
 def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
-    """Draw a budget as one bar, a part for each kind of charge, with its share.
+    """Draw a budget as one bar, with a part for the share of each purpose.
 
     Parameters
     ----------
@@ -37,7 +39,7 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
     Raises
     ------
     TypeError
-        If it has no ledger.
+        If the argument has no ledger.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -53,12 +55,14 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
     ax = axes_of(ax, 7.0, 1.3 + 0.22 * len(shares))
     at = 0.0
     with plain_text():
-        for (what, share), colour in zip(shares, _colours(shares), strict=True):
-            ax.barh(0.0, share, 0.8, left=at, color=colour, edgecolor="white", label=f"{share:.1%}  {escaped(what)}")
-            if share >= 0.06:
+        for part, colour in zip(shares, _colours(shares), strict=True):
+            length, percent = float(part.share), share_text(part.share)
+            label = f"{percent}  {escaped(part.purpose)}"
+            ax.barh(0.0, length, 0.8, left=at, color=colour, edgecolor="white", label=label)
+            if length >= 0.06:
                 ink = INK if colour == PALE else "white"
-                ax.text(at + share / 2, 0.0, f"{share:.0%}", ha="center", va="center", color=ink, fontsize=10)
-            at += share
+                ax.text(at + length / 2, 0.0, percent, ha="center", va="center", color=ink, fontsize=10)
+            at += length
         ax.set_xlim(0, 1)
         ax.set_ylim(-0.5, 0.5)
         ax.set_axis_off()
@@ -67,31 +71,31 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _shares(spent: object, ledger: LedgerReport) -> list[tuple[str, float]]:
-    """Return what a budget was spent on; of many purposes the smallest as one."""
-    found = [(s.purpose, float(s.share)) for s in budget_shares(ledger, getattr(spent, "measurements", ()))]
-    if len(found) <= _MOST:
-        return found
-    kept = found[: _MOST - 2] if found[-1][0] == NOT_SPENT else found[: _MOST - 1]
-    last = found[-1:] if found[-1][0] == NOT_SPENT else []
-    rest = found[len(kept) : len(found) - len(last)]
-    return [*kept, (f"{len(rest):,} more", sum(share for _, share in rest)), *last]
+def _shares(spent: object, ledger: LedgerReport) -> list[Share]:
+    """Return the shares of a budget; if there are many, the smallest are one."""
+    shares = budget_shares(ledger, getattr(spent, "measurements", ()))
+    if len(shares) <= _MAX_SHARES:
+        return shares
+    unspent = shares[-1:] if shares[-1].purpose == NOT_SPENT else []
+    largest = shares[: _MAX_SHARES - 1 - len(unspent)]
+    rest = shares[len(largest) : len(shares) - len(unspent)]
+    return [*largest, Share(f"{len(rest):,} more", sum((s.share for s in rest), Fraction(0)), ()), *unspent]
 
 
 def privacy(spent: Release | LedgerReport | Budget, ax: Axes | None = None) -> Axes:
-    r"""Draw the privacy curve: for each delta, the epsilon that is guaranteed, and that of what was spent.
+    r"""Draw the privacy curve: for each delta the guaranteed epsilon, and that of the amount spent.
 
     Parameters
     ----------
     spent : Release, Ledger, LedgerReport or Budget
-        Of rho: a pure budget has one epsilon for all deltas.
+        Ledger or budget in rho: a pure budget has one epsilon for all deltas.
     ax : matplotlib Axes, optional
         New ones by default.
 
     Raises
     ------
     TypeError
-        If it has no budget.
+        If the argument has no budget.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -110,10 +114,10 @@ def privacy(spent: Release | LedgerReport | Budget, ax: Axes | None = None) -> A
         if ledger.lines:
             used = [ledger.realised_epsilon(_exact(d)) for d in deltas]
             ax.plot(deltas, used, color=GREY, lw=1.5, ls="--", label="of what was spent")
-        own = ledger.budget.delta
-        if own and ledger.budget.epsilon is not None:
+        delta = ledger.budget.delta
+        if delta and ledger.budget.epsilon is not None:
             ax.plot(
-                [float(own)], [float(ledger.budget.epsilon)], "o", color=INK, ms=5, label=budget_text(ledger.budget)
+                [float(delta)], [float(ledger.budget.epsilon)], "o", color=INK, ms=5, label=budget_text(ledger.budget)
             )
         ax.set_xscale("log")
         ax.set_ylim(bottom=0)
@@ -131,18 +135,18 @@ def _exact(delta: float) -> float:
 
 
 def _ledger(spent: Release | LedgerReport) -> LedgerReport:
-    found = getattr(spent, "ledger", spent)
-    if not isinstance(found, LedgerReport):
+    ledger = getattr(spent, "ledger", spent)
+    if not isinstance(ledger, LedgerReport):
         raise TypeError(f"needs a release or a ledger, got {type(spent).__name__}")
-    return found
+    return ledger
 
 
-def _colours(shares: list[tuple[str, float]]) -> list[str]:
-    return [PALE if what == NOT_SPENT else _SHADES[i % _MOST] for i, (what, _) in enumerate(shares)]
+def _colours(shares: Sequence[Share]) -> list[str]:
+    return [PALE if part.purpose == NOT_SPENT else _SHADES[i % _MAX_SHARES] for i, part in enumerate(shares)]
 
 
 def _title(ax: Axes, spent: Release | LedgerReport | Budget, text: str) -> None:
-    """Write a title below what is not protected; a ledger or a budget alone knows no schema."""
+    """Write a title below the line on what is not protected; a ledger or budget alone knows no schema."""
     ledger = LedgerReport(spent) if isinstance(spent, Budget) else _ledger(spent)
     promise = getattr(spent, "promise", None) or Promise.of(ledger, "")
     lines = [*textwrap.wrap(promise.reservation, _TITLE_WIDTH), text]

@@ -17,6 +17,7 @@ from pypgm.evaluation import evaluate
 from pypgm.models.expected_error import expected_total_variation
 from pypgm.models.model import Model
 from pypgm.report import cells
+from pypgm.student import LEVEL_TEXT, REACH
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 
     from pypgm.release import Release
 
-_MOST_BARS, _MOST_PAIRS = 60, 40
-_CELLS = 10**6  # of a pair whose error is looked at
+_MAX_BARS, _MAX_ATTRIBUTES = 60, 40
+_CELLS = 10**6  # of a pair whose error is computed, at most
 
 
 def marginal(
@@ -38,13 +39,13 @@ def marginal(
     unsafe_data: Dataset | None = None,
     errors: bool = True,
 ) -> Axes:
-    """Draw a marginal as bars with the error to expect of each; beside it those of synthetic and of real records.
+    """Draw a marginal as bars with 90 % error bars; beside it those of synthetic and of real records.
 
     Parameters
     ----------
     answers : Release or model
     clique : str or sequence of str
-        Attributes; of more than 60 cells those with the largest counts are drawn.
+        Attributes; at most 60 cells are drawn, those with the largest counts.
     ax : matplotlib Axes, optional
         New ones by default.
     synthetic : Dataset, optional
@@ -52,12 +53,12 @@ def marginal(
     unsafe_data : Dataset, optional
         The real records. The picture is then not private, and says so.
     errors : bool
-        Whether to draw error bars, where the model knows its errors: they take some estimates.
+        Whether to draw error bars where the errors are known: they take some estimates.
 
     Raises
     ------
     ValueError
-        If the clique is none of the domain.
+        If the clique is not in the domain.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -76,8 +77,8 @@ def marginal(
     sides = [("model", model, BLUE)]
     for label, records, colour in (("synthetic", synthetic, "#8fb8de"), ("real (not private)", unsafe_data, RED)):
         if records is not None:
-            own = records.project(names).datavector() * (float(model.sum()) / max(1, len(records)))
-            sides.append((label, own, colour))
+            scaled = records.project(names).datavector() * (float(model.sum()) / max(1, len(records)))
+            sides.append((label, scaled, colour))
     kept = _largest(model)
     spread = _errors_of(answers, names)[kept] if errors and _knows_errors(answers) else None
     ax = axes_of(ax, 6.5, 0.9 + 0.2 * len(kept) * max(1.3, len(sides)))
@@ -87,7 +88,7 @@ def marginal(
             at = np.arange(len(kept)) + (i - (len(sides) - 1) / 2) * thick
             ax.barh(at, values[kept], thick * 0.92, color=colour, label=label)
             if i == 0 and spread is not None:
-                shown = np.where(np.isfinite(spread), spread, 0.0)
+                shown = np.where(np.isfinite(spread), REACH * spread, 0.0)
                 reach = [np.minimum(shown, np.maximum(values[kept], 0.0)), shown]
                 ax.errorbar(values[kept], at, xerr=reach, fmt="none", ecolor=INK, elinewidth=1.1, capsize=2.5)
         ax.set_yticks(range(len(kept)), [texts[i] for i in kept], fontsize=9, color=INK, parse_math=False)
@@ -98,9 +99,9 @@ def marginal(
         ax.set_axisbelow(True)
         ax.spines[["top", "right", "left"]].set_visible(False)
         left = f", the largest {len(kept)} of {model.size:,}" if len(kept) < model.size else ""
-        told = " × ".join(map(escaped, names)) or "all records"
-        whiskers = "; whiskers: the error to expect" if spread is not None else ""
-        ax.set_title(f"{told}: records{left}{whiskers}", loc="left", fontsize=10, color=INK)
+        title = " × ".join(map(escaped, names)) or "all records"
+        whiskers = f"; whiskers hold {LEVEL_TEXT} of errors" if spread is not None else ""
+        ax.set_title(f"{title}: records{left}{whiskers}", loc="left", fontsize=10, color=INK)
         if len(sides) > 1:
             ax.legend(frameon=False, fontsize=9)
     return ax
@@ -114,30 +115,30 @@ def pairs(
     unsafe_data: Dataset | None = None,
     draws: int = 2,
 ) -> Axes:
-    """Draw a heat map of all pairs of attributes: by how many percentage points each is off.
+    """Draw a heat map of the expected errors of all pairs of attributes, in percentage points.
 
-    That is the total variation to expect, a share of the records; on the diagonal that of single attributes. Pairs
-    that no measurement held are marked by a dot: how they depend on each other is not in the error to expect.
+    Errors are expected total variation distances, shares of the records; the diagonal has those of single attributes.
+    Unmeasured pairs are marked by a dot: their error leaves out how the attributes depend on each other.
 
     Parameters
     ----------
     answers : Release or model
-        That holds its measurements.
+        Release or model that holds its measurements.
     ax : matplotlib Axes, optional
         New ones by default.
     attributes : sequence of str, optional
-        Of whose pairs; by default all, or the first 40.
+        Attributes whose pairs are drawn; by default all, or the first 40.
     unsafe_data : Dataset, optional
-        The real records: the distance is then the true one, the picture is not private, and says so.
+        The real records: distances are then the true ones, and the picture is not private and says so.
     draws : int
-        Made-up tables that the error to expect is taken from.
+        Number of made-up tables from which the expected error is computed.
 
     Raises
     ------
     ValueError
         If an attribute is unknown, or the model does not hold its measurements.
     TypeError
-        If the model is of a kind that does not know its errors.
+        If the errors of its kind of model are unknown.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -149,22 +150,22 @@ def pairs(
     <Axes: >
     """
     model = _model(answers)
-    names = as_clique(attributes) if attributes is not None else model.domain.attributes[:_MOST_PAIRS]
+    names = as_clique(attributes) if attributes is not None else model.domain.attributes[:_MAX_ATTRIBUTES]
     model.domain.indices(names)
-    asked = [c for c in itertools.combinations_with_replacement(names, 2) if model.domain.size(set(c)) <= _CELLS]
-    cliques = [tuple(dict.fromkeys(c)) for c in asked]
+    wanted = [c for c in itertools.combinations_with_replacement(names, 2) if model.domain.size(set(c)) <= _CELLS]
+    cliques = [tuple(dict.fromkeys(c)) for c in wanted]
     if unsafe_data is not None:
-        found = evaluate(model, cliques=cliques, unsafe_data=unsafe_data).values
+        distances = evaluate(model, cliques=cliques, unsafe_data=unsafe_data).values
     elif isinstance(model, Model):
         with Clock() as clock:
-            found = expected_total_variation(model, cliques, draws, clock)
+            distances = expected_total_variation(model, cliques, draws, clock)
     else:
         raise TypeError(f"a {type(model).__name__} does not know its errors: pass unsafe_data")
     grid = np.full((len(names), len(names)), np.nan)
     at = {a: i for i, a in enumerate(names)}
     apart = []
     knows = isinstance(model, Model) and model.recipe is not None
-    for (a, b), value in zip(asked, found, strict=True):
+    for (a, b), value in zip(wanted, distances, strict=True):
         i, j = at[a], at[b]
         grid[i, j] = grid[j, i] = 100 * value
         if knows and isinstance(model, Model) and i != j and model.basis((a, b)) in {"unmeasured", "unknown"}:
@@ -211,7 +212,7 @@ def _heat_map(
 
 
 def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Axes:
-    """Draw a conditional table of a private network with its standard errors.
+    """Draw a conditional table of a private network with 90 % error bars.
 
     Parameters
     ----------
@@ -225,7 +226,7 @@ def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Ax
     ValueError
         If the attribute is unknown.
     TypeError
-        If it is the release of another kind of model.
+        If the release is of another kind of model.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -239,8 +240,8 @@ def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Ax
 
 
 def _model(answers: Any) -> Model[Any]:  # noqa: ANN401 - a release or a model
-    found: Model[Any] = getattr(answers, "model", answers)
-    return found
+    model: Model[Any] = getattr(answers, "model", answers)
+    return model
 
 
 def _knows_errors(answers: object) -> bool:
@@ -249,12 +250,12 @@ def _knows_errors(answers: object) -> bool:
 
 
 def _errors_of(answers: Any, names: tuple[str, ...]) -> NDArray[np.float64]:  # noqa: ANN401
-    found: NDArray[np.float64] = answers.expected_error(names).datavector()
-    return found
+    errors: NDArray[np.float64] = answers.expected_error(names).datavector()
+    return errors
 
 
 def _largest(values: NDArray[np.float64]) -> NDArray[np.intp]:
-    """Return where the largest values stand, in their order."""
-    if values.size <= _MOST_BARS:
+    """Return the places of the largest values, in their order."""
+    if values.size <= _MAX_BARS:
         return np.arange(values.size)
-    return np.sort(np.argsort(-values, kind="stable")[:_MOST_BARS])
+    return np.sort(np.argsort(-values, kind="stable")[:_MAX_BARS])

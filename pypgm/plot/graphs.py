@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def tree(shown: JunctionTree | Model[Any] | Release, ax: Axes | None = None) -> Axes:
-    """Draw a junction tree: its cliques with the cells of their tables, and in grey what two of them share.
+    """Draw a junction tree: its cliques with the sizes of their tables, and in grey the attributes that two share.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def tree(shown: JunctionTree | Model[Any] | Release, ax: Axes | None = None) -> 
     Raises
     ------
     TypeError
-        If it is no tree and has none.
+        If the argument is no tree and has none.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -38,14 +38,14 @@ def tree(shown: JunctionTree | Model[Any] | Release, ax: Axes | None = None) -> 
     >>> tree(JunctionTree(Domain({"a": 2, "b": 3, "c": 4}), [("a", "b"), ("b", "c")]))  # doctest: +SKIP
     <Axes: >
     """
-    found = getattr(getattr(shown, "model", shown), "tree", shown)
-    if not isinstance(found, JunctionTree):
+    drawn = getattr(getattr(shown, "model", shown), "tree", shown)
+    if not isinstance(drawn, JunctionTree):
         raise TypeError(f"tree needs a JunctionTree or a model that has one, got {type(shown).__name__}")
-    return found.plot(ax)
+    return drawn.plot(ax)
 
 
 def regions(shown: RegionGraph | Model[Any] | Release, ax: Axes | None = None) -> Axes:
-    """Draw a region graph: its regions with the cells of their tables, larger ones above what they hold.
+    """Draw a region graph: its regions with the sizes of their tables, larger regions above those they contain.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def regions(shown: RegionGraph | Model[Any] | Release, ax: Axes | None = None) -
     Raises
     ------
     TypeError
-        If it is no region graph and has none.
+        If the argument is no region graph and has none.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 
@@ -67,14 +67,14 @@ def regions(shown: RegionGraph | Model[Any] | Release, ax: Axes | None = None) -
     >>> regions(graph)  # doctest: +SKIP
     <Axes: >
     """
-    found = getattr(getattr(shown, "model", shown), "graph", shown)
-    if not isinstance(found, RegionGraph):
+    drawn = getattr(getattr(shown, "model", shown), "graph", shown)
+    if not isinstance(drawn, RegionGraph):
         raise TypeError(f"regions needs a RegionGraph or a model on one, got {type(shown).__name__}")
-    return found.plot(ax)
+    return drawn.plot(ax)
 
 
 def network(shown: BayesianNetwork | NetworkRelease, ax: Axes | None = None) -> Axes:
-    """Draw a Bayesian network from the top down; of a release, in the colour of what each table got of the budget.
+    """Draw a Bayesian network from the top down; tables of a release are coloured by their shares of the budget.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def network(shown: BayesianNetwork | NetworkRelease, ax: Axes | None = None) -> 
     Raises
     ------
     TypeError
-        If it is neither.
+        If the argument is neither.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 

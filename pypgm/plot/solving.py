@@ -1,4 +1,4 @@
-"""Pictures of an estimate: how its loss fell, and where it ended."""
+"""Pictures of an estimate: the course of its loss, and its end."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ENDS = {
 
 
 def convergence(fitted: Fit | Model[Any] | Release, ax: Axes | None = None) -> Axes:
-    """Draw the loss of an estimate after each step, with where it ended, and how far the optimum may be below it.
+    """Draw the loss of an estimate after each step, its end, and the gap to the optimum.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ def convergence(fitted: Fit | Model[Any] | Release, ax: Axes | None = None) -> A
     Raises
     ------
     TypeError
-        If it was not estimated.
+        If the argument was not estimated.
     ImportError
         If matplotlib, the extra ``plot``, is not there.
 

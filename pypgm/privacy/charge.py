@@ -12,6 +12,18 @@ from pypgm.privacy.budget import Unit, check_new
 from pypgm.privacy.laws import Law, law_of, own_law
 from pypgm.privacy.rational import as_fraction
 
+COUNTING = "counting groups of columns"
+"""Purpose of a measurement, of however many columns."""
+
+_PURPOSES = {  # of what is done
+    "measure": COUNTING,
+    "select": "choosing what to count",
+    "screen": "choosing what to count",
+    "bounds": "finding bounds",
+    "sample": "drawing a sample of the records",
+}
+_SETTLE, _QUANTILES = "settle / ", " / quantiles"  # allocations of `pypgm.privacy.settle`
+
 
 @dataclass(frozen=True, slots=True, init=False)
 class Charge:
@@ -128,6 +140,25 @@ class Charge:
 
     def __reduce__(self) -> tuple[Callable[..., Charge], tuple[dict[str, Any]]]:
         return (Charge.from_dict, (self.to_dict(),))
+
+
+def purpose_of(charge: Charge) -> str:
+    """Return the purpose of a charge in words; that of a step of one's own is its name.
+
+    Examples
+    --------
+    >>> from pypgm.privacy.laws import Exponential
+    >>> purpose_of(Charge("select", "8 pairs", Exponential(1, 1), unit="epsilon"))
+    'choosing what to count'
+    >>> within = "settle / age / quantiles"
+    >>> purpose_of(Charge("select", "quantile 1/2", Exponential(1, 1), unit="epsilon", within=within))
+    'finding the bins of age'
+    """
+    _, is_settled, name = charge.within.partition(_SETTLE)
+    if not is_settled:
+        return _PURPOSES.get(charge.what, charge.what)
+    of_bins = name.endswith(_QUANTILES)
+    return f"finding the {'bins' if of_bins else 'values'} of {name.removesuffix(_QUANTILES)}"
 
 
 def charges(entries: Sequence[tuple[str, str, Law, str]], unit: Unit) -> list[Charge]:

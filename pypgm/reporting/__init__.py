@@ -1,1 +1,1 @@
-"""What a person wants to know of a release, as facts: how good it is, what it cost, what was lost, a page to show."""
+"""Facts about releases for people: expected errors, the budget, losses, and a page that shows them."""

@@ -1,4 +1,4 @@
-"""What an audit found, as it is published: a file for programs, a page for people, a digest that others can compare."""
+"""Findings of an audit as they are published: a file for programs, a page for people, a digest to compare."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pypgm.reporting.template import rendered
 Result = Literal["failed", "not exercised", "skipped", "ok"]
 
 RESULTS: tuple[Result, ...] = get_args(Result)
-"""How a check may end, the worst first."""
+"""Results of a check, the worst first."""
 
 _VARYING = frozenset({"chi-square", "two samples", "gaussian audit", "precision attack"})
 """Checks that draw from the operating system's randomness: their figures differ from run to run."""
@@ -91,7 +91,7 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class AuditReport:
-    """An audit that was made.
+    """The findings of an audit.
 
     Attributes
     ----------
@@ -114,23 +114,23 @@ class AuditReport:
 
     @property
     def digest(self) -> str:
-        """SHA-256 of what was found: the same on each machine for the same version, mechanisms and tier.
+        """SHA-256 of the findings: the same on each machine for the same version, mechanisms and tier.
 
-        Seconds, checks that need another library and the figures of checks that draw at random are left out.
+        It leaves out seconds, checks that need another library and the figures of random checks.
         """
         import hashlib
 
-        found = sorted(
+        entries = sorted(
             [f.check, f.subject, f.result, "" if f.check in _VARYING else f.detail, list(f.defects)]
             for f in self.findings
             if f.check not in _BESIDE
         )
-        said = json.dumps([self.pypgm, sorted(self.mechanisms), self.tier, found])
+        said = json.dumps([self.pypgm, sorted(self.mechanisms), self.tier, entries])
         return hashlib.sha256(said.encode()).hexdigest()
 
     @property
     def results(self) -> dict[str, int]:
-        """How many checks ended in each way."""
+        """Number of checks with each result."""
         counts = Counter(f.result for f in self.findings)
         return {result: counts[result] for result in RESULTS}
 
@@ -141,56 +141,67 @@ class AuditReport:
         return " ".join(["python -m pypgm.audit", *self.mechanisms, *tier])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a file holds."""
-        own = {name: getattr(self, name) for name in ("pypgm", "python", "numpy", "system", "mechanisms", "tier")}
-        return {"format": _FORMAT, **own, "digest": self.digest, "findings": [asdict(f) for f in self.findings]}
+        """Return the fields of its file."""
+        fields = {name: getattr(self, name) for name in ("pypgm", "python", "numpy", "system", "mechanisms", "tier")}
+        return {"format": _FORMAT, **fields, "digest": self.digest, "findings": [asdict(f) for f in self.findings]}
 
     def doubts(self, mechanisms: Sequence[str] = (), version: str = "") -> list[str]:
-        """Return what keeps this audit from speaking for a release: of other mechanisms, another version, failures."""
+        """Return the reasons why this audit does not cover a release: another mechanism or version, failed checks."""
         names = {name.rpartition(".")[2] for name in mechanisms if name}
         missing = sorted(names - set(self.mechanisms)) if self.mechanisms else []
-        told = [f"{name}, which made this release, was not exercised by this audit" for name in missing]
+        doubts = [f"{name}, which made this release, was not exercised by this audit" for name in missing]
         if version and version != self.pypgm:
-            told.append(f"the audit is of pypgm {self.pypgm}, the release was made by {version}")
+            doubts.append(f"the audit is of pypgm {self.pypgm}, the release was made by {version}")
         results = self.results
-        told += [f"checks that failed: {results['failed']}"] if results["failed"] else []
-        told += [f"checks that met nothing they could have failed on: {idle}"] if (idle := results[RESULTS[1]]) else []
-        return told
+        doubts += [f"checks that failed: {results['failed']}"] if results["failed"] else []
+        doubts += (
+            [f"checks that met nothing they could have failed on: {idle}"] if (idle := results[RESULTS[1]]) else []
+        )
+        return doubts
 
     def groups(self) -> list[dict[str, Any]]:
-        """Return the checks in groups: what each can see, how often it was made and how that ended, and its defects."""
+        """Return the checks in groups: what each can see, how often it was made, its results, and its defects."""
         groups, planted = _known()
         by_check: dict[str, list[Finding]] = {}
-        for found in self.findings:
-            by_check.setdefault(found.check, []).append(found)
-        told = []
+        for finding in self.findings:
+            by_check.setdefault(finding.check, []).append(finding)
+        entries = []
         for group in [*groups, {"title": "Others", "blind": "", "checks": dict.fromkeys(by_check, "")}]:
             names = [name for name in group["checks"] if name in by_check]
             rows = [_row(name, group["checks"][name], by_check.pop(name), planted.get(name, [])) for name in names]
             idle = [name for name in group["checks"] if name not in names and group["blind"]]
-            told.append({"title": group["title"], "blind": group["blind"], "rows": rows, "idle": idle, "planted": []})
+            entries.append(
+                {"title": group["title"], "blind": group["blind"], "rows": rows, "idle": idle, "planted": []}
+            )
         # Those planted in a mechanism are looked for by the first group together.
-        told[0]["planted"] = planted.get("mutant", []) if told[0]["rows"] else []
-        return [group for group in told if group["rows"] or group["idle"]]
+        entries[0]["planted"] = planted.get("mutant", []) if entries[0]["rows"] else []
+        return [group for group in entries if group["rows"] or group["idle"]]
 
 
-def _row(name: str, sees: str, found: Sequence[Finding], planted: Sequence[str]) -> dict[str, Any]:
-    counts = Counter(f.result for f in found)
+def _row(name: str, sees: str, findings: Sequence[Finding], planted: Sequence[str]) -> dict[str, Any]:
+    counts = Counter(f.result for f in findings)
     ended = [f"{counts[r]} {r}" for r in RESULTS if counts[r]]
     worst = next(r for r in RESULTS if counts[r])
-    return {"name": name, "sees": sees, "ended": ", ".join(ended), "worst": worst, "found": found, "planted": planted}
+    return {
+        "name": name,
+        "sees": sees,
+        "ended": ", ".join(ended),
+        "worst": worst,
+        "found": findings,
+        "planted": planted,
+    }
 
 
 @cache
 def _known() -> tuple[list[dict[str, Any]], dict[str, list[str]]]:
-    """Return what this version's checks can see, in groups, and the defects that were planted for each on trial."""
+    """Return the checks of this version in groups, with what each can see, and the defects planted for each."""
     home = resources.files("pypgm.reporting")
     groups, planted = (json.loads(home.joinpath(f"{name}.json").read_bytes()) for name in ("checks", "planted"))
     return groups, planted
 
 
 def n_planted() -> int:
-    """Return how many defects were planted on trial, for any check."""
+    """Return the number of defects planted on trial, for any check."""
     return sum(map(len, _known()[1].values()))
 
 
@@ -202,7 +213,7 @@ def read_audit(path: str | os.PathLike[str]) -> AuditReport:
     OSError
         If the file cannot be read.
     ValueError
-        If it is no audit, or its digest is not that of what it holds.
+        If it is no audit, or its digest is not that of its content.
     """
     if Path(path).stat().st_size > _MOST_BYTES:
         raise ValueError(f"{path} has more than {_MOST_BYTES >> 20} MiB: it is no audit")
@@ -212,11 +223,11 @@ def read_audit(path: str | os.PathLike[str]) -> AuditReport:
     except ValueError as error:
         raise ValueError(f"{path} is no audit, as python -m pypgm.audit --out audit.json writes it: {error}") from None
     fields: Mapping[str, Any] = held  # type: ignore[assignment] # checked above
-    found = tuple(Finding(**{**f, "defects": tuple(f["defects"])}) for f in fields["findings"])
-    own = {name: fields[name] for name in ("tier", "pypgm", "python", "numpy", "system")}
-    audit = AuditReport(found, tuple(fields["mechanisms"]), **own)
+    findings = tuple(Finding(**{**f, "defects": tuple(f["defects"])}) for f in fields["findings"])
+    header = {name: fields[name] for name in ("tier", "pypgm", "python", "numpy", "system")}
+    audit = AuditReport(findings, tuple(fields["mechanisms"]), **header)
     if audit.digest != fields["digest"]:
-        raise ValueError(f"{path} was changed: its digest is not that of what it holds")
+        raise ValueError(f"{path} was changed: its digest is not that of its content")
     return audit
 
 
@@ -245,7 +256,9 @@ def audit_text(path: str | os.PathLike[str], audit: AuditReport) -> str:
     """
     suffix = Path(path).suffix.lower()
     if suffix in {".html", ".htm"}:
-        return rendered("audit_page.html", title=f"Audit of pypgm {audit.pypgm}", audit=told(audit), is_unsafe=False)
+        return rendered(
+            "audit_page.html", title=f"Audit of pypgm {audit.pypgm}", audit=audit_facts(audit), is_unsafe=False
+        )
     if suffix == ".md":
         return _markdown(audit)
     if suffix == ".json":
@@ -253,8 +266,8 @@ def audit_text(path: str | os.PathLike[str], audit: AuditReport) -> str:
     raise ValueError(f"an audit is written to a file that ends in .json, .html or .md, got {path}")
 
 
-def told(audit: AuditReport, mechanisms: Sequence[str] = (), version: str = "") -> dict[str, Any]:
-    """Return what the template says of an audit."""
+def audit_facts(audit: AuditReport, mechanisms: Sequence[str] = (), version: str = "") -> dict[str, Any]:
+    """Return the arguments of the template of an audit."""
     groups = audit.groups()
     for_trial = [d for group in groups for d in group["planted"]]
     for_trial += [d for group in groups for row in group["rows"] for d in row["planted"]]

@@ -1,6 +1,6 @@
-"""Two tables side by side: how far each column and each pair is apart, means, quantiles, missing values, one score.
+"""Two tables side by side: distances of each column and pair, means, quantiles, missing values, one score.
 
-What is compared are values as files have them, so that what a release has made of them, bins and "other", counts too.
+Values are compared as they stand in files, so that bins and "other" of a release count too.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pypgm.data.files import write_text
 from pypgm.data.number_text import WRITTEN, written_as
 from pypgm.data.numbers import Numeric, as_number
 from pypgm.html import Shown
-from pypgm.reporting.squares import squares_of
+from pypgm.reporting.drawings import squares_of
 from pypgm.reporting.template import rendered
 
 NOT_PRIVATE = "these numbers come from the records themselves; they must not be published"
@@ -55,27 +55,27 @@ Both = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class ColumnPair:
-    """One column of two tables.
+    """A column of two tables.
 
     Attributes
     ----------
     name : str
     kind : {"number", "date", "text"}
-        What its values are in the first table.
+        Kind of its values in the first table.
     points : float
         Percentage of the records of one table that would have to change to agree with the other.
     chance : float
-        The same of two tables of these sizes, drawn from the same people.
+        The same for two tables of these sizes drawn from the same people.
     missing : tuple of float
         Share of missing values in each, 0 .. 1.
     distinct : tuple of int
-        How many values each has.
+        Number of different values in each.
     mean : tuple of float, optional
-        Of numbers.
+        Mean of numbers in each.
     quantiles : tuple of tuple of float, optional
-        5 %, the median and 95 % of each, of numbers; of dates as days since 1970.
+        5 %, median and 95 % quantiles of numbers in each; dates count as days since 1970.
     note : str
-        Which values of the first table are not read as numbers or dates, where others are.
+        Values of the first table that are not numbers or dates where others are.
     """
 
     name: str
@@ -91,18 +91,18 @@ class ColumnPair:
 
 @dataclass(frozen=True, slots=True)
 class ComparedTables(Shown):
-    """How far a synthetic table is from the real one. It is as little private as that.
+    """Comparison of a synthetic table with the real one. It is not private.
 
     Attributes
     ----------
     records : tuple of int
-        How many each has, the real one first.
+        Numbers of records, the real table first.
     columns : tuple of ColumnPair
-        Those that both have, in the order of the first.
+        Columns that both tables have, in the order of the first.
     pairs : mapping of (str, str) to (float, float)
-        Percentage of the records that would have to change for two columns together, and that of mere chance.
+        Percentage of the records that would have to change for two columns together, and that expected by chance.
     only : tuple of tuple of str
-        Columns that one has, and the other has not.
+        Columns that only one table has.
     """
 
     records: tuple[int, int]
@@ -113,24 +113,24 @@ class ComparedTables(Shown):
 
     @property
     def column_score(self) -> float:
-        """100 less the mean of the columns' points."""
+        """Score of the columns: 100 less the mean of their points."""
         return 100.0 - float(np.mean([c.points for c in self.columns]))
 
     @property
     def pair_score(self) -> float:
-        """100 less the mean of the pairs' points; of a single column its own."""
+        """Score of the pairs: 100 less the mean of their points; for a single column its own score."""
         return 100.0 - float(np.mean([p for p, _ in self.pairs.values()])) if self.pairs else self.column_score
 
     @property
     def score(self) -> float:
-        """The mean of both scores: 100 where the tables agree in all columns and pairs."""
+        """Mean of both scores: 100 where the tables agree in all columns and pairs."""
         return (self.column_score + self.pair_score) / 2
 
     def __str__(self) -> str:
         return f"score {self.score:.1f} of 100: {SCORE}; not private: {NOT_PRIVATE}"
 
     def report_html(self, path: str | os.PathLike[str]) -> None:
-        """Write a page of it: one file of HTML that loads nothing, marked as not for publication.
+        """Write it as one HTML file that loads nothing, marked as not for publication.
 
         Raises
         ------
@@ -145,7 +145,7 @@ class ComparedTables(Shown):
         text = rendered(
             "compared.html",
             title="Synthetic and real",
-            told=self,
+            tables=self,
             worst=worst,
             squares=squares,
             score=SCORE,
@@ -157,8 +157,8 @@ class ComparedTables(Shown):
     def sdmetrics(self) -> Any:  # noqa: ANN401 - a class of another package
         """Return SDV's own quality report of the two tables, ``sdmetrics.reports.QualityReport``.
 
-        It tells each column's shape and each pair's trend by other measures than `score`: of two columns of numbers how
-        far their correlations agree, say.
+        It measures each column's shape and each pair's trend otherwise than `score`: by the agreement of correlations
+        for two columns of numbers, say.
 
         Raises
         ------
@@ -172,8 +172,8 @@ class ComparedTables(Shown):
             raise ImportError('SDV\'s report needs sdmetrics: pip install "pypgm[sdmetrics]"') from error
         types = {"number": "numerical", "date": "datetime", "text": "categorical"}
         frames = []
-        for own in self._values:
-            frame = pd.DataFrame(dict(own))
+        for values in self._values:
+            frame = pd.DataFrame(dict(values))
             for c in self.columns:
                 if c.kind == "date":
                     frame[c.name] = pd.to_datetime(frame[c.name], unit="D")
@@ -184,7 +184,7 @@ class ComparedTables(Shown):
         return report
 
     def sdmetrics_scores(self) -> dict[str, float]:
-        """Return the scores of `sdmetrics` by name, 0 .. 1, that of all first."""
+        """Return the scores of `sdmetrics` by name, 0 .. 1, the overall one first."""
         report = self.sdmetrics()
         parts = report.get_properties()
         return {"overall": report.get_score(), **parts.dropna().set_index("Property")["Score"].to_dict()}
@@ -200,11 +200,11 @@ def compare_texts(
     Parameters
     ----------
     first : mapping of str to sequence of str
-        The real table: its values say what is a number or a date, and where bins lie.
+        The real table; its values decide what is a number or a date, and where bins lie.
     second : mapping of str to sequence of str
         The synthetic one.
     schema : Schema or OpenSchema, optional
-        Says which texts are missing values, which are numbers and dates, and how dates are written.
+        Declares missing values, numbers and dates, and how dates are written.
 
     Raises
     ------
@@ -236,7 +236,7 @@ def compare_texts(
 
 
 def shown_quantile(column: ColumnPair, value: float) -> str:
-    """Return a quantile: a number, or the date that so many days stand for."""
+    """Return a quantile as text: a number, or a date of so many days since 1970."""
     if column.kind == "date":
         return (datetime.date(1970, 1, 1) + datetime.timedelta(round(value))).isoformat()
     return shown_number(value)
@@ -254,7 +254,7 @@ def shown_number(value: float) -> str:
 
 
 class _Column:
-    """One column of both tables as codes: bins of numbers, or values; the last code is for missing ones."""
+    """A column of both tables as codes: bins of numbers, or values; the last code is for missing ones."""
 
     def __init__(
         self, name: str, first: Sequence[str], second: Sequence[str], schema: Schema | OpenSchema | None
@@ -266,23 +266,23 @@ class _Column:
             np.array([t if (t := text.strip()).casefold() not in nulls else "" for text in column], dtype=object)
             for column in (first, second)
         ]
-        distinct = [set(own.tolist()) - {""} for own in self.texts]
+        distinct = [set(texts.tolist()) - {""} for texts in self.texts]
         self.distinct = len(distinct[0]), len(distinct[1])
         self.kind, read, self.note = _kind(distinct[0], declared)
-        self.missing = tuple(float(np.mean(own == "")) for own in self.texts)
+        self.missing = tuple(float(np.mean(texts == "")) for texts in self.texts)
         self.values: list[NDArray[np.float64]] = []
         if read is None:
             self.codes, self.n_codes = self._coded()
         else:
             places = {text: read(text) for text in distinct[0] | distinct[1]} | {"": math.nan}
-            self.values = [np.array([places[t] for t in own.tolist()], dtype=np.float64) for own in self.texts]
+            self.values = [np.array([places[t] for t in texts.tolist()], dtype=np.float64) for texts in self.texts]
             self.codes, self.n_codes = self._binned()
         self.pooled, self.n_pooled = _pooled(self.codes, self.n_codes)
 
     def _coded(self) -> tuple[list[NDArray[np.int64]], int]:
         """Return the code of each text, those of the second table alone too."""
-        book = {text: i for i, text in enumerate(dict.fromkeys(t for own in self.texts for t in own.tolist()))}
-        return [np.array([book[t] for t in own.tolist()], dtype=np.int64) for own in self.texts], len(book)
+        book = {text: i for i, text in enumerate(dict.fromkeys(t for texts in self.texts for t in texts.tolist()))}
+        return [np.array([book[t] for t in texts.tolist()], dtype=np.int64) for texts in self.texts], len(book)
 
     def _binned(self) -> tuple[list[NDArray[np.int64]], int]:
         """Return the bin of each number by quantiles of the first table: 0 is missing, 1 is no number at all."""
@@ -291,10 +291,10 @@ class _Column:
         codes = []
         for numbers, texts in zip(self.values, self.texts, strict=True):
             # A number between two of few values is neither of them.
-            found = np.searchsorted(starts, numbers, side="right") + 2
+            bins = np.searchsorted(starts, numbers, side="right") + 2
             if values.size <= _BINS:
-                found = np.where(np.isin(numbers, values), found, 1)
-            codes.append(np.where(texts == "", 0, np.where(np.isnan(numbers), 1, found)))
+                bins = np.where(np.isin(numbers, values), bins, 1)
+            codes.append(np.where(texts == "", 0, np.where(np.isnan(numbers), 1, bins)))
         return codes, starts.size + 3
 
     def typed(self, at: int) -> NDArray[Any]:
@@ -303,17 +303,17 @@ class _Column:
 
     def pair(self) -> ColumnPair:
         points, chance = _apart(self.codes, self.n_codes)
-        told = self.name, self.kind, points, chance, (self.missing[0], self.missing[1]), self.distinct
+        facts = self.name, self.kind, points, chance, (self.missing[0], self.missing[1]), self.distinct
         there = [v[np.isfinite(v)] for v in self.values]
         if not there or not min(v.size for v in there):
-            return ColumnPair(*told, note=self.note)
+            return ColumnPair(*facts, note=self.note)
         means = (float(there[0].mean()), float(there[1].mean())) if self.kind == "number" else None
         quantiles = [tuple(float(q) for q in np.quantile(v, _QUANTILES)) for v in there]
-        return ColumnPair(*told, means, (quantiles[0], quantiles[1]), self.note)
+        return ColumnPair(*facts, means, (quantiles[0], quantiles[1]), self.note)
 
 
 def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Return where bins begin: each of about as many records, and a value that many records have in one of its own."""
+    """Return the starts of bins of about as many records each; a frequent value has a bin of its own."""
     heaps = np.flatnonzero(counts * _BINS >= counts.sum())
     rest = np.delete(np.arange(values.size), heaps)
     ranks = np.cumsum(counts[rest]) - 1
@@ -324,20 +324,20 @@ def _starts(values: NDArray[np.float64], counts: NDArray[np.int64]) -> NDArray[n
 
 
 def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[str], float] | None, str]:
-    """Return what the values of a column are, what reads one as a number (NaN if it is none), and which are no such.
+    """Return the kind of a column, a reader of its numbers (NaN for other texts), and a note on values that are none.
 
-    A column that is declared one of numbers or dates is one wherever some value is; any other, where all values are.
+    A declared column of numbers or dates is one if some value is; any other column if all values are.
     """
-    ways: list[tuple[Kind, Callable[[str], float]]]
+    candidates: list[tuple[Kind, Callable[[str], float]]]
     if isinstance(declared, Date):
-        ways = [("date", partial(_day, written=("", declared.format)))]
+        candidates = [("date", partial(_day, written=("", declared.format)))]
     else:
         formats = () if isinstance(declared, Numeric) else ("", *_FORMATS)
-        ways = [("number", _number), *(("date", partial(_day, written=(own,))) for own in formats)]
+        candidates = [("number", _number), *(("date", partial(_day, written=(pattern,))) for pattern in formats)]
     if not distinct:
         return "text", None, ""
-    kind, read, strays = ways[0][0], ways[0][1], distinct
-    for other, reader in ways:
+    kind, read, strays = candidates[0][0], candidates[0][1], distinct
+    for other, reader in candidates:
         left = {text for text in distinct if math.isnan(reader(text))}
         if len(left) < len(strays):
             kind, read, strays = other, reader, left
@@ -351,42 +351,42 @@ def _kind(distinct: set[str], declared: Column | None) -> tuple[Kind, Callable[[
     if not is_declared and (declared is not None or 2 * len(strays) > len(distinct)):
         return "text", None, ""
     more = f" and {len(strays) - 1:,} more are no {kind}s" if len(strays) > 1 else f" is no {kind}"
-    told = f"{min(strays)[:_SHOWN]!r}{more}"
+    reason = f"{min(strays)[:_SHOWN]!r}{more}"
     if is_declared and len(strays) < len(distinct):
-        return kind, read, told
-    return "text", None, f"{told}: {_AS_TEXTS}"
+        return kind, read, reason
+    return "text", None, f"{reason}: {_AS_TEXTS}"
 
 
 def _number(text: str) -> float:
     with contextlib.suppress(UnreadableError):
-        found = as_number(text.replace(",", "") if _GROUPED.fullmatch(text) else text)
-        return found if math.isfinite(found) else math.nan
+        number = as_number(text.replace(",", "") if _GROUPED.fullmatch(text) else text)
+        return number if math.isfinite(number) else math.nan
     return math.nan
 
 
 def _day(text: str, written: Sequence[str]) -> float:
-    """Return the days since 1970 of a date in one of some formats, of which the empty one is ISO."""
-    for own in written:
+    """Return the days since 1970 of a date in one of some formats, "" for ISO."""
+    for pattern in written:
         with contextlib.suppress(ValueError, re.error):
-            found = datetime.datetime.strptime(text, own).date() if own else iso_date(text)
-            return float(found.toordinal() - datetime.date(1970, 1, 1).toordinal())
+            day = datetime.datetime.strptime(text, pattern).date() if pattern else iso_date(text)
+            return float(day.toordinal() - datetime.date(1970, 1, 1).toordinal())
     return math.nan
 
 
 def _pooled(codes: Sequence[NDArray[np.int64]], n_codes: int) -> tuple[list[NDArray[np.int64]], int]:
-    """Return codes of the most frequent values of the first table, and one for all others."""
+    """Return codes of the most frequent values of the first table, and one code for all others."""
     if n_codes <= _POOLED + 3:
         return list(codes), n_codes
     most = [code for code, _ in Counter(codes[0].tolist()).most_common(_POOLED)]
     book = np.full(n_codes, len(most))
     book[most] = np.arange(len(most))
-    return [book[own] for own in codes], len(most) + 1
+    return [book[column] for column in codes], len(most) + 1
 
 
 def _apart(codes: Sequence[NDArray[np.int64]], n_codes: int) -> Both:
-    """Return the percentage of records to change, and that of two samples of the same people."""
-    counts = [np.bincount(own, minlength=n_codes) for own in codes]
-    shares = [own / own.sum() for own in counts]
-    both = sum(counts) / sum(own.sum() for own in counts)
-    noise = np.sqrt(both * (1 - both) * sum(1 / own.sum() for own in counts))
+    """Return the percentage of records to change, and that expected of two samples of the same people."""
+    counts = [np.bincount(table, minlength=n_codes) for table in codes]
+    shares = [table / table.sum() for table in counts]
+    both = sum(counts) / sum(table.sum() for table in counts)
+    noise = np.sqrt(both * (1 - both) * sum(1 / table.sum() for table in counts))
     return 50.0 * float(np.abs(shares[0] - shares[1]).sum()), 50.0 * _EXPECTED * float(noise.sum())

@@ -1,7 +1,7 @@
-"""What the pictures of a page show, as plain numbers: bars with errors, tables of two columns, graphs.
+"""Pictures of a page as plain numbers: bars with errors, tables of two columns, graphs, the map of pairs.
 
-Pictures are drawn by the page itself, in HTML and SVG without a scale of their own: they fit a telephone, take the
-colours of the reader's screen, and each number stands in the text.
+The page draws them itself, in HTML and SVG without a scale: they fit a telephone and take the colours of the reader's
+screen, and each number stands in the text.
 """
 
 from __future__ import annotations
@@ -9,10 +9,14 @@ from __future__ import annotations
 import itertools
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm.reporting.quality import rounded
+from pypgm.reporting.words import many
+from pypgm.student import LEVEL_TEXT, REACH
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -22,33 +26,32 @@ if TYPE_CHECKING:
 
     from pypgm.domain import Clique
 
-REACH = 1.645
-"""Errors to each side that hold nine in ten counts."""
-
 _ROWS = 12  # values that have a row with their name; more are a histogram where they have an order
 _COLUMNS = 120  # of a histogram; of more values neighbours are one
 _CELLS = 24  # values of a column in the picture of a pair
 _TABLE_ROWS, _TABLE_COLUMNS = 8, 4  # values of two columns that are read as a table
 
 _BENDS = (0.0, 16.0, -16.0, 32.0, -32.0, 48.0, -48.0)  # percent, of an arc
+_SQUARES = 45  # columns of a map of pairs
 _APART = 6.0  # percent, of an arc and a node that it passes
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A count, as it is drawn: lengths in percent of the longest.
+    """A count as it is drawn: lengths in percent of the longest.
 
     Attributes
     ----------
     label : str
     count : float
     error : float
-        To each side; inf where nothing is known.
+        Reach to each side; inf where nothing is known.
     length, low, high : float
-        Of the bar, and where its error bar begins and ends.
+        Length of the bar, and the ends of its error bar.
     real : float, optional
-        The true count, which is not private, and its length.
+        The true count, which is not private.
     real_length : float
+        Length of its bar.
     """
 
     label: str
@@ -63,13 +66,13 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Bars:
-    """The counts of one column.
+    """Counts of one column.
 
     Attributes
     ----------
     bars : tuple of Bar
     is_histogram : bool
-        Whether values stand side by side in their order, without names of their own.
+        Whether values stand side by side in their order, without their names.
     text : str
         The picture in words.
     """
@@ -81,16 +84,16 @@ class Bars:
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """The counts of two columns as squares.
+    """Counts of two columns as squares.
 
     Attributes
     ----------
     rows, columns : tuple of str
         Labels.
     shades : tuple of tuple of float
-        Of each cell, 0 .. 1: the square root of its share of the largest.
+        Shade of each cell, 0 .. 1: the square root of its ratio to the largest.
     counts : tuple of tuple of float
-        Of each cell.
+        Count of each cell.
     text : str
         The picture in words.
     """
@@ -103,13 +106,13 @@ class Grid:
 
     @property
     def is_small(self) -> bool:
-        """Whether it is read as a table of its counts."""
+        """Return whether it is shown as a table of its counts."""
         return len(self.rows) <= _TABLE_ROWS and len(self.columns) <= _TABLE_COLUMNS
 
 
 @dataclass(frozen=True, slots=True)
 class Arc:
-    """An arc of a graph, from a place to another: x in percent, and how far it is pulled aside; y in rows."""
+    """An arc of a graph between two points, x in percent, y in rows, and its bend to the side in percent."""
 
     x1: float
     y1: float
@@ -118,14 +121,14 @@ class Arc:
     bend: float = 0.0
 
     def x_at(self, y: float) -> float:
-        """Return where the arc is at some height."""
+        """Return the x of the arc at some height."""
         t = (y - self.y1) / (self.y2 - self.y1)
         return self.x1 + t * (self.x2 - self.x1) + 2 * t * (1 - t) * self.bend
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """A graph from the top down: for each node its number and place, in percent of the width and in rows."""
+    """A graph from the top down: number and place of each node, in percent of the width and in rows."""
 
     nodes: tuple[tuple[int, float, float], ...]
     arcs: tuple[Arc, ...]
@@ -142,23 +145,22 @@ def bars(
     *,
     is_ordinal: bool,
 ) -> Bars:
-    """Return the counts of a column as they are drawn.
+    """Return the counts of a column as bars.
 
     Parameters
     ----------
     name : str
     labels : sequence of str
     counts, errors, real : ndarray, shape (values,)
-        Counts, the standard deviation to expect of their errors where it is known, and the true ones where they may be
-        shown.
+        Counts, their expected errors where known, and the true counts where they may be shown.
     is_ordinal : bool
-        Whether the order of the values means something.
+        Whether the values have an order.
 
     Examples
     --------
     >>> import numpy as np
     >>> bars("sex", ["F", "M"], np.array([30.0, 60.0]), np.array([2.0, 3.0]), is_ordinal=False).text
-    'sex: F 30 ± 3, M 60 ± 5'
+    'sex: F 30 ± 3, M 60 ± 5 (90 %)'
     """
     reach = np.full(counts.size, math.nan) if errors is None else REACH * errors
     is_histogram = is_ordinal and counts.size > _ROWS
@@ -168,12 +170,12 @@ def bars(
         names, parts = _frequent(labels, counts)
     else:
         names, parts = list(labels), [np.array([i]) for i in range(counts.size)]
-    own = [float(counts[p].sum()) for p in parts]
+    sums = [float(counts[p].sum()) for p in parts]
     far = [float(np.sqrt(np.square(reach[p]).sum())) for p in parts]
     true = None if real is None else [float(real[p].sum()) for p in parts]
-    ends = [c + (f if math.isfinite(f) else 0.0) for c, f in zip(own, far, strict=True)]
+    ends = [c + (f if math.isfinite(f) else 0.0) for c, f in zip(sums, far, strict=True)]
     longest = max([*ends, *(true or []), 1e-300])
-    found = tuple(
+    drawn = tuple(
         Bar(
             escaped(label),
             count,
@@ -184,35 +186,36 @@ def bars(
             None if true is None else true[i],
             0.0 if true is None else 100 * true[i] / longest,
         )
-        for i, (label, count, error) in enumerate(zip(names, own, far, strict=True))
+        for i, (label, count, error) in enumerate(zip(names, sums, far, strict=True))
     )
-    return Bars(found, is_histogram, _in_words(name, found, is_histogram))
+    return Bars(drawn, is_histogram, _in_words(name, drawn, is_histogram))
 
 
 def _neighbours(labels: Sequence[str]) -> tuple[list[str], list[NDArray[np.intp]]]:
-    """Return values in their order, neighbours together where there are many."""
+    """Return labels and values in their order, neighbours joined where there are many."""
     parts = np.array_split(np.arange(len(labels)), min(len(labels), _COLUMNS))
     return [labels[p[0]] if len(p) == 1 else f"{labels[p[0]]} to {labels[p[-1]]}" for p in parts], parts
 
 
 def _frequent(labels: Sequence[str], counts: NDArray[np.float64]) -> tuple[list[str], list[NDArray[np.intp]]]:
-    """Return the most frequent values, and all others as one."""
+    """Return labels and values of the most frequent ones, all others joined."""
     order = np.argsort(-counts, kind="stable")
     parts = [*(order[i : i + 1] for i in range(_ROWS - 1)), order[_ROWS - 1 :]]
     return [*(labels[i] for i in order[: _ROWS - 1]), f"{len(parts[-1]):,} other values"], parts
 
 
-def _in_words(name: str, found: Sequence[Bar], is_histogram: bool) -> str:
-    shown = sorted(found, key=lambda bar: -bar.count)[:3] if is_histogram else found
-    told = ", ".join(
+def _in_words(name: str, drawn: Sequence[Bar], is_histogram: bool) -> str:
+    shown = sorted(drawn, key=lambda bar: -bar.count)[:3] if is_histogram else drawn
+    text = ", ".join(
         f"{bar.label} {bar.count:,.0f}{f' ± {bar.error:,.0f}' if math.isfinite(bar.error) else ''}" for bar in shown
     )
-    head = f"{len(found)} bars, the largest " if is_histogram else ""
-    return f"{escaped(name)}: {head}{told}"
+    head = f"{len(drawn)} bars, the largest " if is_histogram else ""
+    level = f" ({LEVEL_TEXT})" if any(math.isfinite(bar.error) for bar in shown) else ""
+    return f"{escaped(name)}: {head}{text}{level}"
 
 
 def grid(clique: Clique, labels: Sequence[Sequence[str]], counts: NDArray[np.float64]) -> Grid:
-    """Return the counts of two columns as shades; of many values neighbours are one.
+    """Return the counts of two columns as shades, neighbours joined where there are many values.
 
     Examples
     --------
@@ -221,22 +224,22 @@ def grid(clique: Clique, labels: Sequence[Sequence[str]], counts: NDArray[np.flo
     ((1.0, 0.0), (0.5, 0.0))
     """
     names = []
-    for axis, own in enumerate(labels):
-        parts = np.array_split(np.arange(len(own)), min(len(own), _CELLS))
-        names.append([own[p[0]] if len(p) == 1 else f"{own[p[0]]} to {own[p[-1]]}" for p in parts])
+    for axis, values in enumerate(labels):
+        parts = np.array_split(np.arange(len(values)), min(len(values), _CELLS))
+        names.append([values[p[0]] if len(p) == 1 else f"{values[p[0]]} to {values[p[-1]]}" for p in parts])
         counts = np.add.reduceat(counts, [int(p[0]) for p in parts], axis=axis)
     largest = max(float(counts.max()), 1e-300)
     shades = np.sqrt(np.clip(counts, 0.0, None) / largest)
     places = np.argsort(-counts.ravel(), kind="stable")[:3]
     at = [np.unravel_index(i, counts.shape) for i in places.tolist()]
-    told = ", ".join(f"{names[0][i]} with {names[1][j]} {counts[i, j]:,.0f}" for i, j in at)
-    rows, columns = (tuple(map(escaped, own)) for own in names)
-    text = escaped(f"{clique[0]} by {clique[1]}, stronger where there are more records; most: {told}")
+    examples = ", ".join(f"{names[0][i]} with {names[1][j]} {counts[i, j]:,.0f}" for i, j in at)
+    rows, columns = (tuple(map(escaped, values)) for values in names)
+    text = escaped(f"{clique[0]} by {clique[1]}, stronger where there are more records; most: {examples}")
     return Grid(rows, columns, tuple(map(tuple, shades.tolist())), tuple(map(tuple, counts.tolist())), text)
 
 
 def graph(parents: Mapping[str, Sequence[str]]) -> Graph:
-    """Return a network from the top down, nodes numbered in their order.
+    """Return the drawing of a network from the top down, nodes numbered in their order.
 
     Examples
     --------
@@ -246,20 +249,61 @@ def graph(parents: Mapping[str, Sequence[str]]) -> Graph:
     depth: dict[str, int] = {}
     while len(depth) < len(parents):
         depth |= {
-            a: 1 + max((depth[p] for p in own), default=-1)
-            for a, own in parents.items()
-            if a not in depth and all(p in depth for p in own)
+            a: 1 + max((depth[p] for p in sources), default=-1)
+            for a, sources in parents.items()
+            if a not in depth and all(p in depth for p in sources)
         }
     rows = [[a for a in parents if depth[a] == d] for d in range(max(depth.values(), default=-1) + 1)]
     places = {a: (100 * (i + 0.5) / len(row), d + 0.5) for d, row in enumerate(rows) for i, a in enumerate(row)}
     numbers = dict(zip(parents, itertools.count(1)))
-    arcs = tuple(_arc(places[p], places[a], places.values()) for a, own in parents.items() for p in own)
+    arcs = tuple(_arc(places[p], places[a], places.values()) for a, sources in parents.items() for p in sources)
     text = f"a network of {len(parents)} columns and {len(arcs)} arcs; the table below lists them"
     return Graph(tuple((numbers[a], *places[a]) for a in parents), arcs, len(rows), text)
 
 
 def _arc(tail: tuple[float, float], head: tuple[float, float], nodes: Collection[tuple[float, float]]) -> Arc:
-    """Return an arc that passes no node, bent as little as that takes; straight where no bend does."""
+    """Return the least bent arc that passes no node; a straight one where every bend does."""
     passed = [(x, y) for x, y in nodes if tail[1] < y < head[1]]
     able = (Arc(*tail, *head, bend) for bend in _BENDS)
     return next((a for a in able if all(abs(a.x_at(y) - x) >= _APART for x, y in passed)), Arc(*tail, *head))
+
+
+def squares_of(
+    names: Sequence[str],
+    far: Mapping[Any, float],
+    guessed: Collection[Clique] = (),
+    unknown: Mapping[Clique, str] = MappingProxyType({}),
+) -> dict[str, Any]:
+    """Return the arguments of the template of a map of pairs.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Columns.
+    far : mapping of (str, str) to float
+        Points that each pair is off.
+    guessed : collection of (str, str)
+        Pairs that were not counted together.
+    unknown : mapping of (str, str) to str
+        Pairs without a known error, and why it is unknown.
+    """
+    pairs = {*far, *unknown}
+    shown = [a for a in names if any(a in pair for pair in pairs)][:_SQUARES]
+    most = max(far.values(), default=0.0) or 1.0
+    rows = []
+    for a in shown:
+        cells: list[dict[str, Any] | None] = []
+        for b in shown:
+            pair = next((p for p in ((a, b), (b, a)) if p in pairs), None)
+            if pair is None:
+                cells.append(None)
+            else:
+                points, why = far.get(pair, 0.0), unknown.get(pair, "")
+                square = {"shade": points / most, "points": points, "why": why, "pair": pair}
+                cells.append({**square, "guessed": bool(why) or pair in guessed})
+        rows.append((a, cells))
+    also = f", {len(guessed)} of them not counted together" if guessed else ""
+    worst = max(far, key=lambda pair: far[pair], default=())
+    text = f"{len(far)} pairs of columns{also}; the worst is {' × '.join(worst)}, {rounded(most)} points off"
+    text += f"; nothing is known of {many(len(unknown), 'more pair')}" if unknown else ""
+    return {"rows": rows, "most": most, "guessed": len(guessed), "unknown": len(unknown), "text": escaped(text)}

@@ -1,4 +1,4 @@
-"""What is to be said of a release, computed once: for a terminal, a program or a page."""
+"""Facts about a release, each computed once: for a terminal, a program, a page or a notebook."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pypgm.privacy.ledger_report import law_text
 from pypgm.privacy.promise import Promise, odds
 from pypgm.released import Released
 from pypgm.report import warned_lines
-from pypgm.reporting.drawings import REACH
 from pypgm.reporting.losses import Losses, losses_of
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares
 from pypgm.reporting.words import records_text
+from pypgm.student import LEVEL, REACH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Facts:
-    """A release, and what follows from it.
+    """A release and all figures that its views show.
 
     Parameters
     ----------
     release : Release
     progress : bool
-        Whether looking at them is shown on standard error.
+        Whether to show progress on standard error.
     """
 
     release: Released
@@ -41,44 +41,48 @@ class Facts:
 
     @cached_property
     def quality(self) -> Quality | None:
-        """How far its answers may be from the records, where it is known."""
+        """Expected errors of its answers, where they are known."""
         model, emptied = self.release.model, self.losses.emptied
         known = self.release._known if isinstance(model, Model) and model.recipe is not None else None
         return quality_of(model, progress=self.progress, known=known, emptied=emptied)
 
     @property
+    def made_by(self) -> str:
+        """Mechanism and version of pypgm that made it, as far as the file says."""
+        return " ".join(part for part in (self.release.mechanism, "of pypgm", self.release.version) if part)
+
+    @property
     def records_text(self) -> str:
-        """How many real records were counted, with the noise in that number where the measurements tell it."""
+        """Number of real records in words, with its ± where the measurements are known."""
         model, is_public = self.release.model, self.release.privacy.total_is_public
         reach = math.nan
         if not is_public and isinstance(model, Model) and model.recipe is not None and not model.recipe.total_is_known:
             known = self.release._known
             reach = math.nan if known is None else REACH * known.total_stddev
-        at_most = next(iter(self.losses.persons.values()), None)
-        return records_text(model.total, is_public=is_public, reach=reach, at_most=at_most)
+        return records_text(model.total, is_public=is_public, reach=reach, at_most=self.losses.at_most)
 
     @cached_property
     def losses(self) -> Losses:
-        """What the table lost."""
+        """Losses of the table on its way into the release."""
         return losses_of(self.release.model, self.release.schema, self.release.privacy)
 
     @cached_property
     def shares(self) -> list[Share]:
-        """What the budget was spent on."""
+        """Shares of the budget by purpose."""
         return budget_shares(self.release.ledger, self.release.measurements)
 
     @cached_property
     def remarks(self) -> list[str]:
-        """What a reader has to be warned of beside the promise."""
+        """Warnings that are not about the promise."""
         return [*warned_lines(self.release), *(self.quality.warnings if self.quality else ())]
 
     @property
     def warnings(self) -> list[str]:
-        """What a reader has to be warned of: what is not protected, then all else."""
+        """All warnings, those about the promise first."""
         return [*self.release.promise.caveats, *self.remarks]
 
     def to_dict(self, *, ledger: bool = False) -> dict[str, Any]:
-        """Return the facts as JSON holds them; `ledger` adds every charge."""
+        """Return the facts for JSON; `ledger` adds every charge."""
         release, budget, lost = self.release, self.release.ledger.budget, self.losses
         epsilon, delta = budget.epsilon, budget.delta or budget.reserved_delta
         return {
@@ -103,7 +107,7 @@ class Facts:
 
 
 def promise_dict(promise: Promise) -> dict[str, Any]:
-    """Return a promise as JSON holds it: what is not protected, and all else behind it."""
+    """Return a promise for JSON."""
     return {
         "guarantee": promise.guarantee,
         "protects": promise.sentence,
@@ -113,11 +117,11 @@ def promise_dict(promise: Promise) -> dict[str, Any]:
 
 
 def quality_dict(quality: Quality | None) -> dict[str, Any] | None:
-    """Return a quality as JSON holds it: percentage points."""
+    """Return a quality for JSON, in percentage points."""
     if quality is None:
         return None
 
-    def told(kind: Kind) -> dict[str, Any]:
+    def of_kind(kind: Kind) -> dict[str, Any]:
         return {
             "points": quality.mean(kind),
             "each": [_far_dict(quality, clique) for clique in [*quality.of(kind), *quality.unknown(kind)]],
@@ -125,9 +129,9 @@ def quality_dict(quality: Quality | None) -> dict[str, Any] | None:
 
     largest = quality.largest_error
     return {
-        "columns": told("columns"),
-        "pairs": {**told("pairs"), "all": quality.n_pairs},
-        "largest_error": largest and {"column": largest[0][0], "records": largest[1]},
+        "columns": of_kind("columns"),
+        "pairs": {**of_kind("pairs"), "all": quality.n_pairs},
+        "largest_error": largest and {"column": largest[0][0], "records": largest[1], "level": LEVEL},
     }
 
 
@@ -136,7 +140,7 @@ def _far_dict(quality: Quality, clique: Clique) -> dict[str, Any]:
 
 
 def shares_dict(shares: Sequence[Share], *, laws: bool = False) -> list[dict[str, Any]]:
-    """Return shares of a budget as JSON holds them; `laws` adds every charge."""
+    """Return shares of a budget for JSON; `laws` adds every charge."""
     return [
         {"purpose": share.purpose, "share": float(share.share)}
         | ({"charges": [{"law": law_text(c), **c.to_dict()} for c in share.lines]} if laws else {})
@@ -145,20 +149,20 @@ def shares_dict(shares: Sequence[Share], *, laws: bool = False) -> list[dict[str
 
 
 def related_dict(tables: Mapping[str, Facts], ledger: LedgerReport, promise: Promise) -> dict[str, Any]:
-    """Return the facts of several tables under one promise as JSON holds them; shares are of the budget of all."""
+    """Return the facts of several tables under one promise for JSON; shares are of their common budget."""
     budget = shares_dict(shares_of(tables, ledger))
     return {**promise_dict(promise), "budget": budget, "parts": [facts.to_dict() for facts in tables.values()]}
 
 
 def shares_of(tables: Mapping[str, Facts], ledger: LedgerReport) -> list[Share]:
-    """Return what the budget of several tables was spent on; each purpose has the name of its table before it.
+    """Return the shares of the common budget of several tables; each purpose begins with the name of its table.
 
     Parameters
     ----------
     tables : mapping of str to Facts
-        Of each table by its name.
+        Facts of each table by its name.
     ledger : LedgerReport
-        Of all of them.
+        Common ledger.
     """
     shares = []
     for name, facts in tables.items():

@@ -1,4 +1,4 @@
-"""What a table lost on its way into a release: records, detail, columns, and values that became "other"."""
+"""Losses of a table on its way into a release: records, detail, columns, and values that became "other"."""
 
 from __future__ import annotations
 
@@ -24,27 +24,26 @@ from pypgm.terminal import escaped
 
 
 class Losses(NamedTuple):
-    """What a table lost, by its schema and what was released.
+    """Losses of a table, by its schema and the release.
 
     Attributes
     ----------
     coarsened : mapping of str to str
-        Columns whose values are known as bins alone, and in how many.
+        Columns of which only bins are known, and the number of bins.
     cut : mapping of str to str
         Columns of numbers or dates beyond whose bounds values were moved, or have become missing or "other".
     other : mapping of str to float
-        Columns in which values became "other", and the share of records that have it, 0 .. 1, by the release.
+        Columns in which values became "other", and the share of such records, 0 .. 1, by the release.
     kept : mapping of str to int
-        How many values those columns have besides.
+        Number of the other values of these columns.
     made : mapping of str to str
-        Columns that were not read, what their values are made of, and how many of a mapping are its "other".
+        Columns that were not read, the source of their values, and the share that a mapping turns into its "other".
     dropped : tuple of str
         Columns that were left out.
     missing : mapping of str to float
-        Columns that the schema lets have missing values, and the share of records that have none, 0 .. 1, by the
-        release: the table's own, and noise.
+        Columns that may have missing values, and their share, 0 .. 1, by the release: partly noise.
     persons : mapping of str to int
-        The columns by which persons are known, as one text, and how many records of each person were kept at most.
+        The columns that name persons, as one text, and the most records kept of each person.
     """
 
     coarsened: Mapping[str, str]
@@ -58,48 +57,53 @@ class Losses(NamedTuple):
 
     @property
     def emptied(self) -> tuple[str, ...]:
-        """The columns of which no value was kept."""
+        """Columns of which no value was kept."""
         return tuple(name for name, values in self.kept.items() if not values)
 
+    @property
+    def at_most(self) -> int | None:
+        """Number of records of each person that were kept at most; None where all were."""
+        return next(iter(self.persons.values()), None)
+
     def sentences(self) -> list[str]:
-        """Return what was lost in words; what is not said was kept as it is.
+        """Return the losses in words; everything else was kept.
 
         Examples
         --------
         >>> Losses({"age": "10 bins"}, {}, {"city": 0.253}, {"city": 16}, {}, ("name",)).sentences()
         ['coarsened: age (10 bins)', '"other": city (25 % of records; 16 values kept)', 'left out: name']
         """
-        found = [
+        sentences = [
             f"records: at most {k:,} of each person, by {names}, were kept, and all counts are of these; how many were "
             "left out is private"
             for names, k in self.persons.items()
         ]
         if self.coarsened:
-            found.append(f"coarsened: {_listed(self.coarsened)}")
+            sentences.append(f"coarsened: {_listed(self.coarsened)}")
         if self.cut:
-            found.append(f"beyond their bounds: {_listed(self.cut)}")
+            sentences.append(f"beyond their bounds: {_listed(self.cut)}")
         if self.other:
-            told = {n: f"{percent(s)} of records; {many(self.kept[n], 'value')} kept" for n, s in self.other.items()}
-            found.append(f'"other": {_listed(told)}')
+            columns = {n: f"{percent(s)} of records; {many(self.kept[n], 'value')} kept" for n, s in self.other.items()}
+            sentences.append(f'"other": {_listed(columns)}')
         if self.missing:
-            found.append(_missing_text(self.missing))
+            sentences.append(_missing_text(self.missing))
         if self.made:
-            found.append(f"made anew: {_listed(self.made)}")
+            sentences.append(f"made anew: {_listed(self.made)}")
         if self.dropped:
-            found.append(f"left out: {', '.join(self.dropped)}")
-        return found
+            sentences.append(f"left out: {', '.join(self.dropped)}")
+        return sentences
 
 
 def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> Losses:
-    """Return what a table lost; without a schema its values were codes, and nothing is known of what they stood for.
+    """Return the losses of a table; without a schema its values were codes of unknown meaning.
 
     Parameters
     ----------
     model : GraphicalModel, RegionGraphModel or CountedNetwork
     schema : Schema or None
-        Of the release: in it nothing is open any more.
+        Schema of the release, without open columns.
     privacy : Privacy
-        Which columns name persons, and how many records of each are kept.
+        Columns that name persons, and the most records kept of each.
     """
     persons = {", ".join(privacy.person): privacy.records_per_person} if privacy.person else {}
     if schema is None:
@@ -119,7 +123,7 @@ def losses_of(model: ReleasedModel, schema: Schema | None, privacy: Privacy) -> 
 
 
 def _missing_shares(model: ReleasedModel, schema: Schema) -> dict[str, float]:
-    """Return of each column that may have missing values the share of the records in which it has, 0 .. 1."""
+    """Return the share of missing values, 0 .. 1, of each column that may have some."""
     codes = {name: column.null_code for name, column in schema.columns.items() if column.null_code is not None}
     total = max(model.total, 1e-300)
     return {name: float(model.project(name).values[code]) / total for name, code in codes.items()}
@@ -131,14 +135,14 @@ def _missing_text(shares: Mapping[str, float]) -> str:
     Examples
     --------
     >>> _missing_text({"job": 0.0213, "sex": 0.0})
-    'missing, as the schema lets them and some by noise: job 2.1 %, sex 0.0 % of records'
+    'missing (allowed by the schema; a few come from noise): job 2.1 %, sex 0.0 % of records'
     """
     shown = ", ".join(f"{escaped(name)} {percent(share)}" for name, share in shares.items())
-    return f"missing, as the schema lets them and some by noise: {shown} of records"
+    return f"missing (allowed by the schema; a few come from noise): {shown} of records"
 
 
 def _lost_to_other(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, float]]:
-    """Yield which part of the records has, in a mapped column, what it has for values that its mapping has not."""
+    """Yield the share of records of each mapped column whose value is not in its mapping."""
     mapped = {name: column for name, column in schema.made.items() if isinstance(column, Derived)}
     other_of = {n: c.other for n, c in mapped.items() if c.other not in (None, *(image for _, image in c.pairs))}
     for name, (parents, cells) in images_of(schema, other_of):
@@ -149,17 +153,17 @@ def _lost_to_other(model: ReleasedModel, schema: Schema) -> Iterator[tuple[str, 
 
 
 def _made_of(column: Made, lost: float | None) -> str:
-    """Return what a column is made of, and how many records have what it has for values that its mapping has not."""
+    """Return the source of a column's values, and the share of records whose value is not in its mapping."""
     if not column.sources:
         return "no real values"
-    told = f"from {', '.join(column.sources)}"
+    text = f"from {', '.join(column.sources)}"
     if lost is None or not isinstance(column, Derived):
-        return told
-    return f"{told}; {percent(lost)} of records have {str(column.other)!r}, for values that the mapping has not"
+        return text
+    return f"{text}; {percent(lost)} of records have {str(column.other)!r}, for values that the mapping has not"
 
 
 def _bins(column: Column) -> str:
-    """Return how many bins a column has where they are wider than its values; else nothing."""
+    """Return the number of bins of a column where they are wider than its values; else nothing."""
     if isinstance(column, Date):
         is_cut = not column.has_times and any(hour in column.format for hour in ("%H", "%I", "%c", "%X"))
         by = f"by {column.resolution}" if is_cut or column.resolution not in {"day", "hour"} else ""
@@ -170,9 +174,9 @@ def _bins(column: Column) -> str:
 
 
 def _moved(column: Binned) -> str:
-    told = {"clip": "moved to the nearest bound", "null": "missing", "other": '"other"'}
-    return told[column.outside]
+    texts = {"clip": "moved to the nearest bound", "null": "missing", "other": '"other"'}
+    return texts[column.outside]
 
 
-def _listed(told: Mapping[str, str]) -> str:
-    return ", ".join(f"{name} ({what})" for name, what in told.items())
+def _listed(columns: Mapping[str, str]) -> str:
+    return ", ".join(f"{name} ({what})" for name, what in columns.items())

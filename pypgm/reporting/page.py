@@ -1,4 +1,4 @@
-"""One page to show: what a release promises, how good it is and what not to use it for; a single file of HTML."""
+"""Report of a release as one HTML file: its promise, its expected errors, and what not to use it for."""
 
 from __future__ import annotations
 
@@ -19,40 +19,39 @@ from pypgm.factor import Factor
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise, budget_text, chances, odds_text, weakness
 from pypgm.released import Released
-from pypgm.reporting.audited import AuditReport, told
-from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid
+from pypgm.reporting.audited import AuditReport, audit_facts
+from pypgm.reporting.drawings import Bars, Graph, Grid, bars, graph, grid, squares_of
 from pypgm.reporting.facts import Facts, shares_of
 from pypgm.reporting.quality import Quality
 from pypgm.reporting.shares import ledger_lines
-from pypgm.reporting.squares import squares_of
 from pypgm.reporting.template import rendered
 from pypgm.reporting.words import labels_of, many, percent
+from pypgm.student import LEVEL_TEXT
 
 TITLE = "Synthetic data"
-"""What a page is called; its promise is in its first section."""
+"""Default title of a page."""
 
-_PICTURES = 120  # columns that are drawn
-_DRAWN = 3  # best pairs, and as many worst ones
-_LISTED = 100  # pairs that are listed
-_GOOD = 0.9  # of counts that are twice their error
+_PICTURES = 120  # columns that are drawn, at most
+_DRAWN = 3  # best pairs, and as many of the worst
+_LISTED = 100  # pairs that are listed, at most
+_GOOD = 0.9  # share of counts that are twice their error, from the least such count on
 _MOST_GOOD = 0.5
-_LAWS = 3000  # draws for each purpose of a ledger that are listed
-_ALIKE = 4096  # cells of a pair that is drawn, at most, before neighbours are joined
-_ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
+_LAWS = 3000  # draws listed for each purpose of a ledger, at most
+_ABSOLUTE = math.sqrt(2 / math.pi)  # mean absolute value of a normal variable, in standard deviations
 
 
 @dataclass(frozen=True)
 class Part:
-    """One table of a page.
+    """A table of a page.
 
     Parameters
     ----------
     name : str
-        What it is called; empty where there is only one.
+        Name of the table; empty where there is only one.
     facts : Facts
-        Of its release.
+        Facts of its release.
     unsafe_data : Dataset, optional
-        The real records, whose counts are drawn beside: the page is not private then.
+        The real records, whose counts are drawn too: the page is not private then.
     """
 
     name: str
@@ -77,12 +76,12 @@ def write_page(
     parts : sequence of Part
         The tables, one or two.
     ledger : LedgerReport
-        Of all of them.
+        Common ledger.
     promise : Promise
-        Of all of them.
+        Common promise.
     title : str
     audit : AuditReport, optional
-        Of the version that made the release: its result is folded in.
+        Audit of the version that made the release, folded in.
 
     Raises
     ------
@@ -114,6 +113,7 @@ def page_of(
         odds=odds_text(ledger.budget),
         chances=chances(ledger.budget),
         unit=ledger.budget.unit,
+        level=LEVEL_TEXT,
         limit=f"{float(ledger.budget.limit):.6g}",
         delta=float(ledger.budget.delta or ledger.budget.reserved_delta or 0),
         promise=promise,
@@ -122,12 +122,12 @@ def page_of(
         ledger=ledger_lines(ledger, shares, _LAWS),
         parts=[_part(part) for part in parts],
         today=datetime.datetime.now(tz=datetime.timezone.utc).date().isoformat(),
-        audit=None if audit is None else told(audit, *by),
+        audit=None if audit is None else audit_facts(audit, *by),
     )
 
 
 def _part(part: Part) -> dict[str, Any]:
-    """Return what the template says of one table."""
+    """Return the arguments of the template for one table."""
     facts = part.facts
     release, quality = facts.release, facts.quality
     domain = release.model.domain
@@ -139,7 +139,7 @@ def _part(part: Part) -> dict[str, Any]:
     best = [p for p in pairs[::-1] if p in counted and p not in worst][:_DRAWN]
     return {
         "name": part.name,
-        "made_by": " ".join(p for p in (release.mechanism, "of pypgm", release.version) if p),
+        "made_by": facts.made_by,
         "digest": release.digest,
         "records": release.model.total,
         "is_public": release.privacy.total_is_public,
@@ -155,29 +155,29 @@ def _part(part: Part) -> dict[str, Any]:
         "worst": [_pair(part, quality, p) for p in worst] if quality else [],
         "best": [_pair(part, quality, p) for p in best] if quality else [],
         "losses": facts.losses.sentences(),
-        "at_most": next(iter(facts.losses.persons.values()), None),
+        "at_most": facts.losses.at_most,
         "least": _least(quality),
         "network": _network(release),
     }
 
 
 def _least(quality: Quality | None) -> list[int | None]:
-    """Return from which count on nine in ten are twice their error, of one column and of two; None where none is."""
+    """Return the count from which on nine in ten are twice their error, of columns and of pairs, None if none."""
     if quality is None:
         return []
-    found = []
+    least = []
     for size in (1, 2):
-        own = [c for c in quality.cliques if len(c) == size and not quality.reason(c)]
-        if own:
+        known = [c for c in quality.cliques if len(c) == size and not quality.reason(c)]
+        if known:
             tables = (quality.answers, quality.errors)
-            found.append(_noise_below(*(np.concatenate([of[c].datavector() for c in own]) for of in tables)))
-    return found
+            least.append(_noise_below(*(np.concatenate([of[c].datavector() for c in known]) for of in tables)))
+    return least
 
 
 def _noise_below(counts: NDArray[np.float64], errors: NDArray[np.float64]) -> int | None:
-    """Return the least number from which on nine in ten counts are twice their error, if there are such counts."""
+    """Return the least count from which on nine in ten are twice their error, if there is one."""
     is_good = counts >= 2 * errors
-    # Where most are good a few small ones among them say nothing of where noise begins.
+    # Where most are good, a few small ones among them do not show where noise begins.
     floor = 2 * float(np.quantile(errors, _GOOD)) if is_good.mean() >= _MOST_GOOD else 0.0
     order = np.argsort(counts)
     above = np.append(is_good[order][::-1].cumsum()[::-1], 0)
@@ -196,7 +196,7 @@ def _counts(release: Released, facts: Facts, clique: Clique) -> Factor:
 
 
 def _column(part: Part, name: str) -> dict[str, Any]:
-    """Return a column: its picture, how far it is off, what it lost."""
+    """Return a column: its picture, its expected error, its losses."""
     facts = part.facts
     release, quality = facts.release, facts.quality
     schema, domain = release.schema, release.model.domain
@@ -218,7 +218,7 @@ def _column(part: Part, name: str) -> dict[str, Any]:
 
 
 def _is_ordinal(schema: Any, domain: Domain, name: str) -> bool:  # noqa: ANN401 - a schema or None
-    """Return whether the values of a column have an order: codes without labels are taken to have one."""
+    """Return whether the values of a column have an order; codes without labels are taken to have one."""
     if schema is not None:
         return bool(schema.columns[name].is_ordinal)
     return name not in domain.labels
@@ -229,7 +229,7 @@ def _pair(part: Part, quality: Quality, clique: Clique) -> dict[str, Any]:
     facts = part.facts
     release = facts.release
     domain = release.model.domain
-    # The column of more values goes down the page, where there is room for its names.
+    # The column with more values goes down the page, where there is room for its names.
     turned = domain.size(clique[:1]) < domain.size(clique[1:])
     places = clique[::-1] if turned else clique
     labels = [labels_of(domain, name, release.schema) for name in places]
@@ -240,7 +240,7 @@ def _pair(part: Part, quality: Quality, clique: Clique) -> dict[str, Any]:
     return {
         "names": clique,
         "places": places,
-        "ends": [(own[0], own[-1]) for own in labels],
+        "ends": [(values[0], values[-1]) for values in labels],
         "far": quality.shown(clique),
         "basis": quality.basis[clique],
         "drawn": picture(_counts(release, facts, clique)),
@@ -258,7 +258,7 @@ def _squares(facts: Facts, names: Sequence[str]) -> dict[str, Any] | None:
 
 
 def _network(release: Released) -> dict[str, Any] | None:
-    """Return the tables of a network, what each got of the budget and how far its rows may be off; else None."""
+    """Return the tables of a network, their shares of the budget and expected errors; None for another model."""
     parents: Mapping[str, Sequence[str]] | None = getattr(release.model, "parents", None)
     if parents is None or not hasattr(release, "allocation"):
         return None
@@ -267,16 +267,16 @@ def _network(release: Released) -> dict[str, Any] | None:
     known = {a: tuple(parents.get(a, ())) for a in release.model.domain}
     drawn: Graph = graph(known)
     rows = [
-        {"name": a, "parents": own, "share": costs[a] / whole, "points": _table_points(release, a)}
-        for a, own in known.items()
+        {"name": a, "parents": sources, "share": costs[a] / whole, "points": _table_points(release, a)}
+        for a, sources in known.items()
     ]
     return {"graph": drawn, "rows": rows, "mean": float(np.mean([row["points"] for row in rows]))}
 
 
 def _table_points(release: Any, name: str) -> float:  # noqa: ANN401 - a release of a network
-    """Return how far the rows of a conditional table are off by noise, in percentage points: of a mean record's row."""
+    """Return the expected error of a conditional table by noise, in percentage points, averaged over records."""
     errors: NDArray[np.float64] = release.table_error(name).values
     rows = 50 * _ABSOLUTE * errors.reshape(-1, errors.shape[-1]).sum(axis=1)
-    own = release.model.tables[name].domain.attributes[:-1]
-    weights = release.model.query(own).datavector() if own else np.ones(1)
+    parents = release.model.tables[name].domain.attributes[:-1]
+    weights = release.model.query(parents).datavector() if parents else np.ones(1)
     return float(rows @ weights / max(float(weights.sum()), 1e-300))

@@ -1,4 +1,4 @@
-"""How far a release may be from the records, for each column and for pairs, told by the release alone."""
+"""Expected errors of a release, for each column and for pairs, by the release alone."""
 
 from __future__ import annotations
 
@@ -20,25 +20,25 @@ from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, expectation
 from pypgm.models.model import Model
 from pypgm.models.stored_model import ReleasedModel
-from pypgm.reporting.drawings import REACH
+from pypgm.student import REACH
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
-    from pypgm.intervals.known import Known
+    from pypgm.intervals.known import ReleaseErrors
 
 _TABLES = 4  # made-up tables from which errors are computed
-_TRUTHS = 20  # drawn tables of a column
-_FEW = 2  # of them where an estimate is slow
-_QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is done again but twice, above the second never
-_PAIRS = 1000  # that are looked at, evenly spaced among all: all of 45 columns
-_CELLS = 3 * 10**6  # of all pairs that are looked at, at most
+_TRUTHS = 20  # drawn true tables of a column
+_SLOW_TABLES = 2  # made-up tables where an estimate is slow
+_QUICK, _SLOW = 2.0, 20.0  # seconds of an estimate: above the first it is repeated only twice, above the second never
+_PAIRS = 1000  # that are looked at, evenly spaced among all; all pairs of 45 columns
+_CELLS = 3 * 10**6  # of all pairs together, at most
 
 Kind = Literal["columns", "pairs"]
 
 
 @dataclass(frozen=True, eq=False)
 class Quality:
-    """How far the answers of a release are to be expected from the records, told by the release alone.
+    """Expected errors of the answers of a release, by the release alone.
 
     Attributes
     ----------
@@ -47,19 +47,19 @@ class Quality:
     tables : ndarray, shape (made-up tables, cliques)
         Total variation distances, 0 .. 1.
     answers : mapping of tuple of str to Factor
-        The counts of each clique.
+        Counts of each clique.
     of_worlds : mapping of tuple of str to Factor
-        The error to expect of each of them by the made-up tables.
+        Expected error of each count, by the made-up tables.
     basis : mapping of tuple of str to str
-        What the counts of each clique rest on, see `Model.basis`.
+        Basis of the counts of each clique, see `Model.basis`.
     n_pairs : int
-        How many pairs there are, of which some may have been looked at.
+        Number of all pairs, of which only some may have been looked at.
     warnings : tuple of str
-        Where noise is about all there is.
+        Warnings where there is little but noise.
     emptied : tuple of str
-        Columns whose values all became "other": that nothing of them is off says nothing.
-    known : Known, optional
-        What the release tells of its errors.
+        Columns whose values all became "other", so that an error of 0 means nothing.
+    known : ReleaseErrors, optional
+        Errors of the release.
     """
 
     cliques: tuple[Clique, ...]
@@ -70,62 +70,62 @@ class Quality:
     n_pairs: int
     warnings: tuple[str, ...]
     emptied: tuple[str, ...] = ()
-    known: Known | None = None
+    known: ReleaseErrors | None = None
 
     @cached_property
     def errors(self) -> Mapping[Clique, Factor]:
-        """The error to expect of each count; of a column the larger one of `Release.expected_error`.
+        """Expected error of each count; for columns the larger one of `Release.expected_error`.
 
-        One column needs no further estimates; the tables drawn for pairs would.
+        Drawn true tables of columns need no further estimates; those of pairs would.
         """
         columns = self.looked_at("columns")
         if self.known is None or not columns:
             return self.of_worlds
         draws = np.random.default_rng(0)
         with Clock("how good it is") as clock:
-            found = errors_by_truths(self.known, Simulation(self.known.model, columns, None, _TRUTHS, draws, clock))
-        own = {c: np.maximum(self.of_worlds[c].datavector(), e) for c, e in zip(columns, found, strict=True)}
-        return {**self.of_worlds, **{c: Factor(self.of_worlds[c].domain, e) for c, e in own.items()}}
+            by_truths = errors_by_truths(self.known, Simulation(self.known.model, columns, None, _TRUTHS, draws, clock))
+        larger = {c: np.maximum(self.of_worlds[c].datavector(), e) for c, e in zip(columns, by_truths, strict=True)}
+        return {**self.of_worlds, **{c: Factor(self.of_worlds[c].domain, e) for c, e in larger.items()}}
 
     def of(self, kind: Kind) -> dict[Clique, float]:
-        """Return the percentage points of each column or pair of which they are known, the worst first."""
+        """Return the percentage points of each column or pair with a known error, the worst first."""
         means = dict(zip(self.cliques, (100 * self.tables.mean(axis=0)).tolist(), strict=True))
-        found = {c: means[c] for c in self.looked_at(kind) if not self.reason(c)}
-        return dict(sorted(found.items(), key=lambda entry: -entry[1]))
+        points = {c: means[c] for c in self.looked_at(kind) if not self.reason(c)}
+        return dict(sorted(points.items(), key=lambda entry: -entry[1]))
 
     def looked_at(self, kind: Kind) -> list[Clique]:
         """Return the columns, or the pairs that were looked at."""
         return [c for c in self.cliques if len(c) == (1 if kind == "columns" else 2)]
 
     def unknown(self, kind: Kind) -> list[Clique]:
-        """Return those of which no error is known."""
+        """Return the columns or pairs without a known error."""
         return [c for c in self.looked_at(kind) if self.reason(c)]
 
     def reason(self, clique: Clique) -> str:
-        """Return why no error of a clique is known; nothing where it is."""
+        """Return why the error of a clique is unknown; nothing where it is known."""
         if self.basis[clique] == "unknown":
             return "never counted"
         return "nothing kept" if any(a in self.emptied for a in clique) else ""
 
     def far(self, clique: Clique) -> float | None:
-        """Return how many points one column or pair is off, where that is known."""
+        """Return the points that a column or pair is off, where they are known."""
         return None if self.reason(clique) else 100 * float(self.tables[:, self.cliques.index(clique)].mean())
 
     def shown(self, clique: Clique) -> str:
-        """Return how many points it is off, or why that is not known."""
+        """Return the points that a clique is off as text, or why they are unknown."""
         far = self.far(clique)
         return self.reason(clique) if far is None else rounded(far)
 
     def mean(self, kind: Kind) -> float | None:
-        """Return the mean over the columns, or the pairs that were looked at, of which it is known."""
+        """Return the mean points of the columns, or pairs that were looked at, with a known error."""
         known = self.of(kind).values()
         return sum(known) / len(known) if known else None
 
     def unknown_texts(self) -> list[str]:
-        """Return the columns of which no error is known, and why, in words."""
+        """Return the columns without a known error, and why, in words."""
         uncounted = [c[0] for c in self.unknown("columns") if self.basis[c] == "unknown"]
-        told = [f"never counted: {', '.join(uncounted)}: even shares, nothing is known"] if uncounted else []
-        return told + [f'{name}: all values "other", nothing kept' for name in self.emptied]
+        texts = [f"never counted: {', '.join(uncounted)}: even shares, nothing is known"] if uncounted else []
+        return texts + [f'{name}: all values "other", nothing kept' for name in self.emptied]
 
     def pairs_on(self, *bases: Basis) -> list[Clique]:
         """Return the pairs that were looked at and rest on one of some bases."""
@@ -133,31 +133,31 @@ class Quality:
 
     @property
     def largest_error(self) -> tuple[Clique, float] | None:
-        """The column of which some count may be farthest from the truth, and within how many records, where known."""
-        found = {c: REACH * float(self.errors[c].values.max()) for c in self.of("columns")}
-        worst = max(found, key=lambda c: found[c], default=None)
-        return None if worst is None else (worst, found[worst])
+        """Column with the largest error of a count, and its ± in records, where known."""
+        reaches = {c: REACH * float(self.errors[c].values.max()) for c in self.of("columns")}
+        worst = max(reaches, key=lambda c: reaches[c], default=None)
+        return None if worst is None else (worst, reaches[worst])
 
 
 def quality_of(
     model: ReleasedModel,
     *,
     progress: bool = False,
-    known: Known | None = None,
+    known: ReleaseErrors | None = None,
     emptied: tuple[str, ...] = (),
 ) -> Quality | None:
-    """Return how far a model's answers may be from the records; None where it does not know, or it would take long.
+    """Return the expected errors of a model's answers; None where they are unknown or would take long.
 
-    Tables are made up of the model, measured with the same noise and estimated from again, as for
+    Tables are made up from the model, measured with the same noise and estimated from again, as for
     `Model.expected_error`; the same every time.
 
     Parameters
     ----------
     model : GraphicalModel, RegionGraphModel or CountedNetwork
     progress : bool
-        Whether to show on standard error how far it is.
-    known : Known, optional
-        What the release of the model tells of its errors.
+        Whether to show progress on standard error.
+    known : ReleaseErrors, optional
+        Errors of the release of the model.
     emptied : tuple of str
         Columns whose values all became "other".
 
@@ -175,26 +175,26 @@ def quality_of(
         return None
     looked_at, n_pairs = _looked_at(model.domain)
     with Clock("how good it is", progress=progress) as clock:
-        draws = _TABLES if seconds <= _QUICK else _FEW
+        draws = _TABLES if seconds <= _QUICK else _SLOW_TABLES
         shared = 0.0 if known is None else known.shared
-        found = expectation(Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock, shared))
-    mean = found.distances.mean(axis=0).tolist()
-    told = zip(looked_at, found.rest_on, found.answers, mean, strict=True)
+        expected = expectation(Simulation(model, looked_at, None, draws, np.random.default_rng(0), clock, shared))
+    mean = expected.distances.mean(axis=0).tolist()
+    entries = zip(looked_at, expected.rest_on, expected.answers, mean, strict=True)
     return Quality(
         looked_at,
-        found.distances,
-        dict(zip(looked_at, found.answers, strict=True)),
-        dict(zip(looked_at, found.errors, strict=True)),
-        dict(zip(looked_at, found.rest_on, strict=True)),
+        expected.distances,
+        dict(zip(looked_at, expected.answers, strict=True)),
+        dict(zip(looked_at, expected.errors, strict=True)),
+        dict(zip(looked_at, expected.rest_on, strict=True)),
         n_pairs,
-        tuple(_noise_warnings([(table, m) for c, on, table, m in told if len(c) == 2 and on != "unknown"])),
+        tuple(_noise_warnings([(table, m) for c, on, table, m in entries if len(c) == 2 and on != "unknown"])),
         emptied,
         known,
     )
 
 
 def _looked_at(domain: Domain) -> tuple[tuple[Clique, ...], int]:
-    """Return all columns and some pairs of them, evenly spaced among all, and how many pairs there are."""
+    """Return all columns and some pairs, evenly spaced among all, and the number of all pairs."""
     names = domain.attributes
     n_pairs = math.comb(len(names), 2)
     step = max(1, -(-n_pairs // _PAIRS))
@@ -210,7 +210,7 @@ def _looked_at(domain: Domain) -> tuple[tuple[Clique, ...], int]:
 
 
 def rounded(points: float) -> str:
-    """Return percentage points with two digits, none of them behind 0.01.
+    """Return percentage points to two digits, at most two decimals.
 
     Examples
     --------
@@ -221,26 +221,26 @@ def rounded(points: float) -> str:
 
 
 def _noise_warnings(pairs: Sequence[tuple[Factor, float]]) -> list[str]:
-    """Return a warning where noise is about all that a release says.
+    """Return a warning where a release says little beside noise.
 
     Parameters
     ----------
     pairs : sequence of (Factor, float)
-        The counts of each pair that was looked at, and the total variation distance to expect of them.
+        Counts of each pair that was looked at, and their expected total variation distance.
     """
     if not pairs:
         return []
     uniform, independent = np.transpose([_distances(table) for table, _ in pairs])
     error = float(np.mean([e for _, e in pairs]))
     seen = zip(pairs, independent, strict=True)
-    told = [escaped(" and ".join(table.domain)) for (table, e), far in seen if 2 * e < far]
+    dependent = [escaped(" and ".join(table.domain)) for (table, e), far in seen if 2 * e < far]
     if error >= uniform.mean():
-        return ["about all of this release is noise; its answers say hardly more than nothing"]
-    if error >= independent.mean() and told:
-        out = f"of {len(pairs)} looked at, these clearly do, though not in detail: {listed(told)}"
-        return [f"noise hides how most pairs depend; {out}"]
+        return ["nearly all of this release is noise; its answers say next to nothing"]
+    if error >= independent.mean() and dependent:
+        related = f"of {len(pairs)} looked at, these are clearly related, but details are lost: {listed(dependent)}"
+        return [f"for most pairs the noise hides any relation; {related}"]
     if error >= independent.mean():
-        return ["what it says of attributes together is about all noise; they could be independent"]
+        return ["relations between columns could not be measured: treat the columns as independent"]
     return []
 
 

@@ -1,4 +1,4 @@
-"""What a budget was spent on, as shares of it in words, with the law of each draw below."""
+"""Shares of a budget by purpose, with the law of each draw."""
 
 from __future__ import annotations
 
@@ -8,32 +8,24 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from pypgm.estimation import LinearMeasurement
-from pypgm.privacy.charge import Charge
+from pypgm.privacy.charge import COUNTING, Charge, purpose_of
 from pypgm.privacy.ledger_report import LedgerReport, exact_text, law_text
 from pypgm.privacy.measured_lines import measured_lines
 
-_SETTLE, _QUANTILES = "settle / ", " / quantiles"
-_PURPOSES = {
-    "select": "choosing what to count",
-    "screen": "choosing what to count",
-    "bounds": "finding bounds",
-    "sample": "drawing a sample of the records",
-}
 _SIZES = {0: "counting all records", 1: "counting single columns", 2: "counting pairs of columns"}
-_LARGER = "counting groups of columns"
 NOT_SPENT = "not spent"
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """A part of a budget that was spent on one purpose.
+    """Share of a budget that was spent on one purpose.
 
     Attributes
     ----------
     purpose : str
-        In words.
+        The purpose in words.
     share : Fraction
-        Of the budget, 0 .. 1.
+        Share of the budget, 0 .. 1.
     lines : tuple of Charge
         The charges, in their order.
     """
@@ -44,13 +36,13 @@ class Share:
 
 
 def budget_shares(ledger: LedgerReport, measurements: Sequence[LinearMeasurement] = ()) -> list[Share]:
-    """Return what a budget was spent on, the largest share first, and at the end what was not spent of it.
+    """Return the shares of a budget by purpose, the largest first, the unspent share last.
 
     Parameters
     ----------
     ledger : LedgerReport
     measurements : sequence of LinearMeasurement
-        Of the release: they tell how many columns each charge counted together.
+        Measurements of the release: they say how many columns each charge counted together.
 
     Examples
     --------
@@ -66,10 +58,12 @@ def budget_shares(ledger: LedgerReport, measurements: Sequence[LinearMeasurement
     purposes: dict[str, list[Charge]] = defaultdict(list)
     for i, line in enumerate(lines):
         purposes[_purpose(line, len(cliques[i]) if i in cliques else None)].append(line)
-    found = [Share(p, sum((c.cost for c in own), Fraction(0)) / limit, tuple(own)) for p, own in purposes.items()]
-    found.sort(key=lambda share: -share.share)
+    shares = [
+        Share(p, sum((c.cost for c in charges), Fraction(0)) / limit, tuple(charges)) for p, charges in purposes.items()
+    ]
+    shares.sort(key=lambda share: -share.share)
     left = ledger.remaining() / limit
-    return [*found, Share(NOT_SPENT, left, ())] if left > Fraction(1, 10**6) else found
+    return [*shares, Share(NOT_SPENT, left, ())] if left > Fraction(1, 10**6) else shares
 
 
 def share_text(share: Fraction) -> str:
@@ -87,7 +81,7 @@ def share_text(share: Fraction) -> str:
 
 
 def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None = None) -> list[tuple[str, list[str]]]:
-    """Return each purpose with its share, and below it the exact law of its draws, equal ones together.
+    """Return each purpose with its share and the exact laws of its draws, equal ones together.
 
     Parameters
     ----------
@@ -95,31 +89,25 @@ def ledger_lines(ledger: LedgerReport, shares: Sequence[Share], most: int | None
     shares : sequence of Share
         Its `budget_shares`.
     most : int, optional
-        Laws below each purpose that are shown; a last line says how many others there are.
+        Largest number of laws shown below each purpose; a last line counts the others.
     """
     unit = ledger.budget.unit
-    found = []
+    entries = []
     for share in shares:
         alike: dict[str, list[Charge]] = defaultdict(list)
         for line in share.lines:
             alike[f"{line.on}: {law_text(line)}"].append(line)
-        laws = [
-            f"{text}; costs {unit} {exact_text(own[0].cost)}{f', {len(own):,} times' if len(own) > 1 else ''}"
-            for text, own in alike.items()
-        ]
+        laws = []
+        for text, charges in alike.items():
+            times = f", {len(charges):,} times" if len(charges) > 1 else ""
+            laws.append(f"{text}; costs {unit} {exact_text(charges[0].cost)}{times}")
         left = 0 if most is None else max(len(laws) - most, 0)
         shown = [*laws[: len(laws) - left], *([f"and {left:,} more"] if left else [])]
-        found.append((f"{share_text(share.share):>8}  {share.purpose}", shown))
-    return found
+        entries.append((f"{share_text(share.share):>8}  {share.purpose}", shown))
+    return entries
 
 
 def _purpose(line: Charge, size: int | None) -> str:
-    """Return what a charge was for; `size` is how many columns it counted together, where that is known."""
-    _, settled, name = line.within.partition(_SETTLE)
-    if settled and name.endswith(_QUANTILES):
-        return f"finding the bins of {name.removesuffix(_QUANTILES)}"
-    if settled:
-        return f"finding the values of {name}"
-    if line.what == "measure":
-        return _LARGER if size is None else _SIZES.get(size, _LARGER)
-    return _PURPOSES.get(line.what, line.what)
+    """Return the purpose of a charge; `size` is how many columns it counted together, where that is known."""
+    purpose = purpose_of(line)
+    return _SIZES.get(size, purpose) if purpose == COUNTING and size is not None else purpose

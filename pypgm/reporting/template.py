@@ -1,4 +1,4 @@
-"""The templates of pages: every text in them is escaped, and no terminal or reader obeys what is in a name."""
+"""Templates of pages: every text in them is escaped, so that no terminal or reader obeys a name."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def rendered(template: str, **given: object) -> str:
     template : str
         File beside this module.
     **given : object
-        What it says.
+        Arguments of the template.
 
     Raises
     ------

@@ -1,6 +1,6 @@
-"""The facts of a release as text, for whom its table belongs to: reports, summaries and what the command prints.
+"""Facts of a release as text: reports, summaries and the output of the command.
 
-Rows are of a title and a text, as `laid_out` takes them.
+A row is a title and a text, as `laid_out` takes it.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from pypgm.reporting.facts import shares_of
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.shares import ledger_lines, share_text
 from pypgm.reporting.words import labels_of, many
+from pypgm.student import LEVEL_TEXT
 from pypgm.terminal import NO_BREAK, WIDEST, aligned, escaped, laid_out
 
 if TYPE_CHECKING:
@@ -29,15 +30,15 @@ if TYPE_CHECKING:
 
 Rows = list[tuple[str, str]]
 
-_DIGITS = 16  # of a digest, for the eye: by chance two files in 10^19 have the same
-_LABELS = 6  # of a column that are shown
-_LAWS = 20  # below each purpose of a ledger that a summary shows
-_NAMED = 4  # columns that are named, the worst
-_POINTS = "points: % of records to change to agree with the table, as expected by the release alone"
+_DIGITS = 16  # of a digest that are shown: two files in 10^19 agree in them by chance
+_LABELS = 6  # of a column, at most
+_LAWS = 20  # below each purpose in a summary, at most
+_NAMED = 4  # columns with the largest errors that are named
+_POINTS = "points: % of records that would have to change to agree with the table, expected from the release alone"
 
 
 def release_lines(facts: Facts, width: int = WIDEST, *, model: bool = False, ledger: bool = False) -> list[str]:
-    """Return what a release guarantees, how good it is, what was lost and what was paid for what.
+    """Return the guarantee of a release, its expected errors, its losses and the shares of its budget.
 
     Parameters
     ----------
@@ -45,7 +46,7 @@ def release_lines(facts: Facts, width: int = WIDEST, *, model: bool = False, led
     width : int
         Columns of text.
     model, ledger : bool
-        Whether to add what was measured and the model, and the law of each draw.
+        Whether to add the measurements with the model, and the law of each draw.
     """
     release = facts.release
     rows = [*promise_rows(release.promise), *_table_rows(facts), *_budget_row(facts.shares), *_last_rows(release)]
@@ -59,18 +60,18 @@ def release_lines(facts: Facts, width: int = WIDEST, *, model: bool = False, led
 def related_lines(
     tables: Mapping[str, Facts], ledger: LedgerReport, promise: Promise, *, whole: bool = False
 ) -> list[str]:
-    """Return the same of several tables under one promise, with what was paid for all of them.
+    """Return the text of several tables under one promise, with the shares of their common budget.
 
     Parameters
     ----------
     tables : mapping of str to Facts
-        Of each table by its name.
+        Facts of each table by its name.
     ledger : LedgerReport
-        Of all of them.
+        Common ledger.
     promise : Promise
-        Of all of them.
+        Common promise.
     whole : bool
-        Whether to add what was measured, the models and the law of each draw.
+        Whether to add the measurements, the models and the law of each draw.
     """
     shares = shares_of(tables, ledger)
     remarks = [f"{name}: {text}" for name, facts in tables.items() for text in facts.remarks]
@@ -88,28 +89,28 @@ def related_lines(
 
 
 def summary_lines(facts: Facts) -> list[str]:
-    """Return what a release spent, draw by draw, under its guarantee, and how much was measured."""
+    """Return the guarantee of a release, the number of measurements, and its ledger draw by draw."""
     release = facts.release
-    head = f"{_made_by(release)}: {many(len(release.measurements), 'measurement')}, {facts.records_text}"
+    head = f"{facts.made_by}: {many(len(release.measurements), 'measurement')}, {facts.records_text}"
     first = [*caveat_lines(release.promise), f"guarantee: {release.promise.guarantee}", head]
     more = [*unpaired_lines(release), *release._details]
     return [*map(escaped, [*first, *more]), *ledger_text(release.ledger, facts.shares, WIDEST, _LAWS)]
 
 
 def promise_rows(promise: Promise) -> Rows:
-    """Return what is not protected, and then what is guaranteed to whom."""
+    """Return the rows of the guarantee."""
     return [("guarantee", promise.strength), ("protects", promise.covered)]
 
 
 def quality_rows(quality: Quality | None) -> Rows:
-    """Return how good the result is, for columns and for pairs of them."""
+    """Return the rows of the expected errors, for columns and for pairs."""
     if quality is None:
-        return [("columns", "how far they may be from the table is not known of this kind of release")]
+        return [("columns", "their errors are not known for this kind of release")]
     columns, pairs = quality.of("columns"), quality.of("pairs")
     mean, of_pairs = quality.mean("columns"), quality.mean("pairs")
     unknown = [("", text) for text in quality.unknown_texts()]
     if mean is None:
-        return [("columns", "how far they may be from the table is not known of any"), *unknown]
+        return [("columns", "no error is known"), *unknown]
     named = [f"{name}{NO_BREAK}{rounded(points)}" for (name,), points in columns.items()]
     shown = named if len(named) <= _NAMED + 1 else [*named[:_NAMED], f"… {named[-1]}"]
     of = f" of {len(columns):,} of {len(columns) + len(quality.unknown('columns')):,}" if unknown else ""
@@ -124,7 +125,7 @@ def quality_rows(quality: Quality | None) -> Rows:
 
 
 def pair_text(pair: Clique, points: Mapping[Any, float]) -> str:
-    """Return a pair and how far it is off."""
+    """Return a pair and the points that it is off."""
     return f"{f'{NO_BREAK}×{NO_BREAK}'.join(pair)}{NO_BREAK}{rounded(points[pair])}"
 
 
@@ -133,36 +134,32 @@ def _guessed(quality: Quality) -> Iterator[str]:
     if n_pairs < quality.n_pairs:
         yield f"{n_pairs:,} of {quality.n_pairs:,} looked at"
     if unknown:
-        yield f"{unknown:,} of {n_pairs:,} are of a column of which nothing is known, and left out"
+        yield f"{unknown:,} of {n_pairs:,} have a column of unknown error, and are left out"
     if guessed := len(quality.pairs_on("unmeasured")):
         yield f"{guessed:,} of {n_pairs:,} were not counted together: how they depend is a guess"
 
 
 def _table_rows(facts: Facts) -> Rows:
-    """Return what made a release, of how many records, how good it is and what was lost."""
-    rows = [("made by", _made_by(facts.release)), ("records", facts.records_text), *quality_rows(facts.quality)]
+    """Return the rows of the mechanism, the records, the expected errors and the losses."""
+    rows = [("made by", facts.made_by), ("records", facts.records_text), *quality_rows(facts.quality)]
     if facts.quality and facts.quality.largest_error:
         column, records = facts.quality.largest_error
-        rows.append(("largest error", f"± {records:,.3g} records, in a count of {column[0]}"))
+        rows.append(("largest error", f"± {records:,.3g} ({LEVEL_TEXT}) records, in a count of {column[0]}"))
     return [*rows, *([("lost", "; ".join(facts.losses.sentences()))] if facts.losses.sentences() else [])]
 
 
-def _made_by(release: Released) -> str:
-    return " ".join(part for part in (release.mechanism, "of pypgm", release.version) if part)
-
-
 def _last_rows(release: Released) -> Rows:
-    """Return what ledger and measurements do not say of each other, and the digest."""
+    """Return the rows of measurements without a charge, charges without a measurement, and the digest."""
     return [*(("", line) for line in unpaired_lines(release)), digest_row(release.digest)]
 
 
 def digest_row(digest: str) -> tuple[str, str]:
-    """Return a digest for the eye."""
-    return "digest", f"{digest[:_DIGITS]}, of all that is in the file"
+    """Return the row of a digest, shortened."""
+    return "digest", f"{digest[:_DIGITS]}, of everything in the file"
 
 
 def column_lines(model: ReleasedModel, schema: Schema | None, quality: Quality | None, width: int) -> list[str]:
-    """Return a table of the columns: how many values, how far off, the first values."""
+    """Return a table of the columns: number of values, points off, first values."""
     rows: list[Sequence[str]] = [("column", "values", *(("points off",) if quality else ()), "")]
     for name in model.domain:
         off = (quality.shown((name,)),) if quality else ()
@@ -173,12 +170,12 @@ def column_lines(model: ReleasedModel, schema: Schema | None, quality: Quality |
 
 
 def _budget_row(shares: Sequence[Share]) -> Rows:
-    """Return what the budget was spent on, in one text."""
+    """Return the row of the shares of the budget."""
     return [("budget", ", ".join(f"{share_text(s.share)} {s.purpose}" for s in shares))]
 
 
 def ledger_text(ledger: LedgerReport, shares: Sequence[Share], width: int, most: int | None = None) -> list[str]:
-    """Return a ledger: each purpose with its share of the budget, and the exact laws below it, at most so many."""
+    """Return a ledger: each purpose with its share of the budget, and the exact laws below it, `most` at most."""
     privacy = ledger.privacy
     relation = f"{privacy.neighbours} neighbours, {privacy.records_per_person} record(s) a person, " if privacy else ""
     lines = laid_out([("spent", f"shares of {ledger.budget!r}, {relation}and the law of each draw:")], width)
@@ -189,7 +186,7 @@ def ledger_text(ledger: LedgerReport, shares: Sequence[Share], width: int, most:
 
 
 def _measured_lines(release: Released) -> list[str]:
-    """Return what was measured at which noise, and with which options."""
+    """Return the measurements with their noise, and the options of the mechanism."""
     counted = len({m.clique for m in release.measurements})
     head = f"measured: {len(release.measurements):,} counts of {counted:,} groups of columns"
     options = ", ".join(f"{name} {_shown(value)}" for name, value in release.options.items())
@@ -205,5 +202,5 @@ def _shown(value: object) -> str:
 
 
 def warning_lines(warnings: Sequence[str]) -> list[str]:
-    """Return warnings, each on one line, that a program finds by its first word."""
+    """Return warnings, each on one line whose first word a program can look for."""
     return [f"warning: {text}" for text in warnings]

@@ -7,22 +7,23 @@ import math
 from pypgm.data import Schema
 from pypgm.data.codebook import label_texts
 from pypgm.domain import Domain
+from pypgm.student import LEVEL_TEXT
 from pypgm.terminal import MISSING, label_text
 
 
 def records_text(total: float, *, is_public: bool, reach: float = math.nan, at_most: int | None = None) -> str:
-    """Return how many records a table has, as far as that is public; `reach` to each side holds nine in ten numbers.
+    """Return the number of records of a table in words; a private one is noisy, with `reach` as its ±.
 
-    Where `at_most` of each person are kept, the number is that of the kept ones.
+    Where `at_most` of each person are kept, it is the number of the kept records.
     """
-    known = f" ± {reach:,.0f}" if math.isfinite(reach) else ""
+    known = f" ± {reach:,.0f} ({LEVEL_TEXT})" if math.isfinite(reach) else ""
     kept = "" if at_most is None else f" kept, at most {at_most:,} of each person"
     real = f"{total:,.0f}{known} real one{'' if round(total) == 1 and not known else 's'}{kept}"
     return real if is_public else f"about {real}, a noisy count"
 
 
 def labels_of(domain: Domain, attribute: str, schema: Schema | None = None) -> list[str]:
-    """Return the text of each value of a column as a person reads it: nulls, and what has no letters, are missing.
+    """Return the text of each value of a column for a reader; nulls and blank texts are missing.
 
     Examples
     --------
@@ -37,7 +38,7 @@ def labels_of(domain: Domain, attribute: str, schema: Schema | None = None) -> l
 
 
 def many(number: int, noun: str) -> str:
-    """Return a number of things in words.
+    """Return a number with its noun.
 
     Examples
     --------
@@ -48,5 +49,5 @@ def many(number: int, noun: str) -> str:
 
 
 def percent(share: float) -> str:
-    """Return a share in per cent, in two digits or so."""
+    """Return a share in percent, to about two digits."""
     return f"{100 * share:.{0 if share >= 0.0995 else 1}f} %"

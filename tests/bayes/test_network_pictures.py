@@ -41,10 +41,10 @@ def test_a_table_has_its_probabilities_and_errors(release, tmp_path):
         bars = [bar.get_width() for bar in ax.patches]
         np.testing.assert_allclose(bars, release.model.tables["c"].datavector())
         ends = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
-        spread = release.table_error("c").datavector()
+        spread = 1.6448536 * release.table_error("c").datavector()
         np.testing.assert_allclose(ends, np.stack([np.maximum(bars - spread, 0), np.minimum(bars + spread, 1)], axis=1))
         assert "a = x, b = 2" in [t.get_text() for t in ax.texts]
-        assert ax.get_title(loc="left") == "P(c | a, b)"
+        assert ax.get_title(loc="left") == "P(c | a, b); whiskers hold 90 % of errors"
         ax.figure.savefig(tmp_path / "table.png")
     assert release.plot_table("alone", ax) is ax
     with pytest.raises(ValueError, match="'z'"):

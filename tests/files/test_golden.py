@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import pypgm
+from pypgm.files.file import write_file
 
 HERE = Path(__file__).parents[1] / "golden"
 FOLDERS = {folder.name: json.loads((folder / "answers.json").read_text()) for folder in sorted(HERE.glob("[0-9]*"))}
@@ -92,3 +94,24 @@ def test_equal_measurements_of_a_release_stay_several(tmp_path):
     again = pypgm.load(tmp_path / "own.pgm")
     assert [m.values.tolist() for m in again.measurements] == [m.values.tolist() for m in twice]
     assert len(again.model.recipe.measurements) == 3
+
+
+@pytest.mark.filterwarnings("ignore::pypgm.errors.OlderFileWarning")
+@pytest.mark.parametrize("version", FOLDERS)
+def test_a_release_is_read_as_one_of_its_class_whatever_its_mechanism_is_called(version, tmp_path):
+    kinds = {"network": "NetworkRelease", "field": "FieldRelease"}
+    for name in FOLDERS[version]:
+        found = pypgm.load(HERE / version / f"{name}.pgm")
+        if isinstance(found, pypgm.Release):
+            assert type(found).__name__ == kinds.get(name, "Release")
+            replace(found, mechanism="our own").save(path := tmp_path / f"{name}.pgm")
+            assert type(pypgm.load(path)) is type(found)
+
+
+def test_a_release_of_a_kind_that_nobody_knows_is_refused(tmp_path):
+    fields = pypgm.load(HERE / "4" / "mst.pgm").archive()
+    assert "kind" not in fields["release"]
+    fields["release"]["kind"] = "graph"
+    write_file(tmp_path / "graph.pgm", fields)
+    with pytest.raises(ValueError, match="kind"):
+        pypgm.load(tmp_path / "graph.pgm")

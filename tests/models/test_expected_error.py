@@ -356,7 +356,7 @@ def test_the_error_of_records():
 
 
 @pytest.mark.parametrize(
-    ("epsilon", "warning"), [(10, ""), (0.03, "attributes together is"), (1e-4, "about all of this")]
+    ("epsilon", "warning"), [(10, ""), (0.03, "could not be measured"), (1e-4, "nearly all of this")]
 )
 def test_the_report_warns_of_noise(epsilon, warning):
     lines = mechanisms.wide(demo.titanic(), epsilon=epsilon, delta=1e-9, unsafe_seed=3).report().splitlines()
@@ -372,12 +372,12 @@ SIX = Domain({f"x{i}": 6 for i in range(6)})
 @pytest.mark.parametrize(
     ("dependent", "stddev", "said"),
     [
-        (0, 3000.0, "about all of this release is noise"),
-        (0, 50.0, "what it says of attributes together is about all noise"),
+        (0, 3000.0, "nearly all of this release is noise"),
+        (0, 50.0, "relations between columns could not be measured"),
         (
             1,
             50.0,
-            "noise hides how most pairs depend; of 15 looked at, these clearly do, though not",
+            "for most pairs the noise hides any relation; of 15 looked at, these are clearly related",
         ),
         (5, 3.0, None),
     ],

@@ -121,8 +121,8 @@ def check_points(name, text, quality):
     columns = {e["columns"][0]: e["points"] for e in quality["columns"]["each"]}
     pairs = {tuple(e["columns"]): e["points"] for e in quality["pairs"]["each"]}
     averages = re.findall(rf"(columns|pairs) {NUMBER} points off on average", text)
-    averages += re.findall(rf"What it says of a (column) is expected to be {NUMBER} points", text)
-    averages += re.findall(rf"of a (pair) of columns {NUMBER} points", text)
+    averages += re.findall(rf"On average a (column) is expected to be {NUMBER} points", text)
+    averages += re.findall(rf"off, a (pair) of columns {NUMBER} points", text)
     averages += re.findall(rf"{NUMBER} percentage points of a (pair) of attributes", text)
     for entry in averages:
         kind, points = sorted(entry, key=lambda part: part[0].isdigit())
@@ -146,12 +146,12 @@ def check_shares(name, text, shares, *, first):
 
 def check_records(name, text, facts):
     """Check how many records there are said to be, and the largest error."""
-    found = re.findall(rf"(?<!below )about {NUMBER} (?:± {NUMBER} )?(?:real ones?|records)", text)
+    found = re.findall(rf"(?<!below )about {NUMBER} (?:± {NUMBER} \(90 %\) )?(?:real ones?|records)", text)
     found += re.findall(rf"(?:measurements, |: ){NUMBER}() (?:records|real ones)\b", text)
     for records_said, _ in found:
         assert number(records_said) == round(facts["records"]), name
     largest = facts["quality"] and facts["quality"]["largest_error"]
-    for reach, column in re.findall(rf"largest error ± {NUMBER} records, in a count of (\w+)", text):
+    for reach, column in re.findall(rf"largest error ± {NUMBER} \(90 %\) records, in a count of (\w+)", text):
         assert (column, reach) == (largest["column"], f"{largest['records']:,.3g}"), name
 
 

@@ -76,7 +76,7 @@ def test_a_marginal_has_model_synthetic_and_real_bars_with_errors(release, data)
     np.testing.assert_allclose(widths[:2], release.project("b").values)
     np.testing.assert_allclose(widths[4:], data.project("b").values * release.model.total / len(data))
     ends = np.array([segment[:, 0] for segment in ax.collections[0].get_segments()])
-    errors = release.expected_error("b").values
+    errors = 1.6448536 * release.expected_error("b").values
     np.testing.assert_allclose(ends[:, 1] - widths[:2], errors)
     assert not plot.marginal(release, "b", errors=False).collections
 
@@ -110,7 +110,7 @@ def test_the_bar_of_a_budget_is_whole(release):
     for i in range(12):
         many.charge(f"step {i}", "x", Stated(rho="1/20"))
     texts = [t.get_text() for t in plot.budget(many).get_legend().get_texts()]
-    assert texts[-2:] == ["30.0%  6 more", "40.0%  not spent"]
+    assert texts[-2:] == ["30 %  6 more", "40 %  not spent"]
     with pytest.raises(TypeError, match="needs a release or a ledger"):
         plot.budget(3)
 

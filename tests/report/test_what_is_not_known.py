@@ -15,10 +15,10 @@ import pypgm
 from pypgm import Domain, cli, mechanisms
 from pypgm.data import Person
 from pypgm.intervals import left_out
-from pypgm.reporting.drawings import REACH
 from pypgm.reporting.facts import Facts, quality_dict
 from pypgm.reporting.page import Part, page_of
 from pypgm.reporting.text import quality_rows
+from pypgm.student import REACH
 
 N = 2000
 
@@ -68,7 +68,7 @@ def test_what_was_never_counted_is_said_wherever_errors_are(partly, tmp_path, ca
     told = " ".join(text for _, text in quality_rows(Facts(partly).quality))
     assert "of 2 of 4" in told
     assert "never counted: ward, unit: even shares, nothing is known" in told
-    assert "5 of 6 are of a column of which nothing is known" in told
+    assert "5 of 6 have a column of unknown error" in told
     assert "warning: never counted: ward, unit" in partly.report()
     assert any("never counted: ward, unit" in text for text in Facts(partly).warnings)
     of = {tuple(e["columns"]): e for e in quality_dict(Facts(partly).quality)["columns"]["each"]}
@@ -85,7 +85,7 @@ def test_what_was_never_counted_is_said_wherever_errors_are(partly, tmp_path, ca
 def test_a_page_marks_what_was_never_counted(partly):
     text = page_text(Facts(partly))
     assert text.count("never counted; even shares, nothing is known") == 2  # the pictures of ward and unit
-    assert "Left out of these figures: never counted: ward, unit" in text
+    assert "Not counted here: never counted: ward, unit" in text
     assert text.count('<td class="number">never counted</td>') == 5
     assert "Small groups: a count below" in text
 
@@ -135,7 +135,7 @@ def test_a_noisy_number_of_records_has_its_noise():
     data = pypgm.Dataset({"a": rng.integers(0, 3, N), "b": rng.integers(0, 4, N)}, Domain({"a": 3, "b": 4}))
     release = mechanisms.wide(data, epsilon=0.01, delta=1e-9, unsafe_seed=0)
     _, variance = pypgm.estimation.estimate_total(data.domain, release.measurements)
-    told = re.fullmatch(r"about ([\d,]+) ± ([\d,]+) real ones, a noisy count", Facts(release).records_text)
+    told = re.fullmatch(r"about ([\d,]+) ± ([\d,]+) \(90 %\) real ones, a noisy count", Facts(release).records_text)
     assert [int(n.replace(",", "")) for n in told.groups()] == [
         round(release.model.total),
         round(1.645 * variance**0.5),
@@ -156,7 +156,7 @@ def test_the_noise_of_the_number_of_records_is_that_of_the_released_answers(monk
     )
     assert released > 2 * followed
     facts = Facts(release)
-    assert facts.records_text.endswith(f"± {1.645 * released**0.5:,.0f} real ones, a noisy count")
+    assert facts.records_text.endswith(f"± {1.645 * released**0.5:,.0f} (90 %) real ones, a noisy count")
     asked = []
     monkeypatch.setattr(left_out, "estimate", lambda *given, **limits: asked.append(given))
     error = facts.quality.errors["a",].values  # each of two values has half of the error of the total
@@ -164,7 +164,7 @@ def test_the_noise_of_the_number_of_records_is_that_of_the_released_answers(monk
     assert not asked  # one column needs no further estimates
     np.testing.assert_allclose(error, release.expected_error("a").values, rtol=0.5)
     alone = Facts(replace(release, measurements=()))  # what the model rests on is all there is then
-    assert alone.records_text.endswith(f"± {1.645 * followed**0.5:,.0f} real ones, a noisy count")
+    assert alone.records_text.endswith(f"± {1.645 * followed**0.5:,.0f} (90 %) real ones, a noisy count")
 
 
 @pytest.mark.slow
@@ -192,7 +192,7 @@ def test_where_some_records_of_each_person_are_kept_every_view_says_that_counts_
         schema = pypgm.Schema(columns, person=person)
         release = pypgm.synthesize(table, schema, budget=pypgm.Budget(rho=100))
         facts = Facts(release)
-        said = r"about (499|500|501) ± \d+ real ones kept, at most 2 of each person, a noisy count"
+        said = r"about (499|500|501) ± \d+ \(90 %\) real ones kept, at most 2 of each person, a noisy count"
         assert re.fullmatch(said, facts.records_text)
         assert facts.losses.sentences()[0].startswith(f"records: at most 2 of each person, by {known}, were kept")
         assert facts.to_dict()["lost"]["persons"] == {known: 2}
