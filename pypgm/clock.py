@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Annotated, TypedDict
 
-from pypgm.errors import TimeLimitWarning
-from pypgm.numeric import checked_real, checked_threads
+from pypgm.constraints import THREADS, Positive
+from pypgm.errors import TimeLimitWarning, warn_caller
 from pypgm.progress import Bar, checked_progress
+from pypgm.signatures import checked
 
 
 class _Here(threading.local):
@@ -48,6 +49,18 @@ def now() -> float:
     return time.perf_counter() - _HERE.stood
 
 
+class CallOptions(TypedDict, total=False):
+    """Threads, time limit and progress, as keywords of a call that has a `Clock`."""
+
+    n_threads: Annotated[int, THREADS]
+    time_limit: Annotated[float, Positive(infinite=True)] | None
+    progress: bool
+
+
+CALL_DEFAULTS: Mapping[str, object] = {"n_threads": 0, "progress": False}
+"""Defaults of `CallOptions` other than None."""
+
+
 class Clock:
     """Says on how many threads a call runs, looks at its time limit at each of its steps, and shows them.
 
@@ -72,24 +85,23 @@ class Clock:
         Whether a step found the limit passed.
     """
 
+    @checked()
     def __init__(
         self,
         what: str = "",
-        time_limit: float | None = None,
+        time_limit: Annotated[float, Positive(infinite=True)] | None = None,
         progress: bool | Bar = False,
         started: float | None = None,
         *,
-        n_threads: int = 0,
+        n_threads: Annotated[int, THREADS] = 0,
         ends: str = "",
     ) -> None:
-        if time_limit is not None:
-            time_limit = checked_real("time_limit", time_limit, infinite=True)
         self.what = what
         self.time_limit = time_limit
         shown = checked_progress(progress)
         self._is_part = isinstance(shown, Bar)
         self._bar = shown if isinstance(shown, Bar) else Bar(what) if shown else None
-        self.n_threads = checked_threads(n_threads)
+        self.n_threads = n_threads
         self.started = now() if started is None else started
         self.ends = ends
         self.over = False
@@ -133,4 +145,4 @@ class Clock:
         self.close()
         if self.over and self.ends and error is None:
             text = f"time_limit={self.time_limit:g} ended {self.ends}: the result is the best so far"
-            warnings.warn(text, TimeLimitWarning, stacklevel=3)
+            warn_caller(text, TimeLimitWarning)

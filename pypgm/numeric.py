@@ -7,7 +7,7 @@ import math
 import numbers
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
@@ -24,7 +24,7 @@ _MOST_DIGITS = 400  # of an integer in a text
 _SHOWN = 40  # characters of a text that is none
 _MOST_SHOWN = 200  # characters of anything else
 _LARGEST = 2**63 - 1  # of the integers of 64 bits
-_MOST_THREADS = 2**31 - 1  # that the core can count; it takes at most 64, or as many as there are processors
+MAX_THREADS = 2**31 - 1  # that the core can count; it takes at most 64, or as many as there are processors
 
 
 def checked_integer(name: str, value: object, least: int = 0) -> int:
@@ -64,7 +64,7 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
         ...
     ValueError: method must be one of ('auto', 'exact'), got 'gibbs'
     """
-    if value not in choices:
+    if not (isinstance(value, Hashable) and value in choices):  # arrays compare by entries
         raise ValueError(f"{name} must be one of {choices}, got {value!r}")
 
 
@@ -85,7 +85,7 @@ def _index_of(name: str, value: object) -> int:
 
 def checked_threads(n_threads: object) -> int:
     """Return a number of threads, 0 for all, as the core takes it; see `checked_integer`."""
-    return min(checked_integer("n_threads", n_threads), _MOST_THREADS)
+    return min(checked_integer("n_threads", n_threads), MAX_THREADS)
 
 
 def checked_real(name: str, value: object, *, zero: bool = False, infinite: bool = False) -> float:

@@ -1,11 +1,13 @@
-"""Functions that take a dictionary of options: each option by its name in ``help``, and a wrong one refused."""
+"""Signatures of functions: options of a dictionary by their names in ``help``, wrong ones refused, values checked."""
 
 from __future__ import annotations
 
+import functools
 import inspect
 from collections.abc import Callable, Collection, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypedDict, TypeVar, cast
 
+from pypgm.constraints import constraints_of, plain
 from pypgm.domain import nearest
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -49,24 +51,74 @@ def with_options(
     """
 
     def expanded(function: F) -> F:
-        own = inspect.signature(function)
-        named = [p for p in own.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        signature = inspect.signature(function)
+        every = [p.replace(annotation=plain(p.annotation)) for p in signature.parameters.values()]
+        named = [p for p in every if p.kind is not p.VAR_KEYWORD]
         taken = {p.name for p in named} | set(apart)
         added = [
-            inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=(defaults or {}).get(n), annotation=_text(t))
+            inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=(defaults or {}).get(n), annotation=plain(t))
             for n, t in options.__annotations__.items()
             if n not in taken
         ]
-        rest = [p for p in own.parameters.values() if p.kind is p.VAR_KEYWORD] if more else []
-        function.__signature__ = own.replace(parameters=[*named, *added, *rest])  # type: ignore[attr-defined]
+        rest = [p for p in every if p.kind is p.VAR_KEYWORD] if more else []
+        function.__signature__ = signature.replace(parameters=[*named, *added, *rest])  # type: ignore[attr-defined]
         return function
 
     return expanded
 
 
-def _text(annotation: object) -> object:
-    """Return an annotation as it was written."""
-    return getattr(annotation, "__forward_arg__", annotation)
+class _NoOptions(TypedDict):
+    pass
+
+
+def checked(options: type = _NoOptions, defaults: Mapping[str, object] | None = None) -> Callable[[F], F]:
+    """Return a decorator of functions whose arguments are checked, as their annotations declare, before they run.
+
+    Not for functions of private records: a traceback would hold their arguments.
+
+    Parameters
+    ----------
+    options : TypedDict
+        Keywords of ``**options`` of the function, which are checked too; written out in its signature.
+    defaults : mapping, optional
+        Defaults of the options other than None; the function receives every option.
+
+    Examples
+    --------
+    >>> from typing import Annotated
+    >>> from pypgm.constraints import AtLeast
+    >>> @checked()
+    ... def half(rows: Annotated[int, AtLeast(0)]): return rows / 2
+    >>> half(-1)
+    Traceback (most recent call last):
+        ...
+    ValueError: rows must be at least 0, got -1
+    """
+
+    def expanded(function: F) -> F:
+        known = inspect.signature(function).parameters
+        filled = {name: (defaults or {}).get(name) for name in options.__annotations__}
+        constraints = {**constraints_of(options), **constraints_of(function)}
+        positions = {name: i for i, (name, p) in enumerate(known.items()) if p.kind is p.POSITIONAL_OR_KEYWORD}
+
+        @functools.wraps(function)
+        def called(*arguments: object, **given: object) -> object:
+            if filled:
+                further = {name: value for name, value in given.items() if name not in known}
+                split_options(function.__name__, further, options, names=known)
+                given = filled | given
+            values = list(arguments)
+            for name, constraint in constraints.items():
+                if name in given:
+                    given[name] = constraint.checked(name, given[name])
+                elif positions.get(name, len(values)) < len(values):
+                    values[positions[name]] = constraint.checked(name, values[positions[name]])
+            return function(*values, **given)
+
+        called.__constraints__ = constraints  # type: ignore[attr-defined]
+        return with_options(options, defaults)(cast("F", called))
+
+    return expanded
 
 
 def split_options(what: str, given: Mapping[str, Any], *kinds: type, names: Collection[str] = ()) -> list[Any]:

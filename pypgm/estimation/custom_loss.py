@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.graphs import JunctionTree
-from pypgm.numeric import as_generator, checked_real
+from pypgm.numeric import as_generator
+from pypgm.signatures import checked
 
 
 class Custom(Loss):
@@ -51,6 +54,7 @@ class Custom(Loss):
     array([75., 25.])
     """
 
+    @checked()
     def __init__(
         self,
         function: Callable[[CliqueVector], tuple[float, CliqueVector]],
@@ -58,13 +62,13 @@ class Custom(Loss):
         *,
         smooth: bool = True,
         convex: bool = True,
-        lipschitz: float | None = None,
+        lipschitz: Annotated[float, Positive()] | None = None,
     ) -> None:
         self.function = function
         self.cliques = tuple(as_clique(c) for c in cliques)
         self.smooth = smooth
         self.convex = convex
-        self.lipschitz = None if lipschitz is None else checked_real("lipschitz", lipschitz)
+        self.lipschitz = lipschitz
 
     def smoothness(self, tree: JunctionTree) -> float | None:
         """Return the Lipschitz constant given; see `Loss`."""

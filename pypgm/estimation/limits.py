@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from pypgm.clock import now
+from pypgm.constraints import THREADS, AtLeast, Positive, check_attributes
 from pypgm.estimation.fit import FitState
 from pypgm.estimation.stop_rule import Stop
-from pypgm.numeric import as_generator, checked_integer, checked_real, checked_threads
+from pypgm.numeric import as_generator, checked_real
 from pypgm.progress import Bar, checked_progress
 
 if TYPE_CHECKING:
@@ -27,13 +28,13 @@ ITERATIONS = 5000
 class LimitOptions(TypedDict, total=False):
     """The fields of `Limits`, as keywords of a call; None is the default of each."""
 
-    iterations: int | None
-    tolerance: float | None
-    time_limit: float | None
-    max_bytes: float | None
+    iterations: Annotated[int, AtLeast(1)] | None
+    tolerance: Annotated[float, AtLeast(0)] | None
+    time_limit: Annotated[float, Positive(infinite=True)] | None
+    max_bytes: Annotated[float, Positive(infinite=True)] | None
     callback: Callable[[FitState], object] | None
     progress: bool
-    n_threads: int
+    n_threads: Annotated[int, THREADS]
 
 
 LIMIT_DEFAULTS: Mapping[str, object] = {"progress": False, "n_threads": 0}
@@ -89,19 +90,10 @@ class Limits:
 
     def __post_init__(self) -> None:
         # What is kept is what was checked: what was given may be read as another number the next time.
-        own: dict[str, object] = {"n_threads": checked_threads(self.n_threads)}
-        own["progress"] = checked_progress(self.progress)
-        if self.iterations is not None:
-            own["iterations"] = checked_integer("iterations", self.iterations, 1)
-        if self.tolerance is not None:
-            own["tolerance"] = checked_real("tolerance", self.tolerance, zero=True)
-        for name in ("time_limit", "max_bytes"):
-            if getattr(self, name) is not None:
-                own[name] = checked_real(name, getattr(self, name), infinite=True)
+        check_attributes(self, LimitOptions)
+        object.__setattr__(self, "progress", checked_progress(self.progress))
         if not (self.callback is None or callable(self.callback)):
             raise TypeError(f"callback must be callable, got {type(self.callback).__name__}")
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
 
     def kept(self) -> dict[str, float]:
         """Return those that were given and that a file keeps."""
@@ -148,14 +140,12 @@ class SolverOptions(Limits):
     is_start: bool = False
     trial: Sequence[LinearMeasurement] | None = None
     pace: Pace | None = None
-    further: float = 1.0
+    further: Annotated[float, Positive()] = 1.0
     anyway: bool = False
 
     def __post_init__(self) -> None:
         Limits.__post_init__(self)
-        if self.stop not in {"validated", "optimum"}:
-            raise ValueError(f"stop must be 'validated' or 'optimum', got {self.stop!r}")
-        object.__setattr__(self, "further", checked_real("further", self.further))
+        check_attributes(self)
         if not (self.stepsize is None or callable(self.stepsize)):
             object.__setattr__(self, "stepsize", checked_real("stepsize", self.stepsize))
         if self.rng is not None:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypedDict
+from typing import Annotated, Any, ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.constraints import AtLeast, check_attributes
 from pypgm.estimation.fit import Status, swings
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.oracle import Evaluated, dot
@@ -18,8 +19,7 @@ from pypgm.estimation.region_problem import RegionProblem, no_record
 from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.graphs.counting_numbers import CountingNumbers
 from pypgm.graphs.region_graph import RegionGraph
-from pypgm.inference._convex_gbp import Propagation, checked_share
-from pypgm.numeric import checked_integer
+from pypgm.inference._convex_gbp import Propagation
 
 _AGREED = 1e-8  # feasibility at which messages have converged
 _MOST_SWEEPS = 1000  # of one step
@@ -33,8 +33,8 @@ class SweepOptions(TypedDict, total=False):
     """The fields of `Sweeps`, as keywords of a call."""
 
     counting_numbers: ArrayLike | CountingNumbers | None
-    inner: int | None
-    damping: float | None
+    inner: Annotated[int, AtLeast(1)] | None
+    damping: Annotated[float, AtLeast(0, below=1)] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,10 +56,7 @@ class Sweeps:
     damping: float | None = None
 
     def __post_init__(self) -> None:
-        if self.inner is not None:
-            object.__setattr__(self, "inner", checked_integer("inner", self.inner, 1))
-        if self.damping is not None:
-            object.__setattr__(self, "damping", checked_share(self.damping))
+        check_attributes(self, SweepOptions)
 
     def kept(self) -> dict[str, Any]:
         """Return those that were given, as JSON."""

@@ -6,18 +6,19 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.graphs import JunctionTree
-from pypgm.numeric import checked_real
+from pypgm.signatures import checked
 
 _T = TypeVar("_T")
 _STAGES = (1.0, 0.25, 0.05)  # widths of the smoothed absolute value that an estimate passes through
@@ -170,9 +171,12 @@ class Huber(_Residuals):
 
     unit = math.sqrt(0.5)
 
-    def __init__(self, measurements: Iterable[LinearMeasurement], width: float = _STAGES[-1]) -> None:
+    @checked()
+    def __init__(
+        self, measurements: Iterable[LinearMeasurement], width: Annotated[float, Positive()] = _STAGES[-1]
+    ) -> None:
         super().__init__(measurements)
-        self.width = checked_real("width", width)
+        self.width = width
         self.bend = 2.0 / self.width
 
     def stages(self) -> tuple[Loss, ...]:

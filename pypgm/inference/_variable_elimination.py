@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,22 +12,25 @@ from numpy.typing import NDArray
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
+from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain, as_clique, check_kind
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, codes_or_logs, one_possible
-from pypgm.graphs.junction_tree import check_logarithms, check_possible, checked_total
+from pypgm.graphs.junction_tree import check_logarithms, check_possible
 from pypgm.inference.contraction import answer_bytes, check_contraction, exact_tick
 from pypgm.memory import hopeless_refused
+from pypgm.signatures import checked
 
 _ONE = np.zeros(1)  # the log of a product of nothing
 _ALL = slice(None)
 _LARGE = 1e300
 
 
+@checked()
 def variable_elimination(
     potentials: CliqueVector,
     clique: str | Iterable[str],
-    total: float = 1.0,
+    total: Annotated[float, Positive()] = 1.0,
     evidence: Evidence | None = None,
     *,
     order: Sequence[str] | None = None,
@@ -92,7 +95,7 @@ def variable_elimination(
     asked = as_clique(clique)
     given = Given(potentials.domain, asked, evidence)
     plan = Elimination(potentials, asked, given, order=order, max_bytes=max_bytes)
-    return plan.marginal(given, checked_total(total), clock or Clock(n_threads=n_threads), max_bytes)
+    return plan.marginal(given, total, clock or Clock(n_threads=n_threads), max_bytes)
 
 
 def max_elimination(

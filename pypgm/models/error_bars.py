@@ -16,7 +16,6 @@ from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import Simulation, estimated_again
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe
-from pypgm.numeric import checked_integer
 
 _CELL_BYTES = 40  # of an answer: its mean, its spread, and what one more draw takes
 _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
@@ -24,9 +23,6 @@ _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zer
 
 def standard_errors(asked: Simulation, method: str) -> list[Factor]:
     """Return a table of standard errors for each clique; see `Model.standard_error`."""
-    if method not in {"auto", "gls", "bootstrap"}:
-        raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
-    checked_integer("draws", asked.draws, 2)
     model, cliques, recipe = asked.model, asked.cliques, asked.recipe
     if not recipe.measurements:
         raise ValueError("a standard error is that of the noise of measurements; the model was estimated without any")

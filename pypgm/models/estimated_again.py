@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
+from pypgm.clock import CALL_DEFAULTS, CallOptions, Clock
+from pypgm.constraints import AtLeast, check_attributes
 from pypgm.domain import Clique
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
@@ -26,7 +27,8 @@ from pypgm.graphs.evidence import Evidence
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe
 from pypgm.models.request import Prior, Request
-from pypgm.numeric import checked_integer
+from pypgm.numeric import as_generator
+from pypgm.signatures import split_options
 
 _FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
 
@@ -48,6 +50,21 @@ def recipe_of(model: EstimatedModel) -> Recipe:
     if model.recipe is None:
         raise ValueError("the model does not hold the measurements it was estimated from, so its errors are not known")
     return model.recipe
+
+
+class DrawOptions(TypedDict, total=False):
+    """Simulations of an error and their source, as keywords of a call."""
+
+    draws: Annotated[int, AtLeast(2)]
+    rng: np.random.Generator | int | None
+
+
+class ErrorOptions(DrawOptions, CallOptions, total=False):
+    """Keywords of whatever works out errors by simulation."""
+
+
+ERROR_DEFAULTS: Mapping[str, object] = {"draws": 20, "rng": 0, **CALL_DEFAULTS}
+"""Defaults of `ErrorOptions` other than None."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,13 +93,13 @@ class Simulation:
     model: Reestimated
     cliques: Sequence[Clique]
     evidence: Evidence | None
-    draws: int
+    draws: Annotated[int, AtLeast(0)]
     rng: np.random.Generator
     clock: Clock
     shared: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "draws", checked_integer("draws", self.draws))
+        check_attributes(self)
 
     @property
     def recipe(self) -> Recipe:
@@ -109,6 +126,23 @@ class Simulation:
         if m.noise == "laplace":
             return self.rng.laplace(0.0, m.stddev / np.sqrt(2), m.values.size)
         return self.rng.normal(0.0, m.stddev, m.values.size)
+
+
+def simulated(
+    answer: Callable[[Simulation], list[Factor]],
+    what: str,
+    model: Reestimated,
+    cliques: Sequence[Clique],
+    evidence: Evidence | None,
+    *,
+    options: ErrorOptions,
+    ends: str = "the made-up tables",
+) -> list[Factor]:
+    """Return the errors of cliques by simulation, within the limits of a call; `what` heads its line of progress."""
+    draws, limits = split_options(what, options, DrawOptions, CallOptions)
+    with Clock(what, **limits, ends=ends) as clock:
+        rng = as_generator(draws["rng"])
+        return answer(Simulation(model, cliques, evidence, draws["draws"], rng, clock))
 
 
 def requested_again(

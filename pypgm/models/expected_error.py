@@ -104,7 +104,6 @@ def expected_errors(asked: Simulation) -> list[Factor]:
 def expectation(asked: Simulation) -> Expectation:
     """Return the expected errors of counts, and the distances between whole tables, from the same made-up tables."""
     model, cliques, clock = asked.model, asked.cliques, asked.clock
-    checked_integer("draws", asked.draws, 2)
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
     rest_on = bases(model, cliques)
     found = asked.answers(model)

@@ -6,13 +6,14 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.clock import Clock
+from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain, other_labels
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation.accelerated import accelerated
@@ -41,8 +42,8 @@ from pypgm.models.region_answer import Method, RegionAnswer
 from pypgm.models.region_estimate import RegionOracle, region_problem
 from pypgm.models.region_tree import bounded_tree
 from pypgm.models.request import Request
-from pypgm.numeric import checked_real
 from pypgm.queries import KroneckerQuery
+from pypgm.signatures import checked
 
 _METHODS = get_args(Method)[1:]
 _LEAST_LOG = -1e3  # below that of any positive double
@@ -131,6 +132,7 @@ class RegionGraphModel(Model[RegionAnswer]):
 
     is_exact = False
 
+    @checked()
     def __init__(
         self,
         graph: RegionGraph,
@@ -143,7 +145,7 @@ class RegionGraphModel(Model[RegionAnswer]):
         masks: Masks = (),
         recipe: Recipe | None = None,
         previous: RegionGraphModel | None = None,
-        tree_cells: float = 1e6,
+        tree_cells: Annotated[float, Positive()] = 1e6,
     ) -> None:
         super().__init__(graph.domain, total, fit=fit, folding=folding, masks=masks, recipe=recipe)
         self.graph = graph
@@ -160,7 +162,7 @@ class RegionGraphModel(Model[RegionAnswer]):
             raise ValueError(f"potentials need a table for each of {graph.regions[:6]} …, got {potentials!r}")
         self.marginals = read_only(marginals)
         self.potentials = read_only(potentials)
-        self.tree_cells = checked_real("tree_cells", tree_cells)
+        self.tree_cells = tree_cells
         self._bounded: BoundedTree | None = None
         # A tree that was never asked for has kept nothing.
         self._grown_from: BoundedTree | None = None if previous is None else previous._bounded or previous._grown_from

@@ -12,12 +12,6 @@ ENTRY_LIMIT = 1 << 18  # times any number of records below 2^44 an answer stays 
 _NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums of integers are exact
 
 
-def check_norm(norm: int) -> None:
-    """Raise ``ValueError`` unless `norm` is 1 or 2."""
-    if norm not in {1, 2}:
-        raise ValueError(f"norm must be 1 or 2, got {norm!r}")
-
-
 def as_vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:
     """Return a vector of one number a row or cell; ``ValueError`` unless its shape is (size,)."""
     vector: NDArray[Any] = np.asarray(entries)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm.constraints import AtLeast
 from pypgm.queries.entries import ENTRY_LIMIT, Rows, SparseArray, checked_matrix
 from pypgm.queries.neighbours import MAX_COLUMNS, largest_distance
 from pypgm.queries.query import LinearQuery
+from pypgm.signatures import checked
 
 _WEIGHTED_ENTRIES = 1 << 20  # of columns compared for a step size
 
@@ -100,7 +102,8 @@ class Matrix(LinearQuery):
         return largest_distance(self._dense() * np.sqrt(weights)[:, None], 2)
 
 
-def on_lattice(entries: ArrayLike, scale: int) -> Matrix:
+@checked()
+def on_lattice(entries: ArrayLike, scale: Annotated[int, AtLeast(1)]) -> Matrix:
     """Return real-valued queries on a public lattice: the integers nearest to ``scale * entries``.
 
     What is measured is then ``scale`` times the rounded query, exactly; divide answers and noise by `scale`.
@@ -122,8 +125,6 @@ def on_lattice(entries: ArrayLike, scale: int) -> Matrix:
     >>> on_lattice([[0.25, 0.5]], 4).entries.toarray().tolist()
     [[1, 2]]
     """
-    if scale < 1:
-        raise ValueError(f"scale must be at least 1, got {scale}")
     scaled = np.asarray(entries, dtype=np.float64) * scale
     if not np.isfinite(scaled).all() or (np.abs(scaled) >= ENTRY_LIMIT - 1).any():
         raise ValueError("entries of a query on a lattice must be finite and, times the scale, below 2^18")

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.numeric import checked_integer
+from pypgm.constraints import AtLeast
 from pypgm.queries.entries import SparseArray, checked_integers
 from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.query import ZeroOneQuery
+from pypgm.signatures import checked
 
 
 class Partition(ZeroOneQuery):
@@ -111,9 +112,9 @@ class Identity(Partition):
 
     is_identity = True
 
-    def __init__(self, size: int) -> None:
-        own = checked_integer("size", size, 1)
-        self._describe((own,), (own, own), own, units=True, text=f"size={own}")
+    @checked()
+    def __init__(self, size: Annotated[int, AtLeast(1)]) -> None:
+        self._describe((size,), (size, size), size, units=True, text=f"size={size}")
 
     @property
     def groups(self) -> NDArray[np.int64]:
@@ -131,7 +132,8 @@ class Identity(Partition):
         return table
 
 
-def total(size: int) -> Partition:
+@checked()
+def total(size: Annotated[int, AtLeast(1)]) -> Partition:
     """Return the sum of all cells of a table of `size` cells: one group.
 
     Raises

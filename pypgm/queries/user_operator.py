@@ -9,9 +9,10 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import as_vector, check_norm
+from pypgm.queries.entries import as_vector
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.query import LinearQuery
+from pypgm.signatures import checked
 
 
 @runtime_checkable
@@ -103,9 +104,9 @@ class UserOperator(LinearQuery):
         """Return the matrix of each entry's magnitude to a power."""
         return Matrix(self.to_sparse()).magnitudes(power)
 
+    @checked()
     def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
         """Return the L1 or L2 norm of each column, shape (cells,), as the user's function says, or from the columns."""
-        check_norm(norm)
         if self._column_norms is None:
             sums = self._column_sums(norm, np.ones(self.shape[0]))
             return sums if norm == 1 else np.sqrt(sums)
