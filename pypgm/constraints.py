@@ -14,6 +14,7 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pypgm.numeric import MAX_THREADS, check_choice, checked_integer, checked_real, shown
 
+_DECLARING = re.compile(r"Annotated\[|Literal\[|^\w+( \| None)?$")  # or a name, of a Literal perhaps
 _ANNOTATED = re.compile(r"Annotated\[(\w+), \w+(?:\(.*?\))?\]")
 
 
@@ -128,11 +129,13 @@ def _declared(annotation: object, namespace: dict[str, Any]) -> Constraint | Non
     """Return the constraint of an annotation, or None: it is a number with a bound, or one of some literals."""
     text = getattr(annotation, "__forward_arg__", annotation)
     if isinstance(text, str):
+        if not _DECLARING.search(text):  # such as np.random.Generator, which would be imported
+            return None
         module = getattr(annotation, "__forward_module__", None)
         try:
             annotation = eval(text, vars(sys.modules[module]) if isinstance(module, str) else namespace)
         except NameError:  # a name that only type checkers import
-            if "Annotated[" in text or "Literal[" in text:
+            if "[" in text:
                 raise
             return None
     parts = get_args(annotation) if get_origin(annotation) in {Union, UnionType} else (annotation,)

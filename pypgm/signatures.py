@@ -122,7 +122,7 @@ def checked(options: type = _NoOptions, defaults: Mapping[str, object] | None = 
 
 
 def split_options(what: str, given: Mapping[str, Any], *kinds: type, names: Collection[str] = ()) -> list[Any]:
-    """Return the options of each ``TypedDict``.
+    """Return the options of each ``TypedDict``, checked.
 
     Parameters
     ----------
@@ -137,7 +137,9 @@ def split_options(what: str, given: Mapping[str, Any], *kinds: type, names: Coll
     Raises
     ------
     TypeError
-        If one of them is of no kind; the message names the one that may be meant.
+        If an option is unknown; the message names the one that may be meant. Or if a value is of another type.
+    ValueError
+        If a value is out of range.
 
     Examples
     --------
@@ -146,12 +148,17 @@ def split_options(what: str, given: Mapping[str, Any], *kinds: type, names: Coll
     >>> split_options("the run", {"progress": True}, Options)
     [{'progress': True}]
     """
-    known = [kind.__annotations__.keys() for kind in kinds]
-    unknown = given.keys() - set().union(*known)
+    known = set().union(*(kind.__annotations__ for kind in kinds))
+    unknown = given.keys() - known
     if unknown:
-        all_names = sorted({*names}.union(*known))
+        all_names = sorted({*names} | known)
         wrong, other = min(unknown), _MEANT.get(min(unknown))
         near = nearest(wrong, all_names) or f"; {what} takes {', '.join(all_names)}"
         meant = f"; did you mean {other!r}?" if other in all_names else near
         raise TypeError(f"{what} got an unexpected keyword argument {wrong!r}{meant}")
-    return [{n: value for n, value in given.items() if n in of_kind} for of_kind in known]
+    parts: list[dict[str, Any]] = []
+    for kind in kinds:
+        options = {name: value for name, value in given.items() if name in kind.__annotations__}
+        constraints = constraints_of(kind)
+        parts.append(options | {n: c.checked(n, options[n]) for n, c in constraints.items() if n in options})
+    return parts

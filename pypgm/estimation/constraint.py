@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.constraints import one_of
 from pypgm.data import Schema
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.measurement import LinearMeasurement
@@ -74,12 +75,8 @@ class Constraint:
         mapping: ArrayLike | Mapping[Any, Any] | None = None,
     ) -> None:
         options = {"allowed": allowed, "forbidden": forbidden, "mapping": mapping}
-        given = [name for name, value in options.items() if value is not None]
         self.clique = as_clique(clique)
-        if len(given) != 1:
-            needed = "exactly one of allowed, forbidden and mapping"
-            raise ValueError(f"the constraint on {self.clique} needs {needed}, got {given or 'none'}")
-        self.kind = given[0]
+        self.kind = one_of(f"the constraint on {self.clique}", **options)
         if self.kind == "mapping" and len(self.clique) != 2:
             raise ValueError(f"a mapping needs a clique of a fine and a coarse attribute, got {self.clique}")
         self._given: Any = copy.copy(options[self.kind])
