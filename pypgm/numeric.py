@@ -78,9 +78,10 @@ def shown(value: object) -> str:
 
 
 def _index_of(name: str, value: object) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
-        raise TypeError(f"{name} must be an integer, got {shown(value)}")
-    return operator.index(value)
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool | np.bool_):
+        with contextlib.suppress(TypeError):  # of an array, which has an index if it is a single integer
+            return operator.index(value)
+    raise TypeError(f"{name} must be an integer, got {shown(value)}")
 
 
 def checked_threads(n_threads: object) -> int:

@@ -98,15 +98,15 @@ def checked(options: type = _NoOptions, defaults: Mapping[str, object] | None = 
     def expanded(function: F) -> F:
         known = inspect.signature(function).parameters
         filled = {name: (defaults or {}).get(name) for name in options.__annotations__}
-        constraints = {**constraints_of(options), **constraints_of(function)}
+        constraints = constraints_of(function)
         positions = {name: i for i, (name, p) in enumerate(known.items()) if p.kind is p.POSITIONAL_OR_KEYWORD}
 
         @functools.wraps(function)
         def called(*arguments: object, **given: object) -> object:
             if filled:
                 further = {name: value for name, value in given.items() if name not in known}
-                split_options(function.__name__, further, options, names=known)
-                given = filled | given
+                (taken,) = split_options(function.__name__, further, options, names=known)
+                given = filled | {name: value for name, value in given.items() if name in known} | taken
             values = list(arguments)
             for name, constraint in constraints.items():
                 if name in given:
@@ -115,7 +115,7 @@ def checked(options: type = _NoOptions, defaults: Mapping[str, object] | None = 
                     values[positions[name]] = constraint.checked(name, values[positions[name]])
             return function(*values, **given)
 
-        called.__constraints__ = constraints  # type: ignore[attr-defined]
+        called.__constraints__ = {**constraints_of(options), **constraints}  # type: ignore[attr-defined]
         return with_options(options, defaults)(cast("F", called))
 
     return expanded

@@ -154,8 +154,6 @@ REFUSED = {
     "zero": ({"counting_numbers": np.zeros(len(GRAPH.regions))}, "counting numbers must be positive"),
     "few": ({"counting_numbers": [1.0]}, "need as many counting numbers"),
     "name": ({"counting_numbers": "kikuchi"}, "counting_numbers must be one of"),
-    "inner": ({"inner": 0}, "inner must be at least 1"),
-    "damping": ({"damping": 1.0}, "damping must be in"),
 }
 
 
