@@ -98,24 +98,27 @@ def checked(options: type = _NoOptions, defaults: Mapping[str, object] | None = 
     def expanded(function: F) -> F:
         known = inspect.signature(function).parameters
         filled = {name: (defaults or {}).get(name) for name in options.__annotations__}
-        constraints = constraints_of(function)
-        positions = {name: i for i, (name, p) in enumerate(known.items()) if p.kind is p.POSITIONAL_OR_KEYWORD}
+        constraints = {**constraints_of(options), **constraints_of(function)}
+        names = {*known, *filled}
+        positions = [(i, n, constraints[n]) for i, n in enumerate(known) if n in constraints]
 
         @functools.wraps(function)
         def called(*arguments: object, **given: object) -> object:
-            if filled:
+            if filled and not given.keys() <= names:
                 further = {name: value for name, value in given.items() if name not in known}
-                (taken,) = split_options(function.__name__, further, options, names=known)
-                given = filled | {name: value for name, value in given.items() if name in known} | taken
-            values = list(arguments)
-            for name, constraint in constraints.items():
-                if name in given:
-                    given[name] = constraint.checked(name, given[name])
-                elif positions.get(name, len(values)) < len(values):
-                    values[positions[name]] = constraint.checked(name, values[positions[name]])
-            return function(*values, **given)
+                split_options(function.__name__, further, options, names=known)
+            for name, value in given.items():
+                if name in constraints:
+                    given[name] = constraints[name].checked(name, value)
+            if positions and positions[0][0] < len(arguments):
+                values = list(arguments)
+                for i, name, constraint in positions:
+                    if i < len(values):
+                        values[i] = constraint.checked(name, values[i])
+                arguments = tuple(values)
+            return function(*arguments, **(filled | given))
 
-        called.__constraints__ = {**constraints_of(options), **constraints}  # type: ignore[attr-defined]
+        called.__constraints__ = constraints  # type: ignore[attr-defined]
         return with_options(options, defaults)(cast("F", called))
 
     return expanded
