@@ -113,7 +113,7 @@ def constraints_of(owner: Callable[..., Any] | type) -> dict[str, Constraint]:
     --------
     >>> def run(method: Literal["fast", "exact"], rows: Annotated[int, AtLeast(0)] | None = None): ...
     >>> constraints_of(run)["rows"]
-    Constraint(kind=<class 'int'>, bound=AtLeast(least=0, below=inf), optional=True)
+    Constraint(kind=<class 'int'>, bound=AtLeast(least=0, below=inf, most=None), optional=True)
     """
     declared: dict[str, Constraint] = {}
     for part in reversed(owner.__mro__) if isinstance(owner, type) else [owner]:

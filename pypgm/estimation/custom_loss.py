@@ -81,16 +81,16 @@ class Custom(Loss):
         tables = StackedMeasurements(domain, cliques, cells)
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            found = self.function(CliqueVector(domain, self.cliques, tables.answers(marginals)))
-            if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], CliqueVector)):
-                raise TypeError(f"the loss must return (value, gradient), a number and a CliqueVector, got {found!r}")
-            value, own = found[0], found[1].values
-            if own.shape != tables.values.shape or not (np.isfinite(own).all() and math.isfinite(value)):
+            answer = self.function(CliqueVector(domain, self.cliques, tables.answers(marginals)))
+            if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], CliqueVector)):
+                raise TypeError(f"the loss must return (value, gradient), a number and a CliqueVector, got {answer!r}")
+            value, gradient = answer[0], answer[1].values
+            if gradient.shape != tables.values.shape or not (np.isfinite(gradient).all() and math.isfinite(value)):
                 raise ValueError(
                     f"the loss must return a finite value and a finite gradient of {tables.values.size} cells, "
-                    f"got {value} and {own.size} cells"
+                    f"got {value} and {gradient.size} cells"
                 )
-            return float(value), tables.transposed(own)
+            return float(value), tables.transposed(gradient)
 
         return evaluate
 
@@ -150,9 +150,9 @@ def check_gradient(
     for _ in range(directions):
         along = generator.normal(size=here.size)
         along /= np.abs(along).max()
-        wanted = (evaluate(here + length * along)[0] - evaluate(here - length * along)[0]) / (2 * length)
-        found = float((gradient * along).sum())
-        worst = max(worst, abs(found - wanted) / max(abs(found), abs(wanted), 1e-8))
+        difference = (evaluate(here + length * along)[0] - evaluate(here - length * along)[0]) / (2 * length)
+        slope = float((gradient * along).sum())
+        worst = max(worst, abs(slope - difference) / max(abs(slope), abs(difference), 1e-8))
     if worst > tolerance:
         raise ValueError(f"the gradient of {loss!r} differs from differences of its values by {worst:.2g}")
     return worst

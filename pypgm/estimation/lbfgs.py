@@ -45,7 +45,7 @@ def lbfgs(problem: TreeProblem, options: SolverOptions) -> Solution:
 
 
 class _QuasiNewton(Solver):
-    """What the optimiser calls, and the best point it has seen."""
+    """Objective that the optimiser calls, and the best point it has seen."""
 
     def __init__(self, problem: TreeProblem, options: SolverOptions) -> None:
         self._oracle = problem.oracle(options.n_threads)

@@ -1,4 +1,4 @@
-"""When an estimate ends and what it may take: spelled, checked and documented here alone."""
+"""Limits of an estimate, in time, memory and iterations: declared, checked and documented here alone."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ class LimitOptions(TypedDict, total=False):
 
 
 LIMIT_DEFAULTS: Mapping[str, object] = {"progress": False, "n_threads": 0}
-"""Of `LimitOptions`, where it is not None."""
+"""Defaults of `LimitOptions` other than None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When an estimate ends and what it may take: the keywords of whatever estimates a model.
+    """Limits of an estimate in iterations, time and memory: keywords of every function that estimates a model.
 
     Parameters
     ----------
@@ -152,12 +152,12 @@ class SolverOptions(Limits):
             as_generator(self.rng)  # here, for a run that ends before it validates should refuse it too
 
     @classmethod
-    def within(cls, limits: Limits, tolerance: float, **own: Any) -> Self:  # noqa: ANN401 - its fields
+    def within(cls, limits: Limits, tolerance: float, **options: Any) -> Self:  # noqa: ANN401 - its fields
         """Return options within some limits; the tolerance is that of limits without one."""
         given = {f.name: getattr(limits, f.name) for f in fields(limits)}
         given["iterations"] = ITERATIONS if limits.iterations is None else limits.iterations
         given["tolerance"] = tolerance if limits.tolerance is None else limits.tolerance
-        return cls(**given, **own)
+        return cls(**given, **options)
 
     def meets(self, distance: float, loss: float) -> bool:
         """Return whether a distance between losses is within the tolerance."""

@@ -1,4 +1,4 @@
-"""What a loss is, and sums of them."""
+"""Losses and sums of losses."""
 
 from __future__ import annotations
 

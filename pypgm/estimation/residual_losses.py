@@ -81,8 +81,8 @@ class _Residuals(Loss):
         """Return what is made of the queries and their noise; see `Loss`."""
         if key not in self._kept:
             self._kept[key] = make()
-        found: _T = self._kept[key]
-        return found
+        made: _T = self._kept[key]
+        return made
 
     def _largest_bend(self, tree: JunctionTree, bend: float) -> float:
         norms = CliqueVector(tree.domain, tree.cliques)

@@ -1,4 +1,4 @@
-"""How far the iterations of an averaging method step."""
+"""Step sizes of averaging methods."""
 
 from __future__ import annotations
 

@@ -119,8 +119,8 @@ class Simulation:
     def of_tables(self, counts: Iterable[NDArray[np.floating[Any]]]) -> list[LinearMeasurement]:
         """Return the model's measurements of other tables, whose counts are given for each."""
         more = self.rng.normal(0.0, self.shared) if self.shared else 0.0
-        own = zip(self.recipe.measurements, counts, strict=True)
-        return self.measured(m.linear_map.matvec(c + more / c.size) for m, c in own)
+        pairs = zip(self.recipe.measurements, counts, strict=True)
+        return self.measured(m.linear_map.matvec(c + more / c.size) for m, c in pairs)
 
     def _noise(self, m: LinearMeasurement) -> NDArray[np.float64]:
         if m.noise == "laplace":
@@ -206,8 +206,8 @@ def estimated_again(
 
     def again(answers: Sequence[LinearMeasurement]) -> EstimatedModel:
         nonlocal pace, like
-        asked = request(answers, prior(answers), pace)
-        like = model.estimated_again(asked, is_prior=is_prior, like=like)
+        posed = request(answers, prior(answers), pace)
+        like = model.estimated_again(posed, is_prior=is_prior, like=like)
         pace = pace or _pace(like)
         return like
 
@@ -235,13 +235,13 @@ def _start(
     for m in measurements:
         if len(m.clique) == 1 and m.linear_map.is_identity:
             alone.setdefault(m.clique[0], []).append(m)
-    for attribute, own in alone.items():
+    for attribute, answers in alone.items():
         # Regions hold marginals each; the potentials of a tree's cliques multiply.
         homes = [i for i, c in enumerate(prior.cliques) if (c == (attribute,) if is_exact else attribute in c)]
         if not homes:
             continue
-        precisions = [float(np.mean(m.stddev)) ** -2 for m in own]
-        counts = np.average([m.values for m in own], axis=0, weights=precisions)
+        precisions = [float(np.mean(m.stddev)) ** -2 for m in answers]
+        counts = np.average([m.values for m in answers], axis=0, weights=precisions)
         new = np.maximum(nearest(counts, total), _FLOOR * math.fsum(precisions) ** -0.5)
         home = prior[(attribute,) if (attribute,) in prior else prior.cliques[homes[0]]]
         old = home.logsumexp([a for a in home.domain if a != attribute]).datavector()

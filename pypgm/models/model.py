@@ -201,10 +201,10 @@ class Model(Shown, Stored, Generic[Table]):
         >>> [f.values.tolist() for f in model.project_many(itertools.combinations("abc", 2))][:2]
         [[[2.0, 2.0], [2.0, 2.0]], [[2.0, 2.0], [2.0, 2.0]]]
         """
-        asked = as_cliques(cliques)
-        ends = f"the answers to {len(asked)} cliques"
+        wanted = as_cliques(cliques)
+        ends = f"the answers to {len(wanted)} cliques"
         with Clock("project", **limits, ends=ends) as clock:
-            return self._counts(self._projected(asked, evidence, method, clock))
+            return self._counts(self._projected(wanted, evidence, method, clock))
 
     def query(
         self,
@@ -413,8 +413,8 @@ class Model(Shown, Stored, Generic[Table]):
         ({'a': 1, 'sex': 'F'}, 3.0)
         """
         tree, potentials = self._joint
-        found, log_weight = tree.map(potentials, self.folding.evidence(evidence))
-        return self.folding.assignment(found), log_weight
+        codes, log_weight = tree.map(potentials, self.folding.evidence(evidence))
+        return self.folding.assignment(codes), log_weight
 
     @checked(ErrorOptions, _STANDARD_ERROR_DEFAULTS)
     def standard_error(
@@ -699,12 +699,12 @@ class Model(Shown, Stored, Generic[Table]):
         """
         n_rows, source = round(self.total) if rows is None else rows, as_generator(rng)
         with Clock("synthetic_data", time_limit, progress) as clock:
-            tree, tables, own = self._drawn_from(n_rows, evidence, clock)
+            tree, tables, targets = self._drawn_from(n_rows, evidence, clock)
             if method == "independent":
                 drawn = independent_records(tree, tables, n_rows, source, clock)
                 return Dataset(self.folding.records(drawn), self.domain)
             columns = draw_records(tree, tables, n_rows, source, clock=clock)
-            for cliques in stages(tree.domain, own, alone=bool(evidence), noisy=self._noise > 0):
+            for cliques in stages(tree.domain, targets, alone=bool(evidence), noisy=self._noise > 0):
                 clock.ends = "the refinement of the records"
                 answers = CliqueVector.from_factors(tree.domain, self._projected(cliques, evidence, None, clock))
                 index = RegionIndex(answers, self.total)

@@ -209,14 +209,14 @@ class RegionGraphModel(Model[RegionAnswer]):
         inner = [self.folding.clique(c) for c in cliques]
         known = {
             domain.attributes[i]: Factor(
-                domain.project((domain.attributes[i],)), np.exp(own - max(own.max(), _LEAST_LOG))
+                domain.project((domain.attributes[i],)), np.exp(logs - max(logs.max(), _LEAST_LOG))
             )
-            for i, own in log_likelihoods(domain, self.folding.evidence(evidence))
+            for i, logs in log_likelihoods(domain, self.folding.evidence(evidence))
         }
         wider = [domain.canonical({*clique, *known}) for clique in inner] if known else inner
         joint = self._joint_tables(list(dict.fromkeys(wider)), method, clock)
         answers = []
-        for clique, own, scope in zip(cliques, inner, wider, strict=True):
+        for clique, part, scope in zip(cliques, inner, wider, strict=True):
             table, found_by, violation = joint[scope]
             if known:
                 for likelihood in known.values():
@@ -225,7 +225,7 @@ class RegionGraphModel(Model[RegionAnswer]):
                         known_of = ", ".join(evidence or {})
                         raise ImpossibleEvidenceError(f"the evidence on {known_of} has probability zero")
                     table = table.normalize(self.total)
-                table = table.project(own)
+                table = table.project(part)
             turned = self.folding.unfolded(table, clique)
             answers.append(RegionAnswer(turned.domain, turned.datavector(), found_by, violation))
         return answers
@@ -243,16 +243,16 @@ class RegionGraphModel(Model[RegionAnswer]):
             "oversaturated": self._oversaturated,
         }
         _check_answers_fit(domain, cliques)
-        found = {c: self._from_region(c) for c in cliques if index.holds(c)}
-        asked: dict[Method, list[Clique]] = {}
+        answers = {c: self._from_region(c) for c in cliques if index.holds(c)}
+        outside_of: dict[Method, list[Clique]] = {}
         for clique in cliques:
-            if clique not in found:
-                asked.setdefault(method or self._method_for(clique), []).append(clique)
-        for chosen, outside in asked.items():
+            if clique not in answers:
+                outside_of.setdefault(method or self._method_for(clique), []).append(clique)
+        for chosen, outside in outside_of.items():
             for clique, answer in zip(outside, solvers[chosen](outside, clock), strict=True):
                 counts = np.multiply(answer.values, self.total, out=answer.values)
-                found[clique] = Factor.over(domain.project(clique), counts), chosen, answer.violation
-        return found
+                answers[clique] = Factor.over(domain.project(clique), counts), chosen, answer.violation
+        return answers
 
     def _method_for(self, clique: Clique) -> Method:
         """Return how a clique is answered by default; where regions hold all its pairs, a tree adds noise alone."""
@@ -314,8 +314,8 @@ class RegionGraphModel(Model[RegionAnswer]):
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the model's file."""
-        own = {"regions": self.graph.regions, "edges": self.graph.edges, "tree_cells": self.tree_cells}
-        return super().archive() | own | {"kind": "region graph", "marginals": self.marginals.values}
+        fields = {"regions": self.graph.regions, "edges": self.graph.edges, "tree_cells": self.tree_cells}
+        return super().archive() | fields | {"kind": "region graph", "marginals": self.marginals.values}
 
     def _from_region(self, clique: Clique) -> tuple[Factor, str, float]:
         """Project the smallest region that holds a clique, and compare it with the next ones."""

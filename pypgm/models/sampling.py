@@ -19,7 +19,7 @@ from pypgm.memory import check_fits, short
 from pypgm.numeric import as_generator
 from pypgm.signatures import checked
 
-_MOST_RECORDS = 2**31 - 1  # that the core counts
+_MAX_RECORDS = 2**31 - 1  # that the core counts
 _CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type
 _RECORD_BYTES = 8  # of a record besides: its place in the order in which values are dealt
 _CELL_BYTES = 48  # of a cell of a table drawn from: its weight and count, its fraction and links while it is rounded
@@ -91,12 +91,12 @@ def draw_records(
     >>> np.bincount(2 * records["a"] + records["b"]).tolist()
     [100, 200, 300, 400]
     """
-    if rows > _MOST_RECORDS:
-        raise ValueError(f"at most {_MOST_RECORDS} records can be drawn, got {short(rows)}")
+    if rows > _MAX_RECORDS:
+        raise ValueError(f"at most {_MAX_RECORDS} records can be drawn, got {short(rows)}")
     domain, nodes = tree.domain, tree.nodes
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
-    asked = f"{rows} records of {len(domain)} attributes"
-    check_fits(rows * (_CODE_BYTES * len(domain) + _RECORD_BYTES), None, asked, "ask for fewer")
+    text = f"{rows} records of {len(domain)} attributes"
+    check_fits(rows * (_CODE_BYTES * len(domain) + _RECORD_BYTES), None, text, "ask for fewer")
     sampler = _core.RecordSampler(rows, len(domain), seed)
     margins = _margins(tree)
     for node, margin in zip(nodes, margins, strict=True):

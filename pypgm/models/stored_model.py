@@ -136,8 +136,8 @@ class Stored(ABC):
         source = getattr(self, "_source", "")
         with contextlib.suppress(OSError):  # one of them is not there
             if source and os.path.samefile(path, source):
-                told = "it holds the records that the release was made of; give the result another name"
-                raise ValueError(f"{os.fspath(path)} would be written over: {told}")
+                reason = "it holds the records that the release was made of; give the result another name"
+                raise ValueError(f"{os.fspath(path)} would be written over: {reason}")
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return unpickled, (file_bytes(self.archive()),)
