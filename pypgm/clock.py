@@ -1,4 +1,4 @@
-"""What a long call takes: threads, time, and a bar on standard error that says how far it is."""
+"""Threads, time limit and progress of a long call."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pypgm.signatures import checked
 
 
 class _Here(threading.local):
-    """How long the clocks of a thread stood still, and of each step of it at which they do, how it was before."""
+    """Seconds that the clocks of a thread stood still, and the state before each nested stop."""
 
     def __init__(self) -> None:
         self.stood = 0.0
@@ -27,8 +27,8 @@ _HERE = _Here()
 class _StandingStill:
     """A context for whose time the clocks of this thread stand still.
 
-    What is read of private records takes a time that depends on them: no clock tells it, and no time limit ends by it
-    what is released.
+    Reading private records takes a time that depends on them: no clock shows it, and no time limit that includes it
+    ends a release.
     """
 
     __slots__ = ()
@@ -62,7 +62,7 @@ CALL_DEFAULTS: Mapping[str, object] = {"n_threads": 0, "progress": False}
 
 
 class Clock:
-    """Says on how many threads a call runs, looks at its time limit at each of its steps, and shows them.
+    """Threads, time limit and progress of one call: looked at and shown at each of its steps.
 
     Parameters
     ----------
@@ -77,7 +77,7 @@ class Clock:
     n_threads : int
         0 for all threads; the bits of what the call returns do not depend on it.
     ends : str
-        What the limit ends, if anything: a function that leaves the clock's context after that warns its caller.
+        Name of the work that the limit ends, if any: leaving the clock's context after that warns the caller.
 
     Attributes
     ----------
@@ -108,7 +108,7 @@ class Clock:
 
     @property
     def is_watched(self) -> bool:
-        """Whether steps are shown, or may end the call."""
+        """True if steps are shown, or may end the call."""
         return self._bar is not None or self.time_limit is not None
 
     @property
@@ -118,7 +118,7 @@ class Clock:
 
     @property
     def is_past_limit(self) -> bool:
-        """Whether the time is over now, be it before the first step."""
+        """True if the time is over now, even before the first step."""
         return self.time_limit is not None and self.seconds >= self.time_limit
 
     def tick(self, text: Callable[[], str]) -> bool:
@@ -129,7 +129,7 @@ class Clock:
         return self.over
 
     def check(self, text: Callable[[], str]) -> None:
-        """Show how far an exact answer is; ``TimeoutError`` if its time is over: half of one is none."""
+        """Show how far an exact answer is; ``TimeoutError`` if its time is over: a partial exact answer is useless."""
         if self.tick(text):
             raise TimeoutError(f"the exact answer takes longer than time_limit={self.time_limit:g}")
 

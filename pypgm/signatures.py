@@ -12,7 +12,7 @@ from pypgm.domain import nearest
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-# What a user may mean by a name that is none of the options.
+# Options that a user may mean by other names.
 _MEANT = {"seed": "unsafe_seed", "rng": "unsafe_seed", "random_state": "unsafe_seed", "noise": "backend"} | {
     "n_iters": "iterations",
     "n_iter": "iterations",
@@ -32,9 +32,9 @@ def with_options(
     Parameters
     ----------
     options : TypedDict
-        What ``**options`` takes.
+        Options that ``**options`` takes.
     defaults : mapping, optional
-        Of the options that have another one than None.
+        Defaults of the options other than None.
     apart : collection of str
         Options that this function does not take.
     more : bool
@@ -130,12 +130,12 @@ def split_options(what: str, given: Mapping[str, Any], *kinds: type, names: Coll
     Parameters
     ----------
     what : str
-        Who takes them, as an error says it.
+        Name of the function that takes them, for an error.
     given : mapping
         The keywords of a call.
     *kinds : TypedDict
     names : collection of str
-        What it takes by keyword besides, for the hint of an error.
+        Other keywords it takes, for the hint of an error.
 
     Raises
     ------

@@ -160,7 +160,7 @@ def as_constraints(given: object) -> tuple[Any, ...]:
 
 
 def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding, Masks]:
-    """Return which attributes follow from others, and the masks over those that are left.
+    """Return the attributes that follow from others, and the masks over the remaining ones.
 
     Raises
     ------

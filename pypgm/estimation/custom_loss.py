@@ -118,9 +118,9 @@ def check_gradient(
     directions : int
         Random directions to look in.
     step : float
-        Of the central difference, relative to the largest marginal.
+        Step of the central difference, relative to the largest marginal.
     tolerance : float
-        How much the two may differ, relative to the larger.
+        Largest difference of the two allowed, relative to the larger.
     rng : Generator or int, optional
         Source of the directions.
 

@@ -112,7 +112,7 @@ def _of_groups(
 
 
 def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> list[Factor]:
-    """Return what answers to any query suggest of the cells, and behind it draws of what else they allow.
+    """Return the cells that answers to any query suggest, followed by draws of other cells that they allow.
 
     Cells are taken as independent a priori, normal around evenly spread records with the total for a deviation; the
     answers then leave a normal distribution, whose mean and draws are solutions of damped least squares.

@@ -82,7 +82,7 @@ class _QuasiNewton(Solver):
         return self._ended or "converged"
 
     def marginals(self) -> NDArray[np.float64]:
-        """Return those of the last point; see `Solver`."""
+        """Return the marginals of the last point; see `Solver`."""
         return np.array(self._here.marginals)
 
     def best(self) -> float:

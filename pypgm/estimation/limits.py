@@ -96,7 +96,7 @@ class Limits:
             raise TypeError(f"callback must be callable, got {type(self.callback).__name__}")
 
     def kept(self) -> dict[str, float]:
-        """Return those that were given and that a file keeps."""
+        """Return the given limits that a file keeps."""
         named = {n: getattr(self, n) for n in ("iterations", "tolerance", "time_limit", "max_bytes")}
         return {n: value for n, value in named.items() if value is not None}
 

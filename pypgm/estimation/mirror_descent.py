@@ -78,7 +78,7 @@ class _Descent(StepwiseSolver):
         return "converged" if self.is_optimal() else "iterations"
 
     def marginals(self) -> NDArray[np.float64]:
-        """Return those of the current point; see `Solver`."""
+        """Return the marginals of the current point; see `Solver`."""
         return np.array(self._core.marginals)
 
     def best(self) -> float:

@@ -1,4 +1,4 @@
-"""Which numbers an estimate takes: those whose squares, weighted and summed, stay far within doubles."""
+"""Range of the numbers an estimate takes: their squares, weighted and summed, stay far within doubles."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an estimator is given: a loss, a total, a start, and the engine that follows it over trees or region graphs."""
+"""Problem of an estimator: a loss, a total, a start, and the engine that solves it on a tree or a region graph."""
 
 from __future__ import annotations
 
@@ -42,11 +42,11 @@ class Solution(NamedTuple):
     potentials : CliqueVector
         Natural logs.
     marginals : CliqueVector
-        Those of the potentials, in counts.
+        Marginals of the potentials, in counts.
     fit : Fit
-        How it ended.
+        Reason why it ended.
     validated : Validated, optional
-        What told it where to end.
+        Validation path that stopped it.
     """
 
     potentials: CliqueVector
@@ -85,7 +85,7 @@ class Point(NamedTuple):
     potentials : ndarray of float64
         Natural logs.
     marginals : ndarray of float64
-        Those of the potentials, counts.
+        Marginals of the potentials, counts.
     loss : float
         At the marginals.
     lower : float
@@ -140,7 +140,7 @@ class Problem(ABC):
     exact : bool
         Whether marginals are those of the potentials: gradients then bound the least loss, measured steps are safe.
     loss : Loss
-        Of the marginals, counts.
+        Sum of the marginals, counts.
     total : float
         Number of records, counts.
     start : CliqueVector
@@ -188,7 +188,7 @@ class Problem(ABC):
 
     @abstractmethod
     def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
-        """Return how far its iterations step, and how many oracle calls it took to find out."""
+        """Return the steps of its iterations, and the oracle calls it took to find them."""
 
     def _terms(self) -> list[Term]:
         maps: dict[Contrasts, _core.LinearMap | None] = {}  # those of many pairs are the same

@@ -48,7 +48,7 @@ class Sweeps:
     inner : int or None
         Sweeps after each step; None until the regions agree.
     damping : float or None
-        Of messages that are all sent at once; None sends them block by block.
+        Damping of messages that are all sent at once; None sends them block by block.
     """
 
     counting_numbers: ArrayLike | CountingNumbers | None = None

@@ -64,7 +64,7 @@ class RegionProblem(Problem):
         return RegionEngine(self, n_threads)
 
     def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
-        """Return how far iterations step; see `Problem`."""
+        """Return the steps of iterations; see `Problem`."""
         return MeasuredSteps(self.safe_step(), _MAX_GROWTH, options.stop), 0
 
     def core(self, n_threads: int) -> _core.RegionAcceleration:
@@ -109,7 +109,7 @@ class RegionProblem(Problem):
 
 
 def no_record(problem: RegionProblem) -> ImpossibleEvidenceError:
-    """Return what is raised where structural zeros leave nothing."""
+    """Return the error to raise where structural zeros leave nothing."""
     named = f"the constraints on {', '.join(map(str, problem.constrained))} leave no record possible"
     unnamed = "structural zeros of the start leave a region no weight"
     return ImpossibleEvidenceError(named if problem.constrained else unnamed)

@@ -78,7 +78,7 @@ class _Residuals(Loss):
         return None if bend is None else self.kept(tree, lambda: self._largest_bend(tree, bend))
 
     def kept(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """Return what is made of the queries and their noise; see `Loss`."""
+        """Return the result kept of a function of the queries and their noise; see `Loss`."""
         if key not in self._kept:
             self._kept[key] = make()
         made: _T = self._kept[key]

@@ -32,7 +32,7 @@ class StackedMeasurements:
     measurements : sequence of LinearMeasurement
         Each on attributes of one of the cliques.
     unit : float
-        Of each answer, in standard deviations of its noise.
+        Value of each answer, in standard deviations of its noise.
 
     Attributes
     ----------

@@ -67,7 +67,7 @@ class _Subgradients(StepwiseSolver):
         self._best = min(self._best, self._point, key=lambda point: point.loss)
 
     def marginals(self) -> NDArray[np.float64]:
-        """Return those of the last iterate; see `Solver`."""
+        """Return the marginals of the last iterate; see `Solver`."""
         return np.array(self._point.marginals)
 
     def best(self) -> float:

@@ -64,7 +64,7 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
 def total_of_answers(
     domain: Domain, measurements: Sequence[LinearMeasurement]
 ) -> Callable[[Sequence[LinearMeasurement]], tuple[float, float]]:
-    """Return what estimates the total from any answers to the queries of measurements; see `estimate_total`."""
+    """Return a function that estimates the total from answers to the queries of measurements; see `estimate_total`."""
     check_range(measurements)
     by_clique: dict[Clique, list[int]] = {}
     # There is no sum in an interaction, and next to none in what it tells beside other answers.

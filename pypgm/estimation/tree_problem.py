@@ -46,7 +46,7 @@ class TreeProblem(Problem):
         return None if smoothness is None else 1.0 / (self.total * (smoothness or 1.0))
 
     def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
-        """Return how far iterations step, tried where the smoothness is not known; see `Problem`."""
+        """Return the steps of iterations, tried out where the smoothness is not known; see `Problem`."""
         safe = self.safe_step()
         if safe is not None:
             return MeasuredSteps(safe, MAX_GROWTH, options.stop), 0

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TreeCost:
-    """What one propagation takes, known before any table is made.
+    """Cost of one propagation, known before any table is made.
 
     Attributes
     ----------
@@ -133,10 +133,10 @@ class JunctionTree(Shown):
     def of(cls, potentials: CliqueVector | _Model) -> JunctionTree:
         """Return the tree for the cliques of some potentials, or of a model's; all options at their defaults."""
         given: Any = potentials
-        own: CliqueVector = getattr(given, "potentials", given)
+        vector: CliqueVector = getattr(given, "potentials", given)
         tree = object.__new__(cls)
-        tree.domain, tree.cliques, tree._max_bytes = own.domain, own.cliques, None
-        tree._compile(own.scopes)
+        tree.domain, tree.cliques, tree._max_bytes = vector.domain, vector.cliques, None
+        tree._compile(vector.scopes)
         return tree
 
     def _compile(
@@ -153,7 +153,7 @@ class JunctionTree(Shown):
 
     @cached_property
     def cost(self) -> TreeCost:
-        """What one propagation takes."""
+        """Cost of one propagation."""
         cost = self.plan.cost
         return TreeCost(largest_clique=self.domain.names(cost.pop("largest")), **cost)
 

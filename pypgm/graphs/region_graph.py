@@ -235,7 +235,7 @@ class RegionGraph(Shown):
         return 8 * self.cells
 
     def counting_numbers(self, kind: CountingNumbers) -> NDArray[np.float64]:
-        """Return how much the entropy of each region counts, shape (regions,).
+        """Return the counting number of each region, the weight of its entropy, shape (regions,).
 
         "ones" counts each once; "bethe" and "tree_reweighted" come closer to the joint entropy, are not all positive,
         and are exact on a junction tree. `convex_gbp` takes each of them by name.

@@ -1,4 +1,4 @@
-"""One graphical model from noisy measurements."""
+"""Estimation of one graphical model from noisy measurements."""
 
 from __future__ import annotations
 
@@ -235,7 +235,7 @@ def estimated(
     further: float = 1.0,
     anyway: bool = False,
 ) -> GraphicalModel | RegionGraphModel:
-    """Return what `estimate` does; of a model that is only to start from, nearly what it does.
+    """Return the model that `estimate` returns; of a model that is only a start, nearly that.
 
     Potentials are then fitted roughly to the end of the accelerated path, which averages marginals. See `SolverOptions`
     for `trial` and `pace`. A mechanism may go `further` than to what is validated best, where that costs little or
@@ -276,7 +276,7 @@ def _folded(folding: Folding, measurements: Sequence[LinearMeasurement]) -> list
 
 
 def _recipe(request: Request, loss: str, start: CliqueVector, *, total_is_known: bool) -> Recipe:
-    """Return what a model was estimated from, and how."""
+    """Return the recipe of a model: its measurements and options."""
     options, prior, measurements = request.options, request.prior, tuple(request.measurements)
     how = {name: getattr(options, name) for name in ("stop", "stepsize", "iterations", "tolerance")}
     how |= {"loss": loss, "method": request.method} | request.how.kept()
@@ -290,7 +290,7 @@ def _recipe(request: Request, loss: str, start: CliqueVector, *, total_is_known:
 def _starts(
     prior: EstimatedModel | CliqueVector | None, warm_start: EstimatedModel | CliqueVector | None
 ) -> tuple[EstimatedModel | None, EstimatedModel | None]:
-    """Return what to start from as models; ``TypeError`` unless it can be one, ``ValueError`` if there are two."""
+    """Return the starts as models; ``TypeError`` for one that cannot be a model, ``ValueError`` if there are two."""
     if prior is not None and warm_start is not None:
         raise ValueError("prior and warm_start are two starts; an estimate takes one")
     starts = []
@@ -309,7 +309,7 @@ def _check_oracle(oracle: object) -> None:
 
 
 def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop:
-    """Return where the estimate ends; ``ValueError`` if it cannot end at the given stop."""
+    """Return the stop of the estimate; ``ValueError`` if it cannot end at the given one."""
     if stop == "optimum":
         return stop
     reasons = {

@@ -1,4 +1,4 @@
-"""How far answers of a model may be from the truth because its measurements were noisy."""
+"""Standard errors of a model's answers, from the noise of its measurements."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def standard_errors(simulation: Simulation, method: str) -> list[Factor]:
         if solution is not None and not reason:
             return [Factor(d, solution.standard_error(c)) for d, c in zip(domains, cliques, strict=True)]
         if method == "gls":
-            raise ValueError(f"generalised least squares does not tell the error here: {reason}")
+            raise ValueError(f"generalised least squares does not give the error here: {reason}")
 
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "standard error", "or ask for a smaller clique")
     return [Factor(d, s) for d, s in zip(domains, _bootstrap(simulation), strict=True)]
@@ -58,9 +58,9 @@ def _beyond_least_squares(model: EstimatedModel, recipe: Recipe, evidence: Evide
 
 
 def _what_binds(model: EstimatedModel, recipe: Recipe, cliques: Sequence[Clique], solution: LeastSquares | None) -> str:
-    """Return what besides the measurements decides the answers, an empty text if nothing does."""
+    """Return the influence on the answers besides the measurements, an empty text if there is none."""
     if solution is None:
-        return "the system is too large, or the measurements leave some of it open"
+        return "the system is too large, or the measurements do not determine all of it"
     beyond = [c for c in cliques if not solution.holds(c)]
     if beyond:
         return f"no measured clique holds {beyond[0]}"

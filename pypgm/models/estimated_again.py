@@ -46,7 +46,7 @@ class Reestimated(EstimatedModel, Protocol):
 
 
 def recipe_of(model: EstimatedModel) -> Recipe:
-    """Return what a model was estimated from; ``ValueError`` if it does not know."""
+    """Return the recipe of a model; ``ValueError`` if it has none."""
     if model.recipe is None:
         raise ValueError("the model does not hold the measurements it was estimated from, so its errors are not known")
     return model.recipe
@@ -69,16 +69,16 @@ ERROR_DEFAULTS: Mapping[str, object] = {"draws": 20, "rng": 0, **CALL_DEFAULTS}
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
-    """What a model is asked whose errors are to be known, and how what it rests on is simulated.
+    """Cliques whose errors are wanted, and the simulation of the measurements behind them.
 
     Attributes
     ----------
     model : Model
         The model; its measurements are the ones simulated.
     cliques : sequence of tuple of str
-        What it is asked, as they are written.
+        Cliques asked for, as they are written.
     evidence : mapping or None
-        What is known of other attributes.
+        Known values of other attributes.
     draws : int
         Simulations.
     rng : Generator
@@ -103,11 +103,11 @@ class Simulation:
 
     @property
     def recipe(self) -> Recipe:
-        """What the model was estimated from; ``ValueError`` if it does not know."""
+        """Recipe of the model; ``ValueError`` if it has none."""
         return recipe_of(self.model)
 
     def answers(self, model: EstimatedModel) -> Sequence[Factor]:
-        """Return what a model says of the cliques: counts, given evidence probabilities."""
+        """Return the answers of a model to the cliques: counts, or probabilities given evidence."""
         if self.evidence:
             return [model.query(clique, self.evidence) for clique in self.cliques]
         return model.project_many(self.cliques, n_threads=self.clock.n_threads)
@@ -148,7 +148,7 @@ def simulated(
 def requested_again(
     model: EstimatedModel, recipe: Recipe, clock: Clock
 ) -> Callable[[Sequence[LinearMeasurement], Prior, Pace | None], Request]:
-    """Return what makes of other answers to a recipe's queries, a prior and a pace a request like that of a model.
+    """Return a function of other answers to a recipe's queries, a prior and a pace to a request like that of a model.
 
     The recipe is the model's, or that of its prior. Without a pace the estimate is validated where the model's was.
     """
@@ -171,7 +171,7 @@ def requested_again(
 
 
 def _most_again(model: EstimatedModel) -> int:
-    """Return how many oracle calls an estimate like a model's may take: several times as many as that had steps.
+    """Return the oracle calls that an estimate like a model's may take: several times the steps of that one.
 
     What it was allowed to take may have no end: a time limit or a callback ended it, or a file says so.
     """
@@ -181,7 +181,7 @@ def _most_again(model: EstimatedModel) -> int:
 def estimated_again(
     model: Reestimated, recipe: Recipe, clock: Clock
 ) -> Callable[[Sequence[LinearMeasurement]], EstimatedModel]:
-    """Return what estimates a model like one given from answers to its queries, and first the prior that rests on them.
+    """Return an estimator of models like a given one from answers to its queries, with the prior that rests on them.
 
     A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
     good: of attributes and measured pairs by 10 to 30 %. An estimate that was validated tells all others where to end.
@@ -215,7 +215,7 @@ def estimated_again(
 
 
 def _pace(model: EstimatedModel) -> Pace | None:
-    """Return how many iterations were best, if that is known."""
+    """Return the best number of iterations, if it is known."""
     fit = model.fit
     return Pace(len(fit.history) - 1) if fit is not None and fit.status == "validated" else None
 

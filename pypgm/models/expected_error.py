@@ -1,4 +1,4 @@
-"""How far answers of a model may be from the records: noise, and all that the estimate itself leaves or adds."""
+"""Expected errors of a model's answers: noise, and all that the estimate itself leaves or adds."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _MAX_POOLING = 4.0  # the pooled squared error may exceed a cell's own by this f
 
 
 def basis(model: EstimatedModel, clique: Clique) -> Basis:
-    """Return what an answer rests on; see `Model.basis`."""
+    """Return the basis of an answer; see `Model.basis`."""
     return bases(model, [clique])[0]
 
 
 def bases(model: EstimatedModel, cliques: Sequence[Clique]) -> list[Basis]:
-    """Return what the answer to each of some cliques rests on; see `Model.basis`."""
+    """Return the basis of the answer to each clique; see `Model.basis`."""
     measured = [(frozenset(m.clique), m) for m in recipe_of(model).measurements]
     measured_attributes: frozenset[str] = frozenset().union(*(attributes for attributes, _ in measured))
     return [_basis(model.folding, measured, measured_attributes, clique) for clique in cliques]
@@ -62,7 +62,7 @@ def _basis(
 
 
 def _of_measurement(folding: Folding, m: LinearMeasurement, clique: Clique) -> Basis:
-    """Return what a measurement of inner attributes tells about a clique that follows from them."""
+    """Return the basis that a measurement of inner attributes gives a clique that follows from them."""
     query, inner, domain = m.linear_map, folding.clique(clique), folding.inner
     if isinstance(query, Contrasts):
         if len(inner) < len(m.clique):  # the interaction of a clique says nothing about a part of it
@@ -76,18 +76,18 @@ def _of_measurement(folding: Folding, m: LinearMeasurement, clique: Clique) -> B
 
 
 class Expectation(NamedTuple):
-    """What is to be expected of answers, seen on made-up tables.
+    """Expected errors of answers, estimated on made-up tables.
 
     Attributes
     ----------
     errors : list of Factor
-        Of each count of each clique, as `expected_errors` gives them.
+        Errors of the counts of each clique, as `expected_errors` gives them.
     distances : ndarray, shape (tables, cliques)
         Total variation distances between answers and records, 0 .. 1, one row for each made-up table.
     answers : sequence of Factor
-        Of the model.
+        Answers of the model.
     rest_on : list of str
-        What each answer rests on.
+        Basis of each answer.
     """
 
     errors: list[Factor]
@@ -131,7 +131,7 @@ def expectation(simulation: Simulation) -> Expectation:
 def _hidden(
     model: EstimatedModel, tables: Sequence[Factor], rest_on: Sequence[Basis]
 ) -> list[NDArray[np.float64] | float]:
-    """Return for each table what dependence that was not measured adds to its errors."""
+    """Return for each table the errors that unmeasured dependence adds."""
     noise, guessed = hiding_noise(recipe_of(model).measurements), {"merged", "unmeasured"}
     alone = {t.domain.attributes[0]: basis for t, basis in zip(tables, rest_on, strict=True) if t.values.ndim == 1}
     of_guesses = (a for t, basis in zip(tables, rest_on, strict=True) if basis in guessed for a in t.domain)
@@ -212,7 +212,7 @@ def _distances(estimated: Sequence[NDArray[np.float64]], true: Sequence[NDArray[
 
 
 def _in_all(model: EstimatedModel, hidden: Sequence[NDArray[np.float64] | float]) -> list[float]:
-    """Return what dependence that was not measured adds to the total variation distance of each table."""
+    """Return the part of each total variation distance that unmeasured dependence adds."""
     return [0.5 * _ABSOLUTE * float(np.sum(additions)) / max(model.total, 1.0) for additions in hidden]
 
 

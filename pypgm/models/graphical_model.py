@@ -46,7 +46,7 @@ class GraphicalModel(Model[Factor]):
     marginals : CliqueVector, optional
         Marginals over the cliques of the potentials, counts, if they are known already.
     fit : Fit, optional
-        How an estimate ended.
+        End of the estimate.
     tree : JunctionTree, optional
         Built for the cliques of the potentials, if there is one already.
     folding : Folding, optional
@@ -140,7 +140,7 @@ class GraphicalModel(Model[Factor]):
     def _single(self, clique: Clique, evidence: Evidence, known: Evidence, clock: Clock) -> Factor:
         """Return the marginal of one attribute; those of the others come with it, for when they are asked for."""
         tree, potentials, mass = self.tree, self.potentials, self._mass
-        marginals = self._last.found(
+        marginals = self._last.recalled(
             "marginals", evidence, lambda: tree.attribute_marginals(potentials, mass, known, n_threads=clock.n_threads)
         )
         return Factor.over(tree.domain.project(clique), marginals[clique[0]].copy())

@@ -1,4 +1,4 @@
-"""How far counts may be off for dependence that was not measured: it can be as large as noise would hide."""
+"""Errors of counts from dependence that was not measured: it can be as large as noise would hide."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def hidden_dependence(answers: NDArray[np.float64], noise: float) -> NDArray[np.
 
 
 def room(table: NDArray[np.float64], is_known: Sequence[bool]) -> NDArray[np.float64]:
-    """Return how far each count of a table can be from that of another one with the same margins, by Fréchet's bounds.
+    """Return the largest distance of each count from that of another table with the same margins, by Fréchet's bounds.
 
     Parameters
     ----------
     table : ndarray
         Counts, with an axis for each attribute.
     is_known : sequence of bool
-        Of which of them the counts are known.
+        Axes whose counts are known.
 
     Examples
     --------

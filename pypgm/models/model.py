@@ -77,11 +77,11 @@ class Model(Shown, Stored, Generic[Table]):
     potentials : CliqueVector
         Natural logs over the same.
     fit : Fit or None
-        How an estimate ended.
+        End of the estimate.
     recipe : Recipe or None
-        What it was estimated from, and how.
+        Measurements and options it was estimated from.
     validated : Validated or None
-        What told the estimate where to end; of one that was just made.
+        The validation path that stopped the estimate; only on a freshly made model.
     not_private : str
         Why the model protects nobody, if it was made from a release that does not; kept in its file.
     """
@@ -187,7 +187,7 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         cliques : sequence of cliques
-            What is asked, in any order; cliques may repeat.
+            Cliques wanted, in any order; they may repeat.
         evidence, method, time_limit, progress
             As for `project`.
         n_threads : int
@@ -362,7 +362,7 @@ class Model(Shown, Stored, Generic[Table]):
             return self._log_z
         tree, potentials = self._joint
         known = self.folding.evidence(evidence)
-        return self._last.found("log Z", evidence, lambda: tree.log_partition(potentials, known))
+        return self._last.recalled("log Z", evidence, lambda: tree.log_partition(potentials, known))
 
     def log_probability(self, evidence: Evidence) -> float:
         """Return the natural log of the probability of evidence (of its expected likelihood); see `log_partition`.
@@ -520,9 +520,9 @@ class Model(Shown, Stored, Generic[Table]):
         the error of a small answer is about a record, unless no such answer ever had one. Made-up tables have no other
         dependence than the model's; so counts that were merged or not measured together, see `basis`, get besides some
         of the noise, or of themselves where that is less: as much as dependence has that noise hides. Probabilities
-        given `evidence` do without. That a few tables tell
-        the error itself only roughly is counted: it is wider by the quantiles of Student's t, so few `draws` hold as
-        often as many.
+        given `evidence` do without. The uncertainty
+        of an error computed from few tables is included: it is wider by the quantiles of Student's t, so few `draws`
+        hold as often as many.
 
         Parameters
         ----------
@@ -623,7 +623,7 @@ class Model(Shown, Stored, Generic[Table]):
         return Marginal(counts, errors, self.basis(names))
 
     def basis(self, clique: str | Iterable[str]) -> Basis:
-        """Return what the counts of a clique rest on.
+        """Return the basis of the counts of a clique.
 
         Returns
         -------

@@ -81,7 +81,7 @@ class RegionGraphModel(Model[RegionAnswer]):
     potentials : CliqueVector, optional
         Natural logs over the regions; those of :math:`\theta_r = \log \tau_r` by default.
     fit : Fit, optional
-        How an estimate ended.
+        End of the estimate.
     folding : Folding, optional
         Attributes that are functions of those of the graph, and are answered for all the same.
     masks : sequence of (clique, ndarray of bool), optional
@@ -255,7 +255,7 @@ class RegionGraphModel(Model[RegionAnswer]):
         return answers
 
     def _method_for(self, clique: Clique) -> Method:
-        """Return how a clique is answered by default; where regions hold all its pairs, a tree adds noise alone."""
+        """Return the default method for a clique; where regions hold all its pairs, a tree adds noise alone."""
         pairs = set(itertools.combinations(clique, 2))
         return "local" if len(pairs) > 1 and pairs <= self._pairs else "combined"
 

@@ -55,10 +55,10 @@ class Matrix(LinearQuery):
     _rows: Rows
 
     def __init__(self, entries: SparseArray) -> None:
-        own = checked_matrix(entries)
-        integer, non_negative = own.data.dtype.kind == "i", bool(own.data.min(initial=0) >= 0)
-        self._describe((own,), own.shape, own.data.size, integer=integer, non_negative=non_negative)
-        self._set(_rows=own)
+        rows = checked_matrix(entries)
+        integer, non_negative = rows.data.dtype.kind == "i", bool(rows.data.min(initial=0) >= 0)
+        self._describe((rows,), rows.shape, rows.data.size, integer=integer, non_negative=non_negative)
+        self._set(_rows=rows)
 
     @cached_property
     def entries(self) -> Any:  # noqa: ANN401 - scipy's class
@@ -68,9 +68,9 @@ class Matrix(LinearQuery):
         return csr_array(self._rows[1:], shape=self.shape)
 
     def _state(self) -> tuple[Any, ...]:
-        own = self._rows
-        places = (a.astype(np.int64).tobytes() for a in (own.indices, own.indptr))
-        return (self.shape, own.data.dtype.str, own.data.tobytes(), *places)
+        rows = self._rows
+        places = (a.astype(np.int64).tobytes() for a in (rows.indices, rows.indptr))
+        return (self.shape, rows.data.dtype.str, rows.data.tobytes(), *places)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the matrix of each entry's magnitude to a power, as floats."""

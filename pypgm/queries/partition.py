@@ -45,16 +45,16 @@ class Partition(ZeroOneQuery):
     _groups: NDArray[np.int64]
 
     def __init__(self, groups: ArrayLike, n_groups: int | None = None) -> None:
-        own = checked_integers("groups", groups)
-        if own.size == 0:
+        answer_of = checked_integers("groups", groups)
+        if answer_of.size == 0:
             raise ValueError("groups need one entry a cell, got none")
-        least, most = int(own.min()), int(own.max())
+        least, most = int(answer_of.min()), int(answer_of.max())
         rows = most + 1 if n_groups is None else int(n_groups)
         if least < 0 or most >= rows:
             raise ValueError(f"groups must lie in 0..{rows - 1}, got {least}..{most}")
-        text = f"{own.size} cells into {rows} groups"
-        self._describe((own, rows), (rows, own.size), own.size, units=True, text=text)
-        self._set(_groups=own)
+        text = f"{answer_of.size} cells into {rows} groups"
+        self._describe((answer_of, rows), (rows, answer_of.size), answer_of.size, units=True, text=text)
+        self._set(_groups=answer_of)
 
     @property
     def groups(self) -> NDArray[np.int64]:

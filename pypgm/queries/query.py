@@ -1,4 +1,4 @@
-"""What every query is: a linear map from the cells of one table to answers, which describes itself."""
+"""Linear queries: maps from the cells of one table to answers, which describe themselves."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ class LinearQuery(Value, ABC):
 
     @property
     def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells; see `total_weights`."""
+        """True if some combination of the answers is the sum over all cells; see `total_weights`."""
         return self.total_weights(np.ones(self.shape[0])) is not None
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -384,11 +384,11 @@ def _is_row(shape: tuple[int, int], nnz: int) -> bool:
 
 
 def checked_queries(queries: Iterable[LinearQuery], needed: str) -> tuple[LinearQuery, ...]:
-    """Return the queries another one is made of; ``ValueError`` saying what was needed unless there are some."""
-    own = tuple(queries)
-    if not own or not all(isinstance(q, LinearQuery) for q in own):
-        raise ValueError(f"{needed}, got {own!r}")
-    return own
+    """Return the parts of a query as a tuple; ``ValueError`` saying what was needed if there is none."""
+    parts = tuple(queries)
+    if not parts or not all(isinstance(q, LinearQuery) for q in parts):
+        raise ValueError(f"{needed}, got {parts!r}")
+    return parts
 
 
 def _along(product: Callable[[NDArray[Any]], NDArray[Any]], table: NDArray[Any], axis: int, size: int) -> NDArray[Any]:

@@ -109,8 +109,8 @@ def weighted(weights: ArrayLike, order: ArrayLike | None = None) -> Subset | Mat
     cells = np.arange(factors.size) if order is None else np.asarray(order)
     if factors.dtype.kind in "iu":
         return Subset(cells, factors.size, factors)
-    own = Subset(cells, factors.size)
-    return Matrix(_entries(factors.astype(np.float64), own.cells, factors.size))
+    chosen = Subset(cells, factors.size)
+    return Matrix(_entries(factors.astype(np.float64), chosen.cells, factors.size))
 
 
 def _entries(weights: NDArray[Any], cells: NDArray[np.int64], size: int) -> SparseArray:

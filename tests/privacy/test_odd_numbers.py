@@ -137,10 +137,16 @@ def test_columns_that_are_no_mapping(given):
         pypgm.Schema(given)
 
 
-@pytest.mark.parametrize("backend", [np.ma.masked, np.array("pypgm"), 5])
-def test_another_source_of_noise_than_that_of_an_open_table(backend):
+@pytest.mark.parametrize(
+    ("backend", "error", "message"),
+    [
+        *((other, ValueError, "backend must be one of") for other in (np.ma.masked, np.array("pypgm"), 5)),
+        ("opendp", TypeError, "an open table has its budget"),
+    ],
+)
+def test_another_source_of_noise_than_that_of_an_open_table(backend, error, message):
     own = table()
-    with own, pytest.raises(TypeError, match="an open table has its budget"):
+    with own, pytest.raises(error, match=message):
         mechanisms.mst(own, backend=backend)
     assert own.ledger.spent() == 0
 
