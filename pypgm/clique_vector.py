@@ -21,7 +21,7 @@ _INT64 = (1 << 63) - 1
 
 
 class CliqueVector(Shown):
-    """One table for each clique, packed into a flat buffer.
+    """Tables of cliques, packed into a flat buffer.
 
     Potentials (natural logs), marginals (counts) and gradients all have this form, so that adding, scaling and
     dotting them are single passes.
@@ -102,7 +102,7 @@ class CliqueVector(Shown):
         return other
 
     def part(self, index: int) -> slice:
-        """Return where the cells of the clique at a position are in the buffer."""
+        """Return the slice of the buffer that holds the cells of the clique at a position."""
         return slice(self._offsets[index], self._offsets[index + 1])
 
     def table(self, index: int) -> NDArray[np.float64]:
@@ -115,12 +115,12 @@ class CliqueVector(Shown):
 
     def __getitem__(self, clique: str | Iterable[str]) -> Factor:
         """Return the (first) table of a clique, axes as asked: a view if they come in the domain's order."""
-        asked = as_clique(clique)
-        canonical = self.domain.canonical(asked)
+        wanted = as_clique(clique)
+        canonical = self.domain.canonical(wanted)
         if canonical not in self._first:
-            raise KeyError(f"no table over {asked}; the cliques are {_some(self.cliques)}")
+            raise KeyError(f"no table over {wanted}; the cliques are {_some(self.cliques)}")
         factor = Factor.over(self.domain.project(canonical), self.table(self._first[canonical]))
-        return factor if asked == canonical else factor.transpose(asked)
+        return factor if wanted == canonical else factor.transpose(wanted)
 
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Sum the first smallest table that holds a clique onto it; axes come in the order asked.
@@ -130,8 +130,8 @@ class CliqueVector(Shown):
         ValueError
             If no table holds the clique.
         """
-        asked = as_clique(clique)
-        return self[self.cliques[self.home(asked)]].project(asked)
+        wanted = as_clique(clique)
+        return self[self.cliques[self.home(wanted)]].project(wanted)
 
     def find(self, clique: str | Iterable[str]) -> int | None:
         """Return the position of a clique's table, else of the first smallest one that holds it; None if none does."""
@@ -145,11 +145,11 @@ class CliqueVector(Shown):
         return min(holders)[1] if holders else None
 
     def home(self, clique: str | Iterable[str]) -> int:
-        """Return what `find` does; ``ValueError`` if no table holds the clique."""
-        found = self.find(clique)
-        if found is None:
+        """Return the position that `find` returns; ``ValueError`` if no table holds the clique."""
+        position = self.find(clique)
+        if position is None:
             raise ValueError(f"no clique holds {as_clique(clique)}; the cliques are {_some(self.cliques)}")
-        return found
+        return position
 
     def add(self, index: int, part: Clique, cells: NDArray[np.float64]) -> None:
         """Add a table over a part of the clique at a position, both in the domain's order, to that clique's."""

@@ -1,19 +1,20 @@
-"""What a long call takes: threads, time, and a bar on standard error that says how far it is."""
+"""Threads, time limit and progress of a long call."""
 
 from __future__ import annotations
 
 import threading
 import time
-import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Annotated, TypedDict
 
-from pypgm.errors import TimeLimitWarning
-from pypgm.numeric import checked_real, checked_threads
+from pypgm.constraints import THREADS, Positive
+from pypgm.errors import TimeLimitWarning, warn_caller
 from pypgm.progress import Bar, checked_progress
+from pypgm.signatures import checked
 
 
 class _Here(threading.local):
-    """How long the clocks of a thread stood still, and of each step of it at which they do, how it was before."""
+    """Seconds that the clocks of a thread stood still, and the state before each nested stop."""
 
     def __init__(self) -> None:
         self.stood = 0.0
@@ -26,8 +27,8 @@ _HERE = _Here()
 class _StandingStill:
     """A context for whose time the clocks of this thread stand still.
 
-    What is read of private records takes a time that depends on them: no clock tells it, and no time limit ends by it
-    what is released.
+    Reading private records takes a time that depends on them: no clock shows it, and no time limit that includes it
+    ends a release.
     """
 
     __slots__ = ()
@@ -48,8 +49,20 @@ def now() -> float:
     return time.perf_counter() - _HERE.stood
 
 
+class CallOptions(TypedDict, total=False):
+    """Threads, time limit and progress, as keywords of a call that has a `Clock`."""
+
+    n_threads: Annotated[int, THREADS]
+    time_limit: Annotated[float, Positive(infinite=True)] | None
+    progress: bool
+
+
+CALL_DEFAULTS: Mapping[str, object] = {"n_threads": 0, "progress": False}
+"""Defaults of `CallOptions` other than None."""
+
+
 class Clock:
-    """Says on how many threads a call runs, looks at its time limit at each of its steps, and shows them.
+    """Threads, time limit and progress of one call: looked at and shown at each of its steps.
 
     Parameters
     ----------
@@ -64,7 +77,7 @@ class Clock:
     n_threads : int
         0 for all threads; the bits of what the call returns do not depend on it.
     ends : str
-        What the limit ends, if anything: a function that leaves the clock's context after that warns its caller.
+        Name of the work that the limit ends, if any: leaving the clock's context after that warns the caller.
 
     Attributes
     ----------
@@ -72,31 +85,30 @@ class Clock:
         Whether a step found the limit passed.
     """
 
+    @checked()
     def __init__(
         self,
         what: str = "",
-        time_limit: float | None = None,
+        time_limit: Annotated[float, Positive(infinite=True)] | None = None,
         progress: bool | Bar = False,
         started: float | None = None,
         *,
-        n_threads: int = 0,
+        n_threads: Annotated[int, THREADS] = 0,
         ends: str = "",
     ) -> None:
-        if time_limit is not None:
-            time_limit = checked_real("time_limit", time_limit, infinite=True)
         self.what = what
         self.time_limit = time_limit
         shown = checked_progress(progress)
         self._is_part = isinstance(shown, Bar)
         self._bar = shown if isinstance(shown, Bar) else Bar(what) if shown else None
-        self.n_threads = checked_threads(n_threads)
+        self.n_threads = n_threads
         self.started = now() if started is None else started
         self.ends = ends
         self.over = False
 
     @property
     def is_watched(self) -> bool:
-        """Whether steps are shown, or may end the call."""
+        """True if steps are shown, or may end the call."""
         return self._bar is not None or self.time_limit is not None
 
     @property
@@ -106,7 +118,7 @@ class Clock:
 
     @property
     def is_past_limit(self) -> bool:
-        """Whether the time is over now, be it before the first step."""
+        """True if the time is over now, even before the first step."""
         return self.time_limit is not None and self.seconds >= self.time_limit
 
     def tick(self, text: Callable[[], str]) -> bool:
@@ -117,7 +129,7 @@ class Clock:
         return self.over
 
     def check(self, text: Callable[[], str]) -> None:
-        """Show how far an exact answer is; ``TimeoutError`` if its time is over: half of one is none."""
+        """Show how far an exact answer is; ``TimeoutError`` if its time is over: a partial exact answer is useless."""
         if self.tick(text):
             raise TimeoutError(f"the exact answer takes longer than time_limit={self.time_limit:g}")
 
@@ -133,4 +145,4 @@ class Clock:
         self.close()
         if self.over and self.ends and error is None:
             text = f"time_limit={self.time_limit:g} ended {self.ends}: the result is the best so far"
-            warnings.warn(text, TimeLimitWarning, stacklevel=3)
+            warn_caller(text, TimeLimitWarning)

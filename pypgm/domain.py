@@ -17,7 +17,7 @@ Label = str | int | float | bool
 _H = TypeVar("_H", bound=Hashable)
 
 
-_MOST_VALUES = 1 << 1000  # of an attribute; what is larger Python may not even write
+_MAX_VALUES = 1 << 1000  # of an attribute; what is larger Python may not even write
 
 
 def as_clique(attributes: str | Iterable[str]) -> Clique:
@@ -33,7 +33,7 @@ def as_clique(attributes: str | Iterable[str]) -> Clique:
 def as_cliques(cliques: Iterable[str | Iterable[str]]) -> list[Clique]:
     """Return several cliques as tuples; a string, which would be as many as it has letters, is refused."""
     if isinstance(cliques, str):
-        raise TypeError(f"several cliques are asked for in a list, got the string {cliques!r}")
+        raise TypeError(f"several cliques need a list, got the string {cliques!r}")
     return [as_clique(c) for c in cliques]
 
 
@@ -48,9 +48,9 @@ class LaterLabels:
     Parameters
     ----------
     source : object with labels
-        What makes them; equal sources make equal ones. They are known to be different, and values.
+        Source of the labels; equal sources make equal ones. Labels are known to be distinct values.
     size : int
-        How many there are.
+        Number of labels.
     """
 
     __slots__ = ("size", "source")
@@ -82,8 +82,8 @@ class _LabelsView(Mapping[str, tuple[Label, ...]]):
         self._labels = labels
 
     def __getitem__(self, name: str) -> tuple[Label, ...]:
-        found = self._labels[name]
-        return found.made if isinstance(found, LaterLabels) else found
+        labels = self._labels[name]
+        return labels.made if isinstance(labels, LaterLabels) else labels
 
     def __contains__(self, name: object) -> bool:
         return name in self._labels
@@ -175,8 +175,8 @@ class Domain(Shown):
         >>> Domain({"a": ["no", "yes"], "b": 3}).labelled([1, 2])
         {'a': 'yes', 'b': 2}
         """
-        own = self._labels  # not the view, of which each look takes a call
-        return {a: own[a][c] if a in own else c for a, c in zip(self.attributes, codes, strict=True)}
+        labels = self._labels  # not the view, of which each look takes a call
+        return {a: labels[a][c] if a in labels else c for a, c in zip(self.attributes, codes, strict=True)}
 
     def index(self, attribute: str) -> int:
         """Return an attribute's position; ``ValueError`` if the domain does not have it."""
@@ -196,19 +196,19 @@ class Domain(Shown):
             If an attribute is unknown or comes twice.
         """
         clique = attributes if type(attributes) is tuple else as_clique(attributes)
-        own = self._index
+        positions = self._index
         try:
-            found = tuple([own[a] for a in clique])
+            indices = tuple([positions[a] for a in clique])
         except (KeyError, TypeError):
-            found = tuple(self.index(a) for a in clique)  # says which one is unknown
-        if len(found) > 1 and len(set(found)) != len(found):
+            indices = tuple(self.index(a) for a in clique)  # says which one is unknown
+        if len(indices) > 1 and len(set(indices)) != len(indices):
             raise ValueError(f"clique {clique} names attribute {first_repeat(clique)!r} more than once")
-        return found
+        return indices
 
     def names(self, indices: Iterable[int]) -> Clique:
         """Return the attributes at some positions, in the order given."""
-        own = self.attributes
-        return tuple([own[i] for i in indices])
+        attributes = self.attributes
+        return tuple([attributes[i] for i in indices])
 
     def canonical(self, attributes: str | Iterable[str]) -> Clique:
         """Return some attributes in the domain's order."""
@@ -249,7 +249,7 @@ class Domain(Shown):
         ]
 
     def __getitem__(self, attribute: str) -> tuple[Label, ...] | int:
-        """Return what an attribute was declared by, its labels or its size; ``KeyError`` if there is none of that name.
+        """Return the labels or the size that an attribute was declared by; ``KeyError`` if its name is unknown.
 
         Examples
         --------
@@ -313,7 +313,7 @@ def _check_size(name: object, size: object) -> int:
     number = int(size.__index__())
     if number < 1:
         raise ValueError(f"attribute {name!r} needs at least one value, got size {number}")
-    if number > _MOST_VALUES:
+    if number > _MAX_VALUES:
         raise ValueError(f"attribute {name!r} can have 2^1000 values at most, got {shown(number)}")
     return number
 
@@ -400,5 +400,5 @@ def nearest(text: str, names: Iterable[object]) -> str:
     for name in map(str, names):
         folded.setdefault(name.casefold(), []).append(name)
     close = difflib.get_close_matches(text.strip().casefold(), folded, n=3)
-    found = [repr(name) for fold in close for name in folded[fold]]
-    return f"; the nearest {'are' if len(found) > 1 else 'is'} {', '.join(found)}" if found else ""
+    matches = [repr(name) for fold in close for name in folded[fold]]
+    return f"; the nearest {'are' if len(matches) > 1 else 'is'} {', '.join(matches)}" if matches else ""

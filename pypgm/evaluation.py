@@ -9,6 +9,7 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.constraints import one_of
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique, listed
 from pypgm.factor import Factor
@@ -131,9 +132,7 @@ def evaluate(
     >>> evaluate(model, model.synthetic_data(rng=0), cliques=pairs, metric="l1").values.shape
     (3,)
     """
-    if (b is None) == (unsafe_data is None):
-        given = "none" if b is None else "both"
-        raise ValueError(f"evaluate needs exactly one of b and unsafe_data, got {given}")
+    one_of("evaluate", b=b, unsafe_data=unsafe_data)
     check_choice("metric", metric, get_args(Metric))
     if isinstance(cliques, str):
         raise TypeError(f"cliques needs a sequence of cliques, got the name {cliques!r}; write [({cliques!r},)]")

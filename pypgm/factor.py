@@ -227,8 +227,8 @@ class Factor(Shown):
 
     def _ipython_key_completions_(self) -> list[Label | tuple[Label, ...]]:
         """Return the keys of the first cells, for the completion of ``factor["``."""
-        own = [self.domain.labels.get(a, range(self.domain.size(a))) for a in self.domain]
-        keys = itertools.islice(itertools.product(*own), _KEYS)
+        labels = [self.domain.labels.get(a, range(self.domain.size(a))) for a in self.domain]
+        keys = itertools.islice(itertools.product(*labels), _KEYS)
         return [key[0] if len(key) == 1 else key for key in keys]
 
     def to_frame(self, library: str = "pandas", *, value: str = "value") -> Frame:

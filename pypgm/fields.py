@@ -1,4 +1,4 @@
-"""Fields of what is read from a file: of the kind they should be, before anything is made of them."""
+"""Fields of a parsed file, checked for their kinds before anything is made of them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ ANY_NUMBER = "any number"
 
 _NAMES: dict[object, str] = {str: "text", int: "an integer", float: "a finite number", ANY_NUMBER: "a number"}
 _NAMES |= {bool: "true or false", None: "null", np.ndarray: "an array"}
-_LARGEST = 1 << 1000  # an integer that is a number: the doubles end there
-_MOST_SHOWN = 40
+_NUMBER_LIMIT = 1 << 1000  # an integer that is a number: the doubles end there
+_MAX_SHOWN = 40
 
 
 class Record(dict[str, object]):
@@ -23,7 +23,7 @@ class Record(dict[str, object]):
     Parameters
     ----------
     title : str
-        What such an object is.
+        Name of such an object.
     fields : mapping of str to (kind, str)
         A kind, and the meaning in a few words; a name that ends in "?" may be missing.
     """
@@ -47,7 +47,7 @@ def check_fields(value: object, kind: object, where: str = "") -> None:
         which may be missing where the name ends in "?", or of ``str`` to the kind of all entries; a `Record`, which is
         such a mapping and has no other names; a set of values; ``object`` for anything.
     where : str
-        What the field is called; empty for the whole.
+        Name of the field; empty for the whole.
 
     Examples
     --------
@@ -61,15 +61,15 @@ def check_fields(value: object, kind: object, where: str = "") -> None:
     fitting = [k for k in kinds if _is(value, k)]
     if not fitting:
         shown = json.dumps(value, default=repr)
-        shown = shown if len(shown) <= _MOST_SHOWN else f"{shown[:_MOST_SHOWN]}…"
+        shown = shown if len(shown) <= _MAX_SHOWN else f"{shown[:_MAX_SHOWN]}…"
         needed = " or ".join(map(_named, kinds))
         raise ValueError(f"{f'field {where}' if where else 'the header'} needs {needed}, got {shown}")
-    own = fitting[0]
-    if isinstance(own, list) and isinstance(value, list | tuple):
+    fit = fitting[0]
+    if isinstance(fit, list) and isinstance(value, list | tuple):
         for i, entry in enumerate(value):
-            check_fields(entry, own[0], f"{where}[{i}]")
-    elif isinstance(own, dict) and isinstance(value, Mapping):
-        _check_entries(value, own, f"{where}." if where else "")
+            check_fields(entry, fit[0], f"{where}[{i}]")
+    elif isinstance(fit, dict) and isinstance(value, Mapping):
+        _check_entries(value, fit, f"{where}." if where else "")
 
 
 def _check_entries(value: Mapping[str, object], kinds: Mapping[object, object], start: str) -> None:
@@ -88,7 +88,7 @@ def _check_entries(value: Mapping[str, object], kinds: Mapping[object, object], 
 
 
 def _is(value: object, kind: object) -> bool:
-    """Return whether a value is of a kind by itself, whatever is in it."""
+    """Return whether a value is of a kind, whatever its entries are."""
     if isinstance(kind, list | dict):
         return isinstance(value, Mapping if isinstance(kind, dict) else list | tuple)
     if isinstance(kind, set):
@@ -96,7 +96,7 @@ def _is(value: object, kind: object) -> bool:
     if kind is float or kind == ANY_NUMBER:
         if isinstance(value, float):
             return kind is not float or math.isfinite(value)
-        return type(value) is int and abs(value) < _LARGEST
+        return type(value) is int and abs(value) < _NUMBER_LIMIT
     return kind is object or (value is None if kind is None else type(value) is kind)
 
 

@@ -1,4 +1,4 @@
-"""How much memory a structure may take, and the refusal of one that takes more."""
+"""Memory limits of structures, and the refusal of those that need more."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _GIB = 2.0**30
 _VERSION_1 = ("memory.limit_in_bytes", "memory.usage_in_bytes")  # files of a control group
 _VERSION_2 = ("memory.max", "memory.current")
 _WAY_OUT = 'use oracle="region_graph", fewer or smaller cliques, or max_bytes'
-_MOST_VALUES = 2**63 - 1
+_MAX_VALUES = 2**63 - 1
 _ALWAYS = 2**24  # bytes that fit anywhere: not worth asking the system
 
 
@@ -79,7 +79,7 @@ def check_tables_fit(
 def check_sizes(domain: Domain) -> None:
     """Raise ModelTooLargeError, naming the attribute, if one has more values than the core can count."""
     largest = max(domain.shape, default=0)
-    if largest > _MOST_VALUES:
+    if largest > _MAX_VALUES:
         name = domain.attributes[domain.shape.index(largest)]
         raise ModelTooLargeError(f"attribute {name!r} has {short(largest)} values; a model takes 2**63 - 1 at most")
 
@@ -112,8 +112,8 @@ def short(number: int) -> str:
 
 def _available() -> float:
     """Return bytes available to the process, as the system or the control group says; 4 GiB if neither does."""
-    found = [b for b in (_system_available(), _cgroup_available()) if b is not None]
-    return min(found, default=4 * _GIB)
+    limits = [b for b in (_system_available(), _cgroup_available()) if b is not None]
+    return min(limits, default=4 * _GIB)
 
 
 def _system_available() -> float | None:

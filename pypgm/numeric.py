@@ -7,7 +7,7 @@ import math
 import numbers
 import operator
 import sys
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from decimal import Decimal
 from fractions import Fraction
 from numbers import Integral, Rational
@@ -18,13 +18,13 @@ from numpy.typing import ArrayLike, NDArray
 
 Number = int | float | Fraction | Decimal | str
 
-_MOST_TEXT = 10_000  # characters of a number: two integers of 4,300 digits, the most that Python writes, have fewer
-_MOST_EXPONENT = 4  # digits of an exponent: 1e9999 is quick to compute with, and 1e999999999 would fill the memory
-_MOST_DIGITS = 400  # of an integer in a text
-_SHOWN = 40  # characters of a text that is none
-_MOST_SHOWN = 200  # characters of anything else
-_LARGEST = 2**63 - 1  # of the integers of 64 bits
-_MOST_THREADS = 2**31 - 1  # that the core can count; it takes at most 64, or as many as there are processors
+_MAX_TEXT = 10_000  # characters of a number: two integers of 4,300 digits, the most that Python writes, have fewer
+_MAX_EXPONENT = 4  # digits of an exponent: 1e9999 is quick to compute with, and 1e999999999 would fill the memory
+_MAX_DIGITS = 400  # of an integer in a text
+_MAX_SHOWN_TEXT = 40  # characters of a text that is none
+_MAX_SHOWN = 200  # characters of anything else
+_MAX_INT64 = 2**63 - 1  # of the integers of 64 bits
+MAX_THREADS = 2**31 - 1  # that the core can count; it takes at most 64, or as many as there are processors
 
 
 def checked_integer(name: str, value: object, least: int = 0) -> int:
@@ -35,10 +35,10 @@ def checked_integer(name: str, value: object, least: int = 0) -> int:
     >>> checked_integer("iterations", np.int64(5), 1)
     5
     """
-    own = value if type(value) is int else _index_of(name, value)  # plain integers need no look at protocols
-    if own < least:
-        raise ValueError(f"{name} must be at least {least}, got {shown(own)}")
-    return own
+    number = value if type(value) is int else _index_of(name, value)  # plain integers need no look at protocols
+    if number < least:
+        raise ValueError(f"{name} must be at least {least}, got {shown(number)}")
+    return number
 
 
 def checked_flag(name: str, value: object) -> bool:
@@ -64,28 +64,29 @@ def check_choice(name: str, value: object, choices: Sequence[object]) -> None:
         ...
     ValueError: method must be one of ('auto', 'exact'), got 'gibbs'
     """
-    if value not in choices:
+    if not (isinstance(value, Hashable) and value in choices):  # arrays compare by entries
         raise ValueError(f"{name} must be one of {choices}, got {value!r}")
 
 
 def shown(value: object) -> str:
-    """Return how an error shows what was given: in few characters, also of a number that Python does not write."""
+    """Return the text of a value for an error: short, even for a number that Python does not write."""
     try:
         text = str(value) if isinstance(value, numbers.Number) else repr(value)
     except ValueError:  # of an integer of many digits, in a fraction too
         return f"a number of type {type(value).__name__} with thousands of digits"
-    return text if len(text) <= _MOST_SHOWN else f"{text[:_MOST_SHOWN]}…"
+    return text if len(text) <= _MAX_SHOWN else f"{text[:_MAX_SHOWN]}…"
 
 
 def _index_of(name: str, value: object) -> int:
-    if isinstance(value, bool | np.bool_) or not isinstance(value, SupportsIndex):
-        raise TypeError(f"{name} must be an integer, got {shown(value)}")
-    return operator.index(value)
+    if isinstance(value, SupportsIndex) and not isinstance(value, bool | np.bool_):
+        with contextlib.suppress(TypeError):  # of an array, which has an index if it is a single integer
+            return operator.index(value)
+    raise TypeError(f"{name} must be an integer, got {shown(value)}")
 
 
 def checked_threads(n_threads: object) -> int:
     """Return a number of threads, 0 for all, as the core takes it; see `checked_integer`."""
-    return min(checked_integer("n_threads", n_threads), _MOST_THREADS)
+    return min(checked_integer("n_threads", n_threads), MAX_THREADS)
 
 
 def checked_real(name: str, value: object, *, zero: bool = False, infinite: bool = False) -> float:
@@ -94,9 +95,9 @@ def checked_real(name: str, value: object, *, zero: bool = False, infinite: bool
     Parameters
     ----------
     name : str
-        What the option is called.
+        Name of the option.
     value : object
-        What was given for it; a truth value, text and several numbers are no number.
+        Value given for it; a truth value, text or several numbers are refused.
     zero, infinite : bool
         Whether 0, and whether infinity, is in range too.
 
@@ -105,11 +106,11 @@ def checked_real(name: str, value: object, *, zero: bool = False, infinite: bool
     >>> checked_real("tolerance", 0, zero=True)
     0.0
     """
-    own = value if type(value) is float else _float_of(name, value)
-    if not (0 < own < math.inf or (zero and own == 0) or (infinite and own == math.inf)):
+    number = value if type(value) is float else _float_of(name, value)
+    if not (0 < number < math.inf or (zero and number == 0) or (infinite and number == math.inf)):
         needed = "finite and at least 0" if zero else "positive" if infinite else "positive and finite"
         raise ValueError(f"{name} must be {needed}, got {shown(value)}")
-    return own
+    return number
 
 
 def _float_of(name: str, value: object) -> float:
@@ -146,7 +147,7 @@ def whole_array(values: ArrayLike) -> NDArray[Any]:
     try:
         return np.array(list(map(int, cast("Sequence[int]", values))), dtype=np.int64)
     except OverflowError:
-        ends = [min(max(int(value), -_LARGEST - 1), _LARGEST) for value in cast("Sequence[int]", values)]
+        ends = [min(max(int(value), -_MAX_INT64 - 1), _MAX_INT64) for value in cast("Sequence[int]", values)]
         return np.array(ends, dtype=np.int64)
 
 
@@ -229,7 +230,7 @@ def as_fraction(name: str, value: Number) -> Fraction:
         try:
             return fraction_of(value)
         except ValueError:
-            start = value if len(value) <= _SHOWN else f"{value[:_SHOWN]}…"
+            start = value if len(value) <= _MAX_SHOWN_TEXT else f"{value[:_MAX_SHOWN_TEXT]}…"
             raise ValueError(f"{name} must be a number such as 0.1 or 1/10, got {start!r}") from None
     raise TypeError(f"{name} must be an int, float, Fraction, Decimal or str, got {type(value).__name__}")
 
@@ -250,7 +251,7 @@ def fraction_of(text: str) -> Fraction:
     """
     exponent = text.lower().partition("e")[2].strip().lstrip("+-").lstrip("0")
     # Underscores and digits of other scripts are Python's own.
-    if len(text) <= _MOST_TEXT and len(exponent) <= _MOST_EXPONENT and text.isascii() and "_" not in text:
+    if len(text) <= _MAX_TEXT and len(exponent) <= _MAX_EXPONENT and text.isascii() and "_" not in text:
         with contextlib.suppress(ValueError, ZeroDivisionError):
             return Fraction(text)
     raise ValueError("no number, or one with more digits than are read")
@@ -264,4 +265,4 @@ def whole_of(text: str) -> int | None:
     >>> whole_of("007"), whole_of("-1"), whole_of("9" * 1000)
     (7, None, None)
     """
-    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS else None
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None

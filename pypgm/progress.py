@@ -1,4 +1,4 @@
-"""How far a call is, on standard error: a bar in terminals and notebooks, a line now and then in logs."""
+"""Progress on standard error: a bar in terminals and notebooks, a line now and then in logs."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ Text = Callable[[], str]
 class Bar:
     """A bar with a text, and a share where there is one: by tqdm if it is installed, else a line of one's own.
 
-    What it shows is public: what follows from released numbers, and what a ledger was charged.
+    All that it shows is public: released numbers and the charges of a ledger.
 
     Parameters
     ----------
@@ -67,13 +67,13 @@ class Bar:
 
     def _write(self) -> None:
         self._is_behind = False
-        told = f"{self.what}: {escaped(self._text())}"
+        text = f"{self.what}: {escaped(self._text())}"
         if self._bar is not None:  # the clock of tqdm itself is another one
             self._bar.n = round(self._share, 4)
-            self._bar.set_description_str(f"{told}, {self._shown:.0f} s")
+            self._bar.set_description_str(f"{text}, {self._shown:.0f} s")
             return
-        told += f", {self._share:.0%} of the budget" if self._shares else ""
-        _said(f"\r{told}   " if self._is_seen else f"{told}\n")
+        text += f", {self._share:.0%} of the budget" if self._shares else ""
+        _said(f"\r{text}   " if self._is_seen else f"{text}\n")
 
 
 def checked_progress(value: object) -> bool | Bar:

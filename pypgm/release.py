@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
 from pypgm.clock import Clock
+from pypgm.constraints import Positive
 from pypgm.data import write_table
 from pypgm.data.evidence import read_evidence
 from pypgm.data.frames import check_library
@@ -25,7 +27,7 @@ from pypgm.intervals.interval import Combine, Interval, Request, Target, interva
 from pypgm.intervals.known import ReleaseErrors
 from pypgm.intervals.reading import IGNORED, Statistic, check_named, ignores_table, is_extreme, names_read
 from pypgm.models.derived_answers import answered, check_read, conditioned
-from pypgm.models.estimated_again import Simulation
+from pypgm.models.estimated_again import ERROR_DEFAULTS, DrawOptions, ErrorOptions, Simulation, simulated
 from pypgm.models.marginal import Marginal
 from pypgm.models.model import Model
 from pypgm.models.stored_model import in_module, message_of, model_of_archive
@@ -41,11 +43,12 @@ from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import TITLE, Part, write_page
 from pypgm.reporting.text import release_lines, summary_lines
+from pypgm.signatures import checked
 
 if TYPE_CHECKING:
     import os
 
-    from typing_extensions import Self
+    from typing_extensions import Self, Unpack
 
     from pypgm.data import Dataset
     from pypgm.data.frames import Frame, Library
@@ -54,6 +57,13 @@ if TYPE_CHECKING:
     from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["ModelRelease", "Release", "load"]
+
+
+class _FewErrorOptions(DrawOptions, total=False):
+    time_limit: Annotated[float, Positive(infinite=True)] | None
+
+
+_STANDARD_ERROR_DEFAULTS = {**ERROR_DEFAULTS, "draws": 50}
 
 
 class Release(Released[Model_co]):
@@ -118,15 +128,14 @@ class Release(Released[Model_co]):
         """Return evidence with its values read by the schema, as for ``--given`` of the command."""
         return read_evidence(self.model.domain, evidence, self.schema)
 
+    @checked(_FewErrorOptions, ERROR_DEFAULTS)
     def expected_error(
         self,
         clique: str | Iterable[str],
         evidence: Evidence | None = None,
         *,
         synthetic: Dataset | None = None,
-        draws: int = 20,
-        rng: np.random.Generator | int | None = 0,
-        time_limit: float | None = None,
+        **options: Unpack[_FewErrorOptions],
     ) -> Factor:
         """Return the error to expect of each count: the root mean square distance from the records.
 
@@ -166,50 +175,43 @@ class Release(Released[Model_co]):
         >>> bool((release.expected_error("a", synthetic=records).values >= release.expected_error("a").values).all())
         True
         """
-        limits: dict[str, Any] = {"draws": draws, "rng": rng, "time_limit": time_limit}
         if synthetic is None:
-            return self.expected_error_many([clique], evidence, **limits)[0]
+            return self.expected_error_many([clique], evidence, **options)[0]
         model = self._with_errors((*as_clique(clique), *(evidence or ())))
         if synthetic.domain != model.domain:
             raise ValueError(f"the release is over {model.domain!r}, the records are over {synthetic.domain!r}")
         if evidence:
             raise ValueError("the errors of synthetic records are those of all of them: pass no evidence")
-        expected = self.expected_error_many([clique], **limits)[0]
+        expected = self.expected_error_many([clique], **options)[0]
         counts = synthetic.project(clique).values * (model.total / max(1, len(synthetic)))
         return Factor(expected.domain, np.hypot(expected.values, counts - model.project(clique).values))
 
+    @checked(ErrorOptions, ERROR_DEFAULTS)
     def expected_error_many(
         self,
         cliques: Iterable[str | Iterable[str]],
         evidence: Evidence | None = None,
-        *,
-        draws: int = 20,
-        rng: np.random.Generator | int | None = 0,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
+        **options: Unpack[ErrorOptions],
     ) -> list[Factor]:
         """Return the expected errors of many cliques, in their order, from the same tables; see `expected_error`."""
         wanted = as_cliques(cliques)
         model = self._with_errors((*(a for c in wanted for a in c), *(evidence or ())))
-        ends = "the made-up tables"
-        with Clock("expected_error_many", time_limit, progress, n_threads=n_threads, ends=ends) as clock:
-            known = self._known
-            given = Simulation(model, wanted, self._read(evidence), draws, as_generator(rng), clock, known.shared)
-            return errors_of_counts(known, given)
 
+        def answer(simulation: Simulation) -> list[Factor]:
+            return errors_of_counts(self._known, replace(simulation, shared=self._known.shared))
+
+        return simulated(answer, "expected_error_many", model, wanted, self._read(evidence), options=options)
+
+    @checked(_FewErrorOptions, _STANDARD_ERROR_DEFAULTS)
     def standard_error(
         self,
         clique: str | Iterable[str],
         evidence: Evidence | None = None,
-        *,
-        draws: int = 50,
-        rng: np.random.Generator | int | None = 0,
-        time_limit: float | None = None,
+        **options: Unpack[_FewErrorOptions],
     ) -> Factor:
         """Return the standard error of each count by noise alone; ``TypeError`` as for `expected_error`."""
         model = self._with_errors((*as_clique(clique), *(evidence or ())))
-        return model.standard_error(clique, self._read(evidence), draws=draws, rng=rng, time_limit=time_limit)
+        return model.standard_error(clique, self._read(evidence), **options)
 
     def interval(
         self,
@@ -361,14 +363,12 @@ class Release(Released[Model_co]):
         check_read(self.schema, names, "the error")
         return self.model
 
+    @checked(_FewErrorOptions, ERROR_DEFAULTS)
     def marginal(
         self,
         clique: str | Iterable[str],
         evidence: Evidence | None = None,
-        *,
-        draws: int = 20,
-        rng: np.random.Generator | int | None = 0,
-        time_limit: float | None = None,
+        **options: Unpack[_FewErrorOptions],
     ) -> Marginal:
         """Return the counts of a clique with the error to expect of each; ``TypeError`` as for `expected_error`.
 
@@ -380,7 +380,7 @@ class Release(Released[Model_co]):
         'measured'
         """
         names = as_clique(clique)
-        errors = self.expected_error(names, evidence, draws=draws, rng=rng, time_limit=time_limit)
+        errors = self.expected_error(names, evidence, **options)
         model, given = self._with_errors(names), self._read(evidence)
         return Marginal(model.query(names, given) if given else model.project(names), errors, model.basis(names))
 

@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 WorkloadLike: TypeAlias = "Workload | int | str | Iterable[str | Iterable[str]]"
-"""What `as_workload` takes for a workload, and every mechanism that has one."""
+"""Forms of a workload that `as_workload` and every mechanism with a workload take."""
 
 _MARGINAL_BYTES = 500  # of a marginal in a workload, and of its weight and query beside it
 
@@ -42,13 +42,13 @@ class Workload(Shown):
     Parameters
     ----------
     domain : Domain
-        What the cliques are of.
+        Domain of the cliques.
     cliques : sequence of clique
         Attributes; answers follow their order.
     queries : sequence of LinearQuery or None, optional
-        What of each marginal is asked; every cell by default.
+        Query on each marginal; every cell by default.
     weights : sequence of number, optional
-        How much each counts, more than 0; 1 by default. A float means its shortest decimal.
+        Weight of each marginal, above 0; 1 by default. A float means its shortest decimal.
 
     Attributes
     ----------
@@ -111,11 +111,11 @@ class Workload(Shown):
         return iter(self.cliques)
 
     def cells(self) -> int:
-        """Return how many cells its marginals have together."""
+        """Return the number of cells of its marginals together."""
         return sum(self.domain.size(c) for c in self.cliques)
 
     def answers(self) -> int:
-        """Return how many answers it asks for."""
+        """Return the number of answers it asks for."""
         return sum(
             self.domain.size(c) if q is None else q.shape[0] for c, q in zip(self.cliques, self.queries, strict=True)
         )
@@ -253,8 +253,8 @@ def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[st
     given = [covariates] if isinstance(covariates, str) else list(covariates)
     check_domain(domain)
     domain.canonical((treatment, outcome, *given))
-    asked = [domain.canonical((treatment, outcome, covariate)) for covariate in given]
-    return Workload(domain, asked or [domain.canonical((treatment, outcome))])
+    cliques = [domain.canonical((treatment, outcome, covariate)) for covariate in given]
+    return Workload(domain, cliques or [domain.canonical((treatment, outcome))])
 
 
 def from_queries(domain: Domain, queries: Iterable[tuple[str | Sequence[str], LinearQuery | None]]) -> Workload:
@@ -308,16 +308,16 @@ def _along(
     ordinal: Iterable[str],
     query: type[Prefix] | type[AllRange],
 ) -> Workload:
-    own = set(domain.canonical(ordinal))
+    ordered = set(domain.canonical(ordinal))
 
-    def asked(clique: Clique) -> LinearQuery | None:
-        if not own & set(clique):
+    def query_of(clique: Clique) -> LinearQuery | None:
+        if not ordered & set(clique):
             return None
-        factors = [query(domain.size((a,))) if a in own else Identity(domain.size((a,))) for a in clique]
+        factors = [query(domain.size((a,))) if a in ordered else Identity(domain.size((a,))) for a in clique]
         return factors[0] if len(factors) == 1 else Kronecker(factors)
 
     own_cliques = as_cliques(cliques)
-    return Workload(domain, own_cliques, [asked(c) for c in own_cliques])
+    return Workload(domain, own_cliques, [query_of(c) for c in own_cliques])
 
 
 def as_workload(domain: Domain, workload: WorkloadLike) -> Workload:

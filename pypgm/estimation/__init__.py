@@ -1,4 +1,4 @@
-"""From noisy measurements to the potentials of a graphical model."""
+"""Estimation: noisy measurements to the potentials of a graphical model."""
 
 from pypgm.estimation import losses
 from pypgm.estimation.constraint import Constraint

@@ -11,7 +11,7 @@ from pypgm import _core
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.queries import LinearQuery
 
-_FEW = 1 << 16  # entries that are read in the time of a call from Python
+_CHEAP_ENTRIES = 1 << 16  # entries that are read in the time of a call from Python
 _DENSER = 8  # times as many entries as a query's own products take additions
 
 
@@ -36,7 +36,7 @@ class Term(NamedTuple):
 def is_compiled(measurement: LinearMeasurement) -> bool:
     """Return whether the compiled solvers take a measurement's query: unless its own products are much faster."""
     query = measurement.linear_map
-    return query.n_read <= max(_FEW, _DENSER * query.cost)
+    return query.n_read <= max(_CHEAP_ENTRIES, _DENSER * query.cost)
 
 
 def lowered(query: LinearQuery) -> _core.LinearMap | None:

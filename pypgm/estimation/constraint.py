@@ -1,4 +1,4 @@
-"""What is known to be impossible: cells of a clique, and attributes that follow from others."""
+"""Structural zeros and attributes that are functions of others, as constraints of an estimate."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.constraints import one_of
 from pypgm.data import Schema
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.measurement import LinearMeasurement
@@ -23,9 +24,9 @@ Masks = Sequence[tuple[Clique, "NDArray[np.bool_]"]]
 
 
 class Constraint:
-    """Public knowledge of what no record can be: structural zeros, exact in the model and in its records.
+    """Public knowledge of impossible records: structural zeros, exact in the model and in its records.
 
-    It has to come from what the attributes mean, never from the records.
+    It must come from the meaning of the attributes, never from the records.
 
     Parameters
     ----------
@@ -74,12 +75,8 @@ class Constraint:
         mapping: ArrayLike | Mapping[Any, Any] | None = None,
     ) -> None:
         options = {"allowed": allowed, "forbidden": forbidden, "mapping": mapping}
-        given = [name for name, value in options.items() if value is not None]
         self.clique = as_clique(clique)
-        if len(given) != 1:
-            needed = "exactly one of allowed, forbidden and mapping"
-            raise ValueError(f"the constraint on {self.clique} needs {needed}, got {given or 'none'}")
-        self.kind = given[0]
+        self.kind = one_of(f"the constraint on {self.clique}", **options)
         if self.kind == "mapping" and len(self.clique) != 2:
             raise ValueError(f"a mapping needs a clique of a fine and a coarse attribute, got {self.clique}")
         self._given: Any = copy.copy(options[self.kind])
@@ -156,14 +153,14 @@ class Constraint:
 
 
 def as_constraints(given: object) -> tuple[Any, ...]:
-    """Return what is in a sequence of constraints, none for None; ``TypeError`` where it is one by itself."""
+    """Return the constraints of a sequence, none for None; ``TypeError`` for a single constraint."""
     if isinstance(given, Constraint) or not isinstance(given, Iterable | None):
         raise TypeError(f"constraints needs a sequence of pypgm.Constraint, got one: [{given!r}]")
     return () if given is None else tuple(given)
 
 
 def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding, Masks]:
-    """Return which attributes follow from others, and the masks over those that are left.
+    """Return the attributes that follow from others, and the masks over the remaining ones.
 
     Raises
     ------
@@ -173,7 +170,7 @@ def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding, Ma
         If something is not a constraint.
     """
     constraints = as_constraints(constraints)
-    found: dict[str, tuple[str, NDArray[np.int64]]] = {}
+    functions: dict[str, tuple[str, NDArray[np.int64]]] = {}
     masks = []
     for c in constraints:
         if not isinstance(c, Constraint):
@@ -183,23 +180,23 @@ def fold(domain: Domain, constraints: Iterable[Constraint]) -> tuple[Folding, Ma
             masks.append(c)
             continue
         fine, coarse = c.clique
-        if coarse in found:
+        if coarse in functions:
             raise ValueError(
-                f"{coarse!r} follows from {found[coarse][0]!r} already; it cannot follow from {fine!r} too"
+                f"{coarse!r} follows from {functions[coarse][0]!r} already; it cannot follow from {fine!r} too"
             )
-        found[coarse] = fine, c.codes(domain)
-    sources = {coarse: _followed(coarse, found) for coarse in found}
+        functions[coarse] = fine, c.codes(domain)
+    sources = {coarse: _followed(coarse, functions) for coarse in functions}
     folding = Folding(domain, sources)
     return folding, [(folding.clique(c.clique), c.mask(domain)[folding.cells(c.clique)]) for c in masks]
 
 
-def _followed(coarse: str, found: Mapping[str, tuple[str, NDArray[np.int64]]]) -> tuple[str, NDArray[np.int64]]:
+def _followed(coarse: str, functions: Mapping[str, tuple[str, NDArray[np.int64]]]) -> tuple[str, NDArray[np.int64]]:
     """Follow a chain of functions to the attribute it begins with."""
-    fine, codes = found[coarse]
-    for _ in found:
-        if fine not in found:
+    fine, codes = functions[coarse]
+    for _ in functions:
+        if fine not in functions:
             return fine, codes
-        fine, before = found[fine]
+        fine, before = functions[fine]
         codes = codes[before]
     raise ValueError(f"{coarse!r} follows from itself in a circle of mappings")
 
@@ -215,7 +212,7 @@ def with_zeros(potentials: CliqueVector, masks: Masks) -> CliqueVector:
 
 
 def folded_measurement(folding: Folding, m: LinearMeasurement) -> LinearMeasurement:
-    """Return what a measurement says of the attributes that inference runs on."""
+    """Return a measurement rewritten for the attributes that inference runs on."""
     if not any(a in folding.sources for a in m.clique):
         return m
     m.checked(folding.domain)

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.graphs import JunctionTree
-from pypgm.numeric import as_generator, checked_real
+from pypgm.numeric import as_generator
+from pypgm.signatures import checked
 
 
 class Custom(Loss):
@@ -51,6 +54,7 @@ class Custom(Loss):
     array([75., 25.])
     """
 
+    @checked()
     def __init__(
         self,
         function: Callable[[CliqueVector], tuple[float, CliqueVector]],
@@ -58,13 +62,13 @@ class Custom(Loss):
         *,
         smooth: bool = True,
         convex: bool = True,
-        lipschitz: float | None = None,
+        lipschitz: Annotated[float, Positive()] | None = None,
     ) -> None:
         self.function = function
         self.cliques = tuple(as_clique(c) for c in cliques)
         self.smooth = smooth
         self.convex = convex
-        self.lipschitz = None if lipschitz is None else checked_real("lipschitz", lipschitz)
+        self.lipschitz = lipschitz
 
     def smoothness(self, tree: JunctionTree) -> float | None:
         """Return the Lipschitz constant given; see `Loss`."""
@@ -77,16 +81,16 @@ class Custom(Loss):
         tables = StackedMeasurements(domain, cliques, cells)
 
         def evaluate(marginals: NDArray[np.float64]) -> tuple[float, NDArray[np.float64]]:
-            found = self.function(CliqueVector(domain, self.cliques, tables.answers(marginals)))
-            if not (isinstance(found, tuple) and len(found) == 2 and isinstance(found[1], CliqueVector)):
-                raise TypeError(f"the loss must return (value, gradient), a number and a CliqueVector, got {found!r}")
-            value, own = found[0], found[1].values
-            if own.shape != tables.values.shape or not (np.isfinite(own).all() and math.isfinite(value)):
+            answer = self.function(CliqueVector(domain, self.cliques, tables.answers(marginals)))
+            if not (isinstance(answer, tuple) and len(answer) == 2 and isinstance(answer[1], CliqueVector)):
+                raise TypeError(f"the loss must return (value, gradient), a number and a CliqueVector, got {answer!r}")
+            value, gradient = answer[0], answer[1].values
+            if gradient.shape != tables.values.shape or not (np.isfinite(gradient).all() and math.isfinite(value)):
                 raise ValueError(
                     f"the loss must return a finite value and a finite gradient of {tables.values.size} cells, "
-                    f"got {value} and {own.size} cells"
+                    f"got {value} and {gradient.size} cells"
                 )
-            return float(value), tables.transposed(own)
+            return float(value), tables.transposed(gradient)
 
         return evaluate
 
@@ -114,9 +118,9 @@ def check_gradient(
     directions : int
         Random directions to look in.
     step : float
-        Of the central difference, relative to the largest marginal.
+        Step of the central difference, relative to the largest marginal.
     tolerance : float
-        How much the two may differ, relative to the larger.
+        Largest difference of the two allowed, relative to the larger.
     rng : Generator or int, optional
         Source of the directions.
 
@@ -146,9 +150,9 @@ def check_gradient(
     for _ in range(directions):
         along = generator.normal(size=here.size)
         along /= np.abs(along).max()
-        wanted = (evaluate(here + length * along)[0] - evaluate(here - length * along)[0]) / (2 * length)
-        found = float((gradient * along).sum())
-        worst = max(worst, abs(found - wanted) / max(abs(found), abs(wanted), 1e-8))
+        difference = (evaluate(here + length * along)[0] - evaluate(here - length * along)[0]) / (2 * length)
+        slope = float((gradient * along).sum())
+        worst = max(worst, abs(slope - difference) / max(abs(slope), abs(difference), 1e-8))
     if worst > tolerance:
         raise ValueError(f"the gradient of {loss!r} differs from differences of its values by {worst:.2g}")
     return worst

@@ -1,14 +1,13 @@
-"""What an estimate shows while it runs, and how it ended."""
+"""State of an estimate while it runs, and its end."""
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.errors import EstimateInterruptedWarning, StepSizeWarning
+from pypgm.errors import EstimateInterruptedWarning, StepSizeWarning, warn_caller
 from pypgm.html import Shown
 
 _SWING = 0.01  # of 1 + loss: more than the ripples of a path that converges
@@ -18,7 +17,7 @@ Status = Literal["validated", "converged", "iterations", "time", "callback", "in
 
 @dataclass(frozen=True, slots=True)
 class FitState:
-    """What a callback sees after an iteration; all of it follows from released measurements.
+    """State that a callback receives after an iteration, derived from released measurements alone.
 
     Attributes
     ----------
@@ -49,7 +48,7 @@ class FitState:
 
 @dataclass(frozen=True, slots=True)
 class Fit(Shown):
-    """How an estimate ended.
+    """End of an estimate: its status, loss and cost.
 
     Attributes
     ----------
@@ -94,14 +93,14 @@ def warn_of_the_end(fit: Fit, stepsize: object = None, *, smooth: bool = True) -
     """
     steps, swung = len(fit.history) - 1, swings(fit.history)
     if stepsize is not None and steps and fit.loss >= fit.history[0] and (fit.status == "iterations" or swung):
-        told = f"no step of {steps} lowered the loss, {fit.loss:.6g}: the answer is the start"
+        reason = f"no step of {steps} lowered the loss, {fit.loss:.6g}: the answer is the start"
     elif stepsize is not None and smooth and swung:
-        told = f"the loss ended at {fit.history[-1]:.6g}, above that of the answer, {fit.loss:.6g}"
+        reason = f"the loss ended at {fit.history[-1]:.6g}, above that of the answer, {fit.loss:.6g}"
     else:
-        told = ""
-    if told:
-        text = f"{told}. The stepsize is too large; without one, each step is as long as the loss permits"
-        warnings.warn(text, StepSizeWarning, stacklevel=4)
+        reason = ""
+    if reason:
+        text = f"{reason}. The stepsize is too large; without one, each step is as long as the loss permits"
+        warn_caller(text, StepSizeWarning)
     if fit.status == "interrupted":
         text = f"the estimate was interrupted after {fit.iterations} oracle calls: it is the best point so far"
-        warnings.warn(text, EstimateInterruptedWarning, stacklevel=4)
+        warn_caller(text, EstimateInterruptedWarning)

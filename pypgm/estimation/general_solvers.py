@@ -57,7 +57,7 @@ class GeneralAcceleration:
 
     @property
     def potentials(self) -> NDArray[np.float64]:
-        """Those of the last point, natural logs."""
+        """Potentials of the last point, natural logs."""
         return self._at_average.potentials
 
     @property

@@ -52,8 +52,8 @@ def independent_potentials(
     for m in measurements:
         for attribute, counts, variances in _one_ways(domain, m, total):
             before = known.get(attribute)
-            own = (counts / variances, 1.0 / variances)
-            known[attribute] = own if before is None else (before[0] + own[0], before[1] + own[1])
+            sums = (counts / variances, 1.0 / variances)
+            known[attribute] = sums if before is None else (before[0] + sums[0], before[1] + sums[1])
     homes = {attribute: i for i, c in reversed(list(enumerate(start.cliques))) for attribute in c}
     for attribute, (weighted, weights) in known.items():
         floor = _FLOOR / np.sqrt(weights)
@@ -81,14 +81,14 @@ def _one_ways(
             else:
                 yield attribute, one_way, _core.reduce_sum(np.square(stddev), shape, kept, 1)
         return
-    own = domain.project(measurement.clique)
+    cells = domain.project(measurement.clique)
     groups = query.groups
     if groups is not None:
-        for axis, attribute in enumerate(own.attributes):
-            yield attribute, *_of_groups(measurement, np.moveaxis(groups.reshape(own.shape), axis, 0))
+        for axis, attribute in enumerate(cells.attributes):
+            yield attribute, *_of_groups(measurement, np.moveaxis(groups.reshape(cells.shape), axis, 0))
         return
-    mean, *draws = _cells(own, measurement, total)
-    for attribute in own.attributes:
+    mean, *draws = _cells(cells, measurement, total)
+    for attribute in cells.attributes:
         one_way = mean.project(attribute).values
         # Few draws: the mean over the values steadies the variance of each.
         each = np.mean([np.square(d.project(attribute).values - one_way) for d in draws], axis=0)
@@ -107,27 +107,27 @@ def _of_groups(
     value, group = np.divmod(met[begins], n_groups)
     share = np.diff(begins, append=met.size) / np.bincount(groups.reshape(-1), minlength=n_groups)[group]
     weights = (share * answers[group], np.square(share) * variance[group])
-    counts, variances = (np.bincount(value, own, size).astype(np.float64) for own in weights)
+    counts, variances = (np.bincount(value, weight, size).astype(np.float64) for weight in weights)
     return counts, variances
 
 
-def _cells(own: Domain, measurement: LinearMeasurement, total: float) -> list[Factor]:
-    """Return what answers to any query suggest of the cells, and behind it draws of what else they allow.
+def _cells(domain: Domain, measurement: LinearMeasurement, total: float) -> list[Factor]:
+    """Return the cells that answers to any query suggest, followed by draws of other cells that they allow.
 
     Cells are taken as independent a priori, normal around evenly spread records with the total for a deviation; the
     answers then leave a normal distribution, whose mean and draws are solutions of damped least squares.
     """
     from scipy.sparse.linalg import LinearOperator, lsmr
 
-    cells, rows = own.size(), measurement.values.size
-    queries = StackedMeasurements(own, [own.attributes], [measurement])
+    cells, rows = domain.size(), measurement.values.size
+    queries = StackedMeasurements(domain, [domain.attributes], [measurement])
     operator: Any = LinearOperator((rows, cells), matvec=queries.answers, rmatvec=queries.transposed, dtype=np.float64)
 
     def solved(start: NDArray[np.float64], answers: NDArray[np.float64]) -> Factor:
         missing = answers - queries.answers(start)
         limit = 2 * min(cells, rows) + 100
-        found = lsmr(operator, missing, damp=1.0 / total, atol=1e-4, btol=1e-4, conlim=0, maxiter=limit)[0]
-        return Factor(own, start + found)
+        change = lsmr(operator, missing, damp=1.0 / total, atol=1e-4, btol=1e-4, conlim=0, maxiter=limit)[0]
+        return Factor(domain, start + change)
 
     even = np.full(cells, total / cells)
     rng = np.random.default_rng(_SEED)

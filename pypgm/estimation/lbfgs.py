@@ -45,7 +45,7 @@ def lbfgs(problem: TreeProblem, options: SolverOptions) -> Solution:
 
 
 class _QuasiNewton(Solver):
-    """What the optimiser calls, and the best point it has seen."""
+    """Objective that the optimiser calls, and the best point it has seen."""
 
     def __init__(self, problem: TreeProblem, options: SolverOptions) -> None:
         self._oracle = problem.oracle(options.n_threads)
@@ -82,7 +82,7 @@ class _QuasiNewton(Solver):
         return self._ended or "converged"
 
     def marginals(self) -> NDArray[np.float64]:
-        """Return those of the last point; see `Solver`."""
+        """Return the marginals of the last point; see `Solver`."""
         return np.array(self._here.marginals)
 
     def best(self) -> float:

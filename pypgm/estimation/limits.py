@@ -1,15 +1,16 @@
-"""When an estimate ends and what it may take: spelled, checked and documented here alone."""
+"""Limits of an estimate, in time, memory and iterations: declared, checked and documented here alone."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 from pypgm.clock import now
+from pypgm.constraints import THREADS, AtLeast, Positive, check_attributes
 from pypgm.estimation.fit import FitState
 from pypgm.estimation.stop_rule import Stop
-from pypgm.numeric import as_generator, checked_integer, checked_real, checked_threads
+from pypgm.numeric import as_generator, checked_real
 from pypgm.progress import Bar, checked_progress
 
 if TYPE_CHECKING:
@@ -27,22 +28,22 @@ ITERATIONS = 5000
 class LimitOptions(TypedDict, total=False):
     """The fields of `Limits`, as keywords of a call; None is the default of each."""
 
-    iterations: int | None
-    tolerance: float | None
-    time_limit: float | None
-    max_bytes: float | None
+    iterations: Annotated[int, AtLeast(1)] | None
+    tolerance: Annotated[float, AtLeast(0)] | None
+    time_limit: Annotated[float, Positive(infinite=True)] | None
+    max_bytes: Annotated[float, Positive(infinite=True)] | None
     callback: Callable[[FitState], object] | None
     progress: bool
-    n_threads: int
+    n_threads: Annotated[int, THREADS]
 
 
 LIMIT_DEFAULTS: Mapping[str, object] = {"progress": False, "n_threads": 0}
-"""Of `LimitOptions`, where it is not None."""
+"""Defaults of `LimitOptions` other than None."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """When an estimate ends and what it may take: the keywords of whatever estimates a model.
+    """Limits of an estimate in iterations, time and memory: keywords of every function that estimates a model.
 
     Parameters
     ----------
@@ -89,22 +90,13 @@ class Limits:
 
     def __post_init__(self) -> None:
         # What is kept is what was checked: what was given may be read as another number the next time.
-        own: dict[str, object] = {"n_threads": checked_threads(self.n_threads)}
-        own["progress"] = checked_progress(self.progress)
-        if self.iterations is not None:
-            own["iterations"] = checked_integer("iterations", self.iterations, 1)
-        if self.tolerance is not None:
-            own["tolerance"] = checked_real("tolerance", self.tolerance, zero=True)
-        for name in ("time_limit", "max_bytes"):
-            if getattr(self, name) is not None:
-                own[name] = checked_real(name, getattr(self, name), infinite=True)
+        check_attributes(self, LimitOptions)
+        object.__setattr__(self, "progress", checked_progress(self.progress))
         if not (self.callback is None or callable(self.callback)):
             raise TypeError(f"callback must be callable, got {type(self.callback).__name__}")
-        for name, value in own.items():
-            object.__setattr__(self, name, value)
 
     def kept(self) -> dict[str, float]:
-        """Return those that were given and that a file keeps."""
+        """Return the given limits that a file keeps."""
         named = {n: getattr(self, n) for n in ("iterations", "tolerance", "time_limit", "max_bytes")}
         return {n: value for n, value in named.items() if value is not None}
 
@@ -148,26 +140,24 @@ class SolverOptions(Limits):
     is_start: bool = False
     trial: Sequence[LinearMeasurement] | None = None
     pace: Pace | None = None
-    further: float = 1.0
+    further: Annotated[float, Positive()] = 1.0
     anyway: bool = False
 
     def __post_init__(self) -> None:
         Limits.__post_init__(self)
-        if self.stop not in {"validated", "optimum"}:
-            raise ValueError(f"stop must be 'validated' or 'optimum', got {self.stop!r}")
-        object.__setattr__(self, "further", checked_real("further", self.further))
+        check_attributes(self)
         if not (self.stepsize is None or callable(self.stepsize)):
             object.__setattr__(self, "stepsize", checked_real("stepsize", self.stepsize))
         if self.rng is not None:
             as_generator(self.rng)  # here, for a run that ends before it validates should refuse it too
 
     @classmethod
-    def within(cls, limits: Limits, tolerance: float, **own: Any) -> Self:  # noqa: ANN401 - its fields
+    def within(cls, limits: Limits, tolerance: float, **options: Any) -> Self:  # noqa: ANN401 - its fields
         """Return options within some limits; the tolerance is that of limits without one."""
         given = {f.name: getattr(limits, f.name) for f in fields(limits)}
         given["iterations"] = ITERATIONS if limits.iterations is None else limits.iterations
         given["tolerance"] = tolerance if limits.tolerance is None else limits.tolerance
-        return cls(**given, **own)
+        return cls(**given, **options)
 
     def meets(self, distance: float, loss: float) -> bool:
         """Return whether a distance between losses is within the tolerance."""

@@ -1,4 +1,4 @@
-"""What a loss is, and sums of them."""
+"""Losses and sums of losses."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class Loss(ABC):
         return None
 
     def kept(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """Return what follows from the queries and their noise; one that can be `refitted` makes it once for all."""
+        """Return `make()`: a function of the queries and their noise, called once by losses that can be `refitted`."""
         del key
         return make()
 

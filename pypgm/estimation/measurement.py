@@ -109,15 +109,15 @@ class LinearMeasurement(Shown):
         answers = answers.astype(np.int64 if answers.dtype.kind in "iu" else np.float64).reshape(-1)
         if answers.dtype.kind == "f" and not np.isfinite(answers).all():
             raise ValueError(f"values of the measurement of {names} must be finite, got NaN or infinity")
-        asked = None if query is None else _as_query(query, names)
-        if asked is not None and answers.size != asked.shape[0]:
-            raise ValueError(f"the query on {names} has {asked.shape[0]} rows, got {answers.size} values")
+        linear_query = None if query is None else _as_query(query, names)
+        if linear_query is not None and answers.size != linear_query.shape[0]:
+            raise ValueError(f"the query on {names} has {linear_query.shape[0]} rows, got {answers.size} values")
         if noise not in _LAWS:
             raise ValueError(f"noise of the measurement of {names} must be one of {_LAWS}, got {noise!r}")
         answers.setflags(write=False)
         each = _checked_stddev(stddev, names, answers.size)
-        own = (answers, names, each, asked, noise, str(not_private), shape)
-        for name, value in zip(self.__slots__, own, strict=True):
+        fields = (answers, names, each, linear_query, noise, str(not_private), shape)
+        for name, value in zip(self.__slots__, fields, strict=True):
             object.__setattr__(self, name, value)
 
     @property
@@ -153,9 +153,9 @@ class LinearMeasurement(Shown):
         """Return the positions of the clique in a domain that the measurement fits."""
         positions = domain.indices(self.clique)
         cells = math.prod([domain.shape[i] for i in positions])
-        asked = cells if self.query is None else self.query.shape[1]
-        if asked != cells:
-            raise ValueError(f"clique {self.clique} has {cells} cells, its query asks {asked}")
+        columns = cells if self.query is None else self.query.shape[1]
+        if columns != cells:
+            raise ValueError(f"clique {self.clique} has {cells} cells, its query asks {columns}")
         if self.query is None and self.values.size != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its measurement {self.values.size} values")
         if self.query is None and len(self._shape) > 1 and self._shape != domain.sizes(self.clique):
@@ -167,10 +167,10 @@ class LinearMeasurement(Shown):
         positions = self._positions_in(domain)
         if not self.linear_map.is_identity or list(positions) == sorted(positions):
             return self
-        own, canonical = domain.project(self.clique), domain.canonical(self.clique)
-        values, stddev = transpose_cells(self.values, own, canonical), self.stddev
+        table, canonical = domain.project(self.clique), domain.canonical(self.clique)
+        values, stddev = transpose_cells(self.values, table, canonical), self.stddev
         if not isinstance(stddev, float):
-            stddev = transpose_cells(stddev, own, canonical)
+            stddev = transpose_cells(stddev, table, canonical)
         return LinearMeasurement(values, canonical, stddev, None, self.noise, not_private=self.not_private)
 
     def on(self, tables: CliqueVector) -> tuple[int, LinearQuery]:
@@ -180,12 +180,10 @@ class LinearMeasurement(Shown):
         return home, query if self.clique == held else folded(query, cells_of(tables.domain, self.clique, held))
 
     def __repr__(self) -> str:
-        asked = "" if self.query is None else f", {self.query!r}"
+        text = "" if self.query is None else f", {self.query!r}"
         spread = f"stddev {self.stddev:.4g}" if isinstance(self.stddev, float) else "stddev each"
         law = f"{self.noise}, not private" if self.not_private else self.noise
-        return (
-            f"LinearMeasurement({escaped(', '.join(self.clique))}: {self.values.size} values, {spread}{asked}, {law})"
-        )
+        return f"LinearMeasurement({escaped(', '.join(self.clique))}: {self.values.size} values, {spread}{text}, {law})"
 
 
 def cells_of(domain: Domain, clique: str | Iterable[str], table: Clique) -> NDArray[np.int64]:
@@ -196,8 +194,8 @@ def cells_of(domain: Domain, clique: str | Iterable[str], table: Clique) -> NDAr
     >>> cells_of(Domain({"a": 2, "b": 2}), ("b", "a"), ("a", "b")).tolist()
     [0, 2, 1, 3]
     """
-    own = domain.project(clique)
-    return Factor(own, np.arange(own.size())).expand(domain.project(table)).datavector().astype(np.int64)
+    cells = domain.project(clique)
+    return Factor(cells, np.arange(cells.size())).expand(domain.project(table)).datavector().astype(np.int64)
 
 
 def joined_marks(things: Iterable[object]) -> str:

@@ -65,12 +65,12 @@ class _Descent(StepwiseSolver):
     def advance(self) -> Status | None:
         """Take one step, of the given length or as long as the loss permits; see `Solver`."""
         alpha = self.options.step(self.taken + 1)
-        found = self._search() if alpha is None else self._take(alpha)
+        stepped = self._search() if alpha is None else self._take(alpha)
         loss = self._core.loss
         self.history.append(loss)
         self._idle = 0 if loss < self._least else self._idle + 1
         self._least = min(self._least, loss)
-        exhausted = not found or (self._idle >= _MAX_IDLE and alpha is None)
+        exhausted = not stepped or (self._idle >= _MAX_IDLE and alpha is None)
         # A tolerance of 0 runs all iterations, whatever rounding leaves of them.
         if not exhausted or self.options.tolerance == 0:
             return None
@@ -78,7 +78,7 @@ class _Descent(StepwiseSolver):
         return "converged" if self.is_optimal() else "iterations"
 
     def marginals(self) -> NDArray[np.float64]:
-        """Return those of the current point; see `Solver`."""
+        """Return the marginals of the current point; see `Solver`."""
         return np.array(self._core.marginals)
 
     def best(self) -> float:

@@ -1,4 +1,4 @@
-"""Which numbers an estimate takes: those whose squares, weighted and summed, stay far within doubles."""
+"""Range of the numbers an estimate takes: their squares, weighted and summed, stay far within doubles."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 from pypgm.estimation.measurement import LinearMeasurement
 
 _FURTHEST = 1e100  # of counts, and of standard deviations either way
-_MOST = 1e120  # standard deviations: squares of such distances, times their number, are doubles
+_MAX_DISTANCE = 1e120  # standard deviations: squares of such distances, times their number, are doubles
 
 
 def check_range(measurements: Sequence[LinearMeasurement], total: float = 0.0) -> None:
@@ -27,9 +27,9 @@ def check_range(measurements: Sequence[LinearMeasurement], total: float = 0.0) -
         what = f"values of the measurement of {m.clique}"
         if largest > _FURTHEST:
             raise ValueError(f"{what} must be at most {_FURTHEST:g} in size, got {largest:g}")
-        if max(largest, total) > _MOST * low:
+        if max(largest, total) > _MAX_DISTANCE * low:
             got = f"{max(largest, total):g} and {low:g}"
-            raise ValueError(f"{what}, and the total, must be at most {_MOST:g} times its stddev, got {got}")
+            raise ValueError(f"{what}, and the total, must be at most {_MAX_DISTANCE:g} times its stddev, got {got}")
 
 
 def _are_far_apart(measurements: Sequence[LinearMeasurement], total: float) -> bool:
@@ -38,4 +38,6 @@ def _are_far_apart(measurements: Sequence[LinearMeasurement], total: float) -> b
     spread = np.concatenate([alike, *(m.stddev for m in measurements if not isinstance(m.stddev, float))])
     values = np.concatenate([np.empty(0), *(m.values for m in measurements)])
     low, high, largest = spread.min(initial=np.inf), spread.max(initial=0.0), np.abs(values).max(initial=0.0)
-    return not (1 / _FURTHEST <= low <= high <= _FURTHEST and max(largest, total) <= min(_FURTHEST, _MOST * low))
+    return not (
+        1 / _FURTHEST <= low <= high <= _FURTHEST and max(largest, total) <= min(_FURTHEST, _MAX_DISTANCE * low)
+    )

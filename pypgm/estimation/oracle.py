@@ -43,8 +43,8 @@ class Oracle:
 
     def marginals(self, potentials: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the marginals (counts) of potentials (natural logs). One propagation."""
-        found: NDArray[np.float64] = self.tree.plan.marginals(potentials, [], self.total, self.n_threads)[0]
-        return found
+        marginals: NDArray[np.float64] = self.tree.plan.marginals(potentials, [], self.total, self.n_threads)[0]
+        return marginals
 
     def tangent(self, potentials: NDArray[np.float64], direction: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the derivative of the marginals in a direction of the potentials. Two propagations."""
@@ -93,9 +93,9 @@ class Oracle:
 
     def fitted(self, average: NDArray[np.float64], potentials: NDArray[np.float64], sweeps: int) -> NDArray[np.float64]:
         """Return potentials moved until their marginals are a given average, as near as so many sweeps come."""
-        found: NDArray[np.float64]
-        found = _core.fitted_potentials(self.tree.plan, average, self.total, potentials, sweeps, self.n_threads)
-        return found
+        fitted: NDArray[np.float64]
+        fitted = _core.fitted_potentials(self.tree.plan, average, self.total, potentials, sweeps, self.n_threads)
+        return fitted
 
     def _misfit(self, average: NDArray[np.float64], potentials: NDArray[np.float64]) -> float:
         distance = float(np.abs(self.marginals(potentials) - average).sum())

@@ -29,7 +29,7 @@ class Path(StepwiseSolver):
     calls : int
         Oracle calls spent before.
     steps : Steps, optional
-        How far each iteration steps; measured by default.
+        Step of each iteration; measured by default.
     rule : StopRule, optional
         When the path ends, apart from limits and tolerance.
     target : Loss, optional

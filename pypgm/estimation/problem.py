@@ -1,4 +1,4 @@
-"""What an estimator is given: a loss, a total, a start, and the engine that follows it over trees or region graphs."""
+"""Problem of an estimator: a loss, a total, a start, and the engine that solves it on a tree or a region graph."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ _P = TypeVar("_P", bound="Problem")
 
 
 class Solution(NamedTuple):
-    """What a solver found.
+    """Result of a solver.
 
     Attributes
     ----------
     potentials : CliqueVector
         Natural logs.
     marginals : CliqueVector
-        Those of the potentials, in counts.
+        Marginals of the potentials, in counts.
     fit : Fit
-        How it ended.
+        Reason why it ended.
     validated : Validated, optional
-        What told it where to end.
+        Validation path that stopped it.
     """
 
     potentials: CliqueVector
@@ -56,7 +56,7 @@ class Solution(NamedTuple):
 
 
 class Step(NamedTuple):
-    """What one iteration showed.
+    """Result of one iteration.
 
     Attributes
     ----------
@@ -85,7 +85,7 @@ class Point(NamedTuple):
     potentials : ndarray of float64
         Natural logs.
     marginals : ndarray of float64
-        Those of the potentials, counts.
+        Marginals of the potentials, counts.
     loss : float
         At the marginals.
     lower : float
@@ -140,7 +140,7 @@ class Problem(ABC):
     exact : bool
         Whether marginals are those of the potentials: gradients then bound the least loss, measured steps are safe.
     loss : Loss
-        Of the marginals, counts.
+        Sum of the marginals, counts.
     total : float
         Number of records, counts.
     start : CliqueVector
@@ -164,8 +164,8 @@ class Problem(ABC):
 
     def __post_init__(self) -> None:
         if self.terms is None and type(self.loss) is L2 and all(map(is_compiled, self.loss.measurements)):
-            own = (self.tables.domain, self.tables.cliques)
-            object.__setattr__(self, "terms", self.loss.kept(own, self._terms))
+            key = (self.tables.domain, self.tables.cliques)
+            object.__setattr__(self, "terms", self.loss.kept(key, self._terms))
 
     @property
     def tables(self) -> CliqueVector:
@@ -188,7 +188,7 @@ class Problem(ABC):
 
     @abstractmethod
     def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
-        """Return how far its iterations step, and how many oracle calls it took to find out."""
+        """Return the steps of its iterations, and the oracle calls it took to find them."""
 
     def _terms(self) -> list[Term]:
         maps: dict[Contrasts, _core.LinearMap | None] = {}  # those of many pairs are the same
@@ -197,15 +197,15 @@ class Problem(ABC):
     def _term(self, m: LinearMeasurement, maps: dict[Contrasts, _core.LinearMap | None]) -> Term:
         home, query = m.on(self.tables)
         known = maps.get(query) if isinstance(query, Contrasts) else None
-        own = lowered(query) if known is None else known
+        lowered_map = lowered(query) if known is None else known
         if isinstance(query, Contrasts):
-            maps[query] = own
-        return Term(home, own, np.atleast_1d(1.0 / np.square(m.stddev)))
+            maps[query] = lowered_map
+        return Term(home, lowered_map, np.atleast_1d(1.0 / np.square(m.stddev)))
 
     def arrays(self) -> list[_Arrays]:
         """Return the terms as the compiled solvers take them, with answers and what validates."""
-        own, nothing = self.loss.measurements, np.empty(0)
-        answered = zip(self.terms or (), own, self.held_out or itertools.repeat(None), strict=False)
+        measurements, nothing = self.loss.measurements, np.empty(0)
+        answered = zip(self.terms or (), measurements, self.held_out or itertools.repeat(None), strict=False)
         return [
             (t.place, t.map, _floats(m), t.weights, nothing if whole is None else _floats(whole), BEYOND)
             for t, m, whole in answered
@@ -217,14 +217,14 @@ class Problem(ABC):
 
     def thinned(self: _P, options: SolverOptions) -> _P | None:
         """Return the problem that thinned measurements pose; None if the loss rests on more than measurements."""
-        own = self.loss.measurements
-        fitted = thinned(own, options.rng) if options.trial is None else options.trial
+        measurements = self.loss.measurements
+        fitted = thinned(measurements, options.rng) if options.trial is None else options.trial
         loss = self.loss.refitted(fitted) if fitted else None
         if loss is None:
             return None
         # What is fitted starts from its own answers: a start that knew the held-out ones would look too good on them.
         start = self.start if self.start_for is None else self.start_for(fitted)
-        return replace(self, loss=loss, start=start, held_out=own)
+        return replace(self, loss=loss, start=start, held_out=measurements)
 
 
 def _floats(m: LinearMeasurement) -> NDArray[np.float64]:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, TypedDict
+from typing import Annotated, Any, ClassVar, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.constraints import AtLeast, check_attributes
 from pypgm.estimation.fit import Status, swings
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.oracle import Evaluated, dot
@@ -18,28 +19,27 @@ from pypgm.estimation.region_problem import RegionProblem, no_record
 from pypgm.estimation.solver import StepwiseSolver, solved
 from pypgm.graphs.counting_numbers import CountingNumbers
 from pypgm.graphs.region_graph import RegionGraph
-from pypgm.inference._convex_gbp import Propagation, checked_share
-from pypgm.numeric import checked_integer
+from pypgm.inference._convex_gbp import Propagation
 
 _AGREED = 1e-8  # feasibility at which messages have converged
-_MOST_SWEEPS = 1000  # of one step
+_MAX_SWEEPS = 1000  # of one step
 _GROWTH = 1.5  # of a permitted step
 _ROUNDING = 1e-12  # of 1 + loss: what differences of it may be wrong by
 _UNKNOWN = 1e-6  # of the first step, where the smoothness of the loss is not known: it may become so short
-_LEAST = 1e-250  # of a belief whose logarithm is taken
+_LEAST_BELIEF = 1e-250  # of a belief whose logarithm is taken
 
 
 class SweepOptions(TypedDict, total=False):
     """The fields of `Sweeps`, as keywords of a call."""
 
     counting_numbers: ArrayLike | CountingNumbers | None
-    inner: int | None
-    damping: float | None
+    inner: Annotated[int, AtLeast(1)] | None
+    damping: Annotated[float, AtLeast(0, below=1)] | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sweeps:
-    """How marginals are found over a region graph; see `pypgm.estimate`.
+    """Options of the search for marginals over a region graph; see `pypgm.estimate`.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class Sweeps:
     inner : int or None
         Sweeps after each step; None until the regions agree.
     damping : float or None
-        Of messages that are all sent at once; None sends them block by block.
+        Damping of messages that are all sent at once; None sends them block by block.
     """
 
     counting_numbers: ArrayLike | CountingNumbers | None = None
@@ -56,20 +56,17 @@ class Sweeps:
     damping: float | None = None
 
     def __post_init__(self) -> None:
-        if self.inner is not None:
-            object.__setattr__(self, "inner", checked_integer("inner", self.inner, 1))
-        if self.damping is not None:
-            object.__setattr__(self, "damping", checked_share(self.damping))
+        check_attributes(self, SweepOptions)
 
     def kept(self) -> dict[str, Any]:
-        """Return those that were given, as JSON."""
+        """Return the options that were given, as JSON."""
         numbers = self.counting_numbers
         named = numbers if numbers is None or isinstance(numbers, str) else np.asarray(numbers, np.float64).tolist()
         given = {"counting_numbers": named, "inner": self.inner, "damping": self.damping}
         return {name: value for name, value in given.items() if value is not None}
 
     def on(self, wider: RegionGraph, graph: RegionGraph) -> Sweeps:
-        """Return them for a graph with further regions, which count once."""
+        """Return the options for a graph with further regions, which count once."""
         numbers = self.counting_numbers
         if numbers is None or isinstance(numbers, str):
             return self
@@ -117,13 +114,13 @@ class _Descent(StepwiseSolver):
     def __init__(self, problem: RegionProblem, options: SolverOptions, how: Sweeps) -> None:
         self._evaluate = problem.evaluate(problem.loss)
         self._total = problem.total
-        self._sweeps = how.inner or _MOST_SWEEPS
+        self._sweeps = how.inner or _MAX_SWEEPS
         start = problem.start_potentials()
         numbers = problem.counting_numbers
         self._messages = Propagation(problem.graph, start, numbers, how.damping, options.n_threads)
         if not self._messages.core.possible:
             raise no_record(problem)
-        calls = self._messages.sweep(_MOST_SWEEPS, _AGREED)
+        calls = self._messages.sweep(_MAX_SWEEPS, _AGREED)
         self._here = self._best = self._read(start)
         super().__init__(problem, options, self._here.loss, calls)
         safe = problem.safe_step() if problem.loss.bend else None
@@ -141,7 +138,7 @@ class _Descent(StepwiseSolver):
         return None if math.isfinite(self._here.loss) else "iterations"
 
     def marginals(self) -> NDArray[np.float64]:
-        """Return those of the current point; see `Solver`."""
+        """Return the marginals of the current point; see `Solver`."""
         return np.array(self._here.marginals)
 
     def lower_bound(self) -> float:
@@ -156,8 +153,8 @@ class _Descent(StepwiseSolver):
     def point(self) -> Point:
         """Return the last point or the best, whichever is better once it is consistent; see `Solver`."""
         ends = [e for e in (self._here, self._best) if math.isfinite(e.loss)]
-        found = [self._consistent(e) for e in (ends[:1] if self._here is self._best else ends)]
-        return min(found, key=lambda point: point.loss)
+        points = [self._consistent(e) for e in (ends[:1] if self._here is self._best else ends)]
+        return min(points, key=lambda point: point.loss)
 
     def _at(self, alpha: float) -> Evaluated:
         """Return the point that a step leads to."""
@@ -187,9 +184,9 @@ class _Descent(StepwiseSolver):
 
     def _consistent(self, end: Evaluated) -> Point:
         """Return the nearest consistent beliefs, of counting numbers 1, whatever those of the search were."""
-        own = self.problem
+        problem = self.problem
         ruled_out = np.isneginf(self._messages.core.potentials)
-        logs = np.where(ruled_out, -np.inf, np.log(np.maximum(end.marginals / own.total, _LEAST)))
-        start = CliqueVector(own.graph.domain, own.graph.regions, logs)
-        once = replace(own, start=start, counting_numbers=np.ones(len(own.graph.regions)))
-        return once.engine(self.options.n_threads).answer(own.loss)
+        logs = np.where(ruled_out, -np.inf, np.log(np.maximum(end.marginals / problem.total, _LEAST_BELIEF)))
+        start = CliqueVector(problem.graph.domain, problem.graph.regions, logs)
+        once = replace(problem, start=start, counting_numbers=np.ones(len(problem.graph.regions)))
+        return once.engine(self.options.n_threads).answer(problem.loss)

@@ -28,7 +28,7 @@ _REFIT = 30  # sweeps at most
 _WINDOW = 100  # iterations between bounds
 _FEASIBILITY = 1e-8  # of the answer
 _POLISH = 1000  # sweeps at most
-_LEAST = 1e-30  # of a belief to go on from
+_LEAST_BELIEF = 1e-30  # of a belief to go on from
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,14 +64,14 @@ class RegionProblem(Problem):
         return RegionEngine(self, n_threads)
 
     def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
-        """Return how far iterations step; see `Problem`."""
+        """Return the steps of iterations; see `Problem`."""
         return MeasuredSteps(self.safe_step(), _MAX_GROWTH, options.stop), 0
 
     def core(self, n_threads: int) -> _core.RegionAcceleration:
         """Return the compiled loop, potentials and measurements entered."""
         core = _core.RegionAcceleration(self.graph.plan, self.counting_numbers, self.total, n_threads)
-        own = {self.graph.region_of(c): i for i, c in enumerate(self.start.cliques) if c in self.graph}
-        for region, i in own.items():
+        positions = {self.graph.region_of(c): i for i, c in enumerate(self.start.cliques) if c in self.graph}
+        for region, i in positions.items():
             core.enter(region, self.start.table(i))
         for i, clique in enumerate(self.start.cliques):
             if len(clique) == 1:
@@ -82,13 +82,13 @@ class RegionProblem(Problem):
 
     def start_potentials(self) -> NDArray[np.float64]:
         """Return the potentials of the start over the regions, flat."""
-        found = self.tables
-        for i, region in enumerate(found.cliques):
+        potentials = self.tables
+        for i, region in enumerate(potentials.cliques):
             for scope in [region] if region in self.start else [(a,) for a in region]:
-                own = self.start[scope].datavector()
-                zeros = np.isneginf(own)
-                found.add(i, scope, np.where(zeros, own, self.counting_numbers[i] * np.where(zeros, 0.0, own)))
-        return found.values
+                logs = self.start[scope].datavector()
+                zeros = np.isneginf(logs)
+                potentials.add(i, scope, np.where(zeros, logs, self.counting_numbers[i] * np.where(zeros, 0.0, logs)))
+        return potentials.values
 
     def safe_step(self) -> float:
         """Return the step, in count space, below which plain mirror descent never raises the loss, if that is known.
@@ -109,7 +109,7 @@ class RegionProblem(Problem):
 
 
 def no_record(problem: RegionProblem) -> ImpossibleEvidenceError:
-    """Return what is raised where structural zeros leave nothing."""
+    """Return the error to raise where structural zeros leave nothing."""
     named = f"the constraints on {', '.join(map(str, problem.constrained))} leave no record possible"
     unnamed = "structural zeros of the start leave a region no weight"
     return ImpossibleEvidenceError(named if problem.constrained else unnamed)
@@ -176,17 +176,19 @@ class RegionEngine:
 
     def answer(self, loss: Loss, *, rough: bool = False) -> Point:
         """Make the average consistent, with potentials to it; see `Engine`."""
-        own, core = self._problem, self._core
+        problem, core = self._problem, self._core
         self._close_window()
         core.fit_potentials(_LOOSE if rough else _FEASIBILITY, _REFIT if rough else _POLISH)
         value = core.loss_of_beliefs()
         potentials, marginals = core.take_potentials(), core.take_beliefs()
         start = None
         if rough:  # cells that are merely rare do not become zeros where another path starts
-            start = np.log(np.maximum(marginals, _LEAST), out=np.full(marginals.size, -np.inf), where=marginals > 0)
-        marginals *= own.total
-        if self._evaluate is not None or loss is not own.loss:
-            value = own.evaluate(loss)(marginals)[0]
+            start = np.log(
+                np.maximum(marginals, _LEAST_BELIEF), out=np.full(marginals.size, -np.inf), where=marginals > 0
+            )
+        marginals *= problem.total
+        if self._evaluate is not None or loss is not problem.loss:
+            value = problem.evaluate(loss)(marginals)[0]
         return Point(potentials, marginals, value, -math.inf, start)
 
     def _advance_along(self, evaluate: Evaluate, s: float, a: float, stretch: float) -> Step:

@@ -6,18 +6,19 @@ import copy
 import math
 from abc import abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
+from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.graphs import JunctionTree
-from pypgm.numeric import checked_real
+from pypgm.signatures import checked
 
 _T = TypeVar("_T")
 _STAGES = (1.0, 0.25, 0.05)  # widths of the smoothed absolute value that an estimate passes through
@@ -77,11 +78,11 @@ class _Residuals(Loss):
         return None if bend is None else self.kept(tree, lambda: self._largest_bend(tree, bend))
 
     def kept(self, key: Hashable, make: Callable[[], _T]) -> _T:
-        """Return what is made of the queries and their noise; see `Loss`."""
+        """Return the result kept of a function of the queries and their noise; see `Loss`."""
         if key not in self._kept:
             self._kept[key] = make()
-        found: _T = self._kept[key]
-        return found
+        made: _T = self._kept[key]
+        return made
 
     def _largest_bend(self, tree: JunctionTree, bend: float) -> float:
         norms = CliqueVector(tree.domain, tree.cliques)
@@ -170,9 +171,12 @@ class Huber(_Residuals):
 
     unit = math.sqrt(0.5)
 
-    def __init__(self, measurements: Iterable[LinearMeasurement], width: float = _STAGES[-1]) -> None:
+    @checked()
+    def __init__(
+        self, measurements: Iterable[LinearMeasurement], width: Annotated[float, Positive()] = _STAGES[-1]
+    ) -> None:
         super().__init__(measurements)
-        self.width = checked_real("width", width)
+        self.width = width
         self.bend = 2.0 / self.width
 
     def stages(self) -> tuple[Loss, ...]:

@@ -170,7 +170,7 @@ class StepwiseSolver(Solver):
 
 
 def watched(loop: Callable[[Watch], Status], options: SolverOptions) -> Status:
-    """Solver a loop to its end and return why it ended; Ctrl-C interrupts it once an iteration is done."""
+    """Run a loop to its end and return why it ended; Ctrl-C interrupts it once an iteration is done."""
     watch = Watch(options)
     try:
         with watch.clock:

@@ -32,7 +32,7 @@ class StackedMeasurements:
     measurements : sequence of LinearMeasurement
         Each on attributes of one of the cliques.
     unit : float
-        Of each answer, in standard deviations of its noise.
+        Value of each answer, in standard deviations of its noise.
 
     Attributes
     ----------
@@ -57,10 +57,10 @@ class StackedMeasurements:
             if query.nnz > min(_SPARSE * query.cost, _ENTRIES):
                 self._called.append((query, cells, slice(n, n + scale.size), scale))
             else:
-                own = query.to_sparse().tocoo()
-                rows.append(n + own.row.astype(np.int64))
-                columns.append(cells.start + own.col.astype(np.int64))
-                entries.append(own.data * scale[own.row])
+                sparse = query.to_sparse().tocoo()
+                rows.append(n + sparse.row.astype(np.int64))
+                columns.append(cells.start + sparse.col.astype(np.int64))
+                entries.append(sparse.data * scale[sparse.row])
             values.append(m.values * scale)
             n += scale.size
         self.values = np.concatenate(values)
@@ -72,13 +72,13 @@ class StackedMeasurements:
     def answers(self, marginals: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the answers of all queries on the cells."""
         answers: NDArray[np.float64] = self._forth @ marginals
-        for query, cells, own, scale in self._called:
-            answers[own] = scale * query.matvec(marginals[cells])
+        for query, cells, rows, scale in self._called:
+            answers[rows] = scale * query.matvec(marginals[cells])
         return answers
 
     def transposed(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the transpose applied to one number an answer."""
         sums: NDArray[np.float64] = self._back @ weights
-        for query, cells, own, scale in self._called:
-            sums[cells] += query.rmatvec(scale * weights[own])
+        for query, cells, rows, scale in self._called:
+            sums[cells] += query.rmatvec(scale * weights[rows])
         return sums

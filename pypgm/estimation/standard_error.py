@@ -30,7 +30,7 @@ class LeastSquares:
     offsets : dict of clique to int
         Where the parameters of each interaction begin.
     covariance : ndarray, shape (parameters, parameters)
-        Of the parameters, in squared counts.
+        Covariance of the parameters, in squared counts.
     """
 
     def __init__(self, domain: Domain, offsets: dict[Clique, int], covariance: NDArray[np.float64]) -> None:
@@ -102,7 +102,7 @@ def least_squares(
 
 
 def _interactions(domain: Domain, cliques: Sequence[Clique]) -> tuple[dict[Clique, int], int]:
-    """Return where the parameters of each subset of the cliques begin, the empty one first, and their number."""
+    """Return the offset of the parameters of each subset of the cliques, the empty one first, and their number."""
     subsets = {s for c in cliques for n in range(len(c) + 1) for s in itertools.combinations(c, n)} | {()}
     offsets, parameters = {}, 0
     for subset in sorted(subsets, key=lambda s: (len(s), domain.indices(s))):

@@ -1,4 +1,4 @@
-"""How far the iterations of an averaging method step."""
+"""Step sizes of averaging methods."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class MeasuredSteps:
     safe : float
         A step that is always permitted, in count space.
     most : float
-        How many times as long as the safe one a step may become.
+        Largest step, in multiples of the safe one.
     stop : {"validated", "optimum"}
         Where the path ends: towards the optimum steps grow faster.
     first : float, optional
@@ -99,20 +99,20 @@ class MeasuredSteps:
 
 
 Steps = FixedSteps | MeasuredSteps
-"""How far each iteration of an averaging method steps, and the share of its end in the average."""
+"""Step of each iteration of an averaging method, and the share of its end in the average."""
 
 
 class Pace(NamedTuple):
-    """Where a path ends that is not validated itself, as an earlier one tells.
+    """End of a path that is not validated itself, taken from an earlier one.
 
     Attributes
     ----------
     iterations : float
-        After so many it may end.
+        Number after which it may end.
     loss : float
         The loss that it has to have by then, unless it has taken several times as many.
     steps : Steps, optional
-        How far it steps; measured by default.
+        Its steps; measured by default.
     """
 
     iterations: float
@@ -121,7 +121,7 @@ class Pace(NamedTuple):
 
 
 class Validated(NamedTuple):
-    """Where a path on thinned measurements was best on the answers that were held out.
+    """Best point of a path on thinned measurements, judged by the answers held out.
 
     Attributes
     ----------
@@ -132,7 +132,7 @@ class Validated(NamedTuple):
     fitted : float
         Its loss against thinned measurements.
     steps : Steps
-        How far the path on the measurements themselves steps.
+        Steps of the path on the measurements themselves.
     """
 
     held_out: float
@@ -141,5 +141,5 @@ class Validated(NamedTuple):
     steps: Steps
 
     def pace(self, further: float = 1.0) -> Pace:
-        """Return where a path on the measurements themselves ends, or `further` times as far."""
+        """Return the end of a path on the measurements themselves, or `further` times as far."""
         return Pace(further * unthinned_count(self.best), self.fitted, self.steps)

@@ -23,7 +23,7 @@ _COST = 0.25  # of what is explained of the held-out loss, that going further ma
 
 
 Stop = Literal["validated", "optimum"]
-"""Where an estimate ends: as answers held out say, or at the least loss."""
+"""End of an estimate: by validation on answers held out, or at the least loss."""
 
 StopRule = Callable[[int, float, float], Status | None]
 """Steps taken, loss and held-out loss to the reason why a path ends, apart from limits and tolerance; None for none."""

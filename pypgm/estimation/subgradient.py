@@ -67,7 +67,7 @@ class _Subgradients(StepwiseSolver):
         self._best = min(self._best, self._point, key=lambda point: point.loss)
 
     def marginals(self) -> NDArray[np.float64]:
-        """Return those of the last iterate; see `Solver`."""
+        """Return the marginals of the last iterate; see `Solver`."""
         return np.array(self._point.marginals)
 
     def best(self) -> float:
@@ -86,8 +86,8 @@ class _Subgradients(StepwiseSolver):
     def point(self) -> Point:
         """Return the model of the average, or the best iterate where that is better; see `Solver`."""
         fitted = self._oracle.with_marginals(self._average, self._point.potentials)
-        found = min(self._best, self._oracle.at(fitted), key=lambda point: point.loss)
-        return Point(found.potentials, found.marginals, found.loss, self.lower_bound())
+        best = min(self._best, self._oracle.at(fitted), key=lambda point: point.loss)
+        return Point(best.potentials, best.marginals, best.loss, self.lower_bound())
 
     def _step(self, t: int) -> float:
         given = self.options.step(t)

@@ -29,7 +29,7 @@ def thinned(
 def left_to_validate(
     measurements: Sequence[LinearMeasurement], fitted: Sequence[LinearMeasurement]
 ) -> list[LinearMeasurement]:
-    """Return what validates a fit to thinned measurements: y - xi / c, where y + c xi were fitted."""
+    """Return the answers that validate a fit to thinned measurements: y - xi / c, where y + c xi were fitted."""
     pairs = zip(measurements, fitted, strict=True)
     return [m.answered(np.asarray(m.values + BEYOND * (m.values - f.values), dtype=np.float64)) for m, f in pairs]
 
@@ -40,7 +40,7 @@ def noise_left(measurements: Sequence[LinearMeasurement]) -> float:
 
 
 def unthinned_count(best: int) -> int:
-    """Return how many iterations to take where so many were best on thinned measurements.
+    """Return the number of iterations to take, given the best number on thinned measurements.
 
     Those have sqrt(1 + c^2) times the noise, and the best count falls with about the root of the noise: on pairs of
     the adult table 56, 110, 205, 375 and 735 for epsilon 1, 3.2, 10, 32 and 100.

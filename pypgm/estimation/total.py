@@ -64,14 +64,17 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
 def total_of_answers(
     domain: Domain, measurements: Sequence[LinearMeasurement]
 ) -> Callable[[Sequence[LinearMeasurement]], tuple[float, float]]:
-    """Return what estimates the total from any answers to the queries of measurements; see `estimate_total`."""
+    """Return a function that estimates the total from answers to the queries of measurements; see `estimate_total`."""
     check_range(measurements)
     by_clique: dict[Clique, list[int]] = {}
     # There is no sum in an interaction, and next to none in what it tells beside other answers.
     for i in [i for i, m in enumerate(measurements) if not m.linear_map.is_interaction]:
         by_clique.setdefault(domain.canonical(measurements[i].clique), []).append(i)
-    found = [(own, _combination(domain, clique, [measurements[i] for i in own])) for clique, own in by_clique.items()]
-    known = [(own, *told) for own, told in found if told is not None]
+    known = []
+    for clique, indices in by_clique.items():
+        combination = _combination(domain, clique, [measurements[i] for i in indices])
+        if combination is not None:
+            known.append((indices, *combination))
     if not known:
         raise ValueError("no measurement tells the total number of records: pass total=, or measure a whole marginal")
     variance = 1.0 / math.fsum(1.0 / v for _, _, v in known)
@@ -79,11 +82,13 @@ def total_of_answers(
     least = -_GRAIN - max(_INCREDIBLE[m.noise] for m in measurements) * error
 
     def total(answered: Sequence[LinearMeasurement]) -> tuple[float, float]:
-        sums = (((weights * np.concatenate([answered[i].values for i in own])).sum(), v) for own, weights, v in known)
+        sums = []
+        for indices, weights, v in known:
+            sums.append(((weights * np.concatenate([answered[i].values for i in indices])).sum(), v))
         total = variance * math.fsum(s / v for s, v in sums)
         if total < least:
-            told = f"the measured counts sum to {total:.4g}, with a standard error of {error:.2g}"
-            raise ValueError(f"{told}: pass total=")
+            combination = f"the measured counts sum to {total:.4g}, with a standard error of {error:.2g}"
+            raise ValueError(f"{combination}: pass total=")
         return max(1.0, total), variance
 
     return total

@@ -46,7 +46,7 @@ class TreeProblem(Problem):
         return None if smoothness is None else 1.0 / (self.total * (smoothness or 1.0))
 
     def steps(self, options: SolverOptions) -> tuple[MeasuredSteps, int]:
-        """Return how far iterations step, tried where the smoothness is not known; see `Problem`."""
+        """Return the steps of iterations, tried out where the smoothness is not known; see `Problem`."""
         safe = self.safe_step()
         if safe is not None:
             return MeasuredSteps(safe, MAX_GROWTH, options.stop), 0
@@ -125,30 +125,30 @@ class TreeEngine:
 
         Roughly a few sweeps do: the average of the path's potentials, where fitting begins, has nearly its marginals.
         """
-        own = self._problem
+        problem = self._problem
         average, mean, wanted = self._core.average, self._core.average_potentials, self._core.loss()
         del self._core  # its memory is that of the solvers below
         allowed = _MISFIT * (1 + abs(wanted))  # either way: a lower loss would be another answer
 
         def descent(loss: Loss, potentials: NDArray[np.float64]) -> _Descent:
-            return replace(own.with_loss(loss), start=own.tables.like(potentials)).descent(self._n_threads)
+            return replace(problem.with_loss(loss), start=problem.tables.like(potentials)).descent(self._n_threads)
 
         judged: list[tuple[NDArray[np.float64], _Descent]] = []  # the last potentials, and what judged them
 
         def misfit(fitted: NDArray[np.float64]) -> float:
             judged.clear()  # the memory of one solver is enough
-            judged.append((fitted, descent(own.loss, fitted)))
+            judged.append((fitted, descent(problem.loss, fitted)))
             return abs(judged[0][1].loss - wanted) / allowed
 
-        oracle = Oracle(own.tree, own.total, self._n_threads)
+        oracle = Oracle(problem.tree, problem.total, self._n_threads)
         if rough:
             potentials = oracle.fitted(average, mean, _ROUGH_SWEEPS)
         else:
-            potentials = oracle.with_marginals(average, mean, start=own.start.values, misfit=misfit)
-        known = [core for fitted, core in judged if fitted is potentials and loss is own.loss]
+            potentials = oracle.with_marginals(average, mean, start=problem.start.values, misfit=misfit)
+        known = [core for fitted, core in judged if fitted is potentials and loss is problem.loss]
         judged.clear()
-        found = known[0] if known else descent(loss, potentials)
-        return Point(potentials, found.marginals, found.loss, found.loss - found.gap())
+        solver = known[0] if known else descent(loss, potentials)
+        return Point(potentials, solver.marginals, solver.loss, solver.loss - solver.gap())
 
 
 def permitted_step(core: _Descent, alpha: float, shrink: float, most: int) -> tuple[float, int, bool]:

@@ -83,5 +83,5 @@ class _Universal(StepwiseSolver):
     def point(self) -> Point:
         """Return the model of the average; see `Solver`."""
         self.look()
-        found = self._oracle.at(self._oracle.with_marginals(self._core.average, self._core.potentials))
-        return Point(found.potentials, found.marginals, found.loss, found.loss - self._oracle.gap(found))
+        point = self._oracle.at(self._oracle.with_marginals(self._core.average, self._core.potentials))
+        return Point(point.potentials, point.marginals, point.loss, point.loss - self._oracle.gap(point))

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal
+from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.domain import Clique
+from pypgm.numeric import check_choice
 
 CountingNumbers = Literal["ones", "bethe", "tree_reweighted"]
 
@@ -41,13 +42,10 @@ def counting_numbers(
     Yedidia, Freeman, Weiss: Constructing free-energy approximations and generalized belief propagation algorithms,
     2005; Wainwright, Jaakkola, Willsky: A new class of upper bounds on the log partition function, 2005.
     """
+    check_choice("counting_numbers", kind, get_args(CountingNumbers))
     if kind == "ones":
         return np.ones(len(regions))
-    if kind == "bethe":
-        return _bethe(regions, edges)
-    if kind == "tree_reweighted":
-        return _mean_over_forests(regions, edges)
-    raise ValueError(f"counting numbers must be 'ones', 'bethe' or 'tree_reweighted', got {kind!r}")
+    return _bethe(regions, edges) if kind == "bethe" else _mean_over_forests(regions, edges)
 
 
 def _bethe(regions: Sequence[Clique], edges: Sequence[tuple[int, int]]) -> NDArray[np.float64]:

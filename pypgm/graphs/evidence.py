@@ -1,4 +1,4 @@
-"""What is known about single attributes, brought into one form."""
+"""Evidence on single attributes, brought into one form."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ from pypgm.terminal import MISSING, missing_code
 Evidence = Mapping[str, Any]
 T = TypeVar("T")
 
-_FEW = 16  # values that are looked up one by one
+_MAX_LOOKED_UP = 16  # values that are looked up one by one
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Likelihood:
-    """How likely what was observed is under each value of an attribute.
+    """Likelihood of an observation under each value of an attribute.
 
     Parameters
     ----------
@@ -50,13 +50,13 @@ class Likelihood:
     values: NDArray[np.float64]
 
     def __init__(self, values: ArrayLike) -> None:
-        own = np.array(float_array("a likelihood", values))
-        if own.ndim != 1 or not own.size:
-            raise ValueError(f"a likelihood needs one number for each value of an attribute, got shape {own.shape}")
-        if not (np.isfinite(own).all() and (own >= 0).all() and own.any()):
+        array = np.array(float_array("a likelihood", values))
+        if array.ndim != 1 or not array.size:
+            raise ValueError(f"a likelihood needs one number for each value of an attribute, got shape {array.shape}")
+        if not (np.isfinite(array).all() and (array >= 0).all() and array.any()):
             raise ValueError("a likelihood needs finite numbers of at least 0, not all 0")
-        own.flags.writeable = False
-        object.__setattr__(self, "values", own)
+        array.flags.writeable = False
+        object.__setattr__(self, "values", array)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -103,7 +103,7 @@ def one_possible(size: int, code: int) -> NDArray[np.float64]:
 
 
 def codes_or_logs(domain: Domain, evidence: Evidence | None) -> list[tuple[int, int | NDArray[np.float64]]]:
-    """Return what `log_likelihoods` does, but the code alone where evidence is a label as it is, or a code.
+    """Return evidence as `log_likelihoods` does, but the code alone where it is a plain label or a code.
 
     Examples
     --------
@@ -138,7 +138,7 @@ class LastEvidence:
     Examples
     --------
     >>> last = LastEvidence(Domain({"a": 2}))
-    >>> [last.found("a number", {"a": code}, lambda: number) for code, number in [(1, 5), (1, 6), (0, 7)]]
+    >>> [last.recalled("a number", {"a": code}, lambda: number) for code, number in [(1, 5), (1, 6), (0, 7)]]
     [5, 5, 7]
     """
 
@@ -146,8 +146,8 @@ class LastEvidence:
         self._domain = domain
         self._kept: dict[str, tuple[object, Any]] = {}
 
-    def found(self, what: str, evidence: Evidence, make: Callable[[], T]) -> T:
-        """Return what is kept, or else made, of that kind for this evidence."""
+    def recalled(self, what: str, evidence: Evidence, make: Callable[[], T]) -> T:
+        """Return the answer of a kind to this evidence: the one kept, or a new one."""
         key = {index: logs.tobytes() for index, logs in log_likelihoods(self._domain, evidence)}
         kept = self._kept.get(what)
         if kept is None or kept[0] != key:
@@ -157,7 +157,7 @@ class LastEvidence:
 
 
 def _no_mapping(given: object) -> str:
-    """Return what is wrong with evidence that is none; a text may be the second attribute of a clique."""
+    """Return the fault of evidence that is no mapping; a text may be the second attribute of a clique."""
     needed = "evidence needs a mapping of attribute to value"
     if isinstance(given, str):
         return f"{needed}, got the text {given!r}; a clique of several attributes is one tuple of names"
@@ -182,7 +182,7 @@ def _log_likelihood(domain: Domain, attribute: str, given: object) -> NDArray[np
     if not values:
         raise ValueError(f"evidence on {attribute!r} needs at least one value, got none")
     known = np.full(size, -np.inf)
-    labels = domain.labels.get(attribute, ()) if len(values) > _FEW else ()
+    labels = domain.labels.get(attribute, ()) if len(values) > _MAX_LOOKED_UP else ()
     codes = {(type(label), label): code for code, label in enumerate(labels)}
     for value in values:  # a range may be longer than memory holds; its first value that is none ends it
         code = codes.get((type(value), value)) if isinstance(value, str | int | float) else None

@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 
 import numpy as np
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
+from pypgm.constraints import THREADS, Positive
 from pypgm.domain import Clique, Domain, Label, check_domain, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
 from pypgm.html import Shown
 from pypgm.memory import check_fits, hopeless_refused
-from pypgm.numeric import checked_real, checked_threads
+from pypgm.signatures import checked
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class TreeCost:
-    """What one propagation takes, known before any table is made.
+    """Cost of one propagation, known before any table is made.
 
     Attributes
     ----------
@@ -110,6 +111,7 @@ class JunctionTree(Shown):
     18.0
     """
 
+    @checked()
     def __init__(
         self,
         domain: Domain,
@@ -120,8 +122,6 @@ class JunctionTree(Shown):
         max_bytes: float | None = None,
     ) -> None:
         check_domain(domain)
-        if effort not in {"auto", "best"}:
-            raise ValueError(f"effort must be 'auto' or 'best', got {effort!r}")
         if order is not None and sorted(domain.indices(order)) != list(range(len(domain))):
             raise ValueError(f"an elimination order needs all {len(domain)} attributes, got {len(order)}")
         scopes = [sorted(domain.indices(c)) for c in cliques]
@@ -133,10 +133,10 @@ class JunctionTree(Shown):
     def of(cls, potentials: CliqueVector | _Model) -> JunctionTree:
         """Return the tree for the cliques of some potentials, or of a model's; all options at their defaults."""
         given: Any = potentials
-        own: CliqueVector = getattr(given, "potentials", given)
+        vector: CliqueVector = getattr(given, "potentials", given)
         tree = object.__new__(cls)
-        tree.domain, tree.cliques, tree._max_bytes = own.domain, own.cliques, None
-        tree._compile(own.scopes)
+        tree.domain, tree.cliques, tree._max_bytes = vector.domain, vector.cliques, None
+        tree._compile(vector.scopes)
         return tree
 
     def _compile(
@@ -153,7 +153,7 @@ class JunctionTree(Shown):
 
     @cached_property
     def cost(self) -> TreeCost:
-        """What one propagation takes."""
+        """Cost of one propagation."""
         cost = self.plan.cost
         return TreeCost(largest_clique=self.domain.names(cost.pop("largest")), **cost)
 
@@ -175,8 +175,14 @@ class JunctionTree(Shown):
         """The elimination order the tree came from."""
         return self.domain.names(self.plan.order)
 
+    @checked()
     def marginals(
-        self, potentials: CliqueVector, total: float = 1.0, evidence: Evidence | None = None, *, n_threads: int = 0
+        self,
+        potentials: CliqueVector,
+        total: Annotated[float, Positive()] = 1.0,
+        evidence: Evidence | None = None,
+        *,
+        n_threads: Annotated[int, THREADS] = 0,
     ) -> CliqueVector:
         """Return the exact marginals of the tree's given cliques, in counts that sum to `total`.
 
@@ -198,13 +204,19 @@ class JunctionTree(Shown):
         ValueError
             If potentials hold NaN or +inf or lie over other cliques, or `total` is not positive and finite.
         """
-        known, threads = self._checked(potentials, evidence), checked_threads(n_threads)
-        cells, log_z = self.plan.marginals(*known, checked_total(total), threads)
+        known = self._checked(potentials, evidence)
+        cells, log_z = self.plan.marginals(*known, total, n_threads)
         check_possible(log_z, evidence)
         return CliqueVector(self.domain, self.cliques, cells)
 
+    @checked()
     def attribute_marginals(
-        self, potentials: CliqueVector, total: float = 1.0, evidence: Evidence | None = None, *, n_threads: int = 0
+        self,
+        potentials: CliqueVector,
+        total: Annotated[float, Positive()] = 1.0,
+        evidence: Evidence | None = None,
+        *,
+        n_threads: Annotated[int, THREADS] = 0,
     ) -> dict[str, NDArray[np.float64]]:
         """Return the exact marginal of every single attribute, in counts that sum to `total`.
 
@@ -234,14 +246,17 @@ class JunctionTree(Shown):
         >>> tree.attribute_marginals(CliqueVector(domain, [("a", "b")], [0, 0, 0, np.log(5)]), 8.0)["a"].round(6)
         array([2., 6.])
         """
-        known, threads = self._checked(potentials, evidence), checked_threads(n_threads)
-        tables, log_z = self.plan.attribute_marginals(*known, checked_total(total), threads)
+        known = self._checked(potentials, evidence)
+        tables, log_z = self.plan.attribute_marginals(*known, total, n_threads)
         check_possible(log_z, evidence)
         return dict(zip(self.domain.attributes, tables, strict=True))
 
-    def log_partition(self, potentials: CliqueVector, evidence: Evidence | None = None, *, n_threads: int = 0) -> float:
+    @checked()
+    def log_partition(
+        self, potentials: CliqueVector, evidence: Evidence | None = None, *, n_threads: Annotated[int, THREADS] = 0
+    ) -> float:
         """Return log Z: the natural log of the summed weights of all joint assignments; -inf if none has any."""
-        return self.plan.log_partition(*self._checked(potentials, evidence), checked_threads(n_threads))
+        return self.plan.log_partition(*self._checked(potentials, evidence), n_threads)
 
     def map(self, potentials: CliqueVector, evidence: Evidence | None = None) -> tuple[dict[str, Label], float]:
         """Return the most probable joint assignment, and the natural log of its weight.
@@ -283,13 +298,14 @@ class JunctionTree(Shown):
         check_possible(log_weight, evidence)
         return self.domain.labelled(codes), log_weight
 
+    @checked()
     def tables(
         self,
         potentials: CliqueVector,
-        total: float = 1.0,
+        total: Annotated[float, Positive()] = 1.0,
         evidence: Evidence | None = None,
         *,
-        n_threads: int = 0,
+        n_threads: Annotated[int, THREADS] = 0,
         clock: Clock | None = None,
     ) -> list[Factor]:
         """Return the exact marginal of each clique of the tree itself, in the order of `nodes`; see `marginals`.
@@ -310,8 +326,8 @@ class JunctionTree(Shown):
             return False
 
         self._check_fits(self.cost.table_bytes)
-        known, threads = self._checked(potentials, evidence), checked_threads(n_threads)
-        cells, log_z = self.plan.tables(*known, checked_total(total), threads, tick)
+        known = self._checked(potentials, evidence)
+        cells, log_z = self.plan.tables(*known, total, n_threads, tick)
         check_possible(log_z, evidence)
         return self.split(cells)
 
@@ -386,11 +402,6 @@ def check_logarithms(potentials: CliqueVector) -> None:
     if not (potentials.values < np.inf).all():
         bad = next(c for i, c in enumerate(potentials.cliques) if not (potentials.table(i) < np.inf).all())
         raise ValueError(f"potentials need finite logarithms or -inf; the table over {bad} holds NaN or +inf")
-
-
-def checked_total(total: float) -> float:
-    """Return a total as a float; ``TypeError`` unless it is a number, ``ValueError`` unless positive and finite."""
-    return checked_real("total", total)
 
 
 def check_possible(log_z: float, evidence: Evidence | None) -> None:

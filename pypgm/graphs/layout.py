@@ -1,4 +1,4 @@
-"""Where the nodes and arcs of a directed graph are drawn: by Graphviz where it is installed, else in layers."""
+"""Layout of a directed graph: by Graphviz where it is installed, else in layers."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BETWEEN_ROWS, _BETWEEN = 0.45, 0.25  # inches between rows, and between nodes o
 _BEND = 0.12  # inches that an arc takes where it passes a row
 _SWEEPS = 12
 _SECONDS = 20.0  # that Graphviz may take
-_MOST = 400  # nodes that Graphviz is asked about
+_MAX_NODES = 400  # nodes that Graphviz is asked about
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,20 +58,20 @@ def laid_out(sizes: Sequence[Point], arcs: Sequence[Arc], *, graphviz: bool | No
     >>> drawing.places[0][1] > drawing.places[1][1]
     True
     """
-    wanted = len(sizes) <= _MOST if graphviz is None else graphviz
+    wanted = len(sizes) <= _MAX_NODES if graphviz is None else graphviz
     program = shutil.which("dot") if wanted and sizes else None
-    found = None if program is None else _by_graphviz(program, sizes, arcs)
-    return found or _by_layers(sizes, arcs)
+    drawing = None if program is None else _by_graphviz(program, sizes, arcs)
+    return drawing or _by_layers(sizes, arcs)
 
 
 def _by_graphviz(program: str, sizes: Sequence[Point], arcs: Sequence[Arc]) -> Drawing | None:
     """Return the drawing of ``dot``, which sees sizes and numbers alone; None where it fails."""
     nodes = [f"{i} [width={w:.3f},height={h:.3f}]" for i, (w, h) in enumerate(sizes)]
     head = 'digraph { nodesep=0.2; ranksep=0.4; node [shape=box,fixedsize=true,label=""]; edge [arrowhead=none];'
-    asked = "\n".join([head, *nodes, *(f"{a} -> {b}" for a, b in arcs), "}"])
+    source = "\n".join([head, *nodes, *(f"{a} -> {b}" for a, b in arcs), "}"])
     try:
         done = subprocess.run(
-            [program, "-Tplain"], input=asked, capture_output=True, text=True, timeout=_SECONDS, check=True
+            [program, "-Tplain"], input=source, capture_output=True, text=True, timeout=_SECONDS, check=True
         )
     except (OSError, subprocess.SubprocessError):
         return None
@@ -94,34 +94,34 @@ def _by_graphviz(program: str, sizes: Sequence[Point], arcs: Sequence[Arc]) -> D
 def _by_layers(sizes: Sequence[Point], arcs: Sequence[Arc]) -> Drawing:
     """Return a drawing in rows by the longest path from a root; where an arc passes a row, it has a place in it."""
     depth = _depths(len(sizes), arcs)
-    own, chains = [*sizes], []
+    boxes, chains = [*sizes], []
     for tail, head in arcs:
         chain = [tail]
         for row in range(depth[tail] + 1, depth[head]):
             depth.append(row)
-            own.append((_BEND, 0.0))
-            chain.append(len(own) - 1)
+            boxes.append((_BEND, 0.0))
+            chain.append(len(boxes) - 1)
         chains.append([*chain, head])
     rows = [[i for i, d in enumerate(depth) if d == row] for row in range(max(depth, default=-1) + 1)]
-    near: list[list[int]] = [[] for _ in own]
+    near: list[list[int]] = [[] for _ in boxes]
     for chain in chains:
         for a, b in itertools.pairwise(chain):
             near[a].append(b)
             near[b].append(a)
-    x = _across(rows, near, depth, [w for w, _ in own])
-    tall = [max((own[i][1] for i in row), default=0.0) for row in rows]
+    x = _across(rows, near, depth, [w for w, _ in boxes])
+    tall = [max((boxes[i][1] for i in row), default=0.0) for row in rows]
     y = np.zeros(len(rows))
     for r in range(1, len(rows)):
         y[r] = y[r - 1] - (tall[r - 1] + tall[r]) / 2 - _BETWEEN_ROWS
-    low = min((x[i] - own[i][0] / 2 for i in range(len(own))), default=0.0)
+    low = min((x[i] - boxes[i][0] / 2 for i in range(len(boxes))), default=0.0)
     bottom = (y[-1] - tall[-1] / 2) if rows else 0.0
-    at = [(float(x[i] - low), float(y[depth[i]] - bottom)) for i in range(len(own))]
-    width = max((px + own[i][0] / 2 for i, (px, _) in enumerate(at)), default=1.0)
+    at = [(float(x[i] - low), float(y[depth[i]] - bottom)) for i in range(len(boxes))]
+    width = max((px + boxes[i][0] / 2 for i, (px, _) in enumerate(at)), default=1.0)
     height = float(y[0] + tall[0] / 2 - bottom) if rows else 1.0
     curves = []
     for tail, *passed, head in chains:  # an arc leaves a node below, and reaches another from above
         (x0, y0), (x1, y1) = at[tail], at[head]
-        ends = (x0, y0 - own[tail][1] / 2), (x1, y1 + own[head][1] / 2)
+        ends = (x0, y0 - boxes[tail][1] / 2), (x1, y1 + boxes[head][1] / 2)
         curves.append(_smooth([ends[0], *(at[i] for i in passed), ends[1]]))
     return Drawing(at[: len(sizes)], curves, width, height)
 
@@ -171,11 +171,11 @@ def _spread(row: Sequence[int], x: NDArray[np.float64], widths: Sequence[float],
 
 def _smooth(points: Sequence[Point]) -> NDArray[np.float64]:
     """Return Bézier curves through points, upright where they pass a row."""
-    found = [points[0]]
+    corners = [points[0]]
     for (x0, y0), (x1, y1) in itertools.pairwise(points):
         straight = len(points) == 2
         dy = (y0 - y1) * 0.4
         first = (x0 + (x1 - x0) / 3, y0 + (y1 - y0) / 3) if straight else (x0, y0 - dy)
         second = (x0 + (x1 - x0) * 2 / 3, y0 + (y1 - y0) * 2 / 3) if straight else (x1, y1 + dy)
-        found += [first, second, (x1, y1)]
-    return np.array(found, dtype=np.float64)
+        corners += [first, second, (x1, y1)]
+    return np.array(corners, dtype=np.float64)

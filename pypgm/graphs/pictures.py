@@ -21,7 +21,7 @@ _SIZE = 9.0  # of letters, in points, where a picture is as large as it wants to
 _LETTER, _LINE, _EDGE = 0.084, 0.16, 0.16  # inches of a letter, of a line and of the space around a text
 _WIDEST, _TALLEST = 16.0, 12.0  # inches of a figure
 _LONGEST, _LINES = 28, 4  # letters of a line, and lines that one is wrapped to
-_FEW = 3  # attributes that stand below each other
+_MAX_LINES = 3  # attributes that stand below each other
 
 
 def draw_graph(
@@ -88,7 +88,7 @@ def draw_graph(
 
 def names_and_cells(clique: Clique, cells: int) -> str:
     """Return the text of a clique: its attributes, few of them each on a line, and the cells of its table."""
-    return "\n".join([*clique, f"{cells:,}"]) if len(clique) <= _FEW else f"{', '.join(clique)}\n{cells:,}"
+    return "\n".join([*clique, f"{cells:,}"]) if len(clique) <= _MAX_LINES else f"{', '.join(clique)}\n{cells:,}"
 
 
 def _shortened(text: str) -> str:
@@ -105,14 +105,14 @@ def _box(text: str) -> tuple[float, float]:
 
 
 def _scale(ax: Axes, wide: float, tall: float) -> float:
-    """Return how much smaller than it wants to be a picture is in its axes."""
+    """Return the factor by which a picture is reduced to fit its axes."""
     figure = ax.get_figure(root=True)
     assert figure is not None
     inches = figure.get_size_inches()
     place = ax.get_position()
     is_alone = len(figure.axes) == 1
-    own = inches if is_alone else inches * [place.width, place.height]
-    return float(np.clip(min(own[0] / wide, own[1] / tall), 0.25, 1.0))
+    room = inches if is_alone else inches * [place.width, place.height]
+    return float(np.clip(min(room[0] / wide, room[1] / tall), 0.25, 1.0))
 
 
 def _is_dark(colour: object) -> bool:

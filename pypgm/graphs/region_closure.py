@@ -60,12 +60,12 @@ def _mask(region: Indices) -> int:
 
 
 def _members(mask: int) -> Indices:
-    found = []
+    positions = []
     while mask:
         last = mask & -mask
-        found.append(last.bit_length() - 1)
+        positions.append(last.bit_length() - 1)
         mask ^= last
-    return tuple(found)
+    return tuple(positions)
 
 
 def _covering_edges(regions: Sequence[Indices]) -> list[Edge]:
@@ -93,26 +93,26 @@ def _as_bits(regions: Sequence[Indices]) -> NDArray[np.uint64]:
 def _largest_inside(bits: NDArray[np.uint64], region: int) -> list[int]:
     """Return the regions after one that lie inside it, each in no other that does; larger ones come first."""
     left = region + 1 + np.flatnonzero(~(bits[:, region + 1 :] & ~bits[:, region, None]).any(axis=0))
-    found = []
+    largest_ones = []
     while left.size:
         largest = int(left[0])
-        found.append(largest)
+        largest_ones.append(largest)
         left = left[(bits[:, left] & ~bits[:, largest, None]).any(axis=0)]
-    return found
+    return largest_ones
 
 
 def _maximal_parts(region: Indices, regions: Set[Indices]) -> list[Indices]:
-    """Return those of some regions that lie inside one, each in no other that does."""
-    found: list[Indices] = []
+    """Return the maximal regions that lie inside one, of a set of regions."""
+    maximal: list[Indices] = []
     covered: set[Indices] = set()
     for size in range(len(region) - 1, 0, -1):
         parts = set(itertools.combinations(region, size)) - covered
-        own = parts & regions
-        found += own
-        if len(own) == len(parts):  # all smaller ones lie inside these
+        present = parts & regions
+        maximal += present
+        if len(present) == len(parts):  # all smaller ones lie inside these
             break
-        covered.update(_parts(*own))
-    return found
+        covered.update(_parts(*present))
+    return maximal
 
 
 def _parts(*regions: Indices) -> Iterator[Indices]:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 from pypgm import _core
+from pypgm.constraints import AtLeast
 from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.errors import ModelTooLargeError
 from pypgm.graphs.counting_numbers import CountingNumbers, counting_numbers
@@ -14,7 +15,7 @@ from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_closure import Edge, Indices, minimal_edges, saturate
 from pypgm.html import Shown
 from pypgm.memory import check_fits, check_sizes, short
-from pypgm.numeric import checked_integer
+from pypgm.signatures import checked
 
 if TYPE_CHECKING:
     import networkx
@@ -96,6 +97,7 @@ class RegionGraph(Shown):
         return RegionGraph, (self.domain, [*map(indices, self.cliques)], [*map(indices, self.regions)], self.edges)
 
     @classmethod
+    @checked()
     def saturated(
         cls,
         domain: Domain,
@@ -103,7 +105,7 @@ class RegionGraph(Shown):
         *,
         extra: Cliques = (),
         minimal: bool = False,
-        max_regions: int = _MAX_REGIONS,
+        max_regions: Annotated[int, AtLeast(1)] = _MAX_REGIONS,
         max_bytes: float | None = None,
     ) -> RegionGraph:
         """Return the closure of cliques under intersection, with the edges of its covering relation.
@@ -136,7 +138,6 @@ class RegionGraph(Shown):
         ----------
         Koller, Friedman: Probabilistic Graphical Models, 2009, Algorithm 11.3.
         """
-        max_regions = checked_integer("max_regions", max_regions, 1)
         given = _checked(domain, cliques)
         scopes = {*given, *_checked(domain, extra, least=0)}
         regions, edges = saturate(scopes, max_regions)
@@ -234,7 +235,7 @@ class RegionGraph(Shown):
         return 8 * self.cells
 
     def counting_numbers(self, kind: CountingNumbers) -> NDArray[np.float64]:
-        """Return how much the entropy of each region counts, shape (regions,).
+        """Return the counting number of each region, the weight of its entropy, shape (regions,).
 
         "ones" counts each once; "bethe" and "tree_reweighted" come closer to the joint entropy, are not all positive,
         and are exact on a junction tree. `convex_gbp` takes each of them by name.

@@ -4,18 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, cast
+from typing import Annotated, Literal, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
+from pypgm.constraints import THREADS, AtLeast, Positive
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.graphs.counting_numbers import CountingNumbers
-from pypgm.graphs.junction_tree import check_logarithms, checked_total
+from pypgm.graphs.junction_tree import check_logarithms
 from pypgm.graphs.region_graph import RegionGraph
-from pypgm.numeric import checked_integer, checked_real, checked_threads
+from pypgm.signatures import checked
 
 _FLOOR = 1e-250  # of a belief whose logarithm is taken
 _FLOODING_DAMPING = 0.5  # without it messages that are all sent at once may swing forever
@@ -53,19 +54,20 @@ class ConvexGbp:
     state: NDArray[np.float64] = field(repr=False)
 
 
+@checked()
 def convex_gbp(
     potentials: CliqueVector,
     region_graph: RegionGraph,
     counting_numbers: ArrayLike | CountingNumbers | None = None,
-    total: float = 1.0,
+    total: Annotated[float, Positive()] = 1.0,
     *,
-    iterations: int = 1000,
-    tolerance: float = 1e-6,
+    iterations: Annotated[int, AtLeast(1)] = 1000,
+    tolerance: Annotated[float, AtLeast(0)] = 1e-6,
     schedule: Literal["sequential", "parallel"] = "sequential",
-    damping: float | None = None,
+    damping: Annotated[float, AtLeast(0, below=1)] | None = None,
     state: NDArray[np.float64] | None = None,
     callback: Callable[[int, float], object] | None = None,
-    n_threads: int = 0,
+    n_threads: Annotated[int, THREADS] = 0,
 ) -> ConvexGbp:
     r"""Maximise :math:`\sum_r \langle\theta_r, b_r\rangle + \kappa_r H(b_r)` over locally consistent beliefs.
 
@@ -122,13 +124,12 @@ def convex_gbp(
     >>> result.converged, result.marginals["a"].values.round(3)
     (True, array([0.595, 0.405]))
     """
-    damping = _checked_damping(schedule, damping)
-    iterations = checked_integer("iterations", iterations, 1)
-    tolerance = checked_real("tolerance", tolerance, zero=True)
-    records = checked_total(total)
+    if schedule == "sequential" and damping:
+        raise ValueError(f"the sequential schedule needs no damping, got {damping}")
+    kept = _FLOODING_DAMPING if damping is None else damping
     theta = over_regions(region_graph, potentials)
     numbers = counting_numbers_of(region_graph, counting_numbers)
-    run = Propagation(region_graph, theta.values, numbers, None if schedule == "sequential" else damping, n_threads)
+    run = Propagation(region_graph, theta.values, numbers, None if schedule == "sequential" else kept, n_threads)
     core = run.core
     if not core.possible:
         raise ImpossibleEvidenceError("structural zeros of the potentials leave a region no weight")
@@ -138,7 +139,7 @@ def convex_gbp(
     feasibility = core.finish()
     beliefs = core.beliefs
     gap = core.dual - _consistent_value(region_graph, run.counting_numbers, core.potentials, beliefs)
-    marginals = CliqueVector(region_graph.domain, region_graph.regions, beliefs * records)
+    marginals = CliqueVector(region_graph.domain, region_graph.regions, beliefs * total)
     return ConvexGbp(marginals, feasibility, core.dual, gap, feasibility <= tolerance, sweeps, core.messages)
 
 
@@ -176,7 +177,7 @@ class Propagation:
     ) -> None:
         positive = (counting_numbers > 0).all()
         self.counting_numbers = counting_numbers if positive else np.maximum(counting_numbers, 1.0)
-        self.core = _core.ConvexGbp(graph.plan, self.counting_numbers, potentials, checked_threads(n_threads))
+        self.core = _core.ConvexGbp(graph.plan, self.counting_numbers, potentials, n_threads)
         surplus = self.counting_numbers - counting_numbers
         self._surplus = None if positive else np.repeat(surplus, [graph.domain.size(r) for r in graph.regions])
         self._regions = len(graph.regions)
@@ -254,7 +255,7 @@ def over_regions(region_graph: RegionGraph, potentials: CliqueVector) -> CliqueV
 def counting_numbers_of(
     region_graph: RegionGraph, counting_numbers: ArrayLike | CountingNumbers | None
 ) -> NDArray[np.float64]:
-    """Return those of a name, which may have any sign, or the given ones, checked."""
+    """Return counting numbers by their name, of any sign, or the given ones, checked."""
     if isinstance(counting_numbers, str):
         return region_graph.counting_numbers(cast("CountingNumbers", counting_numbers))
     return checked_counting_numbers(region_graph, counting_numbers)
@@ -273,22 +274,6 @@ def checked_counting_numbers(region_graph: RegionGraph, counting_numbers: ArrayL
         region = region_graph.regions[bad[0]]
         raise ValueError(f"counting numbers must be positive and finite, region {region} has {kappa[bad[0]]}")
     return kappa
-
-
-def _checked_damping(schedule: str, damping: float | None) -> float:
-    if schedule not in {"sequential", "parallel"}:
-        raise ValueError(f"schedule must be 'sequential' or 'parallel', got {schedule!r}")
-    if schedule == "sequential" and damping:
-        raise ValueError(f"the sequential schedule needs no damping, got {damping}")
-    return _FLOODING_DAMPING if damping is None else checked_share(damping)
-
-
-def checked_share(damping: float) -> float:
-    """Return a damping as a float; ``ValueError`` unless it is in [0, 1)."""
-    share = checked_real("damping", damping, zero=True)
-    if not share < 1:
-        raise ValueError(f"damping must be in [0, 1), got {damping}")
-    return share
 
 
 def _checked_state(region_graph: RegionGraph, state: Sequence[float] | NDArray[np.float64]) -> NDArray[np.float64]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Sequence
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,22 +12,25 @@ from numpy.typing import NDArray
 from pypgm import _core
 from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
+from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain, as_clique, check_kind
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, codes_or_logs, one_possible
-from pypgm.graphs.junction_tree import check_logarithms, check_possible, checked_total
+from pypgm.graphs.junction_tree import check_logarithms, check_possible
 from pypgm.inference.contraction import answer_bytes, check_contraction, exact_tick
 from pypgm.memory import hopeless_refused
+from pypgm.signatures import checked
 
 _ONE = np.zeros(1)  # the log of a product of nothing
 _ALL = slice(None)
-_LARGE = 1e300
+_LARGE_WEIGHT = 1e300
 
 
+@checked()
 def variable_elimination(
     potentials: CliqueVector,
     clique: str | Iterable[str],
-    total: float = 1.0,
+    total: Annotated[float, Positive()] = 1.0,
     evidence: Evidence | None = None,
     *,
     order: Sequence[str] | None = None,
@@ -89,10 +92,10 @@ def variable_elimination(
            [0.1966, 0.3034]])
     """
     check_kind("potentials", potentials, CliqueVector, "pypgm.CliqueVector(domain, cliques, values)")
-    asked = as_clique(clique)
-    given = Given(potentials.domain, asked, evidence)
-    plan = Elimination(potentials, asked, given, order=order, max_bytes=max_bytes)
-    return plan.marginal(given, checked_total(total), clock or Clock(n_threads=n_threads), max_bytes)
+    wanted = as_clique(clique)
+    given = Given(potentials.domain, wanted, evidence)
+    plan = Elimination(potentials, wanted, given, order=order, max_bytes=max_bytes)
+    return plan.marginal(given, total, clock or Clock(n_threads=n_threads), max_bytes)
 
 
 def max_elimination(
@@ -138,9 +141,9 @@ def max_elimination(
     >>> max_elimination(potentials, "a").values
     array([3., 4.])
     """
-    asked = as_clique(clique)
-    given = Given(potentials.domain, asked, evidence)
-    plan = Elimination(potentials, asked, given, order=order, max_bytes=max_bytes, is_whole=True)
+    wanted = as_clique(clique)
+    given = Given(potentials.domain, wanted, evidence)
+    plan = Elimination(potentials, wanted, given, order=order, max_bytes=max_bytes, is_whole=True)
     return plan.run(given, "max", Clock(n_threads=n_threads), max_bytes)
 
 
@@ -250,7 +253,7 @@ class Elimination:
     ) -> None:
         check_logarithms(potentials)
         domain = potentials.domain
-        self._domain, self._own = domain, domain.project(clique)
+        self._domain, self._answer_domain = domain, domain.project(clique)
         sliced = [
             _sliced(domain.shape, scope, potentials.table(i), given.codes) for i, scope in enumerate(potentials.scopes)
         ]
@@ -267,23 +270,23 @@ class Elimination:
 
     def run(self, given: Given, how: Literal["sum", "max"], clock: Clock, max_bytes: float | None = None) -> Factor:
         """Return the weights of the clique, up to a common factor, or natural logs of the largest ones."""
-        check_contraction(self._domain, self._plan, answer_bytes([self._own.shape]), max_bytes)
+        check_contraction(self._domain, self._plan, answer_bytes([self._answer_domain.shape]), max_bytes)
         codes = given.codes
         tables = self._tables.copy()
         tables[: 1 + len(given.logs)] = given.weight, *given.logs.values()
         for place, cells, axes in self._sliced:
             tables[place] = cells[tuple([_ALL if a < 0 else codes[a] for a in axes])].ravel()
         answers, _ = self._plan.run(tables, how, clock.n_threads, exact_tick(self._plan, clock))
-        return Factor.over(self._own, answers[0])
+        return Factor.over(self._answer_domain, answers[0])
 
     def marginal(self, given: Given, total: float, clock: Clock, max_bytes: float | None = None) -> Factor:
         """Return the marginal of the clique; raise as `variable_elimination` does."""
         answer = self.run(given, "sum", clock, max_bytes)
         mass = float(answer.datavector().sum())
         check_possible(math.log(mass) if mass > 0 else -math.inf, given.evidence)
-        if mass < 1 / _LARGE or total / mass > _LARGE:
+        if mass < 1 / _LARGE_WEIGHT or total / mass > _LARGE_WEIGHT:
             return answer.normalize(total)
-        return Factor.over(self._own, answer.datavector() * (total / mass))
+        return Factor.over(self._answer_domain, answer.datavector() * (total / mass))
 
 
 def _planned(

@@ -69,10 +69,10 @@ class BoundedTree:
         """
         new = [c for c in dict.fromkeys(cliques) if c not in self._kept]
         tables = self._calibrated.project_many(new, Clock(n_threads=n_threads))
-        found = self._kept | {c: f.datavector() for c, f in zip(new, tables, strict=True)}
-        if sum(own.size for own in found.values()) <= self.tree.cost.cells:
-            self._kept.update(found)
-        return [found[c] for c in cliques]
+        tables_of = self._kept | {c: f.datavector() for c, f in zip(new, tables, strict=True)}
+        if sum(table.size for table in tables_of.values()) <= self.tree.cost.cells:
+            self._kept.update(tables_of)
+        return [tables_of[c] for c in cliques]
 
     @cached_property
     def _kept(self) -> dict[Clique, NDArray[np.float64]]:
@@ -220,9 +220,9 @@ def _gains(index: RegionIndex, pairs: Sequence[Clique]) -> dict[Clique, float]:
     for pair in pairs:
         alike[index.domain.sizes(pair)].append(pair)
     gains = dict[Clique, float]()
-    for (rows, columns), own in alike.items():
-        found = mutual_information(np.array([index.probabilities(p) for p in own]), rows)
-        gains |= dict(zip(own, found - (rows - 1) * (columns - 1) / (2 * index.total), strict=True))
+    for (rows, columns), group in alike.items():
+        information = mutual_information(np.array([index.probabilities(p) for p in group]), rows)
+        gains |= dict(zip(group, information - (rows - 1) * (columns - 1) / (2 * index.total), strict=True))
     return gains
 
 

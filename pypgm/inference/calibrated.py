@@ -83,24 +83,24 @@ class Calibrated:
         ValueError
             If an attribute is unknown or comes twice.
         """
-        asked = list(map(self.domain.indices, as_cliques(cliques)))
-        pairs = self._pairs(asked, clock, max_bytes)
-        rest = [c for c in asked if c not in pairs]
+        wanted = list(map(self.domain.indices, as_cliques(cliques)))
+        pairs = self._pairs(wanted, clock, max_bytes)
+        rest = [c for c in wanted if c not in pairs]
         answers = iter(self.run([(c, (-1,) * len(c)) for c in rest], [], [], clock, max_bytes=max_bytes))
-        return [Factor.over(self.domain.part(c), pairs[c] if c in pairs else next(answers)) for c in asked]
+        return [Factor.over(self.domain.part(c), pairs[c] if c in pairs else next(answers)) for c in wanted]
 
     def _pairs(
-        self, asked: Sequence[tuple[int, ...]], clock: Clock, max_bytes: float | None
+        self, wanted: Sequence[tuple[int, ...]], clock: Clock, max_bytes: float | None
     ) -> dict[tuple[int, ...], NDArray[np.float64]]:
         """Return the tables of pairs that no clique holds, where many are asked for: all at once, or by attribute."""
-        pairs = list({(min(c), max(c)): None for c in asked if len(c) == 2})
+        pairs = list({(min(c), max(c)): None for c in wanted if len(c) == 2})
         shape = self.domain.shape
-        if len(pairs) < _FEWEST or len(set(asked)) < len(asked):  # each answer is a table of its own
+        if len(pairs) < _FEWEST or len(set(wanted)) < len(wanted):  # each answer is a table of its own
             return {}
         apart = [p for p, held in zip(pairs, self._plans.held(pairs), strict=True) if not held]
         if len(apart) < _FEWEST:
             return {}
-        limit = memory_limit(max_bytes) - check_answers([[shape[a] for a in c] for c in asked], max_bytes)
+        limit = memory_limit(max_bytes) - check_answers([[shape[a] for a in c] for c in wanted], max_bytes)
         in_turn, cost = self._by_attribute(apart), self.tree.cost
         if self._plans.pair_operations <= self._plans.operations_in_turn(in_turn) and self._plans.pair_bytes <= limit:
             solve = self._plans.pairs
@@ -115,9 +115,9 @@ class Calibrated:
 
         tables = [table.datavector() for table in self.tables(clock)]
         answers = solve(tables, apart, _NEGLIGIBLE * self.total, tick if clock.is_watched else None)
-        found: dict[tuple[int, ...], NDArray[np.float64]] = dict(zip(apart, answers, strict=True))
-        turned = [c for c in asked if c[::-1] in found]
-        return found | {c: found[c[::-1]].reshape([shape[a] for a in c[::-1]]).T.flatten() for c in turned}
+        by_pair: dict[tuple[int, ...], NDArray[np.float64]] = dict(zip(apart, answers, strict=True))
+        turned = [c for c in wanted if c[::-1] in by_pair]
+        return by_pair | {c: by_pair[c[::-1]].reshape([shape[a] for a in c[::-1]]).T.flatten() for c in turned}
 
     def _by_attribute(self, pairs: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
         """Put first that attribute of each pair whose values are fewest for those it is asked for with, in groups."""

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pypgm.clock import Clock
     from pypgm.domain import Domain
 
-_LARGEST = 709.0  # natural log of a double; twice as much takes any count to inf
+_MAX_LOG = 709.0  # natural log of a double; twice as much takes any count to inf
 
 
 def check_contraction(
@@ -48,7 +48,7 @@ def check_contraction(
 
 
 def exact_tick(plan: _core.Contraction, clock: Clock) -> Callable[[int], bool] | None:
-    """Return what shows the steps of a run and ends it with ``TimeoutError``: half an exact answer is none."""
+    """Return a function that shows the steps of a run and ends it with ``TimeoutError``: half an answer is useless."""
     if not clock.is_watched:
         return None
 
@@ -85,6 +85,6 @@ def run_contraction(
     with np.errstate(over="ignore"):
         for cells, log_scale in zip(answers, log_scales, strict=True):
             if log_scale:
-                half = math.exp(min(log_scale / 2, _LARGEST))  # twice a finite number: 0 stays 0
+                half = math.exp(min(log_scale / 2, _MAX_LOG))  # twice a finite number: 0 stays 0
                 np.multiply(np.multiply(cells, half, out=cells), half, out=cells)
     return answers

@@ -55,15 +55,15 @@ class Folding:
     def cells(self, clique: str | Iterable[str]) -> NDArray[np.int64]:
         """Return for each cell over the inner attributes the cell of a clique, as it is written, that holds it."""
         written = as_clique(clique)
-        own = self.clique(written)
-        shape = self.inner.sizes(own)
-        check_fits(16 * math.prod(shape), None, f"the table over {own} needs {short(math.prod(shape))} cells")
+        inner_clique = self.clique(written)
+        shape = self.inner.sizes(inner_clique)
+        check_fits(16 * math.prod(shape), None, f"the table over {inner_clique} needs {short(math.prod(shape))} cells")
         cells = np.zeros(shape, dtype=np.int64)
         for attribute in written:
             name, codes = self.source(attribute)
             along = np.arange(self.inner.size(name)) if codes is None else codes
             cells *= self.domain.size(attribute)
-            cells += along.reshape([-1 if a == name else 1 for a in own])
+            cells += along.reshape([-1 if a == name else 1 for a in inner_clique])
         return cells.reshape(-1)
 
     def unfolded(self, table: Factor, clique: Clique) -> Factor:
@@ -80,12 +80,12 @@ class Folding:
         if not self.sources:
             return query
         blocks: dict[str, LinearQuery] = {}
-        for name, own in self._by_source(query).items():
-            asked = [query.blocks[a] for a in own]
-            blocks[name] = asked[0] if len(own) == 1 else Kronecker(asked)
-            if own != [name]:
-                codes = [np.arange(self.inner.size(name)) if c is None else c for _, c in map(self.source, own)]
-                cells = np.ravel_multi_index(codes, self.domain.sizes(own)).astype(np.int64)
+        for name, members in self._by_source(query).items():
+            members_blocks = [query.blocks[a] for a in members]
+            blocks[name] = members_blocks[0] if len(members) == 1 else Kronecker(members_blocks)
+            if members != [name]:
+                codes = [np.arange(self.inner.size(name)) if c is None else c for _, c in map(self.source, members)]
+                cells = np.ravel_multi_index(codes, self.domain.sizes(members)).astype(np.int64)
                 blocks[name] = folded(blocks[name], cells)
         return KroneckerQuery(blocks)
 
@@ -93,48 +93,48 @@ class Folding:
         """Return the answer of the query on inner attributes with an axis for each attribute of the one asked."""
         if not self.sources:
             return answer
-        order = [a for own in self._by_source(query).values() for a in own]
+        order = [a for members in self._by_source(query).values() for a in members]
         cells = answer.reshape([query.blocks[a].shape[0] for a in order])
         return np.asarray(cells.transpose([order.index(a) for a in query.blocks]), order="C")
 
     def _by_source(self, query: KroneckerQuery) -> dict[str, list[str]]:
         """Return the attributes of a query by the inner attribute each follows from."""
-        found: dict[str, list[str]] = {}
+        by_source: dict[str, list[str]] = {}
         for attribute in query.blocks:
-            found.setdefault(self.source(attribute)[0], []).append(attribute)
-        return found
+            by_source.setdefault(self.source(attribute)[0], []).append(attribute)
+        return by_source
 
     def evidence(self, evidence: Evidence | None) -> Evidence:
         """Return the likelihoods that evidence gives the values of inner attributes."""
         logs: dict[str, NDArray[np.float64]] = {}
         for index, log_likelihood in log_likelihoods(self.domain, evidence):
             name, codes = self.source(self.domain.attributes[index])
-            own = log_likelihood if codes is None else log_likelihood[codes]
-            logs[name] = logs[name] + own if name in logs else own
-        return {a: LogLikelihood(own) for a, own in logs.items()} if self.sources else evidence or {}
+            log_values = log_likelihood if codes is None else log_likelihood[codes]
+            logs[name] = logs[name] + log_values if name in logs else log_values
+        return {a: LogLikelihood(log_values) for a, log_values in logs.items()} if self.sources else evidence or {}
 
-    def assignment(self, found: Mapping[str, Label]) -> dict[str, Label]:
+    def assignment(self, inner_values: Mapping[str, Label]) -> dict[str, Label]:
         """Return a value, label or code, of each attribute, given those of the inner ones."""
         values = {}
         for attribute in self.domain:
             name, codes = self.source(attribute)
-            values[attribute] = found[name]
+            values[attribute] = inner_values[name]
             if codes is not None:
-                code = int(codes[code_of(self.domain, name, found[name])])
+                code = int(codes[code_of(self.domain, name, inner_values[name])])
                 labels = self.domain.labels.get(attribute)
                 values[attribute] = code if labels is None else labels[code]
         return values
 
     def records(self, columns: Mapping[str, NDArray[np.signedinteger]]) -> dict[str, NDArray[np.signedinteger]]:
         """Return columns of codes of all attributes, given those of the inner ones."""
-        found = {}
+        records = {}
         for attribute in self.domain:
             name, codes = self.source(attribute)
             column = columns[name]
             if codes is not None:
                 column = codes.astype(np.min_scalar_type(-self.domain.size(attribute)))[column]
-            found[attribute] = column
-        return found
+            records[attribute] = column
+        return records
 
     def as_lists(self) -> dict[str, list[Any]]:
         """Return for each coarse attribute its fine one and the codes, as plain lists."""
@@ -154,9 +154,9 @@ class Folding:
             if [type(part) for part in given] != [str, list]:
                 raise ValueError(f"attribute {coarse!r} needs the attribute that it is a function of, and its codes")
             fine, codes = given
-            own = np.asarray(codes, dtype=np.int64)
-            fits = own.shape == domain.sizes((fine,)) and own.min() >= 0 and own.max() < domain.size(coarse)
+            array = np.asarray(codes, dtype=np.int64)
+            fits = array.shape == domain.sizes((fine,)) and array.min() >= 0 and array.max() < domain.size(coarse)
             if not fits or fine in lists:
                 raise ValueError(f"attribute {coarse!r} is no function of {fine!r}")
-            sources[coarse] = (fine, own)
+            sources[coarse] = (fine, array)
         return cls(domain, sources)

@@ -90,8 +90,8 @@ def _answers(calibrated: Calibrated, queries: Sequence[KroneckerQuery], clock: C
     asks: list[Ask] = []
     for query in queries:
         axes = [(domain.index(a), block) for a, block in query.blocks.items() if not _is_total(block)]
-        own = [numbers.setdefault((a, b), len(numbers)) if _is_early(b) else -1 for a, b in axes]
-        asks.append((tuple(a for a, _ in axes), tuple(own)))
+        places = [numbers.setdefault((a, b), len(numbers)) if _is_early(b) else -1 for a, b in axes]
+        asks.append((tuple(a for a, _ in axes), tuple(places)))
     blocks = [_dense(block) for _, block in numbers]
     flat = calibrated.run(asks, [a for a, _ in numbers], blocks, clock)
     return [_finished(query, cells, clock) for query, cells in zip(queries, flat, strict=True)]

@@ -87,7 +87,7 @@ def local_answers(
         def tick(sweeps: int) -> bool:
             return clock.tick(lambda: f"{len(answers)}/{len(cliques)} cliques, {sweeps} sweeps over {cells:.3g} cells")
 
-        answers.extend(LocalAnswer(*found) for found in _core.solve_locally(batch, iterations, clock.n_threads, tick))
+        answers.extend(LocalAnswer(*solved) for solved in _core.solve_locally(batch, iterations, clock.n_threads, tick))
         batch.clear()
 
     for i, clique in enumerate(cliques):

@@ -68,8 +68,8 @@ def violation_of(index: RegionIndex, clique: Clique, values: NDArray[np.float64]
     """Return the mean L1 distance between a table's marginals and the regions', over the maximal intersections."""
     distances = []
     for part in index.intersections(clique):
-        own = index.summed(values, clique, part)
-        distances.append(float(np.abs(own - index.probabilities(part)).sum()))
+        sums = index.summed(values, clique, part)
+        distances.append(float(np.abs(sums - index.probabilities(part)).sum()))
     return float(np.mean(distances)) if distances else 0.0
 
 

@@ -1,4 +1,4 @@
-"""Which regions hold a clique, and what regions say about one that none holds."""
+"""Index of the regions that hold a clique, and of the intersections with one that none holds."""
 
 from __future__ import annotations
 
@@ -72,12 +72,12 @@ class RegionIndex:
         for k, attribute in enumerate(attributes):
             for rank in self._with[attribute]:
                 shared[rank] |= 1 << k
-        found: list[int] = []
+        masks: list[int] = []
         for bits in sorted(set(shared.values()), key=int.bit_count, reverse=True):
-            if all(bits & ~other for other in found):
-                found.append(bits)
+            if all(bits & ~other for other in masks):
+                masks.append(bits)
         # In the order of attributes, of which the first is the lowest bit.
-        parts = sorted([k for k in range(len(attributes)) if bits >> k & 1] for bits in found)
+        parts = sorted([k for k in range(len(attributes)) if bits >> k & 1] for bits in masks)
         return [tuple([attributes[k] for k in part]) for part in parts]
 
 
@@ -103,7 +103,7 @@ class Cliques:
         return any(other.issuperset(clique) for other in near)
 
     def shared(self, clique: Clique) -> set[Clique]:
-        """Return what cliques have of this one, in its order, where they have anything of it."""
+        """Return the non-empty intersections of cliques with this one, in its order."""
         near = {id(other): other for a in clique for other in self._with[a]}
         return {tuple(a for a in clique if a in other) for other in near.values()}
 
@@ -115,10 +115,10 @@ def maximal(cliques: Iterable[Clique]) -> list[Clique]:
         distinct.setdefault(frozenset(clique), clique)
     ordered = sorted(distinct.values(), key=len, reverse=True)
     most = sum(len(clique) == len(ordered[0]) for clique in ordered)  # of which none is larger than another
-    found = ordered[:most]
-    kept = Cliques(found if most < len(ordered) else ())
+    largest = ordered[:most]
+    kept = Cliques(largest if most < len(ordered) else ())
     for clique in ordered[most:]:
         if not kept.holds(clique):
             kept.add(clique)
-            found.append(clique)
-    return found
+            largest.append(clique)
+    return largest

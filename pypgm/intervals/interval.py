@@ -7,15 +7,16 @@ import warnings
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
+from pypgm.constraints import AtLeast, Positive, check_attributes
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.html import Shown
 from pypgm.intervals.reading import numbers_of
 from pypgm.models.expected_error import Basis, basis
-from pypgm.numeric import as_generator, checked_integer, checked_real
+from pypgm.numeric import as_generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -177,22 +178,15 @@ class Request:
     attributes: tuple[str, ...]
     in_bins: bool
     is_extreme: bool
-    level: float
+    level: Annotated[float, Positive(below=1)]
     target: Target
-    worlds: int
-    truths: int
+    worlds: Annotated[int, AtLeast(2)]
+    truths: Annotated[int, AtLeast(2)]
     combine: Combine
     rng: np.random.Generator | int | None
 
     def __post_init__(self) -> None:
-        if not checked_real("level", self.level) < 1:
-            raise ValueError(f"level needs a number between 0 and 1, got {self.level!r}")
-        for name in ("worlds", "truths"):
-            checked_integer(name, getattr(self, name), _MIN_TABLES)
-        for name, known in (("target", ("records", "population")), ("combine", ("larger", "both"))):
-            if getattr(self, name) not in known:
-                needed = " or ".join(map(repr, known))
-                raise ValueError(f"{name} must be {needed}, got {getattr(self, name)!r}")
+        check_attributes(self)
 
     def statistic_of(self, records: Dataset, what: str, scattered: np.random.Generator | None = None) -> Array:
         """Return the statistic of records, values in bins by the same draws for all, or by drawn distributions."""

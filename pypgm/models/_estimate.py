@@ -1,4 +1,4 @@
-"""One graphical model from noisy measurements."""
+"""Estimation of one graphical model from noisy measurements."""
 
 from __future__ import annotations
 
@@ -207,10 +207,10 @@ def estimate(
     array([[28., 22.],
            [22., 28.]])
     """
-    own: dict[str, Any] = {"loss": loss, "method": method, "stop": stop, "stepsize": stepsize, "prior": prior}
-    own |= {"warm_start": warm_start, "constraints": constraints, "rng": rng}
-    limits, sweeps = split_options("estimate", further, LimitOptions, SweepOptions, names=own)
-    return estimated(domain, measurements, total, oracle, Limits(**limits), sweeps=Sweeps(**sweeps), **own)
+    named: dict[str, Any] = {"loss": loss, "method": method, "stop": stop, "stepsize": stepsize, "prior": prior}
+    named |= {"warm_start": warm_start, "constraints": constraints, "rng": rng}
+    limits, sweeps = split_options("estimate", further, LimitOptions, SweepOptions, names=named)
+    return estimated(domain, measurements, total, oracle, Limits(**limits), sweeps=Sweeps(**sweeps), **named)
 
 
 def estimated(
@@ -235,7 +235,7 @@ def estimated(
     further: float = 1.0,
     anyway: bool = False,
 ) -> GraphicalModel | RegionGraphModel:
-    """Return what `estimate` does; of a model that is only to start from, nearly what it does.
+    """Return the model that `estimate` returns; of a model that is only a start, nearly that.
 
     Potentials are then fitted roughly to the end of the accelerated path, which averages marginals. See `SolverOptions`
     for `trial` and `pace`. A mechanism may go `further` than to what is validated best, where that costs little or
@@ -247,12 +247,12 @@ def estimated(
     how = sweeps or Sweeps()
     if oracle == "exact" and how.kept():
         raise ValueError(f"{' and '.join(how.kept())} need a region graph, got oracle='exact'")
-    own: dict[str, Any] = {"stepsize": stepsize, "stop": stop or "validated", "rng": rng, "is_start": is_start}
+    given: dict[str, Any] = {"stepsize": stepsize, "stop": stop or "validated", "rng": rng, "is_start": is_start}
     folding, masks = fold(domain, constraints or ())
     fitting = _folded(folding, measurements)
-    own |= {"trial": trial and _folded(folding, trial), "pace": pace}
-    own |= {"further": further, "anyway": anyway}
-    options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **own)
+    given |= {"trial": trial and _folded(folding, trial), "pace": pace}
+    given |= {"further": further, "anyway": anyway}
+    options = SolverOptions.within(limits, _TOLERANCE if oracle == "exact" else REGION_TOLERANCE, **given)
     objective = _objective(loss, fitting, folding)
     chosen = chosen_method(method, options, objective)
     options = replace(options, stop=_end(stop, chosen, objective, earlier))
@@ -276,7 +276,7 @@ def _folded(folding: Folding, measurements: Sequence[LinearMeasurement]) -> list
 
 
 def _recipe(request: Request, loss: str, start: CliqueVector, *, total_is_known: bool) -> Recipe:
-    """Return what a model was estimated from, and how."""
+    """Return the recipe of a model: its measurements and options."""
     options, prior, measurements = request.options, request.prior, tuple(request.measurements)
     how = {name: getattr(options, name) for name in ("stop", "stepsize", "iterations", "tolerance")}
     how |= {"loss": loss, "method": request.method} | request.how.kept()
@@ -290,15 +290,15 @@ def _recipe(request: Request, loss: str, start: CliqueVector, *, total_is_known:
 def _starts(
     prior: EstimatedModel | CliqueVector | None, warm_start: EstimatedModel | CliqueVector | None
 ) -> tuple[EstimatedModel | None, EstimatedModel | None]:
-    """Return what to start from as models; ``TypeError`` unless it can be one, ``ValueError`` if there are two."""
+    """Return the starts as models; ``TypeError`` for one that cannot be a model, ``ValueError`` if there are two."""
     if prior is not None and warm_start is not None:
         raise ValueError("prior and warm_start are two starts; an estimate takes one")
-    found = []
+    starts = []
     for role, earlier in (("prior", prior), ("warm_start", warm_start)):
         if not isinstance(earlier, Model | CliqueVector | None):
             raise TypeError(f"{role} needs a GraphicalModel or a CliqueVector, got {type(earlier).__name__}")
-        found.append(GraphicalModel(earlier, 1.0) if isinstance(earlier, CliqueVector) else earlier)
-    return found[0], found[1]
+        starts.append(GraphicalModel(earlier, 1.0) if isinstance(earlier, CliqueVector) else earlier)
+    return starts[0], starts[1]
 
 
 def _check_oracle(oracle: object) -> None:
@@ -309,7 +309,7 @@ def _check_oracle(oracle: object) -> None:
 
 
 def _end(stop: Stop | None, method: str, loss: Loss, warm_start: object) -> Stop:
-    """Return where the estimate ends; ``ValueError`` if it cannot end at the given stop."""
+    """Return the stop of the estimate; ``ValueError`` if it cannot end at the given one."""
     if stop == "optimum":
         return stop
     reasons = {

@@ -1,4 +1,4 @@
-"""How models of both kinds are read from their files."""
+"""Readers of the files of both kinds of models."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pypgm.models.stored_model import domain_of
 
 
 def _parts(fields: dict[str, Any]) -> dict[str, Any]:
-    """Return what models of both kinds were made of besides their tables."""
+    """Return the parts of a model of either kind besides its tables."""
     folding = Folding.from_lists(domain_of(fields), fields["functions"])
     recipe = Recipe.unpacked(folding.inner, fields["recipe"]) if "recipe" in fields else None
     if recipe is not None:
@@ -32,7 +32,7 @@ def _parts(fields: dict[str, Any]) -> dict[str, Any]:
 
 
 def stored_fit(fields: dict[str, Any]) -> Fit | None:
-    """Return how the estimate of a file's model ended."""
+    """Return the fit of a file's model: how its estimate ended."""
     fit = fields["fit"]
     if fit is not None and fit["gap"] is not None and fit["gap"] < 0:
         raise ValueError(f"field fit.gap needs 0 or more, got {fit['gap']}")

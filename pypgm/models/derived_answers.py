@@ -20,7 +20,7 @@ def check_read(schema: Schema | None, names: Iterable[str], what: str) -> None:
     """Raise ``ValueError`` where a column is derived, of which something is not known."""
     for name in names:
         if schema is not None and name in schema.made:
-            parents = listed([repr(own) for own in read_names(schema, name)]) or "no other column"
+            parents = listed([repr(parent) for parent in read_names(schema, name)]) or "no other column"
             raise ValueError(f"column {name!r} follows from {parents}: {what} is known of what is measured alone")
 
 
@@ -49,15 +49,15 @@ def answered(schema: Schema | None, clique: str | Iterable[str], ask: Callable[[
     sizes, places = {a: domain.size(a) for a in parents}, np.indices([domain.size(a) for a in parents])
     labels = {a: domain.labels[a] for a in parents if a in domain.labels}
     axes = dict(zip(parents, places.reshape(len(parents), -1), strict=True))
-    for name in (own for own in names if own in made):
+    for name in [n for n in names if n in made]:
         sources, cells = image_of(schema, name)
         flat = np.ravel_multi_index([axes[a] for a in sources], [sizes[a] for a in sources])
         axes[name], sizes[name] = np.asarray(cells.codes)[flat], cells.column.size
         labels[name] = cells.column.labels or ()
-    own = [sizes[a] for a in names]
-    flat = np.ravel_multi_index([axes[a] for a in names], own)
-    values = np.bincount(flat, np.asarray(known.values, dtype=np.float64).ravel(), math.prod(own))
-    return Factor(Domain(names, own, {a: labels[a] for a in names if a in labels}), values)
+    shape = [sizes[a] for a in names]
+    flat = np.ravel_multi_index([axes[a] for a in names], shape)
+    values = np.bincount(flat, np.asarray(known.values, dtype=np.float64).ravel(), math.prod(shape))
+    return Factor(Domain(names, shape, {a: labels[a] for a in names if a in labels}), values)
 
 
 def conditioned(
@@ -81,7 +81,7 @@ def conditioned(
     given: dict[str, Any] = dict(evidence or {})
     derived = {name: given.pop(name) for name in list(given) if name in made}
     joint = answered(
-        schema, (*names, *(n for n in derived if n not in names)), lambda asked: query(asked, given or None)
+        schema, (*names, *(n for n in derived if n not in names)), lambda clique: query(clique, given or None)
     )
     values = np.array(joint.values)
     for axis, logs in log_likelihoods(joint.domain, derived):

@@ -1,4 +1,4 @@
-"""How far answers of a model may be from the truth because its measurements were noisy."""
+"""Standard errors of a model's answers, from the noise of its measurements."""
 
 from __future__ import annotations
 
@@ -16,36 +16,32 @@ from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import Simulation, estimated_again
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe
-from pypgm.numeric import checked_integer
 
 _CELL_BYTES = 40  # of an answer: its mean, its spread, and what one more draw takes
 _FAR_FROM_ZERO = 4.0  # standard errors: a cell that noise will not bring to zero
 
 
-def standard_errors(asked: Simulation, method: str) -> list[Factor]:
+def standard_errors(simulation: Simulation, method: str) -> list[Factor]:
     """Return a table of standard errors for each clique; see `Model.standard_error`."""
-    if method not in {"auto", "gls", "bootstrap"}:
-        raise ValueError(f"method must be 'auto', 'gls' or 'bootstrap', got {method!r}")
-    checked_integer("draws", asked.draws, 2)
-    model, cliques, recipe = asked.model, asked.cliques, asked.recipe
+    model, cliques, recipe = simulation.model, simulation.cliques, simulation.recipe
     if not recipe.measurements:
         raise ValueError("a standard error is that of the noise of measurements; the model was estimated without any")
     if not cliques:
         return []
     domains = [model.domain.project(c) for c in cliques]
     if method != "bootstrap":
-        reason = _beyond_least_squares(model, recipe, asked.evidence)
-        found = (
+        reason = _beyond_least_squares(model, recipe, simulation.evidence)
+        solution = (
             None if reason else least_squares(model.domain, recipe.measurements, total_is_known=recipe.total_is_known)
         )
-        reason = reason or _what_binds(model, recipe, cliques, found)
-        if found is not None and not reason:
-            return [Factor(d, found.standard_error(c)) for d, c in zip(domains, cliques, strict=True)]
+        reason = reason or _what_binds(model, recipe, cliques, solution)
+        if solution is not None and not reason:
+            return [Factor(d, solution.standard_error(c)) for d, c in zip(domains, cliques, strict=True)]
         if method == "gls":
-            raise ValueError(f"generalised least squares does not tell the error here: {reason}")
+            raise ValueError(f"generalised least squares does not give the error here: {reason}")
 
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "standard error", "or ask for a smaller clique")
-    return [Factor(d, s) for d, s in zip(domains, _bootstrap(asked), strict=True)]
+    return [Factor(d, s) for d, s in zip(domains, _bootstrap(simulation), strict=True)]
 
 
 def _beyond_least_squares(model: EstimatedModel, recipe: Recipe, evidence: Evidence | None) -> str:
@@ -61,32 +57,32 @@ def _beyond_least_squares(model: EstimatedModel, recipe: Recipe, evidence: Evide
     return next((reason for reason, holds in reasons.items() if holds), "")
 
 
-def _what_binds(model: EstimatedModel, recipe: Recipe, cliques: Sequence[Clique], found: LeastSquares | None) -> str:
-    """Return what besides the measurements decides the answers, an empty text if nothing does."""
-    if found is None:
-        return "the system is too large, or the measurements leave some of it open"
-    beyond = [c for c in cliques if not found.holds(c)]
+def _what_binds(model: EstimatedModel, recipe: Recipe, cliques: Sequence[Clique], solution: LeastSquares | None) -> str:
+    """Return the influence on the answers besides the measurements, an empty text if there is none."""
+    if solution is None:
+        return "the system is too large, or the measurements do not determine all of it"
+    beyond = [c for c in cliques if not solution.holds(c)]
     if beyond:
         return f"no measured clique holds {beyond[0]}"
     for clique in dict.fromkeys(model.domain.canonical(m.clique) for m in recipe.measurements):
-        if (model.project(clique).datavector() < _FAR_FROM_ZERO * found.standard_error(clique)).any():
+        if (model.project(clique).datavector() < _FAR_FROM_ZERO * solution.standard_error(clique)).any():
             return f"some counts of {clique} are held from below by zero"
     return ""
 
 
-def _bootstrap(asked: Simulation) -> list[NDArray[np.float64]]:
+def _bootstrap(simulation: Simulation) -> list[NDArray[np.float64]]:
     """Return the standard deviation of answers over estimates from what the model would have been measured as."""
-    model, clock, measurements = asked.model, asked.clock, asked.recipe.measurements
+    model, clock, measurements = simulation.model, simulation.clock, simulation.recipe.measurements
     tables = model.project_many([m.clique for m in measurements], n_threads=clock.n_threads)
     exact = [m.linear_map.matvec(table.datavector()) for m, table in zip(measurements, tables, strict=True)]
-    estimated = estimated_again(model, asked.recipe, clock)
-    spreads = [_Spread(model.domain.size(clique)) for clique in asked.cliques]
+    estimated = estimated_again(model, simulation.recipe, clock)
+    spreads = [_Spread(model.domain.size(clique)) for clique in simulation.cliques]
     n_seen = 0
-    while n_seen < asked.draws and not clock.tick(partial("{}/{} estimates".format, n_seen, asked.draws)):
-        drawn = estimated(asked.measured(exact))
+    while n_seen < simulation.draws and not clock.tick(partial("{}/{} estimates".format, n_seen, simulation.draws)):
+        drawn = estimated(simulation.measured(exact))
         if drawn.fit is None or drawn.fit.status != "time":
             n_seen += 1
-            for spread, answer in zip(spreads, asked.answers(drawn), strict=True):
+            for spread, answer in zip(spreads, simulation.answers(drawn), strict=True):
                 spread.add(answer.datavector())
     if n_seen < 2:
         raise TimeoutError(f"two estimates of the bootstrap take longer than time_limit={clock.time_limit:g}")
@@ -114,5 +110,5 @@ class _Spread:
 
     def standard_deviation(self) -> NDArray[np.float64]:
         """Return the standard deviation of a cell, over one less than there are tables."""
-        found: NDArray[np.float64] = np.sqrt(self._squares / (self._n - 1))
-        return found
+        deviation: NDArray[np.float64] = np.sqrt(self._squares / (self._n - 1))
+        return deviation

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from typing import Annotated, Any, Protocol, TypedDict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
+from pypgm.clock import CALL_DEFAULTS, CallOptions, Clock
+from pypgm.constraints import AtLeast, check_attributes
 from pypgm.domain import Clique
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
@@ -26,7 +27,8 @@ from pypgm.graphs.evidence import Evidence
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe
 from pypgm.models.request import Prior, Request
-from pypgm.numeric import checked_integer
+from pypgm.numeric import as_generator
+from pypgm.signatures import split_options
 
 _FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
 
@@ -44,24 +46,39 @@ class Reestimated(EstimatedModel, Protocol):
 
 
 def recipe_of(model: EstimatedModel) -> Recipe:
-    """Return what a model was estimated from; ``ValueError`` if it does not know."""
+    """Return the recipe of a model; ``ValueError`` if it has none."""
     if model.recipe is None:
         raise ValueError("the model does not hold the measurements it was estimated from, so its errors are not known")
     return model.recipe
 
 
+class DrawOptions(TypedDict, total=False):
+    """Simulations of an error and their source, as keywords of a call."""
+
+    draws: Annotated[int, AtLeast(2)]
+    rng: np.random.Generator | int | None
+
+
+class ErrorOptions(DrawOptions, CallOptions, total=False):
+    """Keywords of whatever works out errors by simulation."""
+
+
+ERROR_DEFAULTS: Mapping[str, object] = {"draws": 20, "rng": 0, **CALL_DEFAULTS}
+"""Defaults of `ErrorOptions` other than None."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Simulation:
-    """What a model is asked whose errors are to be known, and how what it rests on is simulated.
+    """Cliques whose errors are wanted, and the simulation of the measurements behind them.
 
     Attributes
     ----------
     model : Model
         The model; its measurements are the ones simulated.
     cliques : sequence of tuple of str
-        What it is asked, as they are written.
+        Cliques asked for, as they are written.
     evidence : mapping or None
-        What is known of other attributes.
+        Known values of other attributes.
     draws : int
         Simulations.
     rng : Generator
@@ -76,21 +93,21 @@ class Simulation:
     model: Reestimated
     cliques: Sequence[Clique]
     evidence: Evidence | None
-    draws: int
+    draws: Annotated[int, AtLeast(0)]
     rng: np.random.Generator
     clock: Clock
     shared: float = 0.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "draws", checked_integer("draws", self.draws))
+        check_attributes(self)
 
     @property
     def recipe(self) -> Recipe:
-        """What the model was estimated from; ``ValueError`` if it does not know."""
+        """Recipe of the model; ``ValueError`` if it has none."""
         return recipe_of(self.model)
 
     def answers(self, model: EstimatedModel) -> Sequence[Factor]:
-        """Return what a model says of the cliques: counts, given evidence probabilities."""
+        """Return the answers of a model to the cliques: counts, or probabilities given evidence."""
         if self.evidence:
             return [model.query(clique, self.evidence) for clique in self.cliques]
         return model.project_many(self.cliques, n_threads=self.clock.n_threads)
@@ -102,8 +119,8 @@ class Simulation:
     def of_tables(self, counts: Iterable[NDArray[np.floating[Any]]]) -> list[LinearMeasurement]:
         """Return the model's measurements of other tables, whose counts are given for each."""
         more = self.rng.normal(0.0, self.shared) if self.shared else 0.0
-        own = zip(self.recipe.measurements, counts, strict=True)
-        return self.measured(m.linear_map.matvec(c + more / c.size) for m, c in own)
+        pairs = zip(self.recipe.measurements, counts, strict=True)
+        return self.measured(m.linear_map.matvec(c + more / c.size) for m, c in pairs)
 
     def _noise(self, m: LinearMeasurement) -> NDArray[np.float64]:
         if m.noise == "laplace":
@@ -111,10 +128,27 @@ class Simulation:
         return self.rng.normal(0.0, m.stddev, m.values.size)
 
 
+def simulated(
+    answer: Callable[[Simulation], list[Factor]],
+    what: str,
+    model: Reestimated,
+    cliques: Sequence[Clique],
+    evidence: Evidence | None,
+    *,
+    options: ErrorOptions,
+    ends: str = "the made-up tables",
+) -> list[Factor]:
+    """Return the errors of cliques by simulation, within the limits of a call; `what` heads its line of progress."""
+    draws, limits = split_options(what, options, DrawOptions, CallOptions)
+    with Clock(what, **limits, ends=ends) as clock:
+        rng = as_generator(draws["rng"])
+        return answer(Simulation(model, cliques, evidence, draws["draws"], rng, clock))
+
+
 def requested_again(
     model: EstimatedModel, recipe: Recipe, clock: Clock
 ) -> Callable[[Sequence[LinearMeasurement], Prior, Pace | None], Request]:
-    """Return what makes of other answers to a recipe's queries, a prior and a pace a request like that of a model.
+    """Return a function of other answers to a recipe's queries, a prior and a pace to a request like that of a model.
 
     The recipe is the model's, or that of its prior. Without a pace the estimate is validated where the model's was.
     """
@@ -137,7 +171,7 @@ def requested_again(
 
 
 def _most_again(model: EstimatedModel) -> int:
-    """Return how many oracle calls an estimate like a model's may take: several times as many as that had steps.
+    """Return the oracle calls that an estimate like a model's may take: several times the steps of that one.
 
     What it was allowed to take may have no end: a time limit or a callback ended it, or a file says so.
     """
@@ -147,7 +181,7 @@ def _most_again(model: EstimatedModel) -> int:
 def estimated_again(
     model: Reestimated, recipe: Recipe, clock: Clock
 ) -> Callable[[Sequence[LinearMeasurement]], EstimatedModel]:
-    """Return what estimates a model like one given from answers to its queries, and first the prior that rests on them.
+    """Return an estimator of models like a given one from answers to its queries, with the prior that rests on them.
 
     A prior that kept the noise of the real answers would be the truth of the made-up tables, and estimates from it too
     good: of attributes and measured pairs by 10 to 30 %. An estimate that was validated tells all others where to end.
@@ -172,8 +206,8 @@ def estimated_again(
 
     def again(answers: Sequence[LinearMeasurement]) -> EstimatedModel:
         nonlocal pace, like
-        asked = request(answers, prior(answers), pace)
-        like = model.estimated_again(asked, is_prior=is_prior, like=like)
+        posed = request(answers, prior(answers), pace)
+        like = model.estimated_again(posed, is_prior=is_prior, like=like)
         pace = pace or _pace(like)
         return like
 
@@ -181,7 +215,7 @@ def estimated_again(
 
 
 def _pace(model: EstimatedModel) -> Pace | None:
-    """Return how many iterations were best, if that is known."""
+    """Return the best number of iterations, if it is known."""
     fit = model.fit
     return Pace(len(fit.history) - 1) if fit is not None and fit.status == "validated" else None
 
@@ -201,13 +235,13 @@ def _start(
     for m in measurements:
         if len(m.clique) == 1 and m.linear_map.is_identity:
             alone.setdefault(m.clique[0], []).append(m)
-    for attribute, own in alone.items():
+    for attribute, answers in alone.items():
         # Regions hold marginals each; the potentials of a tree's cliques multiply.
         homes = [i for i, c in enumerate(prior.cliques) if (c == (attribute,) if is_exact else attribute in c)]
         if not homes:
             continue
-        precisions = [float(np.mean(m.stddev)) ** -2 for m in own]
-        counts = np.average([m.values for m in own], axis=0, weights=precisions)
+        precisions = [float(np.mean(m.stddev)) ** -2 for m in answers]
+        counts = np.average([m.values for m in answers], axis=0, weights=precisions)
         new = np.maximum(nearest(counts, total), _FLOOR * math.fsum(precisions) ** -0.5)
         home = prior[(attribute,) if (attribute,) in prior else prior.cliques[homes[0]]]
         old = home.logsumexp([a for a in home.domain if a != attribute]).datavector()

@@ -1,4 +1,4 @@
-"""What starts, errors and refinements of an estimate need of a model, whatever its kind."""
+"""Interface of an estimated model of any kind, for starts, errors and refinements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class EstimatedModel(ReleasedModel, Protocol):
 
     @property
     def is_exact(self) -> bool:
-        """Whether marginals are those of one joint distribution."""
+        """True if marginals are those of one joint distribution."""
 
     @property
     def marginals(self) -> CliqueVector:
@@ -34,7 +34,7 @@ class EstimatedModel(ReleasedModel, Protocol):
 
     @property
     def recipe(self) -> Recipe | None:
-        """What it was estimated from, and how."""
+        """Recipe of the estimate: its measurements and options."""
 
     def project_many(self, cliques: Iterable[str | Iterable[str]], *, n_threads: int = 0) -> Sequence[Factor]:
         """Return the marginals of many cliques in counts, in the order asked."""

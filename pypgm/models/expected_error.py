@@ -1,4 +1,4 @@
-"""How far answers of a model may be from the records: noise, and all that the estimate itself leaves or adds."""
+"""Expected errors of a model's answers: noise, and all that the estimate itself leaves or adds."""
 
 from __future__ import annotations
 
@@ -35,34 +35,34 @@ _MAX_POOLING = 4.0  # the pooled squared error may exceed a cell's own by this f
 
 
 def basis(model: EstimatedModel, clique: Clique) -> Basis:
-    """Return what an answer rests on; see `Model.basis`."""
+    """Return the basis of an answer; see `Model.basis`."""
     return bases(model, [clique])[0]
 
 
 def bases(model: EstimatedModel, cliques: Sequence[Clique]) -> list[Basis]:
-    """Return what the answer to each of some cliques rests on; see `Model.basis`."""
+    """Return the basis of the answer to each clique; see `Model.basis`."""
     measured = [(frozenset(m.clique), m) for m in recipe_of(model).measurements]
-    asked: frozenset[str] = frozenset().union(*(attributes for attributes, _ in measured))
-    return [_basis(model.folding, measured, asked, clique) for clique in cliques]
+    measured_attributes: frozenset[str] = frozenset().union(*(attributes for attributes, _ in measured))
+    return [_basis(model.folding, measured, measured_attributes, clique) for clique in cliques]
 
 
 def _basis(
     folding: Folding,
     measured: Sequence[tuple[frozenset[str], LinearMeasurement]],
-    asked: frozenset[str],
+    measured_attributes: frozenset[str],
     clique: Clique,
 ) -> Basis:
     inner = set(folding.clique(clique))
-    found = {_of_measurement(folding, m, clique) for attributes, m in measured if inner <= attributes}
-    if "measured" in found or not inner:
+    bases = {_of_measurement(folding, m, clique) for attributes, m in measured if inner <= attributes}
+    if "measured" in bases or not inner:
         return "measured"
-    if "merged" in found:
+    if "merged" in bases:
         return "merged"
-    return "unmeasured" if inner <= asked else "unknown"
+    return "unmeasured" if inner <= measured_attributes else "unknown"
 
 
 def _of_measurement(folding: Folding, m: LinearMeasurement, clique: Clique) -> Basis:
-    """Return what a measurement of inner attributes tells about a clique that follows from them."""
+    """Return the basis that a measurement of inner attributes gives a clique that follows from them."""
     query, inner, domain = m.linear_map, folding.clique(clique), folding.inner
     if isinstance(query, Contrasts):
         if len(inner) < len(m.clique):  # the interaction of a clique says nothing about a part of it
@@ -70,24 +70,24 @@ def _of_measurement(folding: Folding, m: LinearMeasurement, clique: Clique) -> B
         return "merged" if any(len(set(g)) < len(g) for g in query.value_groups) else "measured"
     if query.groups is None:
         return "measured" if query.shape[0] >= folding.domain.size(clique) else "merged"
-    asked = Factor(domain.project(inner), folding.cells(clique)).expand(domain.project(m.clique)).datavector()
-    both = np.unique(query.groups * asked.size + asked).size
+    cells = Factor(domain.project(inner), folding.cells(clique)).expand(domain.project(m.clique)).datavector()
+    both = np.unique(query.groups * cells.size + cells).size
     return "merged" if both > np.unique(query.groups).size else "measured"  # a group lies in one cell of the clique
 
 
 class Expectation(NamedTuple):
-    """What is to be expected of answers, seen on made-up tables.
+    """Expected errors of answers, estimated on made-up tables.
 
     Attributes
     ----------
     errors : list of Factor
-        Of each count of each clique, as `expected_errors` gives them.
+        Errors of the counts of each clique, as `expected_errors` gives them.
     distances : ndarray, shape (tables, cliques)
         Total variation distances between answers and records, 0 .. 1, one row for each made-up table.
     answers : sequence of Factor
-        Of the model.
+        Answers of the model.
     rest_on : list of str
-        What each answer rests on.
+        Basis of each answer.
     """
 
     errors: list[Factor]
@@ -96,54 +96,53 @@ class Expectation(NamedTuple):
     rest_on: list[Basis]
 
 
-def expected_errors(asked: Simulation) -> list[Factor]:
+def expected_errors(simulation: Simulation) -> list[Factor]:
     """Return a table of expected errors for each clique; see `Model.expected_error`."""
-    return expectation(asked).errors if asked.cliques else []
+    return expectation(simulation).errors if simulation.cliques else []
 
 
-def expectation(asked: Simulation) -> Expectation:
+def expectation(simulation: Simulation) -> Expectation:
     """Return the expected errors of counts, and the distances between whole tables, from the same made-up tables."""
-    model, cliques, clock = asked.model, asked.cliques, asked.clock
-    checked_integer("draws", asked.draws, 2)
+    model, cliques, clock = simulation.model, simulation.cliques, simulation.clock
     check_tables_fit(model.domain, cliques, _CELL_BYTES, "expected error")
     rest_on = bases(model, cliques)
-    found = asked.answers(model)
+    answers = simulation.answers(model)
     seen = SquaredErrors(*(model.domain.size(c) for c in cliques))
     distances = []
-    for estimated, true in _worlds(asked):
+    for estimated, true in _worlds(simulation):
         distances.append(_distances(estimated, true))
         seen.add(np.concatenate(estimated), np.concatenate(true))
     done = len(distances)
     if done < 2 and clock.over:
         raise TimeoutError(f"two estimates of made-up records take longer than time_limit={clock.time_limit:g}")
     if done < 2:  # hardly a made-up table has records with the evidence: nothing is known
-        unknown = [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in found]
-        return Expectation(unknown, np.ones((1, len(cliques))), found, rest_on)
-    hidden = [0.0] * len(cliques) if asked.evidence else _hidden(model, found, rest_on)
+        unknown = [Factor(t.domain, np.full(t.values.shape, np.inf)) for t in answers]
+        return Expectation(unknown, np.ones((1, len(cliques))), answers, rest_on)
+    hidden = [0.0] * len(cliques) if simulation.evidence else _hidden(model, answers, rest_on)
     errors, wider = [], upper_end(done) / upper_end(math.inf)
-    squared = seen.tables(seen.squared(np.concatenate([t.datavector() for t in found]), done))
-    for own, table, more, rests_on in zip(squared, found, hidden, rest_on, strict=True):
-        error = np.hypot(wider * np.sqrt(own), more)
+    squared = seen.tables(seen.squared(np.concatenate([t.datavector() for t in answers]), done))
+    for squares, table, more, rests_on in zip(squared, answers, hidden, rest_on, strict=True):
+        error = np.hypot(wider * np.sqrt(squares), more)
         errors.append(Factor(table.domain, np.full(error.size, np.inf) if rests_on == "unknown" else error))
     far = np.minimum(np.hypot(distances, _in_all(model, hidden)), 1.0)
-    return Expectation(errors, far, found, rest_on)
+    return Expectation(errors, far, answers, rest_on)
 
 
 def _hidden(
     model: EstimatedModel, tables: Sequence[Factor], rest_on: Sequence[Basis]
 ) -> list[NDArray[np.float64] | float]:
-    """Return for each table what dependence that was not measured adds to its errors."""
+    """Return for each table the errors that unmeasured dependence adds."""
     noise, guessed = hiding_noise(recipe_of(model).measurements), {"merged", "unmeasured"}
-    alone = {t.domain.attributes[0]: own for t, own in zip(tables, rest_on, strict=True) if t.values.ndim == 1}
-    of_guesses = (a for t, own in zip(tables, rest_on, strict=True) if own in guessed for a in t.domain)
-    if asked := [a for a in dict.fromkeys(of_guesses) if a not in alone]:
-        alone |= dict(zip(asked, bases(model, [(a,) for a in asked]), strict=True))
-    known = {a for a, own in alone.items() if own == "measured"}
+    alone = {t.domain.attributes[0]: basis for t, basis in zip(tables, rest_on, strict=True) if t.values.ndim == 1}
+    of_guesses = (a for t, basis in zip(tables, rest_on, strict=True) if basis in guessed for a in t.domain)
+    if missing := [a for a in dict.fromkeys(of_guesses) if a not in alone]:
+        alone |= dict(zip(missing, bases(model, [(a,) for a in missing]), strict=True))
+    known = {a for a, basis in alone.items() if basis == "measured"}
     return [
         np.minimum(hidden_dependence(t.datavector(), noise), room(t.values, [a in known for a in t.domain]).ravel())
-        if own in guessed
+        if basis in guessed
         else 0.0
-        for t, own in zip(tables, rest_on, strict=True)
+        for t, basis in zip(tables, rest_on, strict=True)
     ]
 
 
@@ -198,12 +197,12 @@ def expected_total_variation(
 ) -> NDArray[np.float64]:
     """Return the total variation distance between answers and records to expect of each clique, 0 .. 1."""
     draws = checked_integer("draws", draws, 1)
-    asked = Simulation(model, cliques, None, draws, as_generator(0), clock)
-    found = [_distances(estimated, true) for estimated, true in _worlds(asked)]
-    if not found:
+    simulation = Simulation(model, cliques, None, draws, as_generator(0), clock)
+    distances = [_distances(estimated, true) for estimated, true in _worlds(simulation)]
+    if not distances:
         raise TimeoutError(f"an estimate of made-up records takes longer than time_limit={clock.time_limit:g}")
-    hidden = _hidden(model, asked.answers(model), bases(model, cliques))
-    return np.asarray(np.minimum(np.hypot(np.mean(found, axis=0), _in_all(model, hidden)), 1.0))
+    hidden = _hidden(model, simulation.answers(model), bases(model, cliques))
+    return np.asarray(np.minimum(np.hypot(np.mean(distances, axis=0), _in_all(model, hidden)), 1.0))
 
 
 def _distances(estimated: Sequence[NDArray[np.float64]], true: Sequence[NDArray[np.float64]]) -> list[float]:
@@ -213,43 +212,43 @@ def _distances(estimated: Sequence[NDArray[np.float64]], true: Sequence[NDArray[
 
 
 def _in_all(model: EstimatedModel, hidden: Sequence[NDArray[np.float64] | float]) -> list[float]:
-    """Return what dependence that was not measured adds to the total variation distance of each table."""
-    return [0.5 * _ABSOLUTE * float(np.sum(own)) / max(model.total, 1.0) for own in hidden]
+    """Return the part of each total variation distance that unmeasured dependence adds."""
+    return [0.5 * _ABSOLUTE * float(np.sum(additions)) / max(model.total, 1.0) for additions in hidden]
 
 
-def _worlds(asked: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:
+def _worlds(simulation: Simulation) -> Iterator[tuple[list[NDArray[np.float64]], list[NDArray[np.float64]]]]:
     """Yield answers of the model of a made-up table, and the table's own, as often as asked and as time allows.
 
     A table is drawn with replacement from records of the model, measured as the real one was and estimated from again.
     """
-    model, clock, measurements = asked.model, asked.clock, asked.recipe.measurements
+    model, clock, measurements = simulation.model, simulation.clock, simulation.recipe.measurements
     rows = min(max(1, round(model.total)), _RECORDS)
-    records = model.synthetic_data(rows, asked.rng)
-    likelihoods = log_likelihoods(model.domain, asked.evidence)
-    counted = dict.fromkeys([*(m.clique for m in measurements), *(() if likelihoods else asked.cliques)])
-    estimated = estimated_again(model, asked.recipe, clock)
-    for done in range(asked.draws):
-        if clock.tick(partial("{}/{} made-up tables".format, done, asked.draws)):
+    records = model.synthetic_data(rows, simulation.rng)
+    likelihoods = log_likelihoods(model.domain, simulation.evidence)
+    counted = dict.fromkeys([*(m.clique for m in measurements), *(() if likelihoods else simulation.cliques)])
+    estimated = estimated_again(model, simulation.recipe, clock)
+    for done in range(simulation.draws):
+        if clock.tick(partial("{}/{} made-up tables".format, done, simulation.draws)):
             return
-        chosen = asked.rng.integers(0, len(records), rows)
+        chosen = simulation.rng.integers(0, len(records), rows)
         world = Dataset({a: np.asarray(records.columns[a])[chosen] for a in model.domain}, model.domain)
         scale = max(model.total, 0.0) / rows
         counts = {
             c: n.astype(np.float64) * scale
             for c, n in zip(counted, world.count([*counted], clock.n_threads), strict=True)
         }
-        drawn = estimated(asked.of_tables(counts[m.clique] for m in measurements))
+        drawn = estimated(simulation.of_tables(counts[m.clique] for m in measurements))
         if drawn.fit is not None and drawn.fit.status == "time":
             clock.over = True  # though no tick has seen it
             return
         if not likelihoods:
-            true = [counts[c] for c in asked.cliques]
+            true = [counts[c] for c in simulation.cliques]
         elif (weights := _weights(world, likelihoods)).sum() > 0:
             weighted = Dataset(world.columns, model.domain, weights=weights / weights.sum())
-            true = [weighted.project(c).datavector() for c in asked.cliques]
+            true = [weighted.project(c).datavector() for c in simulation.cliques]
         else:
             continue
-        yield [t.datavector() for t in asked.answers(drawn)], true
+        yield [t.datavector() for t in simulation.answers(drawn)], true
 
 
 def _weights(world: Dataset, likelihoods: Sequence[tuple[int, NDArray[np.float64]]]) -> NDArray[np.float64]:

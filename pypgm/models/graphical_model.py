@@ -46,7 +46,7 @@ class GraphicalModel(Model[Factor]):
     marginals : CliqueVector, optional
         Marginals over the cliques of the potentials, counts, if they are known already.
     fit : Fit, optional
-        How an estimate ended.
+        End of the estimate.
     tree : JunctionTree, optional
         Built for the cliques of the potentials, if there is one already.
     folding : Folding, optional
@@ -94,8 +94,8 @@ class GraphicalModel(Model[Factor]):
         self.cliques = potentials.cliques
         self.tree = JunctionTree.of(potentials) if tree is None else tree
         self._mass = self.total or 1.0  # of tables that answers come from
-        own = self.tree.marginals(potentials, self._mass) if marginals is None else marginals
-        self.marginals = read_only(own if self.total else own * 0.0)
+        tables = self.tree.marginals(potentials, self._mass) if marginals is None else marginals
+        self.marginals = read_only(tables if self.total else tables * 0.0)
 
     @property
     def _joint(self) -> tuple[JunctionTree, CliqueVector]:
@@ -140,10 +140,10 @@ class GraphicalModel(Model[Factor]):
     def _single(self, clique: Clique, evidence: Evidence, known: Evidence, clock: Clock) -> Factor:
         """Return the marginal of one attribute; those of the others come with it, for when they are asked for."""
         tree, potentials, mass = self.tree, self.potentials, self._mass
-        found = self._last.found(
+        marginals = self._last.recalled(
             "marginals", evidence, lambda: tree.attribute_marginals(potentials, mass, known, n_threads=clock.n_threads)
         )
-        return Factor.over(tree.domain.project(clique), found[clique[0]].copy())
+        return Factor.over(tree.domain.project(clique), marginals[clique[0]].copy())
 
     def _answers(
         self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock

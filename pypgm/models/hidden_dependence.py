@@ -1,4 +1,4 @@
-"""How far counts may be off for dependence that was not measured: it can be as large as noise would hide."""
+"""Errors of counts from dependence that was not measured: it can be as large as noise would hide."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.queries import Contrasts
 
-_SHARE = 0.4  # of a count, or of the noise where that is less; see bench/README.md
+_HIDDEN_SHARE = 0.4  # of a count, or of the noise where that is less; see bench/README.md
 
 
 def hiding_noise(measurements: Sequence[LinearMeasurement]) -> float:
@@ -37,18 +37,18 @@ def hidden_dependence(answers: NDArray[np.float64], noise: float) -> NDArray[np.
     of the noise, and a small one by some of itself.
     """
     counts = np.maximum(answers, 0.0)
-    return np.asarray(_SHARE * counts / (1.0 + counts / noise))
+    return np.asarray(_HIDDEN_SHARE * counts / (1.0 + counts / noise))
 
 
 def room(table: NDArray[np.float64], is_known: Sequence[bool]) -> NDArray[np.float64]:
-    """Return how far each count of a table can be from that of another one with the same margins, by Fréchet's bounds.
+    """Return the largest distance of each count from that of another table with the same margins, by Fréchet's bounds.
 
     Parameters
     ----------
     table : ndarray
         Counts, with an axis for each attribute.
     is_known : sequence of bool
-        Of which of them the counts are known.
+        Axes whose counts are known.
 
     Examples
     --------
@@ -61,7 +61,7 @@ def room(table: NDArray[np.float64], is_known: Sequence[bool]) -> NDArray[np.flo
     total = counts.sum()
     most, least = np.full(counts.shape, total), np.full(counts.shape, total)
     for axis, known in enumerate(is_known):
-        own = counts.sum(axis=tuple(i for i in range(counts.ndim) if i != axis), keepdims=True) if known else total
-        most = np.minimum(most, own)
-        least -= total - own if known else total
+        margin = counts.sum(axis=tuple(i for i in range(counts.ndim) if i != axis), keepdims=True) if known else total
+        most = np.minimum(most, margin)
+        least -= total - margin if known else total
     return np.asarray(np.maximum(np.maximum(most - counts, counts - np.maximum(least, 0.0)), 0.0))

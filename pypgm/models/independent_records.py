@@ -49,8 +49,8 @@ def independent_records(
     """
     domain, codes = tree.domain, dict[str, "NDArray[np.int64]"]()
     largest = max((domain.size(node.clique) for node in tree.nodes), default=0)
-    asked = f"{rows} records of {len(domain)} attributes"
-    check_fits(rows * (8 * len(domain) + _RECORD_BYTES) + _CELL_BYTES * largest, None, asked, "ask for fewer")
+    what = f"{rows} records of {len(domain)} attributes"
+    check_fits(rows * (8 * len(domain) + _RECORD_BYTES) + _CELL_BYTES * largest, None, what, "ask for fewer")
     for i, (node, table) in enumerate(zip(tree.nodes, tables, strict=True)):
         clock.tick(partial("{}/{} cliques of records".format, i, len(tree.nodes)))
         new = tuple(a for a in node.clique if a not in node.separator)
@@ -80,5 +80,5 @@ def _drawn(weights: NDArray[np.float64], group: NDArray[np.int64], uniforms: NDA
     np.divide(edges, sums, out=edges, where=sums > 0)
     edges += np.arange(len(edges))[:, None]
     below = np.nextafter(group + 1.0, 0.0)
-    found = np.searchsorted(edges.reshape(-1), np.minimum(group + uniforms, below), side="right")
-    return np.asarray(found - group * weights.shape[1])
+    indices = np.searchsorted(edges.reshape(-1), np.minimum(group + uniforms, below), side="right")
+    return np.asarray(indices - group * weights.shape[1])

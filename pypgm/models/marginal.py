@@ -23,7 +23,7 @@ class Marginal(Shown):
     errors : Factor
         As `GraphicalModel.expected_error` gives them; inf where nothing is known.
     basis : {"measured", "merged", "unmeasured", "unknown"}
-        What they rest on, see `GraphicalModel.basis`.
+        Basis of the counts, see `GraphicalModel.basis`.
 
     Examples
     --------

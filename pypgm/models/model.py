@@ -6,25 +6,25 @@ import contextlib
 import dataclasses
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, Literal, TypedDict, TypeVar, overload
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, TypeVar, overload
 
 import numpy as np
 
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
+from pypgm.clock import CALL_DEFAULTS, CallOptions, Clock
+from pypgm.constraints import AtLeast
 from pypgm.data import Dataset
 from pypgm.domain import as_clique, as_cliques, check_kind
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.constraint import Constraint
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import LastEvidence
-from pypgm.graphs.junction_tree import checked_total
 from pypgm.html import Shown
 from pypgm.inference.folding import Folding
 from pypgm.inference.region_index import RegionIndex
 from pypgm.models.error_bars import standard_errors
-from pypgm.models.estimated_again import Simulation
+from pypgm.models.estimated_again import ERROR_DEFAULTS, ErrorOptions, simulated
 from pypgm.models.expected_error import Basis, basis, expected_errors
 from pypgm.models.hidden_dependence import hiding_noise
 from pypgm.models.independent_records import independent_records
@@ -33,8 +33,9 @@ from pypgm.models.refinement import refined_records, stages
 from pypgm.models.sampling import draw_records
 from pypgm.models.stored_measurements import QueryTooLargeError
 from pypgm.models.stored_model import Stored, fields_of
-from pypgm.numeric import as_generator, checked_integer, float_array
+from pypgm.numeric import as_generator, checked_real, float_array
 from pypgm.queries import KroneckerQuery
+from pypgm.signatures import checked
 from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
@@ -54,13 +55,8 @@ if TYPE_CHECKING:
 
 Table = TypeVar("Table", bound=Factor)
 
-
-class _Limits(TypedDict, total=False):
-    """The options of `Model.answer`."""
-
-    n_threads: int
-    time_limit: float | None
-    progress: bool
+_STANDARD_ERROR_DEFAULTS = {**ERROR_DEFAULTS, "draws": 50}
+_BOOTSTRAP = "the bootstrap"  # that a time limit ends
 
 
 class Model(Shown, Stored, Generic[Table]):
@@ -81,11 +77,11 @@ class Model(Shown, Stored, Generic[Table]):
     potentials : CliqueVector
         Natural logs over the same.
     fit : Fit or None
-        How an estimate ended.
+        End of the estimate.
     recipe : Recipe or None
-        What it was estimated from, and how.
+        Measurements and options it was estimated from.
     validated : Validated or None
-        What told the estimate where to end; of one that was just made.
+        The validation path that stopped the estimate; only on a freshly made model.
     not_private : str
         Why the model protects nobody, if it was made from a release that does not; kept in its file.
     """
@@ -107,7 +103,7 @@ class Model(Shown, Stored, Generic[Table]):
     ) -> None:
         self.folding = Folding(domain) if folding is None else folding
         self.domain = self.folding.domain
-        self.total = 0.0 if total == 0 and self.is_exact else checked_total(total)
+        self.total = 0.0 if total == 0 and self.is_exact else checked_real("total", total)
         self.fit = fit
         self.masks = masks
         self.recipe = recipe
@@ -174,15 +170,14 @@ class Model(Shown, Stored, Generic[Table]):
         with Clock("project", time_limit, progress, ends="the answers to 1 cliques") as clock:
             return self._counts(self._projected([as_clique(clique)], evidence, method, clock))[0]
 
+    @checked(CallOptions, CALL_DEFAULTS)
     def project_many(
         self,
         cliques: Iterable[str | Iterable[str]],
         evidence: Evidence | None = None,
         *,
         method: Method | None = None,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
+        **limits: Unpack[CallOptions],
     ) -> list[Table]:
         """Return the marginals of many cliques in counts, in the order asked; see `project`.
 
@@ -192,7 +187,7 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         cliques : sequence of cliques
-            What is asked, in any order; cliques may repeat.
+            Cliques wanted, in any order; they may repeat.
         evidence, method, time_limit, progress
             As for `project`.
         n_threads : int
@@ -206,10 +201,10 @@ class Model(Shown, Stored, Generic[Table]):
         >>> [f.values.tolist() for f in model.project_many(itertools.combinations("abc", 2))][:2]
         [[[2.0, 2.0], [2.0, 2.0]], [[2.0, 2.0], [2.0, 2.0]]]
         """
-        asked = as_cliques(cliques)
-        ends = f"the answers to {len(asked)} cliques"
-        with Clock("project", time_limit, progress, n_threads=n_threads, ends=ends) as clock:
-            return self._counts(self._projected(asked, evidence, method, clock))
+        wanted = as_cliques(cliques)
+        ends = f"the answers to {len(wanted)} cliques"
+        with Clock("project", **limits, ends=ends) as clock:
+            return self._counts(self._projected(wanted, evidence, method, clock))
 
     def query(
         self,
@@ -238,20 +233,18 @@ class Model(Shown, Stored, Generic[Table]):
 
     @overload
     def answer(
-        self, query: KroneckerQuery, evidence: Evidence | None = ..., **limits: Unpack[_Limits]
+        self, query: KroneckerQuery, evidence: Evidence | None = ..., **limits: Unpack[CallOptions]
     ) -> NDArray[np.float64]: ...
     @overload
     def answer(
-        self, query: Sequence[KroneckerQuery], evidence: Evidence | None = ..., **limits: Unpack[_Limits]
+        self, query: Sequence[KroneckerQuery], evidence: Evidence | None = ..., **limits: Unpack[CallOptions]
     ) -> list[NDArray[np.float64]]: ...
+    @checked(CallOptions, CALL_DEFAULTS)
     def answer(
         self,
         query: KroneckerQuery | Sequence[KroneckerQuery],
         evidence: Evidence | None = None,
-        *,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
+        **limits: Unpack[CallOptions],
     ) -> NDArray[np.float64] | list[NDArray[np.float64]]:
         """Return the answer to a product of queries on single attributes, in counts.
 
@@ -293,7 +286,7 @@ class Model(Shown, Stored, Generic[Table]):
         """
         checked = [q.checked(self.domain) for q in _several(query)]
         ends = f"the answers to {len(checked)} queries"
-        with Clock("answer", time_limit, progress, n_threads=n_threads, ends=ends) as clock:
+        with Clock("answer", **limits, ends=ends) as clock:
             answers = self._answers(checked, evidence, clock)
         counts = answers if self.total else [0.0 * answer for answer in answers]
         return counts[0] if isinstance(query, KroneckerQuery) else counts
@@ -369,7 +362,7 @@ class Model(Shown, Stored, Generic[Table]):
             return self._log_z
         tree, potentials = self._joint
         known = self.folding.evidence(evidence)
-        return self._last.found("log Z", evidence, lambda: tree.log_partition(potentials, known))
+        return self._last.recalled("log Z", evidence, lambda: tree.log_partition(potentials, known))
 
     def log_probability(self, evidence: Evidence) -> float:
         """Return the natural log of the probability of evidence (of its expected likelihood); see `log_partition`.
@@ -420,20 +413,17 @@ class Model(Shown, Stored, Generic[Table]):
         ({'a': 1, 'sex': 'F'}, 3.0)
         """
         tree, potentials = self._joint
-        found, log_weight = tree.map(potentials, self.folding.evidence(evidence))
-        return self.folding.assignment(found), log_weight
+        codes, log_weight = tree.map(potentials, self.folding.evidence(evidence))
+        return self.folding.assignment(codes), log_weight
 
+    @checked(ErrorOptions, _STANDARD_ERROR_DEFAULTS)
     def standard_error(
         self,
         clique: str | Iterable[str],
         evidence: Evidence | None = None,
         *,
         method: Literal["auto", "gls", "bootstrap"] = "auto",
-        draws: int = 50,
-        rng: np.random.Generator | int | None = 0,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
+        **options: Unpack[ErrorOptions],
     ) -> Factor:
         """Return the standard error of each count of a clique that the noise of the measurements leaves.
 
@@ -494,37 +484,30 @@ class Model(Shown, Stored, Generic[Table]):
         >>> pypgm.estimate(domain, [m], 100, stop="optimum").standard_error("a").values.round(3)
         array([1., 1.])
         """
-        with Clock("standard_error", time_limit, progress, n_threads=n_threads, ends="the bootstrap") as clock:
-            asked = Simulation(self, [as_clique(clique)], evidence, draws, as_generator(rng), clock)
-            return standard_errors(asked, method)[0]
+        answer = partial(standard_errors, method=method)
+        return simulated(
+            answer, "standard_error", self, [as_clique(clique)], evidence, options=options, ends=_BOOTSTRAP
+        )[0]
 
+    @checked(ErrorOptions, _STANDARD_ERROR_DEFAULTS)
     def standard_error_many(
         self,
         cliques: Iterable[str | Iterable[str]],
         evidence: Evidence | None = None,
         *,
         method: Literal["auto", "gls", "bootstrap"] = "auto",
-        draws: int = 50,
-        rng: np.random.Generator | int | None = 0,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
+        **options: Unpack[ErrorOptions],
     ) -> list[Factor]:
         """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
-        with Clock("standard_error_many", time_limit, progress, n_threads=n_threads, ends="the bootstrap") as clock:
-            asked = Simulation(self, as_cliques(cliques), evidence, draws, as_generator(rng), clock)
-            return standard_errors(asked, method)
+        answer, what = partial(standard_errors, method=method), "standard_error_many"
+        return simulated(answer, what, self, as_cliques(cliques), evidence, options=options, ends=_BOOTSTRAP)
 
+    @checked(ErrorOptions, ERROR_DEFAULTS)
     def expected_error(
         self,
         clique: str | Iterable[str],
         evidence: Evidence | None = None,
-        *,
-        draws: int = 20,
-        rng: np.random.Generator | int | None = 0,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
+        **options: Unpack[ErrorOptions],
     ) -> Factor:
         """Return the error to expect of each count of a clique: the root mean square distance from the records.
 
@@ -537,9 +520,9 @@ class Model(Shown, Stored, Generic[Table]):
         the error of a small answer is about a record, unless no such answer ever had one. Made-up tables have no other
         dependence than the model's; so counts that were merged or not measured together, see `basis`, get besides some
         of the noise, or of themselves where that is less: as much as dependence has that noise hides. Probabilities
-        given `evidence` do without. That a few tables tell
-        the error itself only roughly is counted: it is wider by the quantiles of Student's t, so few `draws` hold as
-        often as many.
+        given `evidence` do without. The uncertainty
+        of an error computed from few tables is included: it is wider by the quantiles of Student's t, so few `draws`
+        hold as often as many.
 
         Parameters
         ----------
@@ -596,36 +579,24 @@ class Model(Shown, Stored, Generic[Table]):
         >>> bool((model.expected_error(("a", "b")).values < 20).all())
         True
         """
-        with Clock("expected_error", time_limit, progress, n_threads=n_threads, ends="the made-up tables") as clock:
-            return expected_errors(Simulation(self, [as_clique(clique)], evidence, draws, as_generator(rng), clock))[0]
+        return simulated(expected_errors, "expected_error", self, [as_clique(clique)], evidence, options=options)[0]
 
+    @checked(ErrorOptions, ERROR_DEFAULTS)
     def expected_error_many(
         self,
         cliques: Iterable[str | Iterable[str]],
         evidence: Evidence | None = None,
-        *,
-        draws: int = 20,
-        rng: np.random.Generator | int | None = 0,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
+        **options: Unpack[ErrorOptions],
     ) -> list[Factor]:
         """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
-        with Clock(
-            "expected_error_many", time_limit, progress, n_threads=n_threads, ends="the made-up tables"
-        ) as clock:
-            return expected_errors(Simulation(self, as_cliques(cliques), evidence, draws, as_generator(rng), clock))
+        return simulated(expected_errors, "expected_error_many", self, as_cliques(cliques), evidence, options=options)
 
+    @checked(ErrorOptions, ERROR_DEFAULTS)
     def marginal(
         self,
         clique: str | Iterable[str],
         evidence: Evidence | None = None,
-        *,
-        draws: int = 20,
-        rng: np.random.Generator | int | None = 0,
-        n_threads: int = 0,
-        time_limit: float | None = None,
-        progress: bool = False,
+        **options: Unpack[ErrorOptions],
     ) -> Marginal:
         """Return the counts of a clique with the error to expect of each: what `project` and `expected_error` say.
 
@@ -647,13 +618,12 @@ class Model(Shown, Stored, Generic[Table]):
         'measured'
         """
         names = as_clique(clique)
-        limits: dict[str, Any] = {"n_threads": n_threads, "time_limit": time_limit, "progress": progress}
-        errors = self.expected_error(names, evidence, draws=draws, rng=rng, **limits)
+        errors = self.expected_error(names, evidence, **options)
         counts = self.query(names, evidence) if evidence else self.project(names)
         return Marginal(counts, errors, self.basis(names))
 
     def basis(self, clique: str | Iterable[str]) -> Basis:
-        """Return what the counts of a clique rest on.
+        """Return the basis of the counts of a clique.
 
         Returns
         -------
@@ -669,9 +639,10 @@ class Model(Shown, Stored, Generic[Table]):
         """
         return basis(self, as_clique(clique))
 
+    @checked()
     def synthetic_data(
         self,
-        rows: int | None = None,
+        rows: Annotated[int, AtLeast(0)] | None = None,
         rng: np.random.Generator | int | None = None,
         *,
         method: Literal["rounding", "independent"] = "rounding",
@@ -726,16 +697,14 @@ class Model(Shown, Stored, Generic[Table]):
         >>> model.synthetic_data(rng=0, method="independent").project("a").values
         array([3., 5.])
         """
-        if method not in {"rounding", "independent"}:
-            raise ValueError(f"method must be 'rounding' or 'independent', got {method!r}")
         n_rows, source = round(self.total) if rows is None else rows, as_generator(rng)
         with Clock("synthetic_data", time_limit, progress) as clock:
-            tree, tables, own = self._drawn_from(checked_integer("rows", n_rows), evidence, clock)
+            tree, tables, targets = self._drawn_from(n_rows, evidence, clock)
             if method == "independent":
                 drawn = independent_records(tree, tables, n_rows, source, clock)
                 return Dataset(self.folding.records(drawn), self.domain)
             columns = draw_records(tree, tables, n_rows, source, clock=clock)
-            for cliques in stages(tree.domain, own, alone=bool(evidence), noisy=self._noise > 0):
+            for cliques in stages(tree.domain, targets, alone=bool(evidence), noisy=self._noise > 0):
                 clock.ends = "the refinement of the records"
                 answers = CliqueVector.from_factors(tree.domain, self._projected(cliques, evidence, None, clock))
                 index = RegionIndex(answers, self.total)

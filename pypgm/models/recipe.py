@@ -1,4 +1,4 @@
-"""What a model was estimated from: enough to estimate it again from other answers, and to be kept in a file."""
+"""Recipe of a model: enough to estimate it again from other answers, and to keep in a file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Recipe:
     prior : CliqueVector or None
         Potentials of the prior; on a region graph the logs of its marginals that the estimate started from.
     prior_recipe : PriorRecipe or None
-        What the prior itself was estimated from, where that is some of these measurements.
+        Recipe of the prior, where it was estimated from some of these measurements.
     """
 
     measurements: tuple[LinearMeasurement, ...]
@@ -40,7 +40,7 @@ class Recipe:
     prior_recipe: PriorRecipe | None = None
 
     def packed(self) -> dict[str, Any]:
-        """Return it as JSON and arrays; see `packed_measurements`."""
+        """Return the recipe as JSON and arrays; see `packed_measurements`."""
         prior, before = self.prior, self.prior_recipe
         return {
             "total_is_known": self.total_is_known,
@@ -67,7 +67,7 @@ class Recipe:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PriorRecipe:
-    """What a prior was estimated from, where that is part of what the estimate after it rests on.
+    """Recipe of a prior that was estimated from some of the measurements of the estimate after it.
 
     Attributes
     ----------
@@ -82,7 +82,7 @@ class PriorRecipe:
 
     @classmethod
     def of(cls, recipe: Recipe | None, measurements: Sequence[LinearMeasurement]) -> PriorRecipe | None:
-        """Return it for a prior's recipe; None where it saw other answers, or nothing is known of it."""
+        """Return the recipe of a prior; None where it saw other answers, or nothing is known of it."""
         if recipe is None:
             return None
         places: dict[Clique, list[int]] = {}

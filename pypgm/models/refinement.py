@@ -20,7 +20,7 @@ from pypgm.memory import check_fits, short
 
 _SWEEPS = 20
 _NOISE = 0.2  # of the L1 distance that noise leaves in a marginal: what refinement may leave ...
-_MOST = 1e-2  # ... of the records at most
+_MAX_SHARE = 1e-2  # ... of the records at most
 _ABSOLUTE = math.sqrt(2 / math.pi)  # of a standard deviation: the mean absolute value
 _CODE_BYTES = 16  # of a code: as it was drawn, as the core takes it and returns it, and as it is returned
 _CELL_BYTES = 48  # of a count that records are refined towards: as it was asked for, its target, and what there is
@@ -101,7 +101,7 @@ def refined_records(
         for c in maximal(index.marginals.cliques)
     ]
     spread = _ABSOLUTE * noise * rows / index.total if index.total > 0 else math.inf
-    enough = sum(min(_MOST * rows, _NOISE * float(np.minimum(counts, spread).sum())) for _, counts in targets)
+    enough = sum(min(_MAX_SHARE * rows, _NOISE * float(np.minimum(counts, spread).sum())) for _, counts in targets)
     columns, _ = _core.refine_records(
         [records[a].astype(np.int32) for a in names],
         list(index.domain.shape),

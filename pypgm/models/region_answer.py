@@ -11,7 +11,7 @@ from pypgm.domain import Domain
 from pypgm.factor import Factor
 
 Method = Literal["exact", "combined", "local", "submodel", "expanded", "oversaturated"]
-"""How a marginal is found: "exact" on a junction tree, the others on a region graph."""
+"""Method that finds a marginal: "exact" on a junction tree, the others on a region graph."""
 
 
 class RegionAnswer(Factor):

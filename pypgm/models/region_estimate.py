@@ -25,7 +25,9 @@ RegionOracle = Literal["region_graph", "factor_graph"] | RegionGraph
 REGION_TOLERANCE = 1e-6  # of the loss, over 50 iterations
 _START_BYTES = 16  # a cell: the start, and with what is ruled out
 _WAY_OUT = "fewer values, or max_bytes"
-_LEAST = 1e-30  # of a probability of a model to start from: nothing is ruled out that it merely found very rare
+_LEAST_PROBABILITY = (
+    1e-30  # of a probability of a model to start from: nothing is ruled out that it merely found very rare
+)
 
 
 def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
@@ -79,10 +81,10 @@ def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
 
 
 def _counting_numbers(graph: RegionGraph, request: Request) -> NDArray[np.float64]:
-    asked = request.how.counting_numbers
-    if isinstance(asked, str) and asked == "bethe":
+    given = request.how.counting_numbers
+    if isinstance(given, str) and given == "bethe":
         raise ValueError("the entropy of 'bethe' need not be concave; numbers above 0 and 'tree_reweighted' are")
-    numbers = counting_numbers_of(graph, asked)
+    numbers = counting_numbers_of(graph, given)
     return numbers if request.method == "mirror_descent" else checked_counting_numbers(graph, numbers)
 
 
@@ -128,12 +130,12 @@ def _start(graph: RegionGraph, prior: EstimatedModel, independent: Callable[[], 
     joined = [r for r in graph.regions if len({part[a] for a in r}) < len(r)]
     answered = [r for r in joined if (r in measured and known.issuperset((a,) for a in r)) or index.holds(r)]
     start = CliqueVector(domain, list(dict.fromkeys([*answered, *singles])))
-    asked = [i for i, clique in enumerate(start.cliques) if len(clique) != 1 or clique in known]
-    cliques = [start.cliques[i] for i in asked]
+    positions = [i for i, clique in enumerate(start.cliques) if len(clique) != 1 or clique in known]
+    cliques = [start.cliques[i] for i in positions]
     # Counts of no records tell nothing, the probabilities of a model of none do.
     tables = prior.project_many(cliques) if prior.total else [prior.query(c) for c in cliques]
-    for i, table in zip(asked, tables, strict=True):
-        start.table(i)[:] = np.log(np.maximum(table.normalize().datavector(), _LEAST))
+    for i, table in zip(positions, tables, strict=True):
+        start.table(i)[:] = np.log(np.maximum(table.normalize().datavector(), _LEAST_PROBABILITY))
     if len(known) < len(singles):
         suggested = independent()
         for single in [a for a in singles if a not in known]:
@@ -150,4 +152,4 @@ def _components(domain: Domain, cliques: Sequence[Clique]) -> dict[str, str]:
             if fewer is not more:
                 more += fewer
                 parts |= dict.fromkeys(fewer, more)
-    return {a: own[0] for a, own in parts.items()}
+    return {a: members[0] for a, members in parts.items()}

@@ -6,13 +6,14 @@ import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property, partial
-from typing import Any, get_args
+from typing import Annotated, Any, get_args
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.clique_vector import CliqueVector, read_only
 from pypgm.clock import Clock
+from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain, other_labels
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation.accelerated import accelerated
@@ -41,8 +42,8 @@ from pypgm.models.region_answer import Method, RegionAnswer
 from pypgm.models.region_estimate import RegionOracle, region_problem
 from pypgm.models.region_tree import bounded_tree
 from pypgm.models.request import Request
-from pypgm.numeric import checked_real
 from pypgm.queries import KroneckerQuery
+from pypgm.signatures import checked
 
 _METHODS = get_args(Method)[1:]
 _LEAST_LOG = -1e3  # below that of any positive double
@@ -80,7 +81,7 @@ class RegionGraphModel(Model[RegionAnswer]):
     potentials : CliqueVector, optional
         Natural logs over the regions; those of :math:`\theta_r = \log \tau_r` by default.
     fit : Fit, optional
-        How an estimate ended.
+        End of the estimate.
     folding : Folding, optional
         Attributes that are functions of those of the graph, and are answered for all the same.
     masks : sequence of (clique, ndarray of bool), optional
@@ -131,6 +132,7 @@ class RegionGraphModel(Model[RegionAnswer]):
 
     is_exact = False
 
+    @checked()
     def __init__(
         self,
         graph: RegionGraph,
@@ -143,7 +145,7 @@ class RegionGraphModel(Model[RegionAnswer]):
         masks: Masks = (),
         recipe: Recipe | None = None,
         previous: RegionGraphModel | None = None,
-        tree_cells: float = 1e6,
+        tree_cells: Annotated[float, Positive()] = 1e6,
     ) -> None:
         super().__init__(graph.domain, total, fit=fit, folding=folding, masks=masks, recipe=recipe)
         self.graph = graph
@@ -160,7 +162,7 @@ class RegionGraphModel(Model[RegionAnswer]):
             raise ValueError(f"potentials need a table for each of {graph.regions[:6]} …, got {potentials!r}")
         self.marginals = read_only(marginals)
         self.potentials = read_only(potentials)
-        self.tree_cells = checked_real("tree_cells", tree_cells)
+        self.tree_cells = tree_cells
         self._bounded: BoundedTree | None = None
         # A tree that was never asked for has kept nothing.
         self._grown_from: BoundedTree | None = None if previous is None else previous._bounded or previous._grown_from
@@ -207,14 +209,14 @@ class RegionGraphModel(Model[RegionAnswer]):
         inner = [self.folding.clique(c) for c in cliques]
         known = {
             domain.attributes[i]: Factor(
-                domain.project((domain.attributes[i],)), np.exp(own - max(own.max(), _LEAST_LOG))
+                domain.project((domain.attributes[i],)), np.exp(logs - max(logs.max(), _LEAST_LOG))
             )
-            for i, own in log_likelihoods(domain, self.folding.evidence(evidence))
+            for i, logs in log_likelihoods(domain, self.folding.evidence(evidence))
         }
         wider = [domain.canonical({*clique, *known}) for clique in inner] if known else inner
         joint = self._joint_tables(list(dict.fromkeys(wider)), method, clock)
         answers = []
-        for clique, own, scope in zip(cliques, inner, wider, strict=True):
+        for clique, part, scope in zip(cliques, inner, wider, strict=True):
             table, found_by, violation = joint[scope]
             if known:
                 for likelihood in known.values():
@@ -223,7 +225,7 @@ class RegionGraphModel(Model[RegionAnswer]):
                         known_of = ", ".join(evidence or {})
                         raise ImpossibleEvidenceError(f"the evidence on {known_of} has probability zero")
                     table = table.normalize(self.total)
-                table = table.project(own)
+                table = table.project(part)
             turned = self.folding.unfolded(table, clique)
             answers.append(RegionAnswer(turned.domain, turned.datavector(), found_by, violation))
         return answers
@@ -241,19 +243,19 @@ class RegionGraphModel(Model[RegionAnswer]):
             "oversaturated": self._oversaturated,
         }
         _check_answers_fit(domain, cliques)
-        found = {c: self._from_region(c) for c in cliques if index.holds(c)}
-        asked: dict[Method, list[Clique]] = {}
+        answers = {c: self._from_region(c) for c in cliques if index.holds(c)}
+        outside_of: dict[Method, list[Clique]] = {}
         for clique in cliques:
-            if clique not in found:
-                asked.setdefault(method or self._method_for(clique), []).append(clique)
-        for chosen, outside in asked.items():
+            if clique not in answers:
+                outside_of.setdefault(method or self._method_for(clique), []).append(clique)
+        for chosen, outside in outside_of.items():
             for clique, answer in zip(outside, solvers[chosen](outside, clock), strict=True):
                 counts = np.multiply(answer.values, self.total, out=answer.values)
-                found[clique] = Factor.over(domain.project(clique), counts), chosen, answer.violation
-        return found
+                answers[clique] = Factor.over(domain.project(clique), counts), chosen, answer.violation
+        return answers
 
     def _method_for(self, clique: Clique) -> Method:
-        """Return how a clique is answered by default; where regions hold all its pairs, a tree adds noise alone."""
+        """Return the default method for a clique; where regions hold all its pairs, a tree adds noise alone."""
         pairs = set(itertools.combinations(clique, 2))
         return "local" if len(pairs) > 1 and pairs <= self._pairs else "combined"
 
@@ -312,8 +314,8 @@ class RegionGraphModel(Model[RegionAnswer]):
 
     def archive(self) -> dict[str, Any]:
         """Return the fields of the model's file."""
-        own = {"regions": self.graph.regions, "edges": self.graph.edges, "tree_cells": self.tree_cells}
-        return super().archive() | own | {"kind": "region graph", "marginals": self.marginals.values}
+        fields = {"regions": self.graph.regions, "edges": self.graph.edges, "tree_cells": self.tree_cells}
+        return super().archive() | fields | {"kind": "region graph", "marginals": self.marginals.values}
 
     def _from_region(self, clique: Clique) -> tuple[Factor, str, float]:
         """Project the smallest region that holds a clique, and compare it with the next ones."""

@@ -1,4 +1,4 @@
-"""What an estimate is asked for, once its options are checked."""
+"""Request for an estimate, its options checked."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Request:
     Attributes
     ----------
     loss : Loss
-        Of the marginals, counts.
+        Sum of the marginals, counts.
     measurements : sequence of LinearMeasurement
         The model has their cliques; they suggest the independent model.
     total : float
@@ -46,7 +46,7 @@ class Request:
         lost, the start is the independent model if that has the smaller loss. Where an estimate is done again the
         prior is the vector of natural logs that it started from.
     how : Sweeps
-        How marginals over a region graph are found.
+        Options of the search for marginals over a region graph.
     """
 
     loss: Loss

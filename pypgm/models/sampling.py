@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
 from pypgm.clock import Clock
+from pypgm.constraints import AtLeast
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, TreeNode
 from pypgm.memory import check_fits, short
-from pypgm.numeric import as_generator, checked_integer
+from pypgm.numeric import as_generator
+from pypgm.signatures import checked
 
-_MOST_RECORDS = 2**31 - 1  # that the core counts
+_MAX_RECORDS = 2**31 - 1  # that the core counts
 _CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type
 _RECORD_BYTES = 8  # of a record besides: its place in the order in which values are dealt
 _CELL_BYTES = 48  # of a cell of a table drawn from: its weight and count, its fraction and links while it is rounded
@@ -24,10 +27,11 @@ _COLUMN_BYTES = 56  # of a new value whose count is kept close: its mean, and it
 _GROUP_BYTES = 112  # of a value of the attributes a table is drawn given: its counts, sums, and places in lists
 
 
+@checked()
 def draw_records(
     tree: JunctionTree,
     tables: Sequence[Factor],
-    rows: int,
+    rows: Annotated[int, AtLeast(0)],
     rng: np.random.Generator | int | None = None,
     *,
     clock: Clock | None = None,
@@ -87,14 +91,13 @@ def draw_records(
     >>> np.bincount(2 * records["a"] + records["b"]).tolist()
     [100, 200, 300, 400]
     """
-    n_rows = checked_integer("rows", rows)
-    if n_rows > _MOST_RECORDS:
-        raise ValueError(f"at most {_MOST_RECORDS} records can be drawn, got {short(n_rows)}")
+    if rows > _MAX_RECORDS:
+        raise ValueError(f"at most {_MAX_RECORDS} records can be drawn, got {short(rows)}")
     domain, nodes = tree.domain, tree.nodes
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
-    asked = f"{n_rows} records of {len(domain)} attributes"
-    check_fits(n_rows * (_CODE_BYTES * len(domain) + _RECORD_BYTES), None, asked, "ask for fewer")
-    sampler = _core.RecordSampler(n_rows, len(domain), seed)
+    text = f"{rows} records of {len(domain)} attributes"
+    check_fits(rows * (_CODE_BYTES * len(domain) + _RECORD_BYTES), None, text, "ask for fewer")
+    sampler = _core.RecordSampler(rows, len(domain), seed)
     margins = _margins(tree)
     for node, margin in zip(nodes, margins, strict=True):
         for draw in _draws(node, margin):

@@ -1,4 +1,4 @@
-"""What a release can hold as its model, and how each kind of model is kept in a file and read from it."""
+"""Models that a release can hold, and how each kind is written to a file and read from it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from pypgm.numeric import checked_integer
 
 
 class ReleasedModel(Protocol):
-    """What a release asks of its model.
+    """Interface of the model of a release.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class ReleasedModel(Protocol):
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
-        """What the model has a table of."""
+        """Cliques of the tables of the model."""
 
     @property
     def potentials(self) -> CliqueVector:
@@ -52,7 +52,7 @@ class ReleasedModel(Protocol):
 
     @property
     def fit(self) -> Fit | None:
-        """How its estimate ended; None where nothing was optimised."""
+        """End of its estimate; None where nothing was optimised."""
 
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the marginal of any clique, in counts."""
@@ -99,7 +99,7 @@ _MOST_RECORDS = 2.0**53  # beyond which counts have gaps
 
 
 class Stored(ABC):
-    """What is saved, pickled and copied as the fields of its file: plans and caches are rebuilt."""
+    """Base of objects saved, pickled and copied as the fields of their file: plans and caches are rebuilt."""
 
     __slots__ = ()
 
@@ -137,8 +137,8 @@ class Stored(ABC):
         source = getattr(self, "_source", "")
         with contextlib.suppress(OSError):  # one of them is not there
             if source and os.path.samefile(path, source):
-                told = "it holds the records that the release was made of; give the result another name"
-                raise ValueError(f"{os.fspath(path)} would be written over: {told}")
+                reason = "it holds the records that the release was made of; give the result another name"
+                raise ValueError(f"{os.fspath(path)} would be written over: {reason}")
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return unpickled, (file_bytes(self.archive()),)
@@ -215,12 +215,12 @@ def _reader(kind: str) -> Reader:
 
 
 def in_module(module: str, name: str) -> Any:  # noqa: ANN401 - a function or a class
-    """Return what has a name in a module of the package, which is imported where it has to be."""
+    """Return an object by its name in a module of the package, importing the module if needed."""
     return getattr(importlib.import_module(module), name)
 
 
 def message_of(error: Exception) -> str:
-    """Return what an error of a reader says; a `KeyError` says its key alone."""
+    """Return the message of a reader's error; a `KeyError` has its key alone."""
     return f"{error} is missing" if isinstance(error, KeyError) else str(error)
 
 

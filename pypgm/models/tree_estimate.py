@@ -126,9 +126,9 @@ def start_from(tree: JunctionTree, earlier: CliqueVector, total: float, n_thread
     complete = None not in homes
     for i, (scope, home) in enumerate(zip(earlier.cliques, homes, strict=True)):
         if home is not None:
-            own = earlier.table(i)
+            logs = earlier.table(i)
             # What has to be fitted must be within reach of fitting.
-            start.add(home, scope, own if complete else np.maximum(own, own.max() - _DEEPEST))
+            start.add(home, scope, logs if complete else np.maximum(logs, logs.max() - _DEEPEST))
     if complete:
         return start
     average = _mixed_marginals(tree, earlier, n_threads) * total
@@ -137,8 +137,8 @@ def start_from(tree: JunctionTree, earlier: CliqueVector, total: float, n_thread
 
 def _mixed_marginals(tree: JunctionTree, earlier: CliqueVector, n_threads: int) -> NDArray[np.float64]:
     """Return the probabilities a model gives a tree's cliques, and a little of those of independent attributes."""
-    own = JunctionTree.of(earlier)
-    answers = Calibrated.of(own, own.tables(earlier, 1.0, n_threads=n_threads), 1.0)
+    earlier_tree = JunctionTree.of(earlier)
+    answers = Calibrated.of(earlier_tree, earlier_tree.tables(earlier, 1.0, n_threads=n_threads), 1.0)
     tables = answers.project_many([*tree.cliques, *((a,) for a in tree.domain)], Clock(n_threads=n_threads))
     singles = {t.domain.attributes[0]: t.normalize() for t in tables[len(tree.cliques) :]}
     mixed = []

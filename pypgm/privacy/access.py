@@ -10,6 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.constraints import one_of
 from pypgm.data import Schema
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.counts import Counts, batches
@@ -130,8 +131,7 @@ class Access:
         privacy: Privacy | None = None,
     ) -> Noise:
         """Return the law that `charge_noise` charges."""
-        if sum(given is not None for given in (rho, variance, scale)) != 1:
-            raise ValueError(f"noise on {on} takes exactly one of rho, variance and scale")
+        one_of(f"noise on {on}", rho=rho, variance=variance, scale=scale)
         relation = self.privacy if privacy is None else privacy
         if rho is not None:
             variance = _variance_of(rho, relation.squared_l2_sensitivity(query))

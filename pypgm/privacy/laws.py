@@ -16,6 +16,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.constraints import one_of
 from pypgm.privacy.budget import Unit, check_new
 from pypgm.privacy.losses import MAX_SIGMA, Dominating, gaussian_losses, range_losses, response_losses
 from pypgm.privacy.noise import laplace_stddev
@@ -515,8 +516,7 @@ class Stated(Law):
     delta: Fraction = Fraction(0)
 
     def __init__(self, *, rho: Number | None = None, epsilon: Number | None = None, delta: Number = 0) -> None:
-        if (rho is None) == (epsilon is None):
-            raise ValueError("a stated charge takes exactly one of rho and epsilon")
+        one_of("a stated charge", rho=rho, epsilon=epsilon)
         given = {"rho": rho, "epsilon": epsilon}
         own = {name: None if value is None else _amount(name, value, zero=True) for name, value in given.items()}
         self._set(**own, delta=_failure(delta))

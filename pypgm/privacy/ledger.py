@@ -7,6 +7,7 @@ import threading
 from collections.abc import Sequence
 from fractions import Fraction
 
+from pypgm.constraints import one_of
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge, charges
@@ -183,8 +184,7 @@ class Ledger(LedgerReport):
         >>> ledger.spent(), ledger.remaining()
         (Fraction(1, 8), Fraction(7, 8))
         """
-        if (amount is None) == (fraction is None):
-            raise ValueError("an allocation takes exactly one of amount and fraction")
+        one_of("an allocation", amount=amount, fraction=fraction)
         wanted = (
             as_fraction("fraction", fraction) * self._budget.limit
             if fraction is not None

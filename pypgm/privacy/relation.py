@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any
+from typing import Any, get_args
 
 from pypgm.domain import listed
-from pypgm.numeric import shown
+from pypgm.numeric import check_choice, shown
 from pypgm.privacy.budget import check_new
 from pypgm.queries import LinearQuery, Neighbours
-from pypgm.queries.neighbours import check_neighbours
 
 _LARGEST = 1 << 53  # below which every count is a double
 
@@ -56,7 +55,7 @@ class Privacy:
         person: Sequence[str] = (),
     ) -> None:
         check_new(self, "neighbours")
-        check_neighbours(neighbours)
+        check_choice("neighbours", neighbours, get_args(Neighbours))
         k = 1 if records_per_person is None else records_per_person
         if type(k) is not int or not 1 <= k < _LARGEST:  # nor a subclass, whose products would be its own
             raise ValueError(f"records_per_person must be a positive integer below 2^53, got {shown(k)}")

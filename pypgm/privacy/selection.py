@@ -5,6 +5,7 @@ from __future__ import annotations
 from fractions import Fraction
 
 from pypgm import _core
+from pypgm.constraints import one_of
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
 
 _EPSILON_BITS = 32
@@ -28,8 +29,7 @@ def selection_epsilon(rho: Number | None, epsilon: Number | None, divisor: int, 
     ValueError
         Unless exactly one is given, and is positive.
     """
-    if (rho is None) == (epsilon is None):
-        raise ValueError("a selection takes exactly one of rho and epsilon")
+    one_of("a selection", rho=rho, epsilon=epsilon)
     if epsilon is not None:
         exact = as_fraction("epsilon", epsilon)
         if exact <= 0:

@@ -82,24 +82,24 @@ class Contrasts(LinearQuery):
     _sums: Partition | None  # of the groups
 
     def __init__(self, sizes: Iterable[int], groups: Sequence[ArrayLike] = ()) -> None:
-        own = tuple(checked_integer("size", n, 1) for n in sizes)
-        if min(own, default=2) < 2:
-            raise ValueError(f"contrasts need attributes of at least two values, got sizes {own}")
-        if math.prod(n - 1 for n in own) >= ENTRY_LIMIT:
-            raise ValueError(f"the entries of contrasts must be below 2^18, got {math.prod(n - 1 for n in own)}")
-        fine = _checked_groups(own, groups) if len(groups) else []
-        self._set(sizes=own, value_groups=tuple(tuple(g.tolist()) for g in fine))
+        shape = tuple(checked_integer("size", n, 1) for n in sizes)
+        if min(shape, default=2) < 2:
+            raise ValueError(f"contrasts need attributes of at least two values, got sizes {shape}")
+        if math.prod(n - 1 for n in shape) >= ENTRY_LIMIT:
+            raise ValueError(f"the entries of contrasts must be below 2^18, got {math.prod(n - 1 for n in shape)}")
+        fine = _checked_groups(shape, groups) if len(groups) else []
+        self._set(sizes=shape, value_groups=tuple(tuple(g.tolist()) for g in fine))
         # The contrasts of one attribute are its counts but for their mean.
-        self._set(is_interaction=len(own) > 1, squared_singular_value=math.prod(n * n if n > 2 else 2 for n in own))
+        self._set(is_interaction=len(shape) > 1, squared_singular_value=math.prod(n * n if n > 2 else 2 for n in shape))
         # The cell of the groups' table that each cell is summed into.
-        self._set(_sums=Partition(np.ravel_multi_index(np.ix_(*fine), own).reshape(-1)) if fine else None)
-        centred = [n for n in own if n > 2]
-        rows, cells = math.prod(centred), math.prod(g.size for g in fine) if fine else math.prod(own)
+        self._set(_sums=Partition(np.ravel_multi_index(np.ix_(*fine), shape).reshape(-1)) if fine else None)
+        centred = [n for n in shape if n > 2]
+        rows, cells = math.prod(centred), math.prod(g.size for g in fine) if fine else math.prod(shape)
         # Each binary axis is halved, then each other one summed and subtracted from.
         cost = 2 * cells + 2 * len(centred) * rows
-        text = f"sizes={own}" + (f" of groups of {cells} cells" if fine else "")
-        same = (own, self.value_groups)
-        self._describe(same, (rows, cells), rows * cells, cost=cost, n_read=cells, non_negative=not own, text=text)
+        text = f"sizes={shape}" + (f" of groups of {cells} cells" if fine else "")
+        same = (shape, self.value_groups)
+        self._describe(same, (rows, cells), rows * cells, cost=cost, n_read=cells, non_negative=not shape, text=text)
 
     def form(self) -> Form:
         """Return the query as the compiled loop takes it: signed sums along binary axes, centred along all others."""
@@ -151,27 +151,27 @@ class Contrasts(LinearQuery):
         for i, n in enumerate(self.sizes):
             left = math.prod(m if not transpose or m > 2 else 1 for m in self.sizes[i + 1 :]) * after
             if n > 2:
-                own = table.reshape(done, n, left)
+                axis_table = table.reshape(done, n, left)
                 factor = n * (n - 2) if squared else n  # (n - 1)^2 = n (n - 2) + 1
-                table = factor * own + sign * own.sum(axis=1, keepdims=True)
+                table = factor * axis_table + sign * axis_table.sum(axis=1, keepdims=True)
             elif transpose:
-                own = table.reshape(done, 1, left)
-                table = np.concatenate([own, sign * own], axis=1)
+                axis_table = table.reshape(done, 1, left)
+                table = np.concatenate([axis_table, sign * axis_table], axis=1)
             else:
-                own = table.reshape(done, 2, left)
-                table = own[:, :1] + sign * own[:, 1:]
+                axis_table = table.reshape(done, 2, left)
+                table = axis_table[:, :1] + sign * axis_table[:, 1:]
             done *= table.shape[1]
         return table.reshape(before, math.prod(self.sizes) if transpose else self.shape[0], after)
 
     def _sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int:
         if norm == 1:
             return self._l1_sensitivity(neighbours)
-        own = math.prod(n * (n - 1) if n > 2 else 1 for n in self.sizes)
-        return own if neighbours == "add-remove" else 2 * self._with_opposite(own)
+        squares = math.prod(n * (n - 1) if n > 2 else 1 for n in self.sizes)
+        return squares if neighbours == "add-remove" else 2 * self._with_opposite(squares)
 
     def _largest_change(self, neighbours: Neighbours) -> int:
-        own = math.prod(n - 1 for n in self.sizes)
-        return own if neighbours == "add-remove" else self._with_opposite(own)
+        largest = math.prod(n - 1 for n in self.sizes)
+        return largest if neighbours == "add-remove" else self._with_opposite(largest)
 
     def _with_opposite(self, amount: int) -> int:
         """Return an amount, and beside it what it is times -1 where one attribute, that of fewest values, differs."""
@@ -200,13 +200,13 @@ class Contrasts(LinearQuery):
 
 
 def _checked_groups(sizes: Sequence[int], groups: Sequence[ArrayLike]) -> list[NDArray[np.int64]]:
-    own = [checked_integers("groups", g) for g in groups]
-    if len(own) != len(sizes):
-        raise ValueError(f"groups need one array for each of {len(sizes)} attributes, got {len(own)}")
-    for n, group in zip(sizes, own, strict=True):
+    arrays = [checked_integers("groups", g) for g in groups]
+    if len(arrays) != len(sizes):
+        raise ValueError(f"groups need one array for each of {len(sizes)} attributes, got {len(arrays)}")
+    for n, group in zip(sizes, arrays, strict=True):
         if not np.array_equal(np.unique(group), np.arange(n)):
             raise ValueError(f"each of {n} groups needs a value and no other one may have any, got {np.unique(group)}")
-    return own
+    return arrays
 
 
 def _products(pairs: Counter[tuple[int, int]], n: int) -> Counter[tuple[int, int]]:

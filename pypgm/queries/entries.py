@@ -12,12 +12,6 @@ ENTRY_LIMIT = 1 << 18  # times any number of records below 2^44 an answer stays 
 _NORM_LIMIT = 1 << 51  # distances of columns stay below 2^53, so float64 sums of integers are exact
 
 
-def check_norm(norm: int) -> None:
-    """Raise ``ValueError`` unless `norm` is 1 or 2."""
-    if norm not in {1, 2}:
-        raise ValueError(f"norm must be 1 or 2, got {norm!r}")
-
-
 def as_vector(name: str, entries: ArrayLike, size: int) -> NDArray[Any]:
     """Return a vector of one number a row or cell; ``ValueError`` unless its shape is (size,)."""
     vector: NDArray[Any] = np.asarray(entries)
@@ -75,18 +69,18 @@ def checked_matrix(entries: SparseArray) -> Rows:
     if given.ndim != 2 or 0 in given.shape:
         raise ValueError(f"a matrix query needs rows and columns, got shape {given.shape}")
     if given.dtype.kind not in "iub":
-        own = _rows(given, np.float64)
-        if not np.isfinite(own.data).all():
+        rows = _rows(given, np.float64)
+        if not np.isfinite(rows.data).all():
             raise ValueError("a matrix query needs finite entries, got NaN or infinity")
-        return own
+        return rows
     _check_limit(given.max(), given.min())  # before int64 could wrap them
-    own = _rows(given, np.int64)
-    _check_limit(own.data.max(initial=0), own.data.min(initial=0))  # duplicates are summed now
+    rows = _rows(given, np.int64)
+    _check_limit(rows.data.max(initial=0), rows.data.min(initial=0))  # duplicates are summed now
     # The sum is in float64, which does not wrap and is exact below the limit.
-    squares = np.bincount(own.indices, np.square(own.data.astype(np.float64)), minlength=own.shape[1])
+    squares = np.bincount(rows.indices, np.square(rows.data.astype(np.float64)), minlength=rows.shape[1])
     if squares.max() >= _NORM_LIMIT:
         raise ValueError("the squares of each column of a matrix query must sum to less than 2^51")
-    return own
+    return rows
 
 
 def _rows(given: Any, dtype: type[np.generic]) -> Rows:  # noqa: ANN401 - an array or a sparse one
@@ -94,20 +88,20 @@ def _rows(given: Any, dtype: type[np.generic]) -> Rows:  # noqa: ANN401 - an arr
     if isinstance(given, np.ndarray):
         row, indices = np.nonzero(given)
         indptr = np.concatenate([[0], np.cumsum(np.bincount(row, minlength=given.shape[0]))])
-        own = Rows(given.shape, given[row, indices].astype(dtype), indices, indptr)
+        rows = Rows(given.shape, given[row, indices].astype(dtype), indices, indptr)
     else:
         from scipy.sparse import csr_array
 
         made: Any = csr_array(given, dtype=dtype, copy=True)
         made.sum_duplicates()
         made.eliminate_zeros()
-        own = Rows((int(made.shape[0]), int(made.shape[1])), made.data, made.indices, made.indptr)
-    narrow = max(*own.shape, own.data.size) <= np.iinfo(np.int32).max
-    places = (a.astype(np.int32 if narrow else np.int64) for a in (own.indices, own.indptr))
-    own = Rows(own.shape, own.data, *places)
-    for array in own[1:]:
+        rows = Rows((int(made.shape[0]), int(made.shape[1])), made.data, made.indices, made.indptr)
+    narrow = max(*rows.shape, rows.data.size) <= np.iinfo(np.int32).max
+    places = (a.astype(np.int32 if narrow else np.int64) for a in (rows.indices, rows.indptr))
+    rows = Rows(rows.shape, rows.data, *places)
+    for array in rows[1:]:
         array.setflags(write=False)
-    return own
+    return rows
 
 
 def _check_limit(most: float, least: float) -> None:

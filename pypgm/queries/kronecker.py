@@ -55,19 +55,19 @@ class Kronecker(LinearQuery):
     factors: tuple[LinearQuery, ...]
 
     def __init__(self, factors: Iterable[LinearQuery]) -> None:
-        own = checked_queries(factors, "a Kronecker query needs one query an attribute")
-        exact = all(f.is_integer for f in own)
-        if exact and math.prod(f._largest_change("add-remove") for f in own) >= ENTRY_LIMIT:
+        parts = checked_queries(factors, "a Kronecker query needs one query an attribute")
+        exact = all(f.is_integer for f in parts)
+        if exact and math.prod(f._largest_change("add-remove") for f in parts) >= ENTRY_LIMIT:
             raise ValueError("the entries of a Kronecker query must be below 2^18")
-        shape = (math.prod(f.shape[0] for f in own), math.prod(f.shape[1] for f in own))
+        shape = (math.prod(f.shape[0] for f in parts), math.prod(f.shape[1] for f in parts))
         rows, cells, cost = 1, shape[1], 0
-        for f in own:
+        for f in parts:
             cells //= f.shape[1]
             cost += rows * f.cost * cells
             rows *= f.shape[0]
-        units, nnz = all(f.has_unit_columns for f in own), math.prod(f.nnz for f in own)
-        self._describe((own,), shape, nnz, cost=cost, inner=own, units=units, text=", ".join(map(repr, own)))
-        self._set(factors=own)
+        units, nnz = all(f.has_unit_columns for f in parts), math.prod(f.nnz for f in parts)
+        self._describe((parts,), shape, nnz, cost=cost, inner=parts, units=units, text=", ".join(map(repr, parts)))
+        self._set(factors=parts)
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
         """Return v with Q'v = 1; with equal noise the shortest is the product of the factors' shortest."""
@@ -75,10 +75,10 @@ class Kronecker(LinearQuery):
             return super().total_weights(stddev)
         weights: NDArray[Any] = np.ones(1)
         for factor in self.factors:
-            own = factor.total_weights(np.ones(factor.shape[0]))
-            if own is None:
+            shortest = factor.total_weights(np.ones(factor.shape[0]))
+            if shortest is None:
                 return None
-            weights = np.kron(weights, own)
+            weights = np.kron(weights, shortest)
         return weights
 
     @property
@@ -86,10 +86,10 @@ class Kronecker(LinearQuery):
         """The one answer each cell is summed into, where every factor has such."""
         product = np.zeros(1, dtype=np.int64)
         for factor in self.factors:
-            own = factor.groups
-            if own is None:
+            answer_of = factor.groups
+            if answer_of is None:
                 return None
-            product = (product[:, None] * factor.shape[0] + own).reshape(-1)
+            product = (product[:, None] * factor.shape[0] + answer_of).reshape(-1)
         return product
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
@@ -147,8 +147,12 @@ def _columns(factors: Sequence[LinearQuery]) -> NDArray[Any] | None:
     """Return the distinct columns of a product, None where there are too many to compare."""
     product = np.ones((1, 1), dtype=np.int64)
     for factor in factors:
-        own = factor.columns()
-        if own is None or own.shape[1] * product.shape[1] > MAX_COLUMNS or own.size * product.size > DENSE_ENTRIES:
+        columns = factor.columns()
+        if (
+            columns is None
+            or columns.shape[1] * product.shape[1] > MAX_COLUMNS
+            or columns.size * product.size > DENSE_ENTRIES
+        ):
             return None
-        product = np.kron(product, own)
+        product = np.kron(product, columns)
     return few_columns(product)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 class KroneckerQuery(Value):
-    r"""One query for each of some attributes; all others are summed over.
+    r"""Product of one query for each of some attributes; all others are summed over.
 
     The answer is the tensor of all combinations of the blocks' answers,
     :math:`\sum_x \prod_i Q_i[z_i, x_i]\, n(x)` for a table of counts n.
@@ -66,9 +66,9 @@ class KroneckerQuery(Value):
     shape: tuple[int, ...]
 
     def __init__(self, blocks: Mapping[str, LinearQuery | ArrayLike]) -> None:
-        own = {attribute: _as_block(block) for attribute, block in dict(blocks).items()}
-        shape = tuple(block.shape[0] for block in own.values())
-        self._set(blocks=own, attributes=tuple(own), shape=shape, _arguments=(tuple(own.items()),))
+        queries = {attribute: _as_block(block) for attribute, block in dict(blocks).items()}
+        shape = tuple(block.shape[0] for block in queries.values())
+        self._set(blocks=queries, attributes=tuple(queries), shape=shape, _arguments=(tuple(queries.items()),))
 
     @property
     def operator(self) -> Kronecker:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm.constraints import AtLeast
 from pypgm.queries.entries import ENTRY_LIMIT, Rows, SparseArray, checked_matrix
 from pypgm.queries.neighbours import MAX_COLUMNS, largest_distance
 from pypgm.queries.query import LinearQuery
+from pypgm.signatures import checked
 
 _WEIGHTED_ENTRIES = 1 << 20  # of columns compared for a step size
 
@@ -53,10 +55,10 @@ class Matrix(LinearQuery):
     _rows: Rows
 
     def __init__(self, entries: SparseArray) -> None:
-        own = checked_matrix(entries)
-        integer, non_negative = own.data.dtype.kind == "i", bool(own.data.min(initial=0) >= 0)
-        self._describe((own,), own.shape, own.data.size, integer=integer, non_negative=non_negative)
-        self._set(_rows=own)
+        rows = checked_matrix(entries)
+        integer, non_negative = rows.data.dtype.kind == "i", bool(rows.data.min(initial=0) >= 0)
+        self._describe((rows,), rows.shape, rows.data.size, integer=integer, non_negative=non_negative)
+        self._set(_rows=rows)
 
     @cached_property
     def entries(self) -> Any:  # noqa: ANN401 - scipy's class
@@ -66,9 +68,9 @@ class Matrix(LinearQuery):
         return csr_array(self._rows[1:], shape=self.shape)
 
     def _state(self) -> tuple[Any, ...]:
-        own = self._rows
-        places = (a.astype(np.int64).tobytes() for a in (own.indices, own.indptr))
-        return (self.shape, own.data.dtype.str, own.data.tobytes(), *places)
+        rows = self._rows
+        places = (a.astype(np.int64).tobytes() for a in (rows.indices, rows.indptr))
+        return (self.shape, rows.data.dtype.str, rows.data.tobytes(), *places)
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the matrix of each entry's magnitude to a power, as floats."""
@@ -100,7 +102,8 @@ class Matrix(LinearQuery):
         return largest_distance(self._dense() * np.sqrt(weights)[:, None], 2)
 
 
-def on_lattice(entries: ArrayLike, scale: int) -> Matrix:
+@checked()
+def on_lattice(entries: ArrayLike, scale: Annotated[int, AtLeast(1)]) -> Matrix:
     """Return real-valued queries on a public lattice: the integers nearest to ``scale * entries``.
 
     What is measured is then ``scale`` times the rounded query, exactly; divide answers and noise by `scale`.
@@ -122,8 +125,6 @@ def on_lattice(entries: ArrayLike, scale: int) -> Matrix:
     >>> on_lattice([[0.25, 0.5]], 4).entries.toarray().tolist()
     [[1, 2]]
     """
-    if scale < 1:
-        raise ValueError(f"scale must be at least 1, got {scale}")
     scaled = np.asarray(entries, dtype=np.float64) * scale
     if not np.isfinite(scaled).all() or (np.abs(scaled) >= ENTRY_LIMIT - 1).any():
         raise ValueError("entries of a query on a lattice must be finite and, times the scale, below 2^18")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, get_args
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,12 +11,6 @@ Neighbours = Literal["add-remove", "replace"]
 EXACT_LIMIT = 1 << 53  # float64 sums of integers are exact below
 MAX_COLUMNS = 4096  # up to so many distinct columns all pairs are compared
 DENSE_ENTRIES = 1 << 24  # of columns that are compared, zeros counted: 128 MiB
-
-
-def check_neighbours(neighbours: str) -> None:
-    """Raise ``ValueError`` unless `neighbours` is a relation pypgm knows."""
-    if neighbours not in get_args(Neighbours):
-        raise ValueError(f"neighbours must be 'add-remove' or 'replace', got {neighbours!r}")
 
 
 def few_columns(columns: NDArray[Any]) -> NDArray[Any] | None:

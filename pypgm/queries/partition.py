@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.numeric import checked_integer
+from pypgm.constraints import AtLeast
 from pypgm.queries.entries import SparseArray, checked_integers
 from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.query import ZeroOneQuery
+from pypgm.signatures import checked
 
 
 class Partition(ZeroOneQuery):
@@ -44,16 +45,16 @@ class Partition(ZeroOneQuery):
     _groups: NDArray[np.int64]
 
     def __init__(self, groups: ArrayLike, n_groups: int | None = None) -> None:
-        own = checked_integers("groups", groups)
-        if own.size == 0:
+        answer_of = checked_integers("groups", groups)
+        if answer_of.size == 0:
             raise ValueError("groups need one entry a cell, got none")
-        least, most = int(own.min()), int(own.max())
+        least, most = int(answer_of.min()), int(answer_of.max())
         rows = most + 1 if n_groups is None else int(n_groups)
         if least < 0 or most >= rows:
             raise ValueError(f"groups must lie in 0..{rows - 1}, got {least}..{most}")
-        text = f"{own.size} cells into {rows} groups"
-        self._describe((own, rows), (rows, own.size), own.size, units=True, text=text)
-        self._set(_groups=own)
+        text = f"{answer_of.size} cells into {rows} groups"
+        self._describe((answer_of, rows), (rows, answer_of.size), answer_of.size, units=True, text=text)
+        self._set(_groups=answer_of)
 
     @property
     def groups(self) -> NDArray[np.int64]:
@@ -111,9 +112,9 @@ class Identity(Partition):
 
     is_identity = True
 
-    def __init__(self, size: int) -> None:
-        own = checked_integer("size", size, 1)
-        self._describe((own,), (own, own), own, units=True, text=f"size={own}")
+    @checked()
+    def __init__(self, size: Annotated[int, AtLeast(1)]) -> None:
+        self._describe((size,), (size, size), size, units=True, text=f"size={size}")
 
     @property
     def groups(self) -> NDArray[np.int64]:
@@ -131,7 +132,8 @@ class Identity(Partition):
         return table
 
 
-def total(size: int) -> Partition:
+@checked()
+def total(size: Annotated[int, AtLeast(1)]) -> Partition:
     """Return the sum of all cells of a table of `size` cells: one group.
 
     Raises

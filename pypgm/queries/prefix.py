@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.numeric import checked_integer
+from pypgm.constraints import AtLeast
 from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.query import Form, ZeroOneQuery
+from pypgm.signatures import checked
 
 
 class Prefix(ZeroOneQuery):
@@ -33,9 +34,10 @@ class Prefix(ZeroOneQuery):
     3
     """
 
-    def __init__(self, size: int) -> None:
-        own = checked_integer("size", size, 1)
-        self._describe((own,), (own, own), own * (own + 1) // 2, cost=own, n_read=own, text=f"size={own}")
+    @checked()
+    def __init__(self, size: Annotated[int, AtLeast(1)]) -> None:
+        nnz = size * (size + 1) // 2
+        self._describe((size,), (size, size), nnz, cost=size, n_read=size, text=f"size={size}")
 
     def form(self) -> Form:
         """Return the query as the compiled loop takes it: every cell, accumulated."""

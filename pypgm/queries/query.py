@@ -1,25 +1,26 @@
-"""What every query is: a linear map from the cells of one table to answers, which describes itself."""
+"""Linear queries: maps from the cells of one table to answers, which describe themselves."""
 
 from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import Rows, SparseArray, as_vector, check_norm
+from pypgm.numeric import check_choice
+from pypgm.queries.entries import Rows, SparseArray, as_vector
 from pypgm.queries.neighbours import (
     DENSE_ENTRIES,
     EXACT_LIMIT,
     Neighbours,
-    check_neighbours,
     few_columns,
     largest_distance,
 )
 from pypgm.queries.value import Value
+from pypgm.signatures import checked
 
 _TOTAL_MISS = 1e-6
 _EVEN = 1e-12  # of a cell's part in the total, by which rounding may tell cells apart
@@ -148,7 +149,7 @@ class LinearQuery(Value, ABC):
 
     @property
     def supports_total(self) -> bool:
-        """Whether some combination of the answers is the sum over all cells; see `total_weights`."""
+        """True if some combination of the answers is the sum over all cells; see `total_weights`."""
         return self.total_weights(np.ones(self.shape[0])) is not None
 
     def total_weights(self, stddev: NDArray[np.float64]) -> NDArray[np.float64] | None:
@@ -236,6 +237,7 @@ class LinearQuery(Value, ABC):
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the query with each entry's magnitude to a power in its place."""
 
+    @checked()
     def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
         """Return the norm of each column: by how much one record in a cell changes the answers.
 
@@ -247,7 +249,6 @@ class LinearQuery(Value, ABC):
         -------
         ndarray of float64, shape (cells,)
         """
-        check_norm(norm)
         units = np.ones(self.shape[0])
         if norm == 2:
             return np.sqrt(self.column_squares(units))
@@ -298,6 +299,7 @@ class LinearQuery(Value, ABC):
         """Return the most that a single answer changes between neighbouring tables, or a bound of it."""
         return self._largest_change(self._exactly(neighbours))
 
+    @checked()
     def sensitivity(self, neighbours: Neighbours, norm: Literal[1, 2]) -> int | float:
         """Return by how much the answers of neighbouring tables differ at most.
 
@@ -314,8 +316,6 @@ class LinearQuery(Value, ABC):
             Of integers `l1_sensitivity` for norm 1, the square root of `squared_l2_sensitivity` for norm 2. Of real
             entries the same to rounding, where `columns` are too many twice the largest norm under "replace".
         """
-        check_neighbours(neighbours)
-        check_norm(norm)
         if self.is_integer:
             exact = self._sensitivity(neighbours, norm)
             return exact if norm == 1 else math.sqrt(exact)
@@ -357,7 +357,7 @@ class LinearQuery(Value, ABC):
 
     def _exactly(self, neighbours: Neighbours) -> Neighbours:
         """Return a relation that pypgm knows; ``ValueError`` for a query without exact sensitivities."""
-        check_neighbours(neighbours)
+        check_choice("neighbours", neighbours, get_args(Neighbours))
         if not self.is_integer:
             raise ValueError(f"{self!r} has real entries and no exact sensitivity: on_lattice rounds them")
         return neighbours
@@ -384,11 +384,11 @@ def _is_row(shape: tuple[int, int], nnz: int) -> bool:
 
 
 def checked_queries(queries: Iterable[LinearQuery], needed: str) -> tuple[LinearQuery, ...]:
-    """Return the queries another one is made of; ``ValueError`` saying what was needed unless there are some."""
-    own = tuple(queries)
-    if not own or not all(isinstance(q, LinearQuery) for q in own):
-        raise ValueError(f"{needed}, got {own!r}")
-    return own
+    """Return the parts of a query as a tuple; ``ValueError`` saying what was needed if there is none."""
+    parts = tuple(queries)
+    if not parts or not all(isinstance(q, LinearQuery) for q in parts):
+        raise ValueError(f"{needed}, got {parts!r}")
+    return parts
 
 
 def _along(product: Callable[[NDArray[Any]], NDArray[Any]], table: NDArray[Any], axis: int, size: int) -> NDArray[Any]:

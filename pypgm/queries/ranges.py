@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.numeric import checked_integer
+from pypgm.constraints import AtLeast
 from pypgm.queries.entries import checked_integers
 from pypgm.queries.neighbours import DENSE_ENTRIES, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 from pypgm.queries.query import ZeroOneQuery
+from pypgm.signatures import checked
 
 
 class RangeList(ZeroOneQuery):
@@ -49,17 +50,18 @@ class RangeList(ZeroOneQuery):
 
     _ranges: NDArray[np.int64]
 
-    def __init__(self, size: int, ranges: Iterable[tuple[int, int]]) -> None:
-        own, cells = np.array([tuple(r) for r in ranges]), checked_integer("size", size, 1)
-        if own.ndim != 2 or own.shape[1] != 2:
-            raise ValueError(f"ranges need (first, last) pairs, at least one, got shape {own.shape}")
-        own = checked_integers("ranges", own.reshape(-1)).reshape(-1, 2)
-        bad = own[(own[:, 0] < 0) | (own[:, 0] > own[:, 1]) | (own[:, 1] >= cells)]
+    @checked()
+    def __init__(self, size: Annotated[int, AtLeast(1)], ranges: Iterable[tuple[int, int]]) -> None:
+        ends = np.array([tuple(r) for r in ranges])
+        if ends.ndim != 2 or ends.shape[1] != 2:
+            raise ValueError(f"ranges need (first, last) pairs, at least one, got shape {ends.shape}")
+        ends = checked_integers("ranges", ends.reshape(-1)).reshape(-1, 2)
+        bad = ends[(ends[:, 0] < 0) | (ends[:, 0] > ends[:, 1]) | (ends[:, 1] >= size)]
         if bad.size:
-            raise ValueError(f"ranges need 0 <= first <= last < {cells}, got {tuple(bad[0].tolist())}")
-        nnz = int((own[:, 1] - own[:, 0] + 1).sum())
-        self._describe((cells, own), (len(own), cells), nnz, cost=len(own) + cells)
-        self._set(_ranges=own)
+            raise ValueError(f"ranges need 0 <= first <= last < {size}, got {tuple(bad[0].tolist())}")
+        nnz = int((ends[:, 1] - ends[:, 0] + 1).sum())
+        self._describe((size, ends), (len(ends), size), nnz, cost=len(ends) + size)
+        self._set(_ranges=ends)
 
     @property
     def ranges(self) -> NDArray[np.int64]:
@@ -122,10 +124,10 @@ class AllRange(RangeList):
     [1, 3, 7, 2, 6, 4]
     """
 
-    def __init__(self, size: int) -> None:
-        own = checked_integer("size", size, 1)
-        rows = own * (own + 1) // 2
-        self._describe((own,), (rows, own), rows * (own + 2) // 3, cost=rows + own, text=f"size={own}")
+    @checked()
+    def __init__(self, size: Annotated[int, AtLeast(1)]) -> None:
+        rows = size * (size + 1) // 2
+        self._describe((size,), (rows, size), rows * (size + 2) // 3, cost=rows + size, text=f"size={size}")
 
     @property
     def ranges(self) -> NDArray[np.int64]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.numeric import checked_integer
+from pypgm.constraints import AtLeast
 from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_integers
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.neighbours import Neighbours
+from pypgm.signatures import checked
 
 
 class Subset(Matrix):
@@ -45,16 +46,18 @@ class Subset(Matrix):
     cells: NDArray[np.int64]
     weights: NDArray[np.int64]
 
-    def __init__(self, cells: ArrayLike, size: int, weights: ArrayLike | None = None) -> None:
-        own, n_cells = checked_integers("cells", cells), checked_integer("size", size, 1)
-        if own.size == 0 or own.min() < 0 or own.max() >= n_cells or np.unique(own).size != own.size:
-            raise ValueError(f"cells must be different numbers in 0..{n_cells - 1}, at least one, got {own}")
-        factors = np.ones(own.size, dtype=np.int64) if weights is None else checked_integers("weights", weights)
-        if factors.size != own.size or max(int(factors.max()), -int(factors.min())) >= ENTRY_LIMIT:
-            raise ValueError(f"weights need one integer below 2^18 a cell, got {factors.size} for {own.size} cells")
-        super().__init__(_entries(factors, own, n_cells))
+    @checked()
+    def __init__(self, cells: ArrayLike, size: Annotated[int, AtLeast(1)], weights: ArrayLike | None = None) -> None:
+        chosen = checked_integers("cells", cells)
+        n_chosen = chosen.size
+        if n_chosen == 0 or chosen.min() < 0 or chosen.max() >= size or np.unique(chosen).size != n_chosen:
+            raise ValueError(f"cells must be different numbers in 0..{size - 1}, at least one, got {chosen}")
+        factors = np.ones(n_chosen, dtype=np.int64) if weights is None else checked_integers("weights", weights)
+        if factors.size != n_chosen or max(int(factors.max()), -int(factors.min())) >= ENTRY_LIMIT:
+            raise ValueError(f"weights need one integer below 2^18 a cell, got {factors.size} for {n_chosen} cells")
+        super().__init__(_entries(factors, chosen, size))
         # No two cells share an answer: the product of two columns is 0, whatever the signs.
-        self._set(cells=own, weights=factors, has_acute_columns=True, _arguments=(own, n_cells, factors))
+        self._set(cells=chosen, weights=factors, has_acute_columns=True, _arguments=(chosen, size, factors))
 
     def _state(self) -> tuple[Any, ...]:
         return (self.shape, self.cells.tobytes(), self.weights.tobytes())
@@ -106,8 +109,8 @@ def weighted(weights: ArrayLike, order: ArrayLike | None = None) -> Subset | Mat
     cells = np.arange(factors.size) if order is None else np.asarray(order)
     if factors.dtype.kind in "iu":
         return Subset(cells, factors.size, factors)
-    own = Subset(cells, factors.size)
-    return Matrix(_entries(factors.astype(np.float64), own.cells, factors.size))
+    chosen = Subset(cells, factors.size)
+    return Matrix(_entries(factors.astype(np.float64), chosen.cells, factors.size))
 
 
 def _entries(weights: NDArray[Any], cells: NDArray[np.int64], size: int) -> SparseArray:

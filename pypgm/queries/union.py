@@ -52,13 +52,13 @@ class Union(LinearQuery):
     parts: tuple[LinearQuery, ...]
 
     def __init__(self, parts: Iterable[LinearQuery]) -> None:
-        own = checked_queries(parts, "a union needs at least one query")
-        if len({p.shape[1] for p in own}) > 1:
-            raise ValueError(f"the parts of a union need the same cells, got {[p.shape[1] for p in own]}")
-        shape = (sum(p.shape[0] for p in own), own[0].shape[1])
-        nnz, cost = sum(p.nnz for p in own), sum(p.cost for p in own)
-        self._describe((own,), shape, nnz, cost=cost, inner=own, text=", ".join(map(repr, own)))
-        self._set(parts=own)
+        queries = checked_queries(parts, "a union needs at least one query")
+        if len({p.shape[1] for p in queries}) > 1:
+            raise ValueError(f"the parts of a union need the same cells, got {[p.shape[1] for p in queries]}")
+        shape = (sum(p.shape[0] for p in queries), queries[0].shape[1])
+        nnz, cost = sum(p.nnz for p in queries), sum(p.cost for p in queries)
+        self._describe((queries,), shape, nnz, cost=cost, inner=queries, text=", ".join(map(repr, queries)))
+        self._set(parts=queries)
 
     def spread(self, levels: ArrayLike) -> NDArray[np.float64]:
         """Return one number an answer from one a part: the noise of a measurement, say."""
@@ -73,11 +73,11 @@ class Union(LinearQuery):
         if len(self.parts) * self.shape[1] <= _MOST_SOLVED:
             return super().total_weights(stddev)
         combination, precision = np.zeros(self.shape[0]), 0.0
-        for (part, noise), (_, own) in zip(self._split(stddev), self._split(combination), strict=True):
+        for (part, noise), (_, part_weights) in zip(self._split(stddev), self._split(combination), strict=True):
             weights = part.total_weights(noise)
             if weights is not None:
                 variance = float(np.square(weights * noise).sum())
-                own[:] = weights / variance
+                part_weights[:] = weights / variance
                 precision += 1 / variance
         return combination / precision if precision > 0 else super().total_weights(stddev)
 

@@ -9,14 +9,15 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.queries.entries import as_vector, check_norm
+from pypgm.queries.entries import as_vector
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.query import LinearQuery
+from pypgm.signatures import checked
 
 
 @runtime_checkable
 class Products(Protocol):
-    """What an object needs to be taken for a query, such as a scipy LinearOperator."""
+    """Interface of an object that is taken for a query, such as a scipy LinearOperator."""
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -72,10 +73,10 @@ class UserOperator(LinearQuery):
     ) -> None:
         if len(shape) != 2 or min(shape) < 1:
             raise ValueError(f"a query needs a shape (answers, cells) of positive integers, got {shape}")
-        own = (int(shape[0]), int(shape[1]))
+        size = (int(shape[0]), int(shape[1]))
         # Nothing is known of its cost (less than a matrix would take), and what functions return may be inexact.
-        made = (own, matvec, rmatvec, column_norms)
-        self._describe(made, own, math.prod(own), cost=0, integer=False, non_negative=False)
+        made = (size, matvec, rmatvec, column_norms)
+        self._describe(made, size, math.prod(size), cost=0, integer=False, non_negative=False)
         self._set(_matvec=matvec, _rmatvec=rmatvec, _column_norms=column_norms)
         rng = np.random.default_rng(0)
         x, y = rng.normal(size=self.shape[1]), rng.normal(size=self.shape[0])
@@ -94,18 +95,18 @@ class UserOperator(LinearQuery):
         def unknown(norm: int) -> NDArray[np.float64]:
             raise ValueError(f"{name} needs column_norms({norm}): {operator!r} has none; UserOperator makes them")
 
-        own = cls(operator.shape, operator.matvec, operator.rmatvec, getattr(operator, "column_norms", None))
-        if own._column_norms is None:
-            own._set(_column_norms=unknown)
-        return own
+        query = cls(operator.shape, operator.matvec, operator.rmatvec, getattr(operator, "column_norms", None))
+        if query._column_norms is None:
+            query._set(_column_norms=unknown)
+        return query
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the matrix of each entry's magnitude to a power."""
         return Matrix(self.to_sparse()).magnitudes(power)
 
+    @checked()
     def column_norms(self, norm: Literal[1, 2]) -> NDArray[np.float64]:
         """Return the L1 or L2 norm of each column, shape (cells,), as the user's function says, or from the columns."""
-        check_norm(norm)
         if self._column_norms is None:
             sums = self._column_sums(norm, np.ones(self.shape[0]))
             return sums if norm == 1 else np.sqrt(sums)

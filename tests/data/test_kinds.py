@@ -50,7 +50,7 @@ REFUSED = {
     "clique: number": (lambda: pypgm.CliqueVector(DOMAIN, [3]), "sequence of attributes, got 3"),
     "cliques: string": (
         lambda: pypgm.GraphicalModel(pypgm.CliqueVector(DOMAIN, ["a"]), 3).project_many("ab"),
-        "several cliques are asked for in a list, got the string 'ab'",
+        "several cliques need a list, got the string 'ab'",
     ),
     "evidence: list": (
         lambda: pypgm.GraphicalModel(pypgm.CliqueVector(DOMAIN, ["a"]), 3).project("a", ["b"]),

@@ -430,14 +430,8 @@ REFUSED = [
     ({"total": 0.0, "oracle": "region_graph"}, "total must be positive and finite, got 0.0"),
     ({"total": -1.0}, "total must be finite and at least 0, got -1.0"),
     ({"total": np.nan}, "total must be finite and at least 0, got nan"),
-    ({"iterations": 0}, "iterations must be at least 1, got 0"),
-    ({"tolerance": -1.0}, "tolerance must be finite and at least 0, got -1.0"),
-    ({"tolerance": np.inf}, "tolerance must be finite and at least 0, got inf"),
     ({"stepsize": 0.0}, "stepsize must be positive and finite, got 0.0"),
     ({"stepsize": np.inf}, "stepsize must be positive and finite, got inf"),
-    ({"time_limit": 0.0}, "time_limit must be positive, got 0.0"),
-    ({"n_threads": -1}, "n_threads must be at least 0, got -1"),
-    ({"max_bytes": 0}, "max_bytes must be positive, got 0"),
 ]
 
 
@@ -448,19 +442,12 @@ def test_refused_options(options, message):
 
 
 NO_NUMBERS = [
-    ({"iterations": 1.5}, "iterations must be an integer, got 1.5"),
-    ({"iterations": True}, "iterations must be an integer, got True"),
-    ({"n_threads": 1.0}, r"n_threads must be an integer, got 1\.0"),
     ({"total": True}, "total must be a number, got True"),
     ({"total": False}, "total must be a number, got False"),
     ({"total": "100"}, "total must be a number, got '100'"),
     ({"total": [100.0]}, r"total must be a number, got \[100\.0\]"),
-    ({"tolerance": np.array([0.1])}, r"tolerance must be a number, got array\(\[0\.1\]\)"),
-    ({"tolerance": False}, "tolerance must be a number, got False"),
     ({"stepsize": "0.1"}, "stepsize must be a number, got '0.1'"),
     ({"stepsize": lambda t: None}, r"stepsize\(1\) must be a number, got None"),
-    ({"time_limit": 1j}, "time_limit must be a number, got 1j"),
-    ({"max_bytes": "1 GiB"}, "max_bytes must be a number, got '1 GiB'"),
 ]
 
 

@@ -153,9 +153,7 @@ REFUSED = {
     "bethe": ({"counting_numbers": "bethe"}, "'bethe' need not be concave"),
     "zero": ({"counting_numbers": np.zeros(len(GRAPH.regions))}, "counting numbers must be positive"),
     "few": ({"counting_numbers": [1.0]}, "need as many counting numbers"),
-    "name": ({"counting_numbers": "kikuchi"}, "counting numbers must be"),
-    "inner": ({"inner": 0}, "inner must be at least 1"),
-    "damping": ({"damping": 1.0}, "damping must be in"),
+    "name": ({"counting_numbers": "kikuchi"}, "counting_numbers must be one of"),
 }
 
 

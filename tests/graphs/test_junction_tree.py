@@ -140,7 +140,6 @@ def test_graph_leaves_empty_separators_out():
 
 
 REFUSED = [
-    ({"effort": "most"}, "effort must be 'auto' or 'best', got 'most'"),
     ({"order": ("a", "b")}, "an elimination order needs all 3 attributes, got 2"),
     ({"order": ("a", "b", "b")}, "'b' more than once"),
     ({"order": ("a", "b", "zip")}, "unknown attribute 'zip'"),

@@ -243,11 +243,3 @@ def test_ten_thousand_triples():
     graph = RegionGraph.saturated(domain, cliques)
     assert sum(len(r) == 1 for r in graph.regions) == 100
     assert graph.cells > 1e7
-
-
-@pytest.mark.parametrize(
-    ("given", "error"), [(float("nan"), TypeError), ("3", TypeError), (True, TypeError), (0, ValueError)]
-)
-def test_a_number_of_regions_is_a_positive_integer(given, error):
-    with pytest.raises(error, match="max_regions"):
-        RegionGraph.saturated(ABCD, [("a", "b")], max_regions=given)

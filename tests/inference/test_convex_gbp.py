@@ -301,7 +301,7 @@ def test_counting_numbers_by_name():
     bound = convex_gbp(potentials, graph, "tree_reweighted", tolerance=1e-9, iterations=5000).dual
     joint = pypgm.JunctionTree(CYCLE, graph.regions).log_partition(potentials)
     assert bound >= joint
-    with pytest.raises(ValueError, match="counting numbers must be"):
+    with pytest.raises(ValueError, match="counting_numbers must be one of"):
         graph.counting_numbers("other")
 
 
@@ -314,14 +314,8 @@ BAD = {
     "scope": (lambda: convex_gbp(CliqueVector(CYCLE, [("a", "b", "c")]), GRAPH), "no region holds clique"),
     "domain": (lambda: convex_gbp(CliqueVector(TERNARY, ["x0"]), GRAPH), "region graph is over"),
     "nan": (lambda: convex_gbp(CliqueVector(CYCLE, ["a"], [np.nan, 0.0]), GRAPH), "NaN"),
-    "total": (lambda: convex_gbp(ZERO, GRAPH, None, 0.0), "total"),
-    "schedule": (lambda: convex_gbp(ZERO, GRAPH, schedule="random"), "schedule must be"),
-    "damping": (lambda: convex_gbp(ZERO, GRAPH, schedule="parallel", damping=1.0), r"damping must be in \[0, 1\)"),
     "damped": (lambda: convex_gbp(ZERO, GRAPH, damping=0.5), "needs no damping"),
-    "iterations": (lambda: convex_gbp(ZERO, GRAPH, iterations=0), "iterations"),
-    "tolerance": (lambda: convex_gbp(ZERO, GRAPH, tolerance=-1.0), "tolerance"),
     "state": (lambda: convex_gbp(ZERO, GRAPH, state=np.zeros(3)), "the state needs 14 finite messages"),
-    "threads": (lambda: convex_gbp(ZERO, GRAPH, n_threads=-1), "n_threads"),
     "core: kappa": (lambda: _core.ConvexGbp(GRAPH.plan, np.zeros(6), np.zeros(GRAPH.cells)), "positive"),
     "core: potentials": (lambda: _core.ConvexGbp(GRAPH.plan, np.ones(6), np.zeros(3)), "potentials must hold"),
 }

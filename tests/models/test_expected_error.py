@@ -332,8 +332,6 @@ def test_no_records():
 def test_refused():
     data = people(100)
     model = pypgm.estimate(DOMAIN, measured(data, CYCLE, 20.0, 1))
-    with pytest.raises(ValueError, match="draws"):
-        model.expected_error("a", draws=1)
     with pytest.raises(TimeoutError, match="two estimates of made-up records"):
         model.expected_error("a", time_limit=1e-9)
     bare = pypgm.GraphicalModel(model.potentials, 10.0)

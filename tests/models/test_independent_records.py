@@ -54,8 +54,6 @@ def test_methods_differ_and_are_named():
     one = model.synthetic_data(100, rng=0, method="independent").columns["a"]
     assert (one == model.synthetic_data(100, rng=0, method="independent").columns["a"]).all()
     assert model.synthetic_data(0, method="independent").n_records == 0
-    with pytest.raises(ValueError, match="'rounding' or 'independent'"):
-        model.synthetic_data(10, method="sample")
 
 
 def test_a_region_graph_draws_as_well():

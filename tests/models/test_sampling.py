@@ -397,9 +397,6 @@ ONES = np.ones(4)
 @pytest.mark.parametrize(
     ("steps", "rows", "error", "match"),
     [
-        ([Step(("a", "b"), (), ONES)], -1, ValueError, "rows must be at least 0, got -1"),
-        ([Step(("a", "b"), (), ONES)], 2.5, TypeError, "rows must be an integer"),
-        ([Step(("a", "b"), (), ONES)], True, TypeError, "rows must be an integer"),
         ([Step(("a", "b"), (), ONES)], 2**31, ValueError, "at most 2147483647 records"),
         ([Step(("a", "b"), (), [1, -1, 1, 1])], 1, ValueError, "least entry -1"),
         ([Step(("a", "b"), (), [1, np.nan, 1, 1])], 1, ValueError, "finite entries"),

@@ -276,8 +276,6 @@ def test_query_prints_errors_beside_the_answers(tmp_path, capsys):
 @pytest.mark.parametrize(
     ("options", "asked", "message"),
     [
-        ({}, {"draws": 1}, "draws must be at least 2"),
-        ({}, {"method": "delta"}, "method must be"),
         ({}, {"method": "gls"}, "did not go to the optimum"),
         ({"stop": "optimum"}, {"method": "gls", "evidence": {"b": 0}}, "under evidence"),
         ({"stop": "optimum"}, {"method": "gls", "clique": ("a", "c")}, "no measured clique holds"),

@@ -95,7 +95,7 @@ def test_a_workload_is_what_errors_are_measured_on():
         (lambda: workloads.with_target(DOMAIN, "z", 2), ValueError, "z"),
         (lambda: workloads.with_target(DOMAIN, ("a", "b"), 1), ValueError, "has all of"),
         (lambda: Workload(DOMAIN, []), ValueError, "at least one clique"),
-        (lambda: Workload(DOMAIN, "ab"), TypeError, "in a list"),
+        (lambda: Workload(DOMAIN, "ab"), TypeError, "need a list"),
         (lambda: Workload(DOMAIN, [("a", "z")]), ValueError, "z"),
         (lambda: Workload(DOMAIN, ["a"], weights=[0]), ValueError, "more than 0"),
         (lambda: Workload(DOMAIN, ["a"], weights=[1, 2]), ValueError, "got 1 and 2"),

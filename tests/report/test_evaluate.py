@@ -122,7 +122,7 @@ RENAMED = Domain({"a": 3, "b": ["x", "z"], "c": 4})
     ("change", "error", "message"),
     [
         ({"b": None}, ValueError, "exactly one of b and unsafe_data, got none"),
-        ({"unsafe_data": records(0)}, ValueError, "exactly one of b and unsafe_data, got both"),
+        ({"unsafe_data": records(0)}, ValueError, "exactly one of b and unsafe_data, got b and unsafe_data"),
         ({"metric": "kl"}, ValueError, "metric must be one of"),
         ({"cliques": "ab"}, TypeError, "sequence of cliques"),
         ({"cliques": []}, ValueError, "at least one clique"),

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pypgm.compat.mbi.domain import Clique, Domain
 from pypgm.compat.mbi.factor import Factor
+from pypgm.constraints import one_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,12 +33,8 @@ class Constraint:
     """Natural logs of the cells that are possible, where an estimate left some that no clique of its model holds."""
 
     def __post_init__(self) -> None:
-        given = {
-            name: np.asarray(v) for name in ("valid", "invalid", "mapping") if (v := getattr(self, name)) is not None
-        }
-        if len(given) != 1:
-            raise ValueError(f"a constraint needs exactly one of valid, invalid and mapping, got {[*given]}")
-        ((name, cells),) = given.items()
+        name = one_of("a constraint", valid=self.valid, invalid=self.invalid, mapping=self.mapping)
+        cells = np.asarray(getattr(self, name))
         object.__setattr__(self, name, cells)
         if name != "mapping":
             if cells.ndim != 2 or cells.shape[1] != len(self.domain):
