@@ -16,9 +16,9 @@ def _listed(words):
 # Interrogatives, pronouns, prepositions and conjunctions that leave a reader without an object.
 BEGINNINGS = _listed(
     """what how of that those these this such which as it its where when who whom whose why if than then so because
-    while although they them he she we you i with from for by to in on at into within without over under between among behind
-    beside beyond before after until since during through across against about along per is are was were be has have had
-    and or but nor not none nobody nothing something everything anything somebody"""
+    while although they them he she we you i with from for by to in on at into within without over under between among
+    behind beside beyond before after until since during through across against about along per is are was were be has
+    have had and or but nor not none nobody nothing something everything anything somebody"""
 )
 QUANTITIES = _listed("one all each any some many most several more both every few two three")
 BEHIND_QUANTITIES = _listed("of for that who which in by with")

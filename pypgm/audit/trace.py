@@ -347,7 +347,7 @@ class _Follower(_Charges):
 
         return noted
 
-    def asked(self, selector: Any, given: tuple[Any, ...], named: dict[str, Any]) -> AbstractContextManager[object]:
+    def selecting(self, selector: Any, given: tuple[Any, ...], named: dict[str, Any]) -> AbstractContextManager[object]:
         """Note what a selection compares, for as long as it is under way, and what draws of counts are handed."""
         if isinstance(selector, CellSelector):
             self.trace.events.append(("handed", deepcopy((given, named))))

@@ -51,11 +51,11 @@ def mean_derivatives(domain: Domain, parents: Mapping[str, Clique]) -> dict[str,
     Of one child the derivatives sum to P(p) over y, and over p to 1: the mean is the mean of 1 / size over the
     children, divided by the number of the parents' values. It depends on the structure alone.
     """
-    found = {}
-    for a, own in children_of(domain, parents).items():
-        inverse = [1 / domain.size(c) for c in own]
-        found[a] = sum(inverse) / len(inverse) / domain.size(parents[a]) if own else 0.0
-    return found
+    means = {}
+    for a, children in children_of(domain, parents).items():
+        inverse = [1 / domain.size(c) for c in children]
+        means[a] = sum(inverse) / len(inverse) / domain.size(parents[a]) if children else 0.0
+    return means
 
 
 def co_varied(network: BayesianNetwork, max_bytes: float | None = None) -> dict[str, float]:
@@ -69,15 +69,15 @@ def co_varied(network: BayesianNetwork, max_bytes: float | None = None) -> dict[
     ModelTooLargeError
         If the table of a family and a child does not fit; that depends on the structure alone.
     """
-    found = {}
+    averages = {}
     for a, children in children_of(network.domain, network.parents).items():
         means = []
         for child in children:
             scope = (*network.parents[a], a, child)
             joint = network.query(scope, max_bytes=max_bytes).values
             means.append(_co_varied(joint.reshape(-1, *joint.shape[-2:])))
-        found[a] = float(np.mean(means)) if means else 0.0
-    return found
+        averages[a] = float(np.mean(means)) if means else 0.0
+    return averages
 
 
 def _co_varied(joint: NDArray[np.float64]) -> float:

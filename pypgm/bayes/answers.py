@@ -143,11 +143,11 @@ def map_agreement(
     1.0
     """
     check_domains(reference, other)
-    asked = None if targets is None else as_clique(targets)
+    wanted = None if targets is None else as_clique(targets)
     same = []
     for known in evidence_many:
         try:
-            one, two = (net.map(asked, known, max_bytes=max_bytes)[0] for net in (reference, other))
+            one, two = (net.map(wanted, known, max_bytes=max_bytes)[0] for net in (reference, other))
         except ImpossibleEvidenceError:
             continue
         same.append(one == two)
@@ -164,10 +164,10 @@ def _answers(
     cells = reference.domain.size(targets)
     if isinstance(given, Mapping):
         try:
-            found = [net.query(targets, given, max_bytes=max_bytes).datavector() for net in (reference, other)]
+            answers = [net.query(targets, given, max_bytes=max_bytes).datavector() for net in (reference, other)]
         except ImpossibleEvidenceError:
             return np.empty((0, cells)), np.empty((0, cells)), 1
-        return found[0].reshape(1, -1), found[1].reshape(1, -1), 0
+        return answers[0].reshape(1, -1), answers[1].reshape(1, -1), 0
     joint = [
         net.query((*given, *targets), max_bytes=max_bytes).datavector().reshape(-1, cells) for net in (reference, other)
     ]

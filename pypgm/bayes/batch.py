@@ -73,7 +73,7 @@ def posteriors(
     ModelTooLargeError
         If a table does not fit even for one row.
     """
-    found = Posteriors(
+    answers = Posteriors(
         {t: np.full((n_rows, domain.size(t)), np.nan) for t in targets}, np.full(n_rows, -np.inf, dtype=np.float64)
     )
     logs = [table.log() for table in tables]
@@ -87,10 +87,10 @@ def posteriors(
             answer = partial(_posteriors, _Model(domain, logs, observed, tuple(targets)))
         parts = list(_answered(answer, codes, at_once or _CHUNK))
         log_evidence = np.concatenate([p.log_evidence for p in parts])
-        found.log_evidence[rows] = log_evidence[same]
+        answers.log_evidence[rows] = log_evidence[same]
         for t in targets if at_once else (t for t in targets if t not in observed):
-            found.probabilities[t][rows] = np.concatenate([p.probabilities[t] for p in parts])[same]
-    return found
+            answers.probabilities[t][rows] = np.concatenate([p.probabilities[t] for p in parts])[same]
+    return answers
 
 
 def _whole(names: Clique, table: NDArray[np.intp]) -> _Pattern:
@@ -137,11 +137,11 @@ def _with_holes(
     domain: Domain, logs: Sequence[Factor], names: Sequence[str], targets: Sequence[str], codes: NDArray[np.intp]
 ) -> Posteriors:
     """Return the posteriors of rows, -1 where a value is missing."""
-    own, known = beside_rows(domain, names, codes)
-    found = _part_posteriors(own, [*logs, *known], targets)
-    for table in found.probabilities.values():
-        table[found.log_evidence == -np.inf] = np.nan
-    return found
+    extended, known = beside_rows(domain, names, codes)
+    answers = _part_posteriors(extended, [*logs, *known], targets)
+    for table in answers.probabilities.values():
+        table[answers.log_evidence == -np.inf] = np.nan
+    return answers
 
 
 class _Model:
@@ -196,9 +196,9 @@ def _posteriors(model: _Model, codes: NDArray[np.intp]) -> Posteriors:
         domain = Domain([model.row, *attributes], [len(codes), *model.domain.sizes(attributes)])
         given = [_at_rows(model, factor, codes) for factor in factors]
         targets = [t for t in model.targets if t in attributes]
-        found = _part_posteriors(domain, given, targets)
-        log_evidence += found.log_evidence
-        probabilities.update(found.probabilities)
+        answers = _part_posteriors(domain, given, targets)
+        log_evidence += answers.log_evidence
+        probabilities.update(answers.probabilities)
     for table in probabilities.values():
         table[log_evidence == -np.inf] = np.nan
     return Posteriors(probabilities, log_evidence)
@@ -221,9 +221,9 @@ def _at_rows(model: _Model, factor: Factor, codes: NDArray[np.intp]) -> Factor:
 def _part_posteriors(domain: Domain, factors: Sequence[Factor], targets: Sequence[str]) -> Posteriors:
     """Return posteriors from tables of natural logs over the row (the first attribute) and others."""
     row = domain.attributes[0]
-    asked = (row, *targets) if len(targets) == 1 else (row,)
-    joint = log_elimination(domain, factors, asked)
-    log_evidence = joint.logsumexp(targets).datavector() if asked != (row,) else joint.datavector()
+    scope = (row, *targets) if len(targets) == 1 else (row,)
+    joint = log_elimination(domain, factors, scope)
+    log_evidence = joint.logsumexp(targets).datavector() if scope != (row,) else joint.datavector()
     if not targets:
         return Posteriors({}, log_evidence)
     # Every row gets weight 1, however unlikely it is beside others; an impossible one, whose cells are all -inf, 0.
@@ -236,8 +236,8 @@ def _part_posteriors(domain: Domain, factors: Sequence[Factor], targets: Sequenc
     level = Factor(domain.project(row), -evidence)
     asked_for = [Factor(d := domain.project((row, t)), np.zeros(d.size())) for t in targets]
     potentials = CliqueVector.from_factors(domain, [*asked_for, level, *factors])
-    found = JunctionTree.of(potentials).marginals(potentials, len(evidence))
-    tables = {t: found.table(i).reshape(len(evidence), -1) for i, t in enumerate(targets)}
+    marginals = JunctionTree.of(potentials).marginals(potentials, len(evidence))
+    tables = {t: marginals.table(i).reshape(len(evidence), -1) for i, t in enumerate(targets)}
     return Posteriors({t: _normalised(table) for t, table in tables.items()}, log_evidence)
 
 

@@ -129,9 +129,9 @@ class _Reader(Words):
     def __init__(self, text: str, path: str, unseen: Unseen) -> None:
         super().__init__(text, path)
         self.unseen, self.n_unseen = unseen, 0
-        self.found = Description()
+        self.network = Description()
         self.blocks: list[_Block] = []
-        self.title = self.found.name
+        self.title = self.network.name
 
     def read(self) -> Description:
         if not self.text.strip():
@@ -144,28 +144,28 @@ class _Reader(Words):
             elif keyword == "probability":
                 self._header()
             else:
-                hint = "" if self.found.labels else it_looks_like(self.text, "a BIF network")
+                hint = "" if self.network.labels else it_looks_like(self.text, "a BIF network")
                 self.fail(f"a block must begin with network, variable or probability, got {keyword!r}{hint}")
         for block in self.blocks:
             self._table(block)
         self._add_unwritten()
-        found = self.found
+        network = self.network
         if self.n_unseen:
-            found.notes.append(f"{self.n_unseen} rows of NaN, of values that no record had, are uniform")
-        in_order = {a: found.parents[a] for a in found.labels}, {a: found.tables[a] for a in found.labels}
-        return Description(self.title, found.labels, *in_order, found.lines, found.notes)
+            network.notes.append(f"{self.n_unseen} rows of NaN, of values that no record had, are uniform")
+        in_order = {a: network.parents[a] for a in network.labels}, {a: network.tables[a] for a in network.labels}
+        return Description(self.title, network.labels, *in_order, network.lines, network.notes)
 
     def _add_unwritten(self) -> None:
         """Give a variable without a table, on which nothing depends, the one that leaves the product as written."""
-        found = self.found
-        used = {p for parents in found.parents.values() for p in parents}
-        for name in [a for a in found.labels if a not in found.tables]:
+        network = self.network
+        used = {p for parents in network.parents.values() for p in parents}
+        for name in [a for a in network.labels if a not in network.tables]:
             if name in used:
                 self.fail(f"variable {name!r} has children and needs a probability block, and has none")
-            size = len(found.labels[name])
-            found.parents[name], found.lines[name] = (), self.line(self.position)
-            found.tables[name] = np.full(size, 1 / size)
-            found.notes.append(f"{name!r}: no probability block and no children; all its values are equally likely")
+            size = len(network.labels[name])
+            network.parents[name], network.lines[name] = (), self.line(self.position)
+            network.tables[name] = np.full(size, 1 / size)
+            network.notes.append(f"{name!r}: no probability block and no children; all its values are equally likely")
 
     # Blocks.
 
@@ -203,14 +203,14 @@ class _Reader(Words):
     def _variable(self) -> None:
         name = self.name("the name of a variable")
         begun = self.position
-        if name in self.found.labels:
+        if name in self.network.labels:
             self.fail(f"variable {name!r} is declared twice")
         self.mark("{", f"the name {name!r}")
         while self._skip_properties("variable", "type", "}") == "type":
-            if name in self.found.labels:
+            if name in self.network.labels:
                 self.fail(f"variable {name!r} has two types")
-            self.found.labels[name] = self._labels(name)
-        if name not in self.found.labels:
+            self.network.labels[name] = self._labels(name)
+        if name not in self.network.labels:
             self.fail(f"variable {name!r} needs a type", begun)
 
     def _labels(self, name: str) -> tuple[str, ...]:
@@ -256,34 +256,34 @@ class _Reader(Words):
     # Tables.
 
     def _table(self, block: _Block) -> None:
-        found, child, parents = self.found, block.child, block.parents
+        network, child, parents = self.network, block.child, block.parents
         self.position = block.start
         for name in (child, *parents):
-            if name not in found.labels:
+            if name not in network.labels:
                 self.fail(f"probability block of {child!r} names {name!r}, which is not declared")
-        if child in found.tables:
+        if child in network.tables:
             self.fail(f"variable {child!r} has two probability blocks")
         if len({child, *parents}) != 1 + len(parents):
             self.fail(f"the variables of a probability block must differ, got {listed([child, *parents])}")
-        shape = [len(found.labels[p]) for p in parents]
-        found.parents[child] = parents
-        found.lines[child] = self.line(block.start)
-        cells = math.prod(shape) * len(found.labels[child])
+        shape = [len(network.labels[p]) for p in parents]
+        network.parents[child] = parents
+        network.lines[child] = self.line(block.start)
+        cells = math.prod(shape) * len(network.labels[child])
         # Twice: as numbers of Python, and as the table.
         check_fits(
             16 * cells,
             None,
-            f"{self.path}, line {found.lines[child]}: the table of {child!r}, of {len(parents)} parents, needs "
+            f"{self.path}, line {network.lines[child]}: the table of {child!r}, of {len(parents)} parents, needs "
             f"{short(cells)} cells",
             "such a table cannot be held",
         )
         rows, is_max = self._rows(block, shape)
-        found.tables[child] = self._filled(block, rows, shape, is_max).reshape(*shape, len(found.labels[child]))
+        network.tables[child] = self._filled(block, rows, shape, is_max).reshape(*shape, len(network.labels[child]))
 
     def _rows(self, block: _Block, shape: Sequence[int]) -> tuple[dict[int, list[float]], bool]:
         """Return the rows given, by their position in C order over the parents' values; -1 is the default."""
-        size = len(self.found.labels[block.child])
-        codes = [{label: i for i, label in enumerate(self.found.labels[p])} for p in block.parents]
+        size = len(self.network.labels[block.child])
+        codes = [{label: i for i, label in enumerate(self.network.labels[p])} for p in block.parents]
         plain = self._plain_rows(self.text[block.start : block.end], codes, size)
         if plain is not None:
             return plain, False
@@ -319,10 +319,10 @@ class _Reader(Words):
 
     def _plain_rows(self, body: str, codes: Sequence[Mapping[str, int]], size: int) -> dict[int, list[float]] | None:
         """Return the rows of a block with nothing unusual in it, all at once; None if there is, for a closer look."""
-        *found, rest = map(str.strip, body.split(";"))
-        if not found or rest or '"' in body or not all(row.startswith("(") for row in found):
+        *lines, rest = map(str.strip, body.split(";"))
+        if not lines or rest or '"' in body or not all(row.startswith("(") for row in lines):
             return None
-        keys, _, values = zip(*(row[1:].partition(")") for row in found), strict=True)
+        keys, _, values = zip(*(row[1:].partition(")") for row in lines), strict=True)
         if any(key.count(",") != len(codes) - 1 for key in keys) or any(v.count(",") != size - 1 for v in values):
             return None
         labels = ",".join(keys).split(",")
@@ -330,8 +330,8 @@ class _Reader(Words):
         index = np.zeros(len(keys), dtype=np.intp)
         try:
             for i, known in enumerate(codes):
-                own = map(known.__getitem__, map(str.strip, labels[i :: len(codes)]))
-                index = index * len(known) + np.fromiter(own, dtype=np.intp, count=len(keys))
+                parent_codes = map(known.__getitem__, map(str.strip, labels[i :: len(codes)]))
+                index = index * len(known) + np.fromiter(parent_codes, dtype=np.intp, count=len(keys))
             numbers = np.array(list(map(float, text.split(",")))).reshape(len(keys), size)
         except (KeyError, ValueError):
             return None
@@ -388,7 +388,7 @@ class _Reader(Words):
         """Return all rows: those given, and for the others the default or, if the file says so, the noisy maximum."""
         n_rows = math.prod(shape)
         default = rows.pop(-1, None)
-        table = np.empty((n_rows, len(self.found.labels[block.child])))
+        table = np.empty((n_rows, len(self.network.labels[block.child])))
         if rows:
             table[list(rows)] = list(rows.values())
         is_given = np.zeros(n_rows, dtype=bool)
@@ -401,7 +401,7 @@ class _Reader(Words):
             return table
         if not is_max:
             codes = np.unravel_index(int(missing[0]), tuple(shape)) if shape else ()
-            labels = [self.found.labels[p][int(c)] for p, c in zip(block.parents, codes, strict=True)]
+            labels = [self.network.labels[p][int(c)] for p, c in zip(block.parents, codes, strict=True)]
             what = f"row ({escaped(', '.join(labels))})" if labels else "table"
             self.fail(f"variable {block.child!r} needs {n_rows} rows or a default; {what} is missing", block.start)
         try:
@@ -409,5 +409,5 @@ class _Reader(Words):
         except ValueError as error:
             self.fail(f"the noisy maximum of {block.child!r}: {error}", block.start)
         what = f"{missing.size} of {n_rows} rows are the noisy maximum of the {len(rows)} written"
-        self.found.notes.append(f"{block.child!r}: {what}")
+        self.network.notes.append(f"{block.child!r}: {what}")
         return filled

@@ -10,7 +10,9 @@ _SPECIAL = r'\s,;{}()\[\]|"'
 # Each is linear in the text: no two repetitions that meet can take the same character.
 _TOKEN = re.compile(rf'\s*(?:"([^"]*)"|([^{_SPECIAL}]+)|(\S)|$)')
 _COMMENT = re.compile(r'"[^"]*"|//[^\n]*|/\*.*?(?:\*/|$)', re.DOTALL)
-_PART = re.compile(r'(?:[^,"]+|"[^"]*")+')  # of a list, up to a comma that is in no quotes; it never has to go back
+_LIST_PART = re.compile(
+    r'(?:[^,"]+|"[^"]*")+'
+)  # of a list, up to a comma that is in no quotes; it never has to go back
 _ITEM = re.compile(r'"([^"]*)"|([^"]+)')
 _BARE = re.compile(rf"[^{_SPECIAL}]+")
 _MARKS = re.compile(r'"[^"]*"|[{};"]')
@@ -112,7 +114,7 @@ def _without_comments(text: str) -> str:
 def items(text: str, count: int) -> list[str]:
     """Split a list at its commas, or at white space if it has none; spaces belong to a label that stands alone."""
     if '"' in text:
-        parts = [_ITEM.fullmatch(part.strip()) for part in _PART.findall(text)]
+        parts = [_ITEM.fullmatch(part.strip()) for part in _LIST_PART.findall(text)]
         whole = [m[1] if m[1] is not None else m[2] for m in parts if m]
         if len(parts) == len(whole) == count:
             return whole

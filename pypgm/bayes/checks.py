@@ -17,7 +17,7 @@ from pypgm.terminal import escaped
 
 EXACT = 1e-12
 """Rows that sum to 1 within this do so but for rounding."""
-_CLOSE = 1e-4  # printed digits may leave rows this far from 1
+_SUM_TOLERANCE = 1e-4  # printed digits may leave rows this far from 1
 
 
 class NetworkError(ValueError):
@@ -38,11 +38,11 @@ def check_family(domain: Domain, child: str, parents: Clique) -> None:
 
 def children_of(domain: Domain, parents: Mapping[str, Clique]) -> dict[str, list[str]]:
     """Return the children of each attribute, both in the order of the domain."""
-    found: dict[str, list[str]] = {a: [] for a in domain}
+    children: dict[str, list[str]] = {a: [] for a in domain}
     for child in domain:
         for parent in parents[child]:
-            found[parent].append(child)
-    return found
+            children[parent].append(child)
+    return children
 
 
 def ordered(domain: Domain, parents: Mapping[str, Clique]) -> Clique:
@@ -101,14 +101,14 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: Any) -> Fa
     if bad.any():
         where = _row(domain, parents, np.argwhere(bad)[0])
         raise NetworkError(child, f"probabilities of {child!r}{where} must be finite and at least 0")
-    far = np.abs(values.sum(axis=-1) - 1) > _CLOSE
+    far = np.abs(values.sum(axis=-1) - 1) > _SUM_TOLERANCE
     if far.any():
         position = np.argwhere(far)[0]
-        found = float(values[tuple(position)].sum())
+        total = float(values[tuple(position)].sum())
         where = _row(domain, parents, position)
-        turned = values.ndim > 1 and (np.abs(values.sum(axis=0) - 1) <= _CLOSE).all()
+        turned = values.ndim > 1 and (np.abs(values.sum(axis=0) - 1) <= _SUM_TOLERANCE).all()
         hint = f"; sums over the first axis do: the values of {child!r} are the last axis here" if turned else ""
-        what = f"probabilities of {child!r}{where} must sum to 1 within {_CLOSE:g}, got {found}"
+        what = f"probabilities of {child!r}{where} must sum to 1 within {_SUM_TOLERANCE:g}, got {total}"
         raise NetworkError(child, what + hint)
     values = np.ascontiguousarray(values).reshape(-1)
     values.flags.writeable = False

@@ -69,18 +69,18 @@ def compare_tables(reference: ConditionalTables, other: ConditionalTables) -> Ta
     {'a': 0.5}
     """
     check_domains(reference, other)
-    found = TableComparison({}, {}, {}, {})
+    comparison = TableComparison({}, {}, {}, {})
     for child, parents in reference.parents.items():
         if set(parents) != set(other.parents[child]):
             raise ValueError(f"{child!r} must have the same parents, got {parents} and {other.parents[child]}")
         size = reference.domain.size(child)
         true = reference.tables[child].values.reshape(-1, size)
         values = other.tables[child].transpose((*parents, child)).values.reshape(-1, size)
-        found.l1[child] = float(np.abs(values - true).sum())
-        found.mean_l1[child] = found.l1[child] / len(true)
-        found.unsupported[child] = int(((values > 0) & (true == 0)).sum())
-        found.mean_kl[child] = np.inf if found.unsupported[child] else divergence(true, values)
-    return found
+        comparison.l1[child] = float(np.abs(values - true).sum())
+        comparison.mean_l1[child] = comparison.l1[child] / len(true)
+        comparison.unsupported[child] = int(((values > 0) & (true == 0)).sum())
+        comparison.mean_kl[child] = np.inf if comparison.unsupported[child] else divergence(true, values)
+    return comparison
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def compare_networks(reference: BayesianNetwork, other: BayesianNetwork) -> Netw
     both = CliqueVector.from_factors(reference.domain, [*reference.tables.values(), *other.tables.values()]).log() * 0.5
     affinity = JunctionTree.of(both).log_partition(both) - (reference._whole.log_total + other._whole.log_total) / 2
     mine, theirs = (
-        {frozenset((p, c)): (p, c) for c, own in net.parents.items() for p in own} for net in (reference, other)
+        {frozenset((p, c)): (p, c) for c, parents in net.parents.items() for p in parents} for net in (reference, other)
     )
     return NetworkComparison(
         _joint_divergence(reference, other),
@@ -160,14 +160,14 @@ def compare_networks(reference: BayesianNetwork, other: BayesianNetwork) -> Netw
 
 def _joint_divergence(true: BayesianNetwork, other: BayesianNetwork) -> float:
     """Return the expectation, under the first, of the log-ratio of two joint distributions."""
-    found = other._whole.log_total - true._whole.log_total
+    divergence = other._whole.log_total - true._whole.log_total
     for net, sign in ((true, 1.0), (other, -1.0)):
         for table in net.tables.values():
             weights = true.query(table.domain.attributes).datavector()
             with np.errstate(divide="ignore"):
                 logs = np.log(table.datavector())
-            found += sign * float(weights[weights > 0] @ logs[weights > 0])
-    return max(0.0, found)
+            divergence += sign * float(weights[weights > 0] @ logs[weights > 0])
+    return max(0.0, divergence)
 
 
 def check_domains(reference: ConditionalTables, other: ConditionalTables) -> None:

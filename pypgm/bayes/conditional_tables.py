@@ -106,13 +106,13 @@ class ConditionalTables(Shown):
         >>> BayesianNetwork.read_bif(path).marginals()["rain"].values
         array([0.8, 0.2])
         """
-        found = parse_bif(read_text(path, encoding), os.fspath(path), unseen)
+        description = parse_bif(read_text(path, encoding), os.fspath(path), unseen)
         try:
-            net = cls(Domain(found.labels), found.parents, found.tables, name=found.name)
+            net = cls(Domain(description.labels), description.parents, description.tables, name=description.name)
         except NetworkError as error:
-            message = f"{os.fspath(path)}, line {found.lines[error.attribute]}: {error}"
+            message = f"{os.fspath(path)}, line {description.lines[error.attribute]}: {error}"
             raise NetworkError(error.attribute, message) from None
-        net.notes = (*found.notes, *net.notes)
+        net.notes = (*description.notes, *net.notes)
         return net
 
     @classmethod
@@ -126,8 +126,8 @@ class ConditionalTables(Shown):
         ValueError
             If it is not a whole network.
         """
-        found = parse_xmlbif(read_text(path, encoding), os.fspath(path))
-        return cls(found.labels, found.parents, found.tables, name=found.name)
+        description = parse_xmlbif(read_text(path, encoding), os.fspath(path))
+        return cls(description.labels, description.parents, description.tables, name=description.name)
 
     def write_xmlbif(self, path: str | os.PathLike[str]) -> None:
         """Write the network in the format XMLBIF, version 0.3; `read_xmlbif` reads it back to the last bit.
@@ -198,7 +198,9 @@ class ConditionalTables(Shown):
         >>> BayesianNetwork.from_networkx(net.to_networkx(), net.tables) == net
         True
         """
-        nodes: dict[str, Any] = {a: told.get("labels", told.get("size")) for a, told in graph.nodes(data=True)}
+        nodes: dict[str, Any] = {
+            a: attributes.get("labels", attributes.get("size")) for a, attributes in graph.nodes(data=True)
+        }
         for a, values in nodes.items():
             if values is None:
                 raise NetworkError(a, f"node {a!r} of the graph needs a size, or labels")
@@ -252,13 +254,15 @@ class ConditionalTables(Shown):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalTables):
             return NotImplemented
-        if self.domain != other.domain or any(set(own) != set(other.parents[a]) for a, own in self.parents.items()):
+        if self.domain != other.domain or any(
+            set(parents) != set(other.parents[a]) for a, parents in self.parents.items()
+        ):
             return False
         pairs = ((t.values, other.tables[a].transpose(t.domain.attributes).values) for a, t in self.tables.items())
         return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
     def __hash__(self) -> int:
-        return hash((self.domain, frozenset((a, frozenset(own)) for a, own in self.parents.items())))
+        return hash((self.domain, frozenset((a, frozenset(parents)) for a, parents in self.parents.items())))
 
     def to_networkx(self) -> networkx.DiGraph[str]:
         """Return the directed graph: arcs run from parents to children, nodes have their ``size``, and ``labels``."""
@@ -266,7 +270,7 @@ class ConditionalTables(Shown):
 
         graph: networkx.DiGraph[str] = networkx.DiGraph()
         graph.add_nodes_from(
-            (a, {"size": n, **({"labels": own} if (own := self.domain.labels.get(a)) else {})})
+            (a, {"size": n, **({"labels": labels} if (labels := self.domain.labels.get(a)) else {})})
             for a, n in zip(self.domain.attributes, self.domain.shape, strict=True)
         )
         graph.add_edges_from((p, child) for child, parents in self.parents.items() for p in parents)

@@ -90,8 +90,8 @@ class CountedNetwork(Stored, BayesianNetwork):
 
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the marginal of any clique in counts, which sum to the total; errors as of `query`."""
-        found = self.query(clique)
-        return Factor(found.domain, found.values * self.total)
+        probabilities = self.query(clique)
+        return Factor(probabilities.domain, probabilities.values * self.total)
 
     def synthetic_data(
         self,

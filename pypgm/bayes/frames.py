@@ -84,15 +84,15 @@ def domain_of(frame: Frame) -> Domain:
     >>> dict(domain_of({"a": ["y", None, "x"], "b": [2.0, 1.0, float("nan")]}).labels)
     {'a': ('x', 'y'), 'b': (1, 2)}
     """
-    found = {}
+    labels_of = {}
     for name in column_names(frame):
         values = {(type(v), v): v for v in map(_label, as_list(column_values(frame[name]))) if v is not None}.values()
         if not values:
             raise ValueError(f"column {name!r} has no value: pass domain=, with its labels")
         is_whole = all(isinstance(v, float) and v.is_integer() for v in values)  # of integers with holes
         labels = [int(v) for v in values if isinstance(v, float)] if is_whole else list(values)
-        found[name] = sorted(labels, key=lambda v: (type(v).__name__, v))
-    return Domain(found)
+        labels_of[name] = sorted(labels, key=lambda v: (type(v).__name__, v))
+    return Domain(labels_of)
 
 
 def _label(value: object) -> Any:  # noqa: ANN401 - of any kind that can be a label
@@ -117,8 +117,8 @@ def like_frame(frame: Frame, columns: dict[str, NDArray[Any]]) -> dict[str, NDAr
         return columns
     index = getattr(frame, "index", None)
     kind: Any = getattr(type(frame), "from_pydict", type(frame))  # an Arrow table is not made by its class
-    found: Table = kind(columns) if index is None else kind(columns, index=index)
-    return found
+    made: Table = kind(columns) if index is None else kind(columns, index=index)
+    return made
 
 
 def column_names(frame: Frame) -> list[str]:
@@ -156,10 +156,10 @@ def _from_dataset(domain: Domain, data: Dataset, name: str) -> NDArray[np.intp]:
 
 
 def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
-    own = columns_of(domain.project((name,)), with_nulls=True)[name]
+    column_kind = columns_of(domain.project((name,)), with_nulls=True)[name]
     if (n_axes := getattr(column, "ndim", 1)) != 1:  # of a list each value is one, whatever it is
         raise ValueError(f"column {name!r} needs one dimension, got {n_axes}")
-    codes, problem = own.encode(guarded(f"reading column {name!r}", partial(column_values, column)))
+    codes, problem = column_kind.encode(guarded(f"reading column {name!r}", partial(column_values, column)))
     if problem is not None:
         raise ValueError(f"column {name!r}, row {problem.row} (the first is 0): {problem.what}")
-    return np.where(codes == own.null_code, MISSING, codes.astype(np.intp))
+    return np.where(codes == column_kind.null_code, MISSING, codes.astype(np.intp))

@@ -77,8 +77,8 @@ def _by_posteriors(net: _Network, holes: _Columns, how: str, rng: np.random.Gene
         if at_once is not None:
             filled[a][rows] = at_once.probabilities[a][rows].argmax(axis=1)
         else:
-            found = _possible(net, {b: column[rows] for b, column in filled.items()}, [a])
-            filled[a][rows] = draw_rows(found.probabilities[a], np.arange(len(rows)), rng)
+            answers = _possible(net, {b: column[rows] for b, column in filled.items()}, [a])
+            filled[a][rows] = draw_rows(answers.probabilities[a], np.arange(len(rows)), rng)
     return filled
 
 
@@ -92,17 +92,17 @@ def _together(net: _Network, holes: _Columns) -> _Columns:
     for number, codes in enumerate(distinct.tolist()):
         known = {a: labels[a][code] for a, code in zip(holes, codes, strict=True) if code != MISSING}
         missing = [a for a in holes if a not in known]
-        found, _ = net.map(None if complete else missing, known)
+        values, _ = net.map(None if complete else missing, known)
         rows = np.flatnonzero(same.reshape(-1) == number)
         for a in missing:
-            filled[a][rows] = labels[a].index(found[a])
+            filled[a][rows] = labels[a].index(values[a])
     return filled
 
 
 def _possible(net: _Network, columns: _Columns, targets: list[str]) -> Posteriors:
     """Return posteriors of rows, all of which have to be possible."""
     part = net._part(columns)
-    found = posteriors(part.domain, part.tables, columns, len(next(iter(columns.values()))), targets)
-    if (found.log_evidence == -np.inf).any():
+    answers = posteriors(part.domain, part.tables, columns, len(next(iter(columns.values()))), targets)
+    if (answers.log_evidence == -np.inf).any():
         raise ImpossibleEvidenceError("what is known of a row with missing values has probability zero")
-    return found
+    return answers

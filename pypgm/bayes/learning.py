@@ -175,11 +175,11 @@ def pseudo_counts(
 
 
 def _checked_weights(
-    weights: ArrayLike | None, own: NDArray[np.float64] | None, n_rows: int
+    weights: ArrayLike | None, from_records: NDArray[np.float64] | None, n_rows: int
 ) -> NDArray[np.float64] | None:
     if weights is None:
-        return own
-    if own is not None:
+        return from_records
+    if from_records is not None:
         raise ValueError("the records have weights of their own: pass weights= beside records without")
     given = float_array("weights", weights)
     if given.shape != (n_rows,):
@@ -205,7 +205,7 @@ class _Search:
         if not self.records.incomplete:
             return self._maximised(self.records.complete)
         # No cell starts at 0, where it would stay; what is never known starts at random.
-        tables = [rows_of(own + rng.exponential(size=own.shape)) for own in self.records.available]
+        tables = [rows_of(table + rng.exponential(size=table.shape)) for table in self.records.available]
         last = -math.inf
         for iteration in range(self.iterations):
             counts, objective = self.records.expected(tables, self.n_threads)
@@ -218,7 +218,7 @@ class _Search:
         return tables
 
     def _maximised(self, counts: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        return [rows_of(own + more) for own, more in zip(counts, self.added, strict=True)]
+        return [rows_of(counted + more) for counted, more in zip(counts, self.added, strict=True)]
 
 
 def _log_density(table: NDArray[np.float64], added: NDArray[np.float64]) -> float:
@@ -232,7 +232,7 @@ def checked_families(
     domain: Domain, parents: Mapping[str, Clique], max_bytes: float | None = None
 ) -> dict[str, Clique]:
     """Return (parents, attribute) of each attribute; ``ModelTooLargeError``, naming it, if a table does not fit."""
-    families = {child: (*own, child) for child, own in parents.items()}
+    families = {child: (*members, child) for child, members in parents.items()}
     for child, family in families.items():
         cells = domain.size(family)
         what = f"the table of {child!r}, of {len(family) - 1} parents, needs {short(cells)} cells"
@@ -300,12 +300,12 @@ def _marginal_likelihood(network: BayesianNetwork, data: Frame, prior: Criterion
     records = PartlyKnown(domain, families, as_codes(domain, data)[1], np.ones(n_rows))
     if records.incomplete:
         raise ValueError(f"the score {prior!r} needs records without missing values")
-    found = 0.0
+    likelihood = 0.0
     for counts, more in zip(
         records.complete, pseudo_counts(domain, families, "k2" if prior == "k2" else "bdeu", strength), strict=True
     ):
         alpha, whole = more.item(), more.item() * counts.shape[-1]
-        found += sum(math.lgamma(n + alpha) - math.lgamma(alpha) for n in counts[counts > 0].tolist())
+        likelihood += sum(math.lgamma(n + alpha) - math.lgamma(alpha) for n in counts[counts > 0].tolist())
         rows = counts.sum(axis=-1)
-        found -= sum(math.lgamma(n + whole) - math.lgamma(whole) for n in rows[rows > 0].tolist())
-    return found
+        likelihood -= sum(math.lgamma(n + whole) - math.lgamma(whole) for n in rows[rows > 0].tolist())
+    return likelihood

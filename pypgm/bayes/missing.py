@@ -97,8 +97,10 @@ class PartlyKnown:
         """
         with np.errstate(divide="ignore"):
             logs = [np.log(table) for table in tables]
-        counts = [own.copy() for own in self.complete]
-        likelihood = sum(float(own[own > 0] @ log[own > 0]) for own, log in zip(counts, logs, strict=True))
+        counts = [counted.copy() for counted in self.complete]
+        likelihood = sum(
+            float(counted[counted > 0] @ log[counted > 0]) for counted, log in zip(counts, logs, strict=True)
+        )
         given = [Factor(self._domain.project(f), log) for f, log in zip(self._families, logs, strict=True)]
         for chunk in self._chunks:
             factors = [*given, *chunk.known]
@@ -108,17 +110,17 @@ class PartlyKnown:
             # Each record weighs what it should, however unlikely it is beside others.
             level = Factor(chunk.domain.project(row), np.log(chunk.weights) - evidence)
             potentials = CliqueVector.from_factors(chunk.domain, [*factors, level])
-            found = chunk.tree.marginals(potentials, float(chunk.weights.sum()), n_threads=n_threads)
+            marginals = chunk.tree.marginals(potentials, float(chunk.weights.sum()), n_threads=n_threads)
             for i, family in enumerate(self._families):
-                counts[i] += found[family].values
+                counts[i] += marginals[family].values
         return counts, likelihood
 
     def _counted(self, family: Clique, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the counts of a family over the rows in which it is known."""
         shape = self._domain.sizes(family)
-        own = codes[:, self._domain.indices(family)]
-        known = (own != MISSING).all(axis=1)
-        cells = np.ravel_multi_index(tuple(own[known].T), shape)
+        columns = codes[:, self._domain.indices(family)]
+        known = (columns != MISSING).all(axis=1)
+        cells = np.ravel_multi_index(tuple(columns[known].T), shape)
         counts = np.bincount(cells, weights[known], self._domain.size(family))
         return counts.astype(np.float64).reshape(shape)  # of no rows they are integers
 
@@ -130,7 +132,7 @@ class PartlyKnown:
         rows = rows_of_a_chunk(one.tree)
         parts = -(-len(codes) // rows)
         cuts = zip(np.array_split(codes, parts), np.array_split(weights, parts), strict=True)
-        return [self._planned(own, times) for own, times in cuts]
+        return [self._planned(part, times) for part, times in cuts]
 
     def _planned(self, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> _Chunk:
         domain, known = beside_rows(self._domain, self._domain.attributes, codes)
@@ -165,9 +167,9 @@ def beside_rows(domain: Domain, names: Sequence[str], codes: NDArray[np.intp]) -
     row = "row"
     while row in domain:
         row += "_"
-    own = Domain([row, *domain], [len(codes), *domain.shape])
+    extended = Domain([row, *domain], [len(codes), *domain.shape])
     known = []
     for a, column in zip(names, codes.T, strict=True):
         fits = (column[:, None] == np.arange(domain.size(a))) | (column[:, None] == MISSING)
-        known.append(Factor(own.project((row, a)), np.where(fits, 0.0, -np.inf)))
-    return own, known
+        known.append(Factor(extended.project((row, a)), np.where(fits, 0.0, -np.inf)))
+    return extended, known

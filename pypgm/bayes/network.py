@@ -93,8 +93,8 @@ class BayesianNetwork(RowAnswers):
         ValueError
             If an attribute, label or code is unknown.
         """
-        found = self.tree.attribute_marginals(self.potentials, 1.0, evidence, n_threads=n_threads)
-        return {a: Factor.over(own, cells) for own, (a, cells) in zip(self._singles, found.items(), strict=True)}
+        tables = self.tree.attribute_marginals(self.potentials, 1.0, evidence, n_threads=n_threads)
+        return {a: Factor.over(domain, cells) for domain, (a, cells) in zip(self._singles, tables.items(), strict=True)}
 
     def query(
         self, targets: str | Iterable[str], evidence: Evidence | None = None, *, max_bytes: float | None = None
@@ -124,9 +124,9 @@ class BayesianNetwork(RowAnswers):
         ValueError
             If an attribute, label or code is unknown.
         """
-        asked = as_clique(targets)
-        self.domain.indices(asked)
-        return self._part((*asked, *(evidence or ()))).marginal(asked, evidence, max_bytes)
+        clique = as_clique(targets)
+        self.domain.indices(clique)
+        return self._part((*clique, *(evidence or ()))).marginal(clique, evidence, max_bytes)
 
     def map(
         self,
@@ -175,22 +175,22 @@ class BayesianNetwork(RowAnswers):
         >>> net.map("rain")[0], net.map(evidence={"grass": "wet"})[0]
         ({'rain': 'no'}, {'rain': 'yes', 'grass': 'wet'})
         """
-        asked = self.domain.attributes if targets is None else as_clique(targets)
-        self.domain.indices(asked)
-        if set(asked) == set(self.domain):
-            found, log_weight = self.tree.map(self.potentials, evidence)
-            return {a: found[a] for a in asked}, log_weight - self._whole.log_total
+        wanted = self.domain.attributes if targets is None else as_clique(targets)
+        self.domain.indices(wanted)
+        if set(wanted) == set(self.domain):
+            likeliest, log_weight = self.tree.map(self.potentials, evidence)
+            return {a: likeliest[a] for a in wanted}, log_weight - self._whole.log_total
         # What is known for certain takes no room in the table.
         known = {i: v for i, v in log_likelihoods(self.domain, evidence) if np.count_nonzero(v > -np.inf) == 1}
         codes = {self.domain.attributes[i]: int(v.argmax()) for i, v in known.items()}
-        table = self.query([a for a in asked if a not in codes], evidence, max_bytes=max_bytes)
+        table = self.query([a for a in wanted if a not in codes], evidence, max_bytes=max_bytes)
         # Ties go by the domain's order, as they do where all attributes are asked for.
         table = table.transpose(self.domain.canonical(table.domain.attributes))
         best = int(table.datavector().argmax())
         cell = np.unravel_index(best, table.domain.shape) if len(table.domain) else ()
         codes.update(zip(table.domain.attributes, map(int, cell), strict=True))
         labels = self.domain.labels
-        values = {a: labels[a][codes[a]] if a in labels else codes[a] for a in asked}
+        values = {a: labels[a][codes[a]] if a in labels else codes[a] for a in wanted}
         return values, float(np.log(table.datavector()[best])) + self.log_probability(evidence)
 
     def sample(

@@ -117,7 +117,7 @@ class NetworkRelease(Release[CountedNetwork]):
 
 def pooled(measurements: Iterable[LinearMeasurement], family: tuple[str, ...]) -> tuple[NDArray[np.float64], float]:
     """Return the mean of the measurements of a family, weighted by their precision, and the variance of that."""
-    own = [(m.values, float(np.mean(m.stddev)) ** -2) for m in measurements if m.clique == family]
-    precision = sum(weight for _, weight in own)
-    total = np.sum([weight * values for values, weight in own], axis=0)
+    measured = [(m.values, float(np.mean(m.stddev)) ** -2) for m in measurements if m.clique == family]
+    precision = sum(weight for _, weight in measured)
+    total = np.sum([weight * values for values, weight in measured], axis=0)
     return np.asarray(total / precision, dtype=np.float64), 1 / precision

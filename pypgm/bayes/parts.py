@@ -103,12 +103,12 @@ class PlannedTables(EditedTables):
         Others, none of whose descendants is asked for or known, are summed out first; where their rows sum to 1 the
         sum is 1 and they are left out. Where they do not, they stay, with all their ancestors.
         """
-        asked = tuple(attributes)
-        part = self._parts_asked.get(asked)
+        names = tuple(attributes)
+        part = self._parts_asked.get(names)
         if part is None:
-            self.domain.indices(tuple(dict.fromkeys(asked)))
-            part = self._part_of(relevant([*asked, *self._inexact], self.parents))
-            _keep(self._parts_asked, asked, part)
+            self.domain.indices(tuple(dict.fromkeys(names)))
+            part = self._part_of(relevant([*names, *self._inexact], self.parents))
+            _keep(self._parts_asked, names, part)
         return part
 
     def _part_of(self, attributes: frozenset[str]) -> Part:

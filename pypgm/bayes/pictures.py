@@ -58,7 +58,7 @@ def draw_graph(
 def arcs_of(domain: Domain, parents: Mapping[str, Clique]) -> list[tuple[int, int]]:
     """Return the arcs of a network, from parent to child, by position in the domain."""
     at = {a: i for i, a in enumerate(domain)}
-    return [(at[p], at[child]) for child, own in parents.items() for p in own]
+    return [(at[p], at[child]) for child, tails in parents.items() for p in tails]
 
 
 def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:

@@ -93,11 +93,11 @@ class _Scheme:
         if not 0 < self.sampling <= 1:
             raise ValueError(f"sampling must lie in (0, 1], got {self.sampling}")
         if self.allocation != "data-dependent" and not self.paper:
-            own = ("stage_one", "sampling", "error_model", "sensitivity")
-            given = [name for name in own if getattr(self, name) != _STAGES[name]]
+            names = ("stage_one", "sampling", "error_model", "sensitivity")
+            given = [name for name in names if getattr(self, name) != _STAGES[name]]
             if given:
-                told = f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} of allocation='data-dependent'"
-                raise ValueError(f"{told}, got allocation={self.allocation!r}")
+                options = f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} of allocation='data-dependent'"
+                raise ValueError(f"{options}, got allocation={self.allocation!r}")
 
     def with_noise_of(self, unit: str) -> _Scheme:
         """Return the scheme with the noise that errs least under a budget of a unit, where none was asked for."""
@@ -233,8 +233,8 @@ def learn_private(
     scheme = _Scheme(*numbers, allocation, consistency, error_model, sensitivity, estimator, noise)
     if paper:
         if replace(scheme, allocation="sizes") != _DEFAULT or allocation == "data-dependent":
-            told = "paper=True sets the options of the scheme itself: leave them at their defaults"
-            raise ValueError(f"{told}, but for allocation='uniform'")
+            needed = "paper=True sets the options of the scheme itself: leave them at their defaults"
+            raise ValueError(f"{needed}, but for allocation='uniform'")
         scheme = replace(_PAPER, allocation="uniform", sampling=Fraction(1)) if allocation == "uniform" else _PAPER
     budget_of = partial(gaussian_budget, NAME) if scheme.noise == "gaussian" else as_budget
     entry = Entry(NAME, data, epsilon, delta, options, names=_Scheme.__slots__, budget_of=budget_of)
@@ -312,8 +312,8 @@ class _Learner:
             records = known_well[0] if known_well else float(table.public_total or 0)
             cells, rest = [self._domain.size(f) for f in self._families], table.ledger.remaining()
             parts = shares_by_size(cells, records, _stddev(table, rest / n, law))
-            own = zip(self._families, parts, strict=True)
-            return counted + [measure_family(table, f, rest * p, law) for f, p in own]
+            families = zip(self._families, parts, strict=True)
+            return counted + [measure_family(table, f, rest * p, law) for f, p in families]
         first = limit * self._scheme.stage_one
         if self._scheme.sampling < 1:
             seen, kept = self._sampled(table, first), []
@@ -382,13 +382,13 @@ class _Learner:
 
     def _tables(self, measurements: list[LinearMeasurement]) -> list[NDArray[np.float64]]:
         """Return the counts of each family by itself, made consistent as the scheme says."""
-        found = [pooled(measurements, f) for f in self._families]
-        counts = [c.reshape(self._domain.sizes(f)) for f, (c, _) in zip(self._families, found, strict=True)]
+        pools = [pooled(measurements, f) for f in self._families]
+        counts = [c.reshape(self._domain.sizes(f)) for f, (c, _) in zip(self._families, pools, strict=True)]
         if self._scheme.consistency is None:
             return counts
         if self._scheme.paper:
             counts = [_normalised(c) for c in counts]
-        precisions = [v**-1.0 if self._scheme.consistency == "variance" else v**-0.5 for _, v in found]
+        precisions = [v**-1.0 if self._scheme.consistency == "variance" else v**-0.5 for _, v in pools]
         if self._scheme.consistency == "epsilon":  # the weights are for tables, not for their sums
             return consistent(self._domain, self._families, counts, precisions, by_cells=False)
         return consistent(self._domain, self._families, counts, precisions)
@@ -401,8 +401,8 @@ def _normalised(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 def _inner_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
     """Return an epsilon on a sample that costs the records at most `epsilon`, and hardly less."""
     outer, share = float(epsilon), float(rate)
-    found = outer - math.log(share) + math.log1p((share - 1) * math.exp(-outer))
-    inner = round_down(Fraction(found), _BITS)
+    amplified = outer - math.log(share) + math.log1p((share - 1) * math.exp(-outer))
+    inner = round_down(Fraction(amplified), _BITS)
     while amplified_epsilon(rate, inner) > epsilon:
         inner = round_down(inner * (1 - Fraction(1, 1 << 20)), _BITS)
     return inner

@@ -138,15 +138,15 @@ def select_parents(table: PrivateTable, how: PrivateStructure) -> tuple[dict[str
     each = (amount * (1 - _COUNTING) if measured else amount) / steps
     choice = _Choice(table, how, records, _most_cells(table, how, records, (left - amount) / len(parents)))
     for _ in range(steps):
-        child, own = choice.next(each)
-        parents[child] = own
+        child, chosen = choice.next(each)
+        parents[child] = chosen
     return parents, measured
 
 
 def _copied(how: PrivateStructure) -> PrivateStructure:
     """Return options of our own class: the score whose sensitivity is charged is the one that is computed."""
-    asked = how.score  # once: it may be another one when it is read again
-    score = next(known for known in get_args(Score) if known == asked)
+    name = how.score  # once: it may be another one when it is read again
+    score = next(known for known in get_args(Score) if known == name)
     return PrivateStructure(score, how.share, how.usefulness, how.max_parents, how.max_candidates, how.penalty)
 
 
@@ -191,11 +191,11 @@ class _Choice:
         self._families = self._candidates()
         self._selector.compare(self._score, self._families)
         rho, epsilon = (amount, None) if self._unit == "rho" else (None, amount)
-        found = self._selector.select(rho=rho, epsilon=epsilon)
-        *own, child = self._families[found]
+        index = self._selector.select(rho=rho, epsilon=epsilon)
+        *chosen, child = self._families[index]
         self._left.remove(child)
         self._placed = tuple(a for a in self._domain if a in self._placed or a == child)
-        return child, tuple(own)
+        return child, tuple(chosen)
 
     def _score(self, number: int, counts: NDArray[np.int64]) -> int:
         child = self._families[number][-1]
@@ -209,9 +209,9 @@ class _Choice:
         while most > 1 and self._count(most) > self._how.max_candidates:
             most -= 1
         return [
-            (*own, child)
+            (*family, child)
             for child in self._left
-            for own in parent_sets(
+            for family in parent_sets(
                 self._domain, self._placed, self._most_cells // self._domain.size(child), most, every=self._penalty > 0
             )
         ]

@@ -106,9 +106,9 @@ class RowAnswers(PlannedTables):
         >>> net.predict({"grass": ["wet", None, "dry"]})
         {'rain': array(['yes', 'no', 'no'], dtype=object)}
         """
-        found, _ = self._posteriors(frame, targets, impossible)
+        answers, _ = self._posteriors(frame, targets, impossible)
         columns = {}
-        for target, table in found.probabilities.items():
+        for target, table in answers.probabilities.items():
             codes = np.where(np.isnan(table[:, 0]), -1, table.argmax(axis=1))
             columns[target] = as_values(self.domain, target, codes)
         return like_frame(frame, columns)
@@ -143,8 +143,8 @@ class RowAnswers(PlannedTables):
         ValueError
             If a column or target is no attribute, or a value none of its attribute's.
         """
-        found, _ = self._posteriors(frame, targets, impossible)
-        return Probabilities(found.probabilities, self.domain, getattr(frame, "index", None))
+        answers, _ = self._posteriors(frame, targets, impossible)
+        return Probabilities(answers.probabilities, self.domain, getattr(frame, "index", None))
 
     def log_likelihood(self, frame: Frame) -> NDArray[np.float64]:
         """Return the natural log of the probability of each row of a frame; -inf where it is impossible.
@@ -158,27 +158,27 @@ class RowAnswers(PlannedTables):
         -------
         ndarray of float64, shape (n_rows,)
         """
-        found, part = self._posteriors(frame, (), "nan")
-        return found.log_evidence - part.log_total
+        answers, part = self._posteriors(frame, (), "nan")
+        return answers.log_evidence - part.log_total
 
     def _posteriors(
         self, frame: Frame, targets: str | Iterable[str] | None, impossible: str
     ) -> tuple[Posteriors, Part]:
         if impossible not in {"raise", "nan"}:
             raise ValueError(f"impossible must be 'raise' or 'nan', got {impossible!r}")
-        asked = None if targets is None else as_clique(targets)
-        self.domain.indices(asked or ())
-        n_rows, columns = as_codes(self.domain, frame, asked or ())
-        if asked is None:
-            asked = tuple(a for a in self.domain if a not in columns)
-            if not asked and columns:
+        wanted = None if targets is None else as_clique(targets)
+        self.domain.indices(wanted or ())
+        n_rows, columns = as_codes(self.domain, frame, wanted or ())
+        if wanted is None:
+            wanted = tuple(a for a in self.domain if a not in columns)
+            if not wanted and columns:
                 raise ValueError("every attribute has a column: name the targets, or fill what is missing by `impute`")
-        elif asked and not columns and column_names(frame):
+        elif wanted and not columns and column_names(frame):
             raise ValueError("every column is a target's, so that nothing is known; `impute` fills what is missing")
-        part = self._part((*asked, *columns))
-        found = posteriors(part.domain, part.tables, columns, n_rows, asked)
-        bad = np.flatnonzero(found.log_evidence == -np.inf)
+        part = self._part((*wanted, *columns))
+        answers = posteriors(part.domain, part.tables, columns, n_rows, wanted)
+        bad = np.flatnonzero(answers.log_evidence == -np.inf)
         if bad.size and impossible == "raise":
             what = f"{bad.size} of {n_rows} rows have probability zero, the first is row {bad[0]} (the first is 0)"
             raise ImpossibleEvidenceError(f"{what}; impossible='nan' answers the others")
-        return found, part
+        return answers, part

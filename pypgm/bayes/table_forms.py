@@ -70,9 +70,9 @@ def _fill(cells: NDArray[np.float64], domain: Domain, scope: Clique, table: Any)
         cells[...] = values
         return
     for key, inner in table.items():
-        own = key if isinstance(key, tuple) else (key,)
-        if len(own) > len(scope):
-            raise ValueError(f"{len(scope)} values are needed for {scope}, got {len(own)}")
-        place = tuple(code_of(domain, a, value) for a, value in zip(scope, own, strict=False))
+        names = key if isinstance(key, tuple) else (key,)
+        if len(names) > len(scope):
+            raise ValueError(f"{len(scope)} values are needed for {scope}, got {len(names)}")
+        place = tuple(code_of(domain, a, value) for a, value in zip(scope, names, strict=False))
         rest: tuple[Any, ...] = (*place, Ellipsis)  # a view, of one cell too
-        _fill(cells[rest], domain, scope[len(own) :], inner)
+        _fill(cells[rest], domain, scope[len(names) :], inner)

@@ -43,22 +43,22 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
         raise ValueError(
             f"{path} must be XMLBIF, with BIF and NETWORK, got {root.tag!r}{it_looks_like(text, 'XMLBIF')}"
         )
-    found = Description(_text(network.find("NAME")) or "unknown")
+    description = Description(_text(network.find("NAME")) or "unknown")
     for variable in network.findall("VARIABLE"):
         name = _text(variable.find("NAME"))
-        found.labels[name] = tuple(_text(outcome) for outcome in variable.findall("OUTCOME"))
+        description.labels[name] = tuple(_text(outcome) for outcome in variable.findall("OUTCOME"))
     for block in network.findall("DEFINITION"):
         child, given = _text(block.find("FOR")), tuple(_text(parent) for parent in block.findall("GIVEN"))
         for name in (child, *given):
-            if name not in found.labels:
+            if name not in description.labels:
                 raise NetworkError(child, f"{path}: the definition of {child!r} names {name!r}, which is no variable")
         words = _text(block.find("TABLE")).split()
-        shape = tuple(len(found.labels[name]) for name in (*given, child))
+        shape = tuple(len(description.labels[name]) for name in (*given, child))
         if len(words) != np.prod(shape) or not all(map(is_weight, words)):
             needed = f"{int(np.prod(shape))} finite numbers of at least 0"
             raise NetworkError(child, f"{path}: the table of {child!r} needs {needed}, got {len(words)} words")
-        found.parents[child], found.tables[child] = given, np.array(list(map(float, words))).reshape(shape)
-    return found
+        description.parents[child], description.tables[child] = given, np.array(list(map(float, words))).reshape(shape)
+    return description
 
 
 def _escaped(text: str) -> str:

@@ -227,13 +227,13 @@ def check_rows(domain: Domain, rows: int) -> None:
 
 def clique_named(text: str, names: Collection[str]) -> Clique:
     """Return the attributes of a text such as ``age,sex``; white space around one belongs to it where a name has it."""
-    return as_clique([own if own in names else own.strip() for own in split_text(text)])
+    return as_clique([part if part in names else part.strip() for part in split_text(text)])
 
 
 def model_in(path: str) -> tuple[ReleasedModel, Schema | None, Release | ReleasedModel]:
     """Return the model in a file, of a release the one that explains it, the schema of its table, and what is in it."""
-    found = load(path)
-    return (found.model, found.schema, found) if isinstance(found, Release) else (found, None, found)
+    content = load(path)
+    return (content.model, content.schema, content) if isinstance(content, Release) else (content, None, content)
 
 
 def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None = None) -> dict[str, list[Label]]:
@@ -242,7 +242,7 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
     With a schema a value stands for the label of its bin, and one of a column that is mapped from an attribute for all
     of that attribute's values which it is mapped from.
     """
-    found: dict[str, set[int]] = {}
+    codes_of: dict[str, set[int]] = {}
     mapped: list[tuple[str, set[int]]] = []
     for text in given:
         # An attribute's own name may hold "=".
@@ -256,15 +256,15 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
                 source, codes = codes_giving(schema, name, text[len(name) + 1 :])
                 mapped.append((source, set(codes)))
             else:
-                found.setdefault(name, set()).update(codes_of_text(domain, name, text[len(name) + 1 :], schema))
+                codes_of.setdefault(name, set()).update(codes_of_text(domain, name, text[len(name) + 1 :], schema))
         except ValueError as error:
             raise ValueError(f"--given {text!r}: {error}") from None
     for source, known in mapped:
-        found[source] = found.get(source, known) & known
-        if not found[source]:
+        codes_of[source] = codes_of.get(source, known) & known
+        if not codes_of[source]:
             raise ValueError(f"--given: no value of {source!r} agrees with all that is given")
     labels = domain.labels
-    return {a: [labels[a][code] if a in labels else code for code in sorted(codes)] for a, codes in found.items()}
+    return {a: [labels[a][code] if a in labels else code for code in sorted(codes)] for a, codes in codes_of.items()}
 
 
 def _meant(text: str, names: Sequence[str]) -> str:
@@ -276,9 +276,9 @@ def _meant(text: str, names: Sequence[str]) -> str:
     ('; a range with both its ends is age=70..', '; without blanks it is age=7')
     """
     for name in sorted(filter(text.startswith, names), key=len, reverse=True):
-        if found := re.fullmatch(r"\s*([<>=])=?\s*(.+)", text[len(name) :]):
-            told = "without blanks it" if found[1] == "=" else "a range with both its ends"
-            return f"; {told} is {name}={'..' * (found[1] == '<')}{found[2]}{'..' * (found[1] == '>')}"
+        if match := re.fullmatch(r"\s*([<>=])=?\s*(.+)", text[len(name) :]):
+            spelling = "without blanks it" if match[1] == "=" else "a range with both its ends"
+            return f"; {spelling} is {name}={'..' * (match[1] == '<')}{match[2]}{'..' * (match[1] == '>')}"
     return nearest(text.partition("=")[0], names) or f"; it has {listed([*map(repr, names)])}"
 
 

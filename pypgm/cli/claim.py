@@ -60,10 +60,10 @@ class Claim:
             try:
                 file, is_new = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), True
             except FileExistsError:
-                found = self._opened()
-                if found is None:
+                opened = self._opened()
+                if opened is None:
                     continue
-                file, is_new = found, False
+                file, is_new = opened, False
             except OSError as error:
                 raise OSError(error.errno, error.strerror, self._shown) from None
             if self._locked(file, is_new):
@@ -96,13 +96,13 @@ class Claim:
                 if not is_new:
                     os.close(file)
                     raise TakenError(f"{self._shown} is there already, empty: move it away") from None
-        own = os.fstat(file)
-        return own.st_size == 0 and self._is_named(own)
+        opened = os.fstat(file)
+        return opened.st_size == 0 and self._is_named(opened)
 
-    def _is_named(self, own: os.stat_result) -> bool:
+    def _is_named(self, opened: os.stat_result) -> bool:
         with contextlib.suppress(FileNotFoundError):
-            found = self.path.stat()
-            return (own.st_dev, own.st_ino, own.st_size) == (found.st_dev, found.st_ino, found.st_size)
+            named = self.path.stat()
+            return (opened.st_dev, opened.st_ino, opened.st_size) == (named.st_dev, named.st_ino, named.st_size)
         return False
 
     def close(self) -> None:

@@ -19,13 +19,13 @@ from pypgm.cli.streams import open_streams
 from pypgm.cli.synth import PaidError
 from pypgm.errors import DraftWarning, EstimateInterruptedWarning, ImpossibleEvidenceError, WeakGuaranteeWarning
 
-_ABOUT = """\
+_DESCRIPTION = """\
 Private synthetic records, and answers from the model behind them.
 
 A table of records is read once, a few of its marginals are measured with exact noise, and one graphical model is fitted
 to what was measured. The model answers any question and draws records; nothing of this costs privacy again.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm demo
       the whole way on a small table that is built in; nothing to prepare
@@ -72,7 +72,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             arguments = _parsed(sys.argv[1:] if argv is None else argv)
             with warnings.catch_warnings():
-                warnings.showwarning = lambda message, *_, **__: _told(message)
+                warnings.showwarning = lambda message, *_, **__: _print_message(message)
                 for said in (DraftWarning, WeakGuaranteeWarning):  # what was made says it too
                     warnings.simplefilter("ignore", said)
                 # A command that Ctrl-C ends hands out nothing, and says so.
@@ -84,7 +84,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             if isinstance(error, PaidError):
                 message = f"{message or 'nobody reads the output any more'}; {error}"
             if message:
-                _told(message)
+                _print_message(message)
             return status
     return 0
 
@@ -116,7 +116,7 @@ def _joined(argv: Sequence[str]) -> list[str]:
     return joined
 
 
-def _told(message: Warning | str) -> None:
+def _print_message(message: Warning | str) -> None:
     """Write a warning or an error as one line."""
     tell([f"pypgm: {' '.join(str(message).split())}"])
 
@@ -146,7 +146,7 @@ def parser_of_all() -> argparse.ArgumentParser:
 
 def _parser_of(verbs: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of the command with some of its verbs, each a module of its name."""
-    parser = Parser(prog="pypgm", description=_ABOUT, epilog=_EXAMPLES, allow_abbrev=False)
+    parser = Parser(prog="pypgm", description=_DESCRIPTION, epilog=_USAGE, allow_abbrev=False)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--version", action="version", version=f"pypgm {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)

@@ -36,8 +36,8 @@ def _demo(arguments: argparse.Namespace) -> None:
     lines += [*demo.table_lines(synthetic, errors, names, unsafe_data=people), ""]
     try:
         picture: str | None = str(demo.draw(synthetic, title, errors, names, unsafe_data=people))
-        told = f"picture: {picture}"
+        note = f"picture: {picture}"
     except ImportError:
-        picture, told = None, 'picture: needs matplotlib; pip install "pypgm[plot]"'
+        picture, note = None, 'picture: needs matplotlib; pip install "pypgm[plot]"'
     files = {"files": {"picture": picture}}
-    present(arguments, facts.to_dict() | files, [*lines, *laid_out(rows, terminal_width()), told])
+    present(arguments, facts.to_dict() | files, [*lines, *laid_out(rows, terminal_width()), note])

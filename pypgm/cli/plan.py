@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 _VALUES = 20
 _NAMED = 4  # columns that are named, the worst
-_ABOUT = """\
+_DESCRIPTION = """\
 Rehearse a mechanism on made-up records and print how far its answers would be off, what it would measure at which
 noise, time and memory. No table is read and nothing is spent: the number of records is what is publicly known or
 guessed of it. There are two tables of them, from few frequent values that hardly depend on each other to evener ones
 that depend much: the errors of both are a range. Open columns are taken to have so many values, bins of quantiles to
 be of even width, and what finding them costs is left out of the budget.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9 --mechanism hdmm --workload up-to-2
@@ -49,7 +49,7 @@ _CAUTION = (
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
-    plan = add_verb(commands, "plan", _plan, summary="what a budget would buy", about=_ABOUT, examples=_EXAMPLES)
+    plan = add_verb(commands, "plan", _plan, summary="what a budget would buy", about=_DESCRIPTION, examples=_USAGE)
     plan.add_argument("domain", metavar="SCHEMA", help="the columns: a .json or .yaml file")
     plan.add_argument("--records", metavar="N", type=_records, required=True, help="how many records there are, about")
     add_budget(plan)
@@ -83,24 +83,24 @@ def _left(budget: Budget, share: Fraction) -> Budget:
 
 def _plan(arguments: argparse.Namespace) -> None:
     declared = schema_in(arguments.domain)
-    asked = budget_for(declared, arguments.epsilon, arguments.delta)
+    budget = budget_for(declared, arguments.epsilon, arguments.delta)
     schema = declared.assumed(arguments.open_values) if isinstance(declared, OpenSchema) else declared
     domain = schema.domain
     work = None if arguments.workload is None else workload_named(domain, arguments.workload)
     privacy = relation_of(arguments.neighbours, schema)
-    left = _left(asked, declared.open_share) if declared.open else asked
-    found = mechanisms.plan(
+    left = _left(budget, declared.open_share) if declared.open else budget
+    plan = mechanisms.plan(
         arguments.mechanism, domain, budget=left, workload=work, n_records=arguments.records, privacy=privacy
     )
     width = terminal_width()
     rows = [
-        *promise_rows(Promise.of(LedgerReport(asked), privacy.sentence, [declared])),
-        *_quality_rows(found),
-        *_measured_rows(found),
-        ("time", f"{found.seconds:.1f} s beside reading the table{_memory(found)}"),
+        *promise_rows(Promise.of(LedgerReport(budget), privacy.sentence, [declared])),
+        *_quality_rows(plan),
+        *_measured_rows(plan),
+        ("time", f"{plan.seconds:.1f} s beside reading the table{_memory(plan)}"),
         ("next", f"pypgm synth TABLE --schema {arguments.domain} --epsilon … --delta … --out synthetic.csv"),
     ]
-    present(arguments, _facts(found), [*laid_out(rows, width), *(_listed(found, width) if arguments.ledger else [])])
+    present(arguments, _facts(plan), [*laid_out(rows, width), *(_listed(plan, width) if arguments.ledger else [])])
 
 
 def _quality_rows(plan: Plan) -> list[tuple[str, str]]:
@@ -124,12 +124,15 @@ def _measured_rows(plan: Plan) -> list[tuple[str, str]]:
     """Return what would be measured, by size, and the noise."""
     sizes = [len(c) for c in set(plan.cliques)]
     nouns = {0: "count of all records", 1: "single column", 2: "pair"}
-    told = [many(sizes.count(n), nouns.get(n, f"group of {n} columns")) for n in sorted(set(sizes))]
-    if not told:
+    groups = [many(sizes.count(n), nouns.get(n, f"group of {n} columns")) for n in sorted(set(sizes))]
+    if not groups:
         return []
     noise = [stddev for *_, stddev in together(zip(plan.cliques, plan.numbers, plan.stddev, strict=True))]
     return [
-        ("counts", f"{', '.join(told)} by {plan.mechanism}, with noise of {min(noise):.3g} to {max(noise):.3g} records")
+        (
+            "counts",
+            f"{', '.join(groups)} by {plan.mechanism}, with noise of {min(noise):.3g} to {max(noise):.3g} records",
+        )
     ]
 
 
@@ -146,9 +149,9 @@ def _listed(plan: Plan, width: int) -> list[str]:
 
 def _facts(plan: Plan) -> dict[str, Any]:
     """Return a plan as JSON holds it: distances in percentage points."""
-    told = asdict(plan)
-    measured = zip(told.pop("cliques"), told.pop("numbers"), told.pop("stddev"), strict=True)
-    points = [{"columns": list(c), "points": 100 * d} for c, d in told.pop("distances").items()]
+    fields = asdict(plan)
+    measured = zip(fields.pop("cliques"), fields.pop("numbers"), fields.pop("stddev"), strict=True)
+    points = [{"columns": list(c), "points": 100 * d} for c, d in fields.pop("distances").items()]
     counts = [{"columns": list(c), "numbers": n, "noise": s} for c, n, s in measured]
-    told |= {name: 100 * told[name] for name in ("error", "low", "high")}
-    return told | {"points": points, "counts": counts}
+    fields |= {name: 100 * fields[name] for name in ("error", "low", "high")}
+    return fields | {"points": points, "counts": counts}

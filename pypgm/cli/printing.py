@@ -47,7 +47,7 @@ def present(
 def _finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
     """Return what JSON can hold: a number that is not finite is null."""
     if isinstance(value, dict):
-        return {str(name): _finite(own) for name, own in value.items()}
+        return {str(name): _finite(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(own) for own in value]
+        return [_finite(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

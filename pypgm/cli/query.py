@@ -33,7 +33,7 @@ from pypgm.release import Release
 from pypgm.report import cells
 from pypgm.terminal import aligned, escaped, label_text, terminal_width
 
-_ABOUT = """\
+_DESCRIPTION = """\
 Print marginals of a model: for each cell its expected number of records, and the error to expect of it, which is how
 far it may be from the records for the noise and for all that was not measured. Nothing is known of an attribute that
 was never measured: inf. Beside it stands what the answer rests on: measured, merged (only together with other values),
@@ -49,7 +49,7 @@ With --given it prints conditional probabilities instead. Any attributes can be 
 What is printed has escapes in the place of characters of labels that a terminal would obey; --out writes them as they
 are.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm query people.pgm age,sex income
   pypgm query people.pgm income --given sex=F --given age=30..40   (women from 30 to 40)
@@ -62,7 +62,7 @@ examples:
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "marginals and conditional probabilities"
-    query = add_verb(commands, "query", _query, summary=summary, about=_ABOUT, examples=_EXAMPLES)
+    query = add_verb(commands, "query", _query, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     query.add_argument("model", metavar="MODEL", help="a file that synth wrote, or a .bif or .bif.gz network")
     query.add_argument("cliques", metavar="ATTRIBUTES", nargs="+", help="names with commas between them: age,sex")
     add_given(query)
@@ -114,8 +114,8 @@ def _query(arguments: argparse.Namespace) -> None:
         talks = sys.stderr.isatty()
         read = {i: clique for i, clique in enumerate(cliques) if clique == read_names(schema, clique)}
         knows = whole if isinstance(whole, Release) else model
-        found = knows.expected_error_many([*read.values()], evidence or None, draws=arguments.draws, progress=talks)
-        for (i, clique), error in zip(read.items(), found, strict=True):
+        bounds = knows.expected_error_many([*read.values()], evidence or None, draws=arguments.draws, progress=talks)
+        for (i, clique), error in zip(read.items(), bounds, strict=True):
             errors[i], bases[i] = error, model.basis(tuple(dict.fromkeys([*clique, *evidence])))
     file = io.StringIO()  # written whole or not at all
     is_file = arguments.out is not None

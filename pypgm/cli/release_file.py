@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
     from pypgm.release import Release
 
-_LEAST = 1 << 20  # bytes that are set aside for any release: ledger, measurements and options of a small table
-_MOST = 1 << 26  # bytes that are set aside at most: a file of all pairs of 100 attributes is below it
+_MIN_BYTES = 1 << 20  # bytes that are set aside for any release: ledger, measurements and options of a small table
+_MAX_BYTES = 1 << 26  # bytes that are set aside at most: a file of all pairs of 100 attributes is below it
 
 
 def default_place(table: str, out: str) -> str:
@@ -30,10 +30,10 @@ def default_place(table: str, out: str) -> str:
     >>> default_place("people.csv", "made/out.csv.gz"), default_place("people.csv", "/dev/stdout")
     ('made/out.pgm', 'people.pgm')
     """
-    found = Path(out)
-    if found.parts[:2] in {("/", "dev"), ("/", "proc")} or (found.exists() and not found.is_file()):
+    path = Path(out)
+    if path.parts[:2] in {("/", "dev"), ("/", "proc")} or (path.exists() and not path.is_file()):
         return f"{Path(table).name.split('.')[0]}.pgm"
-    return str(found.with_name(f"{found.name.split('.')[0] or 'release'}.pgm"))
+    return str(path.with_name(f"{path.name.split('.')[0] or 'release'}.pgm"))
 
 
 class Place:
@@ -67,9 +67,9 @@ class Place:
         try:
             self._draft.unlink(missing_ok=True)  # of a run that was killed: no other has it while this one has the name
             with self._draft.open("xb") as file:
-                left = min(max(expected, _LEAST), _MOST)
-                for _ in range(0, left, _LEAST):
-                    file.write(bytes(_LEAST))
+                left = min(max(expected, _MIN_BYTES), _MAX_BYTES)
+                for _ in range(0, left, _MIN_BYTES):
+                    file.write(bytes(_MIN_BYTES))
                 file.flush()
                 os.fsync(file.fileno())
         except OSError as error:

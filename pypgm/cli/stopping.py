@@ -39,9 +39,9 @@ class Stopping:
     def listening(self) -> Iterator[None]:
         """Turn the signals into `KeyboardInterrupt` in this context; threads but the main one hear none."""
         self.number, self._is_held = 0, False
-        own = [getattr(signal, name) for name in _WORDS if hasattr(signal, name)]
+        signals = [getattr(signal, name) for name in _WORDS if hasattr(signal, name)]
         is_main = threading.current_thread() is threading.main_thread()
-        before = {s: signal.getsignal(s) for s in own if is_main and signal.getsignal(s) in _BEFORE}
+        before = {s: signal.getsignal(s) for s in signals if is_main and signal.getsignal(s) in _BEFORE}
         for number in before:
             signal.signal(number, self._heard)
         try:

@@ -54,20 +54,20 @@ class _Stream:
 
 class _Output(_Stream):
     def write(self, text: str) -> int:
-        with self._told():
+        with self._explained():
             return self._stream.write(text)
 
     def flush(self) -> None:
-        with self._told():
+        with self._explained():
             self._stream.flush()
 
     @contextlib.contextmanager
-    def _told(self) -> Iterator[None]:
+    def _explained(self) -> Iterator[None]:
         try:
             yield
         except UnicodeEncodeError as error:
-            way_out = "--out FILE writes UTF-8, and so does PYTHONIOENCODING=utf-8"
-            raise ValueError(f"standard output is {error.encoding} and cannot hold a label: {way_out}") from None
+            advice = "--out FILE writes UTF-8, and so does PYTHONIOENCODING=utf-8"
+            raise ValueError(f"standard output is {error.encoding} and cannot hold a label: {advice}") from None
         except BrokenPipeError:
             self._abandon()
             raise

@@ -39,7 +39,7 @@ from pypgm.reporting.facts import Facts
 from pypgm.reporting.text import ledger_text, promise_rows, quality_rows, warning_lines
 from pypgm.terminal import laid_out, terminal_width
 
-_ABOUT = """\
+_DESCRIPTION = """\
 Read a table, spend a privacy budget on it once, and write synthetic records.
 
 TABLE is a CSV file with a header, plain or gzip, a Parquet file, or a DuckDB file with --table. SCHEMA is a JSON or
@@ -52,7 +52,7 @@ Columns are matched by name. The synthetic table looks like the real one; number
 A file with only a size or a list of labels for each attribute, {"age": 85, "sex": ["F", "M"]}, is a schema too: one
 with a size has the codes 0 .. size - 1 in the table.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm synth people.csv --schema schema.json --epsilon 1 --delta 1e-9 --out synthetic.csv
   pypgm synth people.csv.gz --schema schema.json --epsilon 0.5 --delta 1e-9 --out synthetic.csv.gz \\
@@ -65,7 +65,7 @@ examples:
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "private synthetic records from a table"
-    synth = add_verb(commands, "synth", _synth, summary=summary, about=_ABOUT, examples=_EXAMPLES)
+    synth = add_verb(commands, "synth", _synth, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     synth.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz, .parquet or .duckdb file")
     add_table(synth)
     synth.add_argument(
@@ -150,10 +150,10 @@ def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
 def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, kept: Path) -> None:
     """Tell what was made: as JSON on the standard output, or to a person beside it."""
     if arguments.json:
-        told = facts.to_dict(ledger=arguments.ledger)
+        fields = facts.to_dict(ledger=arguments.ledger)
         files = {"records": arguments.out, "release": str(kept)}
-        told |= {"synthetic_records": synthetic.n_records, "files": files}
-        sys.stdout.write(json_text(arguments.verb, told))
+        fields |= {"synthetic_records": synthetic.n_records, "files": files}
+        sys.stdout.write(json_text(arguments.verb, fields))
         return
     width = terminal_width()
     rows = [
@@ -176,7 +176,7 @@ def _talks(arguments: argparse.Namespace) -> bool:
 
 def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Callable[[], Release]:
     """Read the table, and return what spends the budget on it."""
-    asked = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
+    workload = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
     return prepared(
         arguments.table,
         schema,
@@ -185,7 +185,7 @@ def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Cal
         mechanism=arguments.mechanism,
         neighbours=arguments.neighbours,
         reading=reading(arguments) | {"table": arguments.duckdb_table},
-        options={"workload": asked, "time_limit": arguments.time_limit, "progress": _talks(arguments)},
+        options={"workload": workload, "time_limit": arguments.time_limit, "progress": _talks(arguments)},
     )
 
 

@@ -42,8 +42,8 @@ def install_as_mbi(generation: Literal["mbi", "2021"] = "mbi", *, jax: bool = Tr
     if getattr(sys.modules.get("mbi"), "__name__", home) != home:
         raise ImportError("mbi was imported already: call install_as_mbi before")
     surface = importlib.import_module(home)
-    for found in pkgutil.walk_packages(getattr(surface, "__path__", []), f"{home}."):
-        importlib.import_module(found.name)
+    for module in pkgutil.walk_packages(getattr(surface, "__path__", []), f"{home}."):
+        importlib.import_module(module.name)
     sys.modules |= {"mbi" + n[len(home) :]: m for n, m in sys.modules.items() if f"{n}.".startswith(f"{home}.")}
     if jax and "jax" not in sys.modules and importlib.util.find_spec("jax") is None:
         sys.modules |= _jax_stub()

@@ -154,7 +154,7 @@ def _text(header: dict[str, Any]) -> str:
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; ``ValueError`` if it has two values of a name."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         raise ValueError("a name stands twice")
-    return found
+    return entries

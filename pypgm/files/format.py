@@ -220,8 +220,8 @@ _POOL = ([MEASUREMENT], "each once: those of the release, of its model and of th
 FILES = {
     kind: Record(
         title,
-        _HEADER | own | {"measurements?": _POOL, "release?": (_RELEASE, "where the file is one")},
+        _HEADER | parts | {"measurements?": _POOL, "release?": (_RELEASE, "where the file is one")},
     )
-    for kind, (title, own) in _KINDS.items()
+    for kind, (title, parts) in _KINDS.items()
 }
 """The fields of a file of each kind of model."""

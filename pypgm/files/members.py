@@ -123,14 +123,14 @@ def _listed(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
     """Return the members by the names of their arrays; ``ValueError`` unless all are such as pypgm writes."""
     members: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
-        found = _NAME.fullmatch(info.filename)
-        if found is None or found[1] in members:
+        name = _NAME.fullmatch(info.filename)
+        if name is None or name[1] in members:
             raise ValueError("it has a member that pypgm does not write, or one twice")
         if info.flag_bits or info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise ValueError("it has a member that is neither stored nor deflated")
         if info.file_size > _DEFLATED * info.compress_size + _OVERHEAD:
             raise ValueError("it has a member that claims to unpack to more than it can")
-        members[found[1]] = info
+        members[name[1]] = info
     if HEADER not in members or min(info.header_offset for info in members.values()) != 0:
         raise ValueError("it does not begin with its members, or has no header")
     if sum(info.compress_size for info in members.values()) > size:
@@ -142,10 +142,10 @@ def _empty(member: IO[bytes], size: int) -> Array:
     """Return an array of the type and the shape that the head of a member of a size says."""
     start = member.read(len(_MAGIC) + 2)
     length = int.from_bytes(start[len(_MAGIC) :], "little")
-    found = _DESCRIBED.fullmatch(member.read(length))
-    if start[: len(_MAGIC)] != _MAGIC or found is None:
+    header = _DESCRIBED.fullmatch(member.read(length))
+    if start[: len(_MAGIC)] != _MAGIC or header is None:
         raise ValueError("it has an array that is not of booleans, integers or doubles in C order")
-    dtype, shape = np.dtype(found[1].decode()), tuple(int(n) for n in found[2].split(b",") if n.strip())
+    dtype, shape = np.dtype(header[1].decode()), tuple(int(n) for n in header[2].split(b",") if n.strip())
     if len(start) + length + prod(shape) * dtype.itemsize != size:
         raise ValueError("it has an array of another size than its shape says")
     return np.empty(shape, dtype)

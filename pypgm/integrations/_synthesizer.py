@@ -12,7 +12,10 @@ from pypgm.data.frames import Frame
 from pypgm.data.schema import SchemaLike, as_any_schema
 from pypgm.data.typed_draft import draft_text, typed_draft
 
-_SHARE, _MOST_SHARE = 0.3, 0.05  # of the budget, for all columns whose values have to be found, and for one of them
+_VALUES_SHARE, _MAX_COLUMN_SHARE = (
+    0.3,
+    0.05,
+)  # of the budget, for all columns whose values have to be found, and for one of them
 
 
 class TableSynthesizer:
@@ -31,7 +34,7 @@ class TableSynthesizer:
         Of `pypgm.synthesize`, such as ``mechanism``, ``neighbours`` and ``workload``.
     """
 
-    _found: pypgm.Release[Any] | None = None
+    _release: pypgm.Release[Any] | None = None
 
     def __init__(
         self,
@@ -50,9 +53,9 @@ class TableSynthesizer:
         if schema is None:
             draft, missing = typed_draft(frame, self.bounds or {})
             columns = draft["columns"] | {name: {"kind": "id"} for name in ids}
-            found = {*listed, *(n for n, c in columns.items() if c["kind"] == "open")} - {*(self.bounds or ())}
-            share = round(min(_MOST_SHARE, _SHARE / max(1, len(found))), 4)
-            is_open = {n for n in found if columns[n]["kind"] not in {"boolean", "categorical", "id"}}
+            sought = {*listed, *(n for n, c in columns.items() if c["kind"] == "open")} - {*(self.bounds or ())}
+            share = round(min(_MAX_COLUMN_SHARE, _VALUES_SHARE / max(1, len(sought))), 4)
+            is_open = {n for n in sought if columns[n]["kind"] not in {"boolean", "categorical", "id"}}
             draft["columns"] = columns | {n: {"kind": "open", "share": share, "null": True} for n in is_open}
             left = [name for name in missing if draft["columns"][name]["kind"] not in {"open", "id"}]
             if left:
@@ -62,14 +65,14 @@ class TableSynthesizer:
         schema = as_any_schema(schema)
         if isinstance(frame, dict) and not frame:  # of no rows, which tell no columns
             frame = {name: [] for name in schema.provisional.reading}
-        self._found = pypgm.synthesize(frame, schema, self.epsilon, self.delta, **self.options)
+        self._release = pypgm.synthesize(frame, schema, self.epsilon, self.delta, **self.options)
 
     @property
     def release(self) -> pypgm.Release[Any]:
         """The release of the last fit; ``ValueError`` before."""
-        if self._found is None:
+        if self._release is None:
             raise ValueError("records can be drawn after fit")
-        return self._found
+        return self._release
 
     def _sampled(self, rows: int | None, evidence: Mapping[str, Any] | None = None) -> Frame:
         return self.release.to_frame(rows, self._seed(), evidence=evidence)

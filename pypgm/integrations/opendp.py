@@ -32,12 +32,12 @@ def estimator(domain: Any, loss_fn: Any, *, potentials: Any = None) -> Any:
     mbi.MarkovRandomField
     """
     theirs: Any = importlib.import_module("mbi")
-    own = _domain(domain)
+    ours = _domain(domain)
     start = potentials
     if start is not None:
         tables = {c: np.asarray(start[c].values) for c in start.cliques}
-        start = mbi.CliqueVector(own, tables, {c: mbi.Factor(own.project(c), v) for c, v in tables.items()})
-    model = mbi.estimation.mirror_descent(own, [_measurement(m) for m in loss_fn], potentials=start)
+        start = mbi.CliqueVector(ours, tables, {c: mbi.Factor(ours.project(c), v) for c, v in tables.items()})
+    model = mbi.estimation.mirror_descent(ours, [_measurement(m) for m in loss_fn], potentials=start)
 
     def back(vector: mbi.CliqueVector) -> Any:
         tables = {c: theirs.Factor(domain.project(c), vector[c].values) for c in vector.cliques}
@@ -63,16 +63,16 @@ def measurements(table: Any) -> tuple[pypgm.Domain, list[pypgm.LinearMeasurement
     measurements : list of LinearMeasurement
     """
     labels = {str(name): ["null" if key is None else str(key) for key in keys] for name, keys in table.keys.items()}
-    domain, own = pypgm.Domain(labels), mbi.Domain(labels, map(len, labels.values()))
+    domain, mbi_domain = pypgm.Domain(labels), mbi.Domain(labels, map(len, labels.values()))
     least = min(labels, key=lambda name: len(labels[name]))
     sums = pypgm.queries.Matrix(np.ones((1, len(labels[least]))))
-    found = []
+    converted = []
     for m in map(_measurement, table.marginals.flatten()):
         if m.clique:
-            found.append(m.engine(Bridge.of(own)))
+            converted.append(m.engine(Bridge.of(mbi_domain)))
         else:
-            found.append(pypgm.LinearMeasurement(np.ravel(m.noisy_measurement), (least,), m.stddev, sums))
-    return domain, found
+            converted.append(pypgm.LinearMeasurement(np.ravel(m.noisy_measurement), (least,), m.stddev, sums))
+    return domain, converted
 
 
 def _domain(domain: Any) -> mbi.Domain:

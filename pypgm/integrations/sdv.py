@@ -40,8 +40,8 @@ class Synthesizer(TableSynthesizer):
     def __init__(self, metadata: Any, *budget: Any, **options: Any) -> None:
         super().__init__(*budget, **options)
         self.metadata = metadata
-        told: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
-        tables = [*told.get("tables", {"": told}).values()]
+        description: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
+        tables = [*description.get("tables", {"": description}).values()]
         if len(tables) != 1 or "columns" not in tables[0]:
             raise ValueError(f"metadata needs one table with columns, got {len(tables)}")
         self._kinds = {name: column.get("sdtype", "unknown") for name, column in tables[0]["columns"].items()}
@@ -88,8 +88,8 @@ class Synthesizer(TableSynthesizer):
     def load(cls, filepath: str | os.PathLike[str]) -> Synthesizer:
         """Return a synthesizer of a release that was saved, without metadata: it is there to be asked for records."""
         made = cls({"columns": {}})
-        found = pypgm.load(filepath)
-        if not isinstance(found, pypgm.Release):
-            raise ValueError(f"load needs a release with its schema, got a {type(found).__name__}")  # noqa: TRY004
-        made._found = found
+        release = pypgm.load(filepath)
+        if not isinstance(release, pypgm.Release):
+            raise ValueError(f"load needs a release with its schema, got a {type(release).__name__}")  # noqa: TRY004
+        made._release = release
         return made

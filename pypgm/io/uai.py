@@ -346,27 +346,27 @@ class _Words:
         return self._words[self._next - 1]
 
     def integer(self, what: str, low: int = 0, high: int | None = None) -> int:
-        found = self.word(what)
-        if len(found) > _MOST_DIGITS:
+        word = self.word(what)
+        if len(word) > _MOST_DIGITS:
             needed = f"an integer of at most {_MOST_DIGITS} digits"
-            self.fail(f"{what} must be {needed}, got {found[:20]}… with {len(found)}")
-        good = found.isascii() and found.isdigit()
-        if not good or int(found) < low or (high is not None and int(found) > high):
+            self.fail(f"{what} must be {needed}, got {word[:20]}… with {len(word)}")
+        good = word.isascii() and word.isdigit()
+        if not good or int(word) < low or (high is not None and int(word) > high):
             limits = f"at least {low}" if high is None else f"from {low} to {high}"
-            self.fail(f"{what} must be an integer {limits}, got {found!r}")
-        return int(found)
+            self.fail(f"{what} must be an integer {limits}, got {word!r}")
+        return int(word)
 
     def weights(self, count: int) -> NDArray[np.float64]:
-        found = self._words[self._next : self._next + count]
-        self._next += len(found)
+        words = self._words[self._next : self._next + count]
+        self._next += len(words)
         try:
-            weights = np.fromiter(map(float, found), np.float64, len(found))
+            weights = np.fromiter(map(float, words), np.float64, len(words))
         except ValueError:
             weights = np.array([math.nan])
-        if not ((weights >= 0) & (weights < np.inf)).all() or "_" in "".join(found):
-            bad = next(word for word in found if not is_weight(word))
+        if not ((weights >= 0) & (weights < np.inf)).all() or "_" in "".join(words):
+            bad = next(word for word in words if not is_weight(word))
             self.fail(f"entries must be finite and at least 0, got {bad!r}")
-        if len(found) < count:
+        if len(words) < count:
             self.fail("the file ends where an entry of a table should stand")
         return weights
 

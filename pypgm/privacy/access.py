@@ -93,7 +93,7 @@ class Access:
         return noise
 
     def charge_gaussians(
-        self, asked: Sequence[tuple[LinearQuery, str, Fraction]], what: str, ledger: Ledger
+        self, requests: Sequence[tuple[LinearQuery, str, Fraction]], what: str, ledger: Ledger
     ) -> list[ChargedNoise]:
         """Charge Gaussian noise on the answers to many queries, of which each is given what it is on and its rho.
 
@@ -106,7 +106,7 @@ class Access:
         """
         made: dict[tuple[int, int], ChargedNoise] = {}
         each = []
-        for query, on, rho in asked:
+        for query, on, rho in requests:
             noise = made.get((id(query), id(rho)))
             if noise is None:
                 law = self._law(query, on, rho=rho)
@@ -114,7 +114,7 @@ class Access:
                     law = self._law(query, on, rho=significant_down(rho, _COST_BITS))
                 noise = made[id(query), id(rho)] = ChargedNoise(law, law.adder(self.sampler))
             each.append(noise)
-        ledger.charge_many(what, [(on, noise.law) for (_, on, _), noise in zip(asked, each, strict=True)])
+        ledger.charge_many(what, [(on, noise.law) for (_, on, _), noise in zip(requests, each, strict=True)])
         return each
 
     def _law(

@@ -27,12 +27,12 @@ def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | Non
 
 def gaussian_budget(name: str, epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
     """Return the budget as `as_budget` does; ``ValueError``, naming the mechanism, if it is a pure one."""
-    asked = as_budget(epsilon, delta, budget)
-    if asked.unit == "epsilon":
+    named = as_budget(epsilon, delta, budget)
+    if named.unit == "epsilon":
         raise ValueError(
             f"{name} draws Gaussian noise, which gives no pure guarantee: delta must be more than 0 (for example 1e-9)"
         )
-    return asked
+    return named
 
 
 def one_relation(neighbours: Neighbours | None, privacy: Privacy | None) -> Privacy | Neighbours | None:

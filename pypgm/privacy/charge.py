@@ -63,8 +63,8 @@ class Charge:
         check_new(self, "cost")
         if unit not in get_args(Unit):
             raise ValueError(f"a charge is in 'rho' or 'epsilon', got {unit!r}")
-        own = own_law(law)
-        self._fill(str(what), str(on), own, unit, str(within), own.cost(unit))
+        kept = own_law(law)
+        self._fill(str(what), str(on), kept, unit, str(within), kept.cost(unit))
 
     def _fill(self, *values: object) -> None:
         for name, value in zip(Charge.__slots__, values, strict=True):
@@ -76,7 +76,7 @@ class Charge:
         other._fill(str(what), str(on), self.law, self.unit, str(within), self.cost)
         return other
 
-    def told_by(self, name: str) -> Charge:
+    def within_part(self, name: str) -> Charge:
         """Return the line as the ledger tells it that the allocation of this name was taken from."""
         return self._like(self.what, self.on, f"{name} / {self.within}" if self.within else name)
 

@@ -23,7 +23,7 @@ class _Nobody(Source):
     def __init__(self, schema: Schema) -> None:
         super().__init__(schema)
         self._n_records = 0
-        self.was_asked = False
+        self.was_read = False
 
     def kept(self, secret: bytes) -> _Nobody:
         """Return the same table: nobody has too many records."""
@@ -32,11 +32,11 @@ class _Nobody(Source):
 
     def _scan(self, cliques: object, tables: object, n_threads: int) -> NoReturn:
         del cliques, tables, n_threads
-        self._asked()
+        self._refuse()
 
-    def _asked(self) -> NoReturn:
+    def _refuse(self) -> NoReturn:
         """Note that all checks have been passed, and go no further."""
-        self.was_asked = True
+        self.was_read = True
         raise RuntimeError("a dry run reads no records")
 
 
@@ -46,7 +46,7 @@ class _NobodyInRows(_Nobody):
     def codes_of(self, names: Sequence[str]) -> NoReturn:
         """Note that all checks have been passed, and go no further."""
         del names
-        self._asked()
+        self._refuse()
 
 
 def check_call(
@@ -80,5 +80,5 @@ def check_call(
         with PrivateTable(nobody, neighbours, ledger, sampler=Sampler()) as table:
             learner(table, **options)
     except Exception:
-        if not nobody.was_asked:
+        if not nobody.was_read:
             raise

@@ -264,8 +264,8 @@ def entered(
     if handed.is_open:
         if options.get("schema") is not None:
             raise TypeError("an open table has its schema already")
-        asked = (epsilon, delta, budget, neighbours, privacy, seed)
-        if any(a is not None for a in asked) or not (isinstance(backend, str) and backend == "pypgm"):
+        terms = (epsilon, delta, budget, neighbours, privacy, seed)
+        if any(a is not None for a in terms) or not (isinstance(backend, str) and backend == "pypgm"):
             raise TypeError("an open table has its budget, relation, backend and seed already")
         table: PrivateTable = handed.take()
         budget_of(None, None, table.ledger.budget)

@@ -39,11 +39,11 @@ class _FixedErrors:
         del error, trace  # this frame is in the traceback of what is raised
         if kind is None:
             return
-        told = kind() if kind is KeyboardInterrupt or kind is SystemExit else ReleaseError(_TEXT)
+        fixed = kind() if kind is KeyboardInterrupt or kind is SystemExit else ReleaseError(_TEXT)
         try:
-            raise told
+            raise fixed
         finally:
-            told.__context__ = None  # raising has set it, and with it all frames that hold counts
+            fixed.__context__ = None  # raising has set it, and with it all frames that hold counts
 
 
 fixed_errors = _FixedErrors()

@@ -79,12 +79,12 @@ class L1Selector(Selector[Estimate]):
 
     def _checked_query(self, clique: Clique) -> LinearQuery | None:
         # The range of the scores is that of queries of which one record changes one answer by 1.
-        asked = self._query(clique)
-        own = None if asked is None else trusted_query(asked, self._access.domain.size(clique))
-        if own is not None and not own.has_unit_columns:
+        query = self._query(clique)
+        trusted = None if query is None else trusted_query(query, self._access.domain.size(clique))
+        if trusted is not None and not trusted.has_unit_columns:
             needed = f"a selection compares cells or sums over groups of cells; clique {clique}"
-            raise ValueError(f"{needed} has {asked!r}")
-        return own
+            raise ValueError(f"{needed} has {query!r}")
+        return trusted
 
     def _reduced(self, clique: Clique, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         query = self._queries[clique]
@@ -115,5 +115,5 @@ def l1_distance(answers: NDArray[np.int64], estimate: NDArray[np.int64]) -> int:
     if float(answers.sum(dtype=np.float64)) < _COUNT_LIMIT:
         return int(np.abs((answers << GRID_BITS) - estimate).sum(dtype=np.int64))
     pairs = zip(answers.tolist(), estimate.tolist(), strict=True)
-    total: int = sum(abs((answer << GRID_BITS) - own) for answer, own in pairs)
+    total: int = sum(abs((answer << GRID_BITS) - estimated) for answer, estimated in pairs)
     return min(SCORE_LIMIT, total)

@@ -340,12 +340,12 @@ class Exponential(Law):
         self, epsilon: Number, score_range: Number, draws: Number | None = None, composed: Number | None = None
     ) -> None:
         given = {"draws": draws, "composed": composed}
-        own = {name: None if value is None else _whole(name, value) for name, value in given.items()}
-        if (own["draws"] is None) != (own["composed"] is None):
-            raise ValueError(f"{self.name} of many draws needs the parameters {sorted(own)}")
-        if (own["composed"] or 0) > (own["draws"] or 0):
+        counts = {name: None if value is None else _whole(name, value) for name, value in given.items()}
+        if (counts["draws"] is None) != (counts["composed"] is None):
+            raise ValueError(f"{self.name} of many draws needs the parameters {sorted(counts)}")
+        if (counts["composed"] or 0) > (counts["draws"] or 0):
             raise ValueError(f"{composed} draws of a charge cannot compose, there are {draws}")
-        self._set(epsilon=_amount("epsilon", epsilon), score_range=_whole("score_range", score_range), **own)
+        self._set(epsilon=_amount("epsilon", epsilon), score_range=_whole("score_range", score_range), **counts)
 
     def draw(self, scores: NDArray[np.int64], sampler: Sampler, *, steps: int = 1) -> int:
         """Return the index of one of the candidates, whose scores are in units of 1 / steps."""
@@ -518,8 +518,8 @@ class Stated(Law):
         if (rho is None) == (epsilon is None):
             raise ValueError("a stated charge takes exactly one of rho and epsilon")
         given = {"rho": rho, "epsilon": epsilon}
-        own = {name: None if value is None else _amount(name, value, zero=True) for name, value in given.items()}
-        self._set(**own, delta=_failure(delta))
+        amounts = {name: None if value is None else _amount(name, value, zero=True) for name, value in given.items()}
+        self._set(**amounts, delta=_failure(delta))
 
     def cost(self, unit: Unit) -> Fraction:
         """Return what is stated; ``ValueError`` of a rho in epsilon."""
@@ -586,9 +586,9 @@ def law_of(name: str, parameters: Mapping[str, Number], delta: Number = 0) -> La
 @cache
 def _parameters(law: type[Law]) -> tuple[dict[str, None], set[str], bool]:
     """Return the names of a law's parameters, in order, those it needs, and whether it may fail."""
-    own = fields(law)
-    known = dict.fromkeys(field.name for field in own if field.name != "delta")
-    return known, {field.name for field in own if field.default is MISSING}, len(known) < len(own)
+    declared = fields(law)
+    known = dict.fromkeys(field.name for field in declared if field.name != "delta")
+    return known, {field.name for field in declared if field.default is MISSING}, len(known) < len(declared)
 
 
 def _pure_cost(epsilon: Fraction, unit: Unit) -> Fraction:

@@ -106,7 +106,7 @@ class Ledger(LedgerReport):
     @property
     def lines(self) -> tuple[Charge, ...]:
         """The charges, in the order they came."""
-        return tuple(told[self] for told in tuple(self._journal) if self in told)
+        return tuple(views[self] for views in tuple(self._journal) if self in views)
 
     def spent(self) -> Fraction:
         """Return the sum of the charges, in the budget's unit."""
@@ -132,9 +132,9 @@ class Ledger(LedgerReport):
         seen, cost, fails = self._sums
         new = self._journal[seen:]
         if new:
-            own = [told[self] for told in new if self in told]
-            cost += exact_sum(line.cost for line in own)
-            fails += exact_sum(line.delta for line in own)
+            lines = [views[self] for views in new if self in views]
+            cost += exact_sum(line.cost for line in lines)
+            fails += exact_sum(line.delta for line in lines)
             self._sums = seen + len(new), cost, fails
         return cost, fails
 
@@ -327,12 +327,12 @@ class Ledger(LedgerReport):
 
     def _enter(self, line: Charge) -> None:
         (self._observer or the_observer()).charged(self, line)
-        told, ledger, own = {self: line}, self, line
+        views, ledger, view = {self: line}, self, line
         while ledger._parent is not None:
-            own = own.told_by(ledger._name)
+            view = view.within_part(ledger._name)
             ledger = ledger._parent
-            told[ledger] = own
-        self._journal.append(told)
+            views[ledger] = view
+        self._journal.append(views)
 
     def _allocated(self) -> str:
         held = self._held()[0]

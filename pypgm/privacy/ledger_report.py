@@ -120,7 +120,7 @@ class LedgerReport(Shown):
             Equal charges are one line then, which says how many they are, and of more lines than that only so many are
             shown, those of the largest cost.
         """
-        entries = [(*_told(line), line.cost) for line in self.lines]
+        entries = [(*_described(line), line.cost) for line in self.lines]
         entries = entries if most is None else _shortened(entries, most)
         rows: list[tuple[str, str, str, str]] = [("what", "on", "noise", self._budget.unit)]
         rows += [(what, on, noise, short(cost)) for what, on, noise, cost in entries]
@@ -220,7 +220,7 @@ class LedgerReport(Shown):
         return f"{type(self).__name__}({self._budget!r}: {spent}{', not private' if self.not_private else ''})"
 
 
-def _told(line: Charge) -> tuple[str, str, str]:
+def _described(line: Charge) -> tuple[str, str, str]:
     """Return what a charge was for, on what, and its law."""
     what = f"{line.within}: {line.what}" if line.within else line.what
     return escaped(what), escaped(line.on), law_text(line, short)
@@ -249,16 +249,16 @@ def law_text(line: Charge, number: Callable[[Fraction], str] = exact_text) -> st
 def _shortened(entries: Sequence[_Entry], most: int) -> list[_Entry]:
     """Return equal entries as one, of these the dearest in their order, and the rest as one."""
     costs: dict[tuple[str, str, str], list[Fraction]] = {}
-    for *told, cost in entries:
-        costs.setdefault((told[0], told[1], told[2]), []).append(cost)
-    found = [
-        (what if len(own) == 1 else f"{what}, {len(own):,} times", on, noise, sum(own, Fraction(0)))
-        for (what, on, noise), own in costs.items()
+    for *named, cost in entries:
+        costs.setdefault((named[0], named[1], named[2]), []).append(cost)
+    groups = [
+        (what if len(amounts) == 1 else f"{what}, {len(amounts):,} times", on, noise, sum(amounts, Fraction(0)))
+        for (what, on, noise), amounts in costs.items()
     ]
-    kept = sorted(sorted(range(len(found)), key=lambda i: -found[i][3])[:most])
-    rest = sum((cost for *_, cost in found), Fraction(0)) - sum((found[i][3] for i in kept), Fraction(0))
-    more = [(f"{len(found) - len(kept):,} more, each of less", "", "", rest)] if len(found) > len(kept) else []
-    return [*(found[i] for i in kept), *more]
+    kept = sorted(sorted(range(len(groups)), key=lambda i: -groups[i][3])[:most])
+    rest = sum((cost for *_, cost in groups), Fraction(0)) - sum((groups[i][3] for i in kept), Fraction(0))
+    more = [(f"{len(groups) - len(kept):,} more, each of less", "", "", rest)] if len(groups) > len(kept) else []
+    return [*(groups[i] for i in kept), *more]
 
 
 def _checked_lines(lines: Sequence[Charge], budget: Budget) -> Sequence[Charge]:
@@ -268,11 +268,11 @@ def _checked_lines(lines: Sequence[Charge], budget: Budget) -> Sequence[Charge]:
             raise TypeError(f"a ledger takes lines of Charge, got {type(line).__name__}")
         if line.unit != budget.unit:
             raise ValueError(f"{line.what} on {line.on} is charged in {line.unit}, the budget is in {budget.unit}")
-    own = charges([(line.what, line.on, line.law, line.within) for line in lines], budget.unit)
-    for line, made in zip(lines, own, strict=True):
+    recharged = charges([(line.what, line.on, line.law, line.within) for line in lines], budget.unit)
+    for line, made in zip(lines, recharged, strict=True):
         if made.cost != line.cost:
             raise ValueError(f"{line.what} on {line.on} costs {made.cost}, not {line.cost} as stored")
-    return own
+    return recharged
 
 
 def short(value: Fraction) -> str:

@@ -59,20 +59,20 @@ def measured_lines(measurements: Sequence[LinearMeasurement], ledger: LedgerRepo
     for i, line in enumerate(lines):
         if line.what == _MEASURE and line.noise in _LAWS.values():
             left[line.on, line.noise].append(i)
-    found: list[int | None] = []
+    numbers: list[int | None] = []
     for measurement in reversed(measurements):
-        own = left[_named(measurement.clique), _LAWS[measurement.noise]]
-        number = next((n for n in reversed(own) if privacy and _agree(measurement, lines[n], privacy)), None)
+        candidates = left[_named(measurement.clique), _LAWS[measurement.noise]]
+        number = next((n for n in reversed(candidates) if privacy and _agree(measurement, lines[n], privacy)), None)
         if number is not None:
-            own.remove(number)
-        found.append(number)
-    return MeasuredLines(tuple(found[::-1]), tuple(sorted(n for own in left.values() for n in own)))
+            candidates.remove(number)
+        numbers.append(number)
+    return MeasuredLines(tuple(numbers[::-1]), tuple(sorted(n for candidates in left.values() for n in candidates)))
 
 
 def links_of(measurements: Sequence[LinearMeasurement], ledger: LedgerReport) -> dict[str, Any]:
     """Return, as fields of a file, which line charged each measurement, and which charged one that is not here."""
-    found = measured_lines(measurements, ledger)
-    return {"charged_by": list(found.of), "not_held": list(found.apart)}
+    links = measured_lines(measurements, ledger)
+    return {"charged_by": list(links.of), "not_held": list(links.apart)}
 
 
 def check_links(
@@ -86,9 +86,9 @@ def check_links(
         if any(stored[name] != lines for name, lines in links_of(measurements, ledger).items()):
             raise ValueError("its measurements are not those that the lines of its ledger charged")
         return
-    found = measured_lines(measurements, ledger)
-    given = {_named(m.clique) for m, line in zip(measurements, found.of, strict=True) if line is None}
-    for on in (ledger.lines[number].on for number in found.apart):
+    links = measured_lines(measurements, ledger)
+    given = {_named(m.clique) for m, line in zip(measurements, links.of, strict=True) if line is None}
+    for on in (ledger.lines[number].on for number in links.apart):
         if on in given:
             raise ValueError(f"the noise of its measurement of {on} is not what its ledger charged")
 

@@ -63,7 +63,7 @@ class Observer:
         del selector
         return query
 
-    def asked(
+    def selecting(
         self, selector: object, given: tuple[object, ...], named: dict[str, object]
     ) -> AbstractContextManager[object]:
         """Receive the step of a selector, for as long as what is returned is open."""
@@ -97,7 +97,7 @@ def observed(method: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(method)
     def inside(*given: P.args, **named: P.kwargs) -> R:
-        with the_observer().asked(given[0], given[1:], named):
+        with the_observer().selecting(given[0], given[1:], named):
             return method(*given, **named)
 
     return inside

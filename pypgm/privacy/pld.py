@@ -97,11 +97,11 @@ def _steps(lines: Sequence[Charge], unit: Unit) -> tuple[list[tuple[Losses, int]
     counted: Counter[tuple[Callable[[Fraction], Losses], Fraction]] = Counter()
     rest = Fraction(0)
     for line in lines:
-        found = line.law.dominating(unit)
-        if found is None:
+        dominating = line.law.dominating(unit)
+        if dominating is None:
             rest += line.cost
-        elif found.parameter > 0 and found.times > 0:
-            counted[found.losses, found.parameter] += found.times
+        elif dominating.parameter > 0 and dominating.times > 0:
+            counted[dominating.losses, dominating.parameter] += dominating.times
     return [(losses(parameter), times) for (losses, parameter), times in counted.items()], rest
 
 

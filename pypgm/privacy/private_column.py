@@ -19,7 +19,7 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import NoiseBackend, Sampler
 
-_LARGEST = int(np.finfo(np.float64).max)
+_MAX_FLOAT = int(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,8 +88,8 @@ class PrivateColumn(Guarded):
                 raise TypeError(f"a column needs a sequence of values, got {type(values).__name__}")
             if getattr(values, "ndim", 1) != 1:
                 raise ValueError("a column needs values of one dimension")
-        own = Sampler(unsafe_seed, n_threads=0, backend=backend) if sampler is None else sampler
-        super().__init__(privacy, ledger, own)
+        source = Sampler(unsafe_seed, n_threads=0, backend=backend) if sampler is None else sampler
+        super().__init__(privacy, ledger, source)
         self.__values = values
 
     @property
@@ -126,13 +126,13 @@ class PrivateColumn(Guarded):
             counts = times.tolist()
         else:
             values, counts = given, repeat(1)
-        found: dict[str | int, int] = {}
+        by_key: dict[str | int, int] = {}
         with unwarned():
             for value, count in zip(values, counts, strict=False):
                 key = _as_key(value)
                 if key is not None and count:
-                    found[key] = found.get(key, 0) + count
-        return dict(sorted(found.items(), key=lambda entry: (isinstance(entry[0], str), entry[0])))
+                    by_key[key] = by_key.get(key, 0) + count
+        return dict(sorted(by_key.items(), key=lambda entry: (isinstance(entry[0], str), entry[0])))
 
 
 def _as_numbers(values: Iterable[object]) -> NDArray[np.float64]:
@@ -147,8 +147,8 @@ def _as_number(value: object) -> float:
     try:
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(plain, int | Fraction):  # float raises beyond the largest double
-            beyond = math.inf if Fraction(plain) > _LARGEST else -math.inf
-            return float(plain) if -_LARGEST <= Fraction(plain) <= _LARGEST else beyond
+            beyond = math.inf if Fraction(plain) > _MAX_FLOAT else -math.inf
+            return float(plain) if -_MAX_FLOAT <= Fraction(plain) <= _MAX_FLOAT else beyond
         return float(plain) if isinstance(plain, float | str | Decimal) else math.nan
     except KeyboardInterrupt:
         raise

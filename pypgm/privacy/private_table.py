@@ -88,9 +88,9 @@ class PrivateTable(Shown, Guarded):
         relation = relation_of(privacy, schema)
         if sampler is None:  # else somebody was warned where the records came in
             warn_at_door(schema, ledger.budget)
-        own = Sampler(unsafe_seed, n_threads=n_threads, backend=backend) if sampler is None else sampler
-        super().__init__(relation, ledger, own)
-        self.__data: Counts | None = kept(data, schema, own)
+        source = Sampler(unsafe_seed, n_threads=n_threads, backend=backend) if sampler is None else sampler
+        super().__init__(relation, ledger, source)
+        self.__data: Counts | None = kept(data, schema, source)
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
         self._domain, self.schema = data.domain.project(data.domain), schema  # a copy
 
@@ -140,8 +140,8 @@ class PrivateTable(Shown, Guarded):
     def trusted_access(self) -> TableAccess:
         """The records as they are, for the steps of this package, which charge before they count."""
         check_open = self.__records
-        own = self._privacy, self._ledger, self._sampler, check_open, self._domain, self.schema, self.__records
-        return TableAccess(*own)
+        parts = self._privacy, self._ledger, self._sampler, check_open, self._domain, self.schema, self.__records
+        return TableAccess(*parts)
 
     def measure(
         self,
@@ -178,7 +178,7 @@ class PrivateTable(Shown, Guarded):
         ValueError
             If the query does not fit the clique or has no integer matrix, or a number is out of range.
         """
-        attributes, asked, done = trusted_on(self.domain, clique, query)
+        attributes, stated, done = trusted_on(self.domain, clique, query)
         self.__records()  # raises where they are gone
         access = self.trusted_access
         noise = access.charge_noise(done, "measure", named(attributes), rho=rho, variance=variance, scale=scale)
@@ -186,7 +186,7 @@ class PrivateTable(Shown, Guarded):
             values = noise.add(_answers(done, next(access.count([attributes]))))
         law = noise.law
         mark = self._ledger.not_private
-        return LinearMeasurement(values, attributes, law.stddev, asked, law.measured, not_private=mark)
+        return LinearMeasurement(values, attributes, law.stddev, stated, law.measured, not_private=mark)
 
     def measure_many(
         self,
@@ -229,39 +229,41 @@ class PrivateTable(Shown, Guarded):
         >>> [m.stddev for m in table.measure_many(["a", ("a", "b")], rho=0.5, weights=[1, 3])]
         [2.0, 1.1547005383792515]
         """
-        asked, shares = trusted_many(self.domain, cliques, queries, weights)
-        for clique, done in {id(done): (clique, done) for clique, _, done in asked}.values():
+        trusted, shares = trusted_many(self.domain, cliques, queries, weights)
+        for clique, done in {id(done): (clique, done) for clique, _, done in trusted}.values():
             if self._privacy.squared_l2_sensitivity(done) == 0:
                 raise ValueError(f"no record changes the answers on {named(clique)}: they need no noise, and no rho")
         self.__records()  # raises where they are gone
         total = as_fraction("rho", rho)
         unit = total / exact_sum(shares)
         parts = {key: unit * share for key, share in {id(share): share for share in shares}.items()}
-        each = [(done, named(clique), parts[id(share)]) for (clique, _, done), share in zip(asked, shares, strict=True)]
-        with self._ledger.allocate(f"{len(asked)} cliques", amount=total) as part:
+        each = [
+            (done, named(clique), parts[id(share)]) for (clique, _, done), share in zip(trusted, shares, strict=True)
+        ]
+        with self._ledger.allocate(f"{len(trusted)} cliques", amount=total) as part:
             noises = self.trusted_access.charge_gaussians(each, "measure", part)
         with fixed_errors:
-            values = self.__noisy(asked, noises)
-        found: list[LinearMeasurement] = []
+            values = self.__noisy(trusted, noises)
+        measurements: list[LinearMeasurement] = []
         first: dict[int, LinearMeasurement] = {}  # of each noise, which is of one query: what is checked of it once
-        for own, noise, (clique, query, _) in zip(values, noises, asked, strict=True):
+        for noisy, noise, (clique, query, _) in zip(values, noises, trusted, strict=True):
             law, known = noise.law, first.get(id(noise))
             if known is None:
                 mark = self._ledger.not_private
                 known = first[id(noise)] = LinearMeasurement(
-                    own, clique, law.stddev, query, law.measured, not_private=mark
+                    noisy, clique, law.stddev, query, law.measured, not_private=mark
                 )
-            own.setflags(write=False)
-            found.append(known.answered(own, clique))
-        return found
+            noisy.setflags(write=False)
+            measurements.append(known.answered(noisy, clique))
+        return measurements
 
-    def __noisy(self, asked: Sequence[Trusted], noises: Sequence[ChargedNoise]) -> list[NDArray[np.int64]]:
+    def __noisy(self, trusted: Sequence[Trusted], noises: Sequence[ChargedNoise]) -> list[NDArray[np.int64]]:
         """Count many cliques in batches, answer and add noise."""
         values = []
-        for first, last in batches([done.shape[1] for _, _, done in asked]):
-            counted = self.__records().count([clique for clique, _, _ in asked[first:last]], self._sampler.n_threads)
+        for first, last in batches([done.shape[1] for _, _, done in trusted]):
+            counted = self.__records().count([clique for clique, _, _ in trusted[first:last]], self._sampler.n_threads)
             for i, counts in enumerate(counted, first):
-                values.append(noises[i].add(_answers(asked[i][2], counts)))
+                values.append(noises[i].add(_answers(trusted[i][2], counts)))
         return values
 
     def measure_total(self, **noise: Number) -> LinearMeasurement:
@@ -417,10 +419,10 @@ class PrivateTable(Shown, Guarded):
         (('b',), Fraction(1, 2))
         """
         part = part_of(self.__records(), domain)
-        found = PrivateTable(part, self._privacy, self._ledger, sampler=self._sampler)
-        found.schema = self.schema
-        self.__views.add(found)
-        return found
+        view = PrivateTable(part, self._privacy, self._ledger, sampler=self._sampler)
+        view.schema = self.schema
+        self.__views.add(view)
+        return view
 
     def __sampled(self, law: PoissonSample) -> Dataset:
         """Return the records that stay, in their order."""

@@ -78,9 +78,9 @@ def private_quantiles(
         for q, law in zip(wanted, laws, strict=True):
             part.charge("select", f"quantile {q} on {points.size} points", law)
     with fixed_errors:
-        found = _drawn(access, points, wanted, laws)
+        drawn = _drawn(access, points, wanted, laws)
     in_order = np.empty(count)
-    in_order[np.argsort(np.array(wanted, dtype=np.float64), kind="stable")] = np.sort(np.array(found))
+    in_order[np.argsort(np.array(wanted, dtype=np.float64), kind="stable")] = np.sort(np.array(drawn))
     return in_order
 
 

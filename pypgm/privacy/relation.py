@@ -13,7 +13,7 @@ from pypgm.privacy.budget import check_new
 from pypgm.queries import LinearQuery, Neighbours
 from pypgm.queries.neighbours import check_neighbours
 
-_LARGEST = 1 << 53  # below which every count is a double
+_MAX_RECORDS = 1 << 53  # below which every count is a double
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -58,7 +58,7 @@ class Privacy:
         check_new(self, "neighbours")
         check_neighbours(neighbours)
         k = 1 if records_per_person is None else records_per_person
-        if type(k) is not int or not 1 <= k < _LARGEST:  # nor a subclass, whose products would be its own
+        if type(k) is not int or not 1 <= k < _MAX_RECORDS:  # nor a subclass, whose products would be its own
             raise ValueError(f"records_per_person must be a positive integer below 2^53, got {shown(k)}")
         object.__setattr__(self, "neighbours", "replace" if neighbours == "replace" else "add-remove")
         object.__setattr__(self, "records_per_person", k)

@@ -77,13 +77,13 @@ class Sampler:
 
     def drawable_variance(self, variance: Fraction) -> Fraction:
         """Return the variance parameter itself if it can be drawn with, else the next one above it."""
-        own = self._backend == "pypgm"
-        return noise.drawable_variance(variance) if own else opendp_noise.drawable_variance(variance)
+        is_core = self._backend == "pypgm"
+        return noise.drawable_variance(variance) if is_core else opendp_noise.drawable_variance(variance)
 
     def drawable_scale(self, scale: Fraction) -> Fraction:
         """Return the Laplace scale itself if it can be drawn with, else the next one above it."""
-        own = self._backend == "pypgm"
-        return noise.drawable_scale(scale) if own else opendp_noise.drawable_scale(scale)
+        is_core = self._backend == "pypgm"
+        return noise.drawable_scale(scale) if is_core else opendp_noise.drawable_scale(scale)
 
     def gaussian(self, variance: Fraction) -> Adder:
         """Return what adds an independent discrete Gaussian draw, P(z) ~ exp(-z^2 / (2 variance)), to every count.

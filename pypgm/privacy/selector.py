@@ -106,8 +106,8 @@ class Selector(ABC, Generic[By]):
             Other candidates, chosen without looking at the data; by default those there are.
         """
         given, domain = self._now.candidates if candidates is None else candidates, self._access.domain
-        own = tuple(own_clique(domain, c) for c in given)
-        self._now = Comparison(the_observer().compared(self, given, by), own)
+        cliques = tuple(own_clique(domain, c) for c in given)
+        self._now = Comparison(the_observer().compared(self, given, by), cliques)
 
     def close(self) -> None:
         """Forget scores and counts, as the table does its records."""
@@ -353,13 +353,13 @@ def _positions(among: Sequence[int] | NDArray[np.int64] | None, count: int) -> N
     if among is None:
         return np.arange(count)
     if type(among) is np.ndarray and among.dtype == np.int64 and among.ndim == 1:
-        own = among.copy()
+        positions = among.copy()
     else:
         given = [i if type(i) is int and i >= 0 else checked_integer("a position", i) for i in among]
-        own = np.array(given, dtype=object)
-    if not own.size or not 0 <= own.min() <= own.max() < count:
-        raise ValueError(f"among needs positions in 0..{count - 1}, got {own.tolist()}")
-    return np.asarray(own, dtype=np.int64)
+        positions = np.array(given, dtype=object)
+    if not positions.size or not 0 <= positions.min() <= positions.max() < count:
+        raise ValueError(f"among needs positions in 0..{count - 1}, got {positions.tolist()}")
+    return np.asarray(positions, dtype=np.int64)
 
 
 class StatedSelector(Selector[Callable[[int, NDArray[np.int64]], int]]):

@@ -101,15 +101,15 @@ def settle(
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
-    found = {}
+    closed = {}
     with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
         values_of = _kept_values(schema, columns, keys, drawing)
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
                 values = PrivateColumn(_Values(values_of[name], column), relation, part, sampler=drawing)
-                found[name] = _settled(column, values, amounts[name], delta)
-    return schema.closed(found)
+                closed[name] = _settled(column, values, amounts[name], delta)
+    return schema.closed(closed)
 
 
 def _kept_values(
@@ -147,18 +147,18 @@ class _Values:
         return len(self._values)
 
     def __iter__(self) -> Iterator[object]:
-        return map(self._asked, as_list(self._values))  # what is masked is None
+        return map(self._value_of, as_list(self._values))  # what is masked is None
 
-    def _asked(self, value: object) -> object:
+    def _value_of(self, value: object) -> object:
         column = self._column
         try:
-            found = bare(value)
-            found = str(found) if isinstance(found, bool | np.bool_) else found
-            if isinstance(found, str):
+            content = bare(value)
+            content = str(content) if isinstance(content, bool | np.bool_) else content
+            if isinstance(content, str):
                 read = column.plain_text if isinstance(column, Numeric) else _writable
-                return None if found in column.null_texts else read(found)
-            is_null = bool(column.null_numbers) and plain(found) in column.null_numbers
-            return None if is_null else found if isinstance(column, Numeric) else _key(found)
+                return None if content in column.null_texts else read(content)
+            is_null = bool(column.null_numbers) and plain(content) in column.null_numbers
+            return None if is_null else content if isinstance(column, Numeric) else _key(content)
         except KeyboardInterrupt:
             raise
         except BaseException:  # whatever a value does, no error may tell of it
@@ -180,11 +180,11 @@ def _key(value: object) -> str | int | None:
     >>> [_key(v) for v in (7.0, 2.5, Decimal("2.50"), 1e20, datetime.time(9, 30), datetime.timedelta(hours=2))]
     [7, '2.5', '2.5', '1e+20', '09:30:00', '2:00:00']
     """
-    found = plain(value)
-    if not is_number(found):
-        return None if found is None else str(found)
-    if isinstance(found, Decimal) and not (found.is_finite() and abs(found.adjusted()) <= _DIGITS):
+    number = plain(value)
+    if not is_number(number):
+        return None if number is None else str(number)
+    if isinstance(number, Decimal) and not (number.is_finite() and abs(number.adjusted()) <= _DIGITS):
         return None
-    if found == int(found):
-        return int(found) if abs(found) < 10**_DIGITS else None
-    return None if isinstance(found, Fraction) else format(found, "f").rstrip("0")
+    if number == int(number):
+        return int(number) if abs(number) < 10**_DIGITS else None
+    return None if isinstance(number, Fraction) else format(number, "f").rstrip("0")

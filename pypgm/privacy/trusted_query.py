@@ -42,11 +42,11 @@ def trusted_query(query: LinearQuery | Products, cells: int) -> LinearQuery:
         raise TypeError(f"a query needs shape, matvec and rmatvec, got {type(query).__name__}")
     if query.shape[1] != cells:
         raise ValueError(f"the table has {cells} cells, the query is for {query.shape[1]}")
-    own = _copied(query) if isinstance(query, LinearQuery) else None
-    if own is not None:
-        if own.shape[1] != cells:
-            raise ValueError(f"the table has {cells} cells, the query is for {own.shape[1]}")
-        return own
+    copy = _copied(query) if isinstance(query, LinearQuery) else None
+    if copy is not None:
+        if copy.shape[1] != cells:
+            raise ValueError(f"the table has {cells} cells, the query is for {copy.shape[1]}")
+        return copy
     if cells > _MAX_CELLS:
         raise ValueError(f"a query of one's own is measured on up to {_MAX_CELLS} cells, got {cells}; pass its Matrix")
     units = np.eye(cells, dtype=np.int64)
@@ -97,8 +97,8 @@ def trusted_many(
         needed = f"{len(given)} cliques need as many queries and weights above 0"
         raise ValueError(f"{needed}, and at least one of each")
     known: dict[tuple[int, int], LinearQuery] = {}  # copies that nobody else holds, one for all cliques given one query
-    asked = [trusted_on(domain, clique, query, known) for clique, query in zip(given, wanted, strict=True)]
-    return asked, shares
+    trusted = [trusted_on(domain, clique, query, known) for clique, query in zip(given, wanted, strict=True)]
+    return trusted, shares
 
 
 def _exact(weights: Sequence[Number]) -> list[Fraction]:
@@ -122,4 +122,4 @@ def _copied(query: LinearQuery) -> LinearQuery | None:
         parts = [_copied(part) for part in arguments[0]]
         whole = [part for part in parts if part is not None]
         return make(whole) if len(whole) == len(parts) else None
-    return make(*arguments) if any(make is own for own in BUILT_IN) else None
+    return make(*arguments) if any(make is built_in for built_in in BUILT_IN) else None

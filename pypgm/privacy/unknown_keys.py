@@ -77,6 +77,6 @@ def sparse_histogram(
 
 
 def _released(access: ColumnAccess, noise: ChargedNoise) -> dict[str | int, int]:
-    found, threshold = access.keys(), noise.law.threshold or 0
-    noisy = noise.add(np.array(list(found.values()), dtype=np.int64))
-    return {key: int(count) for key, count in zip(found, noisy, strict=True) if count >= threshold}
+    counts, threshold = access.keys(), noise.law.threshold or 0
+    noisy = noise.add(np.array(list(counts.values()), dtype=np.int64))
+    return {key: int(count) for key, count in zip(counts, noisy, strict=True) if count >= threshold}

@@ -42,7 +42,7 @@ RETIRED_NAMES = {
     **dict.fromkeys(("_LARGE", "_SMALL", "_SHARP", "_CLOSE", "_ROUGH"), "the quantity, and that it is a threshold"),
     **dict.fromkeys(("_HALF", "_SHARE", "_PART"), "the whole and its part, as _BUDGET_SHARE"),
     "_ABOUT": "_DESCRIPTION",
-    "_EXAMPLES": "_USAGE_EXAMPLES, _MAX_SHOWN: examples of what, or how many of them",
+    "_EXAMPLES": "_USAGE, _MAX_SHOWN: what the examples show, or how many of them",
 }
 NO_NOUN = f"no noun in the first {EARLY} words"
 # Folders and modules of the package that the two tests of names and of first sentences do not read yet.

@@ -63,8 +63,8 @@ def stated_loss(loss: MarginalLossFn, bridge: Bridge) -> Stated:
     differentiated = _differentiated(loss, cliques, bridge.domain)
     scopes = [bridge.clique(c) for c in cliques]
 
-    def function(found: pypgm.CliqueVector) -> tuple[float, pypgm.CliqueVector]:
-        value, gradient = differentiated(bridge.parts(cliques, found))
+    def function(marginals: pypgm.CliqueVector) -> tuple[float, pypgm.CliqueVector]:
+        value, gradient = differentiated(bridge.parts(cliques, marginals))
         return float(value), bridge.vector(gradient[c] for c in cliques)
 
     return Stated([], pypgm.losses.Custom(function, scopes))

@@ -42,9 +42,9 @@ class ModelSummary:
         self.num_attributes, self.domain_size, self.bytes_per_cell = len(domain), domain.size(), bytes_per_cell
         self.treewidth = max(map(len, nodes), default=1) - 1
 
-        def sizes(own: Sequence[Clique]) -> tuple[int, Clique, int, int]:
-            most = max(own, key=domain.size, default=())
-            return len(own), most, domain.size(most), sum(map(domain.size, own))
+        def sizes(cliques: Sequence[Clique]) -> tuple[int, Clique, int, int]:
+            most = max(cliques, key=domain.size, default=())
+            return len(cliques), most, domain.size(most), sum(map(domain.size, cliques))
 
         self.num_cliques, self.largest_clique, self.largest_clique_size, self.total_clique_cells = sizes(cliques)
         self.num_jtree_nodes, self.largest_jtree_node, self.largest_jtree_node_size, self.total_jtree_cells = sizes(
@@ -81,7 +81,7 @@ def summarize(
 ) -> ModelSummary:
     """Return what a model over cliques would take; the oracle and compilation are not looked at."""
     del options
-    own = [as_clique(c) for c in cliques]
+    scopes = [as_clique(c) for c in cliques]
     return ModelSummary(
-        domain, own, make_junction_tree(domain, own)[0] if jtree is None else jtree, bytes_per_cell or 8
+        domain, scopes, make_junction_tree(domain, scopes)[0] if jtree is None else jtree, bytes_per_cell or 8
     )

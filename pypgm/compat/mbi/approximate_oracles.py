@@ -29,8 +29,8 @@ def convex_generalized_belief_propagation(
     bridge = Bridge.of(domain)
     vector = bridge.vector(potentials.tables.values())
     graph = pypgm.RegionGraph.saturated(bridge.engine, vector.cliques)
-    found = pypgm.convex_gbp(vector, graph, total=float(total), state=state)
-    return bridge.made(cliques, (found.marginals[bridge.clique(c)] for c in cliques)), found.state
+    result = pypgm.convex_gbp(vector, graph, total=float(total), state=state)
+    return bridge.made(cliques, (result.marginals[bridge.clique(c)] for c in cliques)), result.state
 
 
 def pseudo_marginals(
@@ -54,10 +54,10 @@ def pseudo_marginals(
     limits = {"iterations": max(1, int(iters)), "tolerance": OPTIONS["tolerance"], "stop": "optimum"}
     how: dict[str, Any] = {"oracle": "region_graph", "loss": stated.loss} | limits
     model = pypgm.estimate(bridge.engine, stated.measurements, total, **how)
-    found = bridge.made(cliques, (model.marginals[bridge.clique(c)] for c in cliques))
+    marginals = bridge.made(cliques, (model.marginals[bridge.clique(c)] for c in cliques))
     if callback_fn is not None:
-        callback_fn(found)
-    return found, total
+        callback_fn(marginals)
+    return marginals, total
 
 
 class ApproxMirrorDescent:

@@ -47,15 +47,15 @@ def default(
 
     The second argument may be a domain or the data: releases differ.
     """
-    own = list(measurements)
+    answers = list(measurements)
     if domain is not None and not isinstance(domain, Domain):
         domain, data = domain.domain, domain
-    losses = {"L2 Loss": (own, "l2"), "L1 Loss": (own, "l1")}
+    losses = {"L2 Loss": (answers, "l2"), "L1 Loss": (answers, "l1")}
     if data is not None:
-        true = [LinearMeasurement(data.project(m.clique).datavector(), m.clique, 1.0) for m in own]
+        true = [LinearMeasurement(data.project(m.clique).datavector(), m.clique, 1.0) for m in answers]
         losses |= {"L2 Error": (true, "l2"), "L1 Error": (true, "l1")}
     columns: dict[str, Loss] = {
-        name: from_linear_measurements(told, norm=norm, normalize=True) for name, (told, norm) in losses.items()
+        name: from_linear_measurements(compared, norm=norm, normalize=True) for name, (compared, norm) in losses.items()
     }
 
     def feasibility(marginals: Any) -> float:

@@ -43,12 +43,12 @@ class Dataset:
         self.domain = domain
         self._data = {a: _codes(a, column, n) for (a, n), column in _paired(data, domain)}
         lengths = {len(column) for column in self._data.values()}
-        own = None if weights is None else np.asarray(weights, dtype=np.float64)
-        if own is not None:
-            lengths |= {len(own)}
+        values = None if weights is None else np.asarray(weights, dtype=np.float64)
+        if values is not None:
+            lengths |= {len(values)}
         if len(lengths) > 1 or not (lengths or isinstance(self, JaxDataset)):
             raise ValueError(f"columns, and weights if any, need one length, got {sorted(lengths) or 'none'}")
-        self._weights = own
+        self._weights = values
 
     @property
     def data(self) -> dict[Attribute, NDArray[Any]]:
@@ -210,11 +210,11 @@ def _codes(attribute: Attribute, column: Any, size: int) -> NDArray[Any]:
 
 
 def _image(attribute: Attribute, image: ArrayLike, domain: Domain) -> NDArray[Any]:
-    own = np.asarray(image)
-    if own.shape != (domain[attribute],) or own.dtype.kind not in "iu" or own.min() < 0:
+    codes = np.asarray(image)
+    if codes.shape != (domain[attribute],) or codes.dtype.kind not in "iu" or codes.min() < 0:
         needed = f"an integer of at least 0 for each of {domain[attribute]} values"
-        raise ValueError(f"the mapping of {attribute!r} needs {needed}, got {own.dtype} of shape {own.shape}")
-    return own
+        raise ValueError(f"the mapping of {attribute!r} needs {needed}, got {codes.dtype} of shape {codes.shape}")
+    return codes
 
 
 def _resized(

@@ -159,9 +159,9 @@ class _Request:
     @property
     def cliques(self) -> Sequence[Clique]:
         """The cliques of the answer."""
-        own: Sequence[Clique] = self.loss.cliques
+        measured: Sequence[Clique] = self.loss.cliques
         start = self.start
-        return start.cliques if start is not None and all(map(start.supports, own)) else own
+        return start.cliques if start is not None and all(map(start.supports, measured)) else measured
 
     def by_engine(self, method: str, stepsize: float | None) -> MarkovRandomField:
         """Return the model that the engine finds."""
@@ -178,7 +178,7 @@ class _Request:
         def look(state: Any) -> None:
             self.tell(state.iteration, lambda: bridge.marginals(self.loss.cliques, state.marginals))
 
-        found = pypgm.estimate(
+        model = pypgm.estimate(
             bridge.engine,
             stated.measurements,
             self.total,
@@ -193,7 +193,7 @@ class _Request:
             callback=None if self.tell.callback is None else look,
             **options,
         )
-        return self._model(*self._shared(bridge, found.potentials))
+        return self._model(*self._shared(bridge, model.potentials))
 
     def by_oracle(self, oracle: Callable[..., CliqueVector], stepsize: float | None) -> MarkovRandomField:
         """Return what mirror descent with a foreign oracle finds; a step is halved where it does not lower the loss."""
@@ -224,17 +224,19 @@ class _Request:
         start = self.start
         if start is None or self.constraints or start.domain != self.domain:
             return None
-        told = [{*t.domain} for t in start.tables.values() if t.values.size and np.ptp(t.values) > 0 and t.domain]
+        informative = [
+            {*t.domain} for t in start.tables.values() if t.values.size and np.ptp(t.values) > 0 and t.domain
+        ]
         is_whole = all(m.linear_map.shape[0] >= m.linear_map.shape[1] for m in stated.measurements)
-        if is_whole and all(any(t <= {*c} for c in self.loss.cliques) for t in told):
+        if is_whole and all(any(t <= {*c} for c in self.loss.cliques) for t in informative):
             return None
         return model_of(start, self.total)
 
-    def _shared(self, bridge: Bridge, found: pypgm.CliqueVector) -> tuple[CliqueVector, tuple[Constraint, ...]]:
+    def _shared(self, bridge: Bridge, vector: pypgm.CliqueVector) -> tuple[CliqueVector, tuple[Constraint, ...]]:
         """Return the engine's potentials over the answer's cliques; what none of these holds, constraints keep."""
-        own = bridge.parts(bridge.scopes(found), found)
-        potentials = own.expand(self.cliques)
-        left = {frozenset(c): t for c, t in own.tables.items() if not potentials.supports(c)}
+        parts = bridge.parts(bridge.scopes(vector), vector)
+        potentials = parts.expand(self.cliques)
+        left = {frozenset(c): t for c, t in parts.tables.items() if not potentials.supports(c)}
         kept = []
         for c in self.constraints:
             weights = left.pop(frozenset(c.domain), None)

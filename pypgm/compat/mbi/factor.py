@@ -74,9 +74,9 @@ class Factor:
         """Return the table over a larger domain, repeated along the further axes."""
         if not domain.contains(self.domain):
             raise ValueError(f"Expanded domain must contain domain. Got {domain} for {self.domain}.")
-        own = self.transpose(domain.canonical(self.domain.attributes))
+        ordered = self.transpose(domain.canonical(self.domain.attributes))
         shape = tuple(n if a in self.domain else 1 for a, n in domain.config.items())
-        return type(self)(domain, np.broadcast_to(own.values.reshape(shape), domain.shape))
+        return type(self)(domain, np.broadcast_to(ordered.values.reshape(shape), domain.shape))
 
     def _reduced(self, how: Callable[..., Any], attributes: object) -> Factor:
         over = self.domain.attributes if attributes is None else as_clique(attributes)
@@ -93,11 +93,11 @@ class Factor:
 
     def project(self, attributes: object, log: bool = False) -> Factor:
         """Return the marginal, axes as asked; of a table of logarithms if `log`."""
-        asked = as_clique(attributes)
-        if not self.domain.supports(asked):
-            raise ValueError(f"Cannot project {self.domain} onto {asked}.")
-        others = tuple(self.domain.invert(asked))
-        return (self.logsumexp(others) if log else self.sum(others)).transpose(asked)
+        names = as_clique(attributes)
+        if not self.domain.supports(names):
+            raise ValueError(f"Cannot project {self.domain} onto {names}.")
+        others = tuple(self.domain.invert(names))
+        return (self.logsumexp(others) if log else self.sum(others)).transpose(names)
 
     def supports(self, attributes: object) -> bool:
         return self.domain.supports(attributes)

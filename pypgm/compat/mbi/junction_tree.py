@@ -31,7 +31,9 @@ def make_junction_tree(
     back = Bridge.of(domain).attributes
     nodes = [domain.canonical(back[name] for name in node.clique) for node in tree.nodes]
     graph.add_nodes_from(nodes)
-    graph.add_edges_from((nodes[n.parent], own) for n, own in zip(tree.nodes, nodes, strict=True) if n.separator)
+    graph.add_edges_from(
+        (nodes[n.parent], members) for n, members in zip(tree.nodes, nodes, strict=True) if n.separator
+    )
     return graph, [back[name] for name in tree.order]
 
 
@@ -80,9 +82,9 @@ def greedy_order(
 
 def hypothetical_model_size(domain: Domain, cliques: Iterable[object]) -> float:
     """Return the MB of the tables of a tree for cliques; also of one that no machine could hold."""
-    own = [as_clique(c) for c in cliques]
+    scopes = [as_clique(c) for c in cliques]
     try:
-        cells = _tree(domain, own).cost.cells if len(domain) else 0.0
+        cells = _tree(domain, scopes).cost.cells if len(domain) else 0.0
     except pypgm.ModelTooLargeError:
-        cells = float(greedy_order(domain, own)[1])
+        cells = float(greedy_order(domain, scopes)[1])
     return cells * 8 / 2**20

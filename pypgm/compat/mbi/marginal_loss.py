@@ -133,23 +133,23 @@ def _as_query(query: Callable[[Factor], Any], table: Domain) -> pypgm.queries.Li
     if answers(np.zeros(cells)).any():
         raise ValueError(f"the query on {table.attributes} is not linear: it does not send 0 to 0")
     chosen = answers(np.arange(1, cells + 1))
-    found: pypgm.queries.Matrix
+    matrix: pypgm.queries.Matrix
     if (
         (chosen == np.round(chosen)).all()
         and set(chosen) <= set(range(1, cells + 1))
         and len(set(chosen)) == chosen.size
     ):
-        found = pypgm.queries.Subset(chosen.astype(np.int64) - 1, cells)
+        matrix = pypgm.queries.Subset(chosen.astype(np.int64) - 1, cells)
     elif cells <= _MOST_PROBED:
         columns = [sparse.csc_array(answers(unit)[:, None]) for unit in np.eye(cells)]
-        found = pypgm.queries.Matrix(sparse.hstack(columns).tocsr())
+        matrix = pypgm.queries.Matrix(sparse.hstack(columns).tocsr())
     else:
         raise ValueError(f"the query on {table.attributes} is foreign, and {cells} cells are too many to probe it")
     for seed in range(2):
         values = np.random.default_rng(seed).normal(size=cells)
-        if not np.allclose(found.matvec(values), answers(values), atol=1e-6 * np.sqrt(cells)):
+        if not np.allclose(matrix.matvec(values), answers(values), atol=1e-6 * np.sqrt(cells)):
             raise ValueError(f"the query on {table.attributes} is not linear")
-    return found
+    return matrix
 
 
 class Stated(NamedTuple):
@@ -200,7 +200,7 @@ def from_linear_measurements(
     domain : Domain, optional
         By which the smoothness is known.
     """
-    own = list(measurements)
+    answers = list(measurements)
     domain = next((o for o in options if isinstance(o, Domain)), domain)
     norm = next((o for o in options if isinstance(o, str)), norm)
     normalize = next((o for o in options if isinstance(o, bool)), normalize)
@@ -208,25 +208,25 @@ def from_linear_measurements(
         raise ValueError(f"Unknown norm {norm}.")
 
     def loss(marginals: Any) -> Any:
-        parts = [np.asarray(m.query(marginals.project(m.clique))) - np.asarray(m.noisy_measurement) for m in own]
-        scaled = [part / max(float(m.stddev), _LEAST_STDDEV) for part, m in zip(parts, own, strict=True)]
+        parts = [np.asarray(m.query(marginals.project(m.clique))) - np.asarray(m.noisy_measurement) for m in answers]
+        scaled = [part / max(float(m.stddev), _LEAST_STDDEV) for part, m in zip(parts, answers, strict=True)]
         value = sum(float((np.square(r) / 2 if norm == "l2" else np.abs(r)).sum()) for r in scaled)
-        if not normalize or not own:
+        if not normalize or not answers:
             return np.float64(value)
-        value /= len(own) * float(marginals.project(()))
+        value /= len(answers) * float(marginals.project(()))
         return np.float64(np.sqrt(value) if norm == "l2" else value)
 
     def stated(bridge: Bridge) -> Stated:
-        engine = [m.engine(bridge) for m in own if m.clique]
+        engine = [m.engine(bridge) for m in answers if m.clique]
         return Stated(engine, pypgm.losses.L2(engine) if norm == "l2" else pypgm.losses.L1(engine))
 
-    found = MarginalLossFn(maximal_subset(m.clique for m in own), loss, stated=stated)
+    loss_fn = MarginalLossFn(maximal_subset(m.clique for m in answers), loss, stated=stated)
     if norm != "l2" or normalize or domain is None:
-        return found
-    smoothness = calculate_l2_lipschitz_from_metadata(domain, own)
+        return loss_fn
+    smoothness = calculate_l2_lipschitz_from_metadata(domain, answers)
     if smoothness is None:
-        smoothness = calculate_l2_lipschitz(domain, list(found.cliques), found)
-    return replace(found, lipschitz=smoothness)
+        smoothness = calculate_l2_lipschitz(domain, list(loss_fn.cliques), loss_fn)
+    return replace(loss_fn, lipschitz=smoothness)
 
 
 def calculate_l2_lipschitz_from_metadata(domain: Domain, measurements: Sequence[LinearMeasurement]) -> float | None:
@@ -261,13 +261,13 @@ def calculate_l2_lipschitz(domain: Domain, cliques: Sequence[Clique], loss_fn: M
 
 def mle_loss_fn(marginals: CliqueVector) -> MarginalLossFn:
     """Return the negative log-likelihood of records with given marginals."""
-    own = list(marginals.cliques)
+    cliques = list(marginals.cliques)
 
     def loss(estimated: Any) -> float:
-        return -sum(marginals[c].dot(estimated.project(c).log()) for c in own)
+        return -sum(marginals[c].dot(estimated.project(c).log()) for c in cliques)
 
     def stated(bridge: Bridge) -> Stated:
-        target = bridge.vector(marginals[c] for c in own)
+        target = bridge.vector(marginals[c] for c in cliques)
 
         def surprise(estimated: pypgm.CliqueVector) -> tuple[float, pypgm.CliqueVector]:
             known = np.maximum(estimated.values, 1e-100)
@@ -275,7 +275,7 @@ def mle_loss_fn(marginals: CliqueVector) -> MarginalLossFn:
 
         return Stated([], pypgm.losses.Custom(surprise, target.cliques))
 
-    return MarginalLossFn(own, loss, stated=stated)
+    return MarginalLossFn(cliques, loss, stated=stated)
 
 
 def primal_feasibility(mu: CliqueVector) -> float:

@@ -92,13 +92,13 @@ def variable_elimination(
     constraints: Sequence[Constraint] = (),
 ) -> Factor:
     """Return the marginal of any clique, where evidence holds."""
-    asked, known = as_clique(clique), dict(evidence or {})
-    if set(asked) & set(known):
+    targets, known = as_clique(clique), dict(evidence or {})
+    if set(targets) & set(known):
         raise ValueError("Evidence attributes cannot be in the query clique.")
     bridge = Bridge.of(potentials.domain)
     vector = bridge.vector([*potentials.tables.values(), *(c.potential for c in constraints)])
-    found = pypgm.variable_elimination(vector, bridge.clique(asked), float(total), bridge.evidence(known))
-    return bridge.table(asked, found)
+    table = pypgm.variable_elimination(vector, bridge.clique(targets), float(total), bridge.evidence(known))
+    return bridge.table(targets, table)
 
 
 def calculate_many_marginals(
