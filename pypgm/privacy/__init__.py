@@ -1,4 +1,4 @@
-"""What differential privacy needs: a neighbour relation, a budget, a ledger, exact noise, access that is charged."""
+"""Differential privacy: neighbour relations, budgets, ledgers, exact noise, and access to records that is charged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A ledger in the words of the package dp-accounting, as a second opinion; needs the extra ``[accounting]``."""
+"""A ledger as events of the package dp-accounting, for a second opinion; needs the extra ``[accounting]``."""
 
 from __future__ import annotations
 
@@ -13,18 +13,17 @@ if TYPE_CHECKING:
 
 
 def dp_events(ledger: LedgerReport) -> DpEvent:
-    """Return what was charged as one composed event of dp-accounting, to be accounted there once more.
+    """Return the charges as one composed event of dp-accounting, to be accounted for there once more.
 
     Under a budget in rho every line is an event of zCDP, for `dp_accounting.rdp.RdpAccountant`. Under a pure budget it
     is a unit change of discrete Laplace noise, the worst case of its epsilon, for `dp_accounting.pld.PLDAccountant`.
-    Events of continuous Gaussian and Laplace noise are never made, as the discrete laws lose a little more, nor those
-    of exponential mechanisms, whose number one of its accountants forgets. Probabilities of failure are not in the
-    event: take `Ledger.spent_delta()` off delta.
+    Events of continuous Gaussian and Laplace noise are not used, as the discrete laws lose a little more, nor events of
+    exponential mechanisms, whose number one of its accountants ignores. Probabilities of failure are not in the event:
+    subtract `Ledger.spent_delta()` from delta.
 
     Parameters
     ----------
     ledger : Ledger or LedgerReport
-        What was charged.
 
     Returns
     -------

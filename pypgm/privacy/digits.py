@@ -1,4 +1,4 @@
-"""Decimal arithmetic of 60 digits that no context of the caller reaches."""
+"""Decimal arithmetic of 60 digits, independent of the caller's context."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 MARGIN = Decimal("1e-30")  # of a logarithm; arithmetic on logarithms below 10^9 errs by less than 1e-40
-# Everything is named: what is left out would come from decimal.DefaultContext, which a program may change.
+# Every setting is named: defaults would come from decimal.DefaultContext, which a program may change.
 _CONTEXT = decimal.Context(
     prec=60,
     rounding=decimal.ROUND_HALF_EVEN,
@@ -27,7 +27,7 @@ _CONTEXT = decimal.Context(
 
 
 def with_own_digits(function: Callable[P, R]) -> Callable[P, R]:
-    """Return the function, run with 60 decimal digits whatever context the caller has set."""
+    """Return a function that runs with 60 decimal digits, whatever context the caller has set."""
 
     @functools.wraps(function)
     def inside(*args: P.args, **kwargs: P.kwargs) -> R:

@@ -1,4 +1,4 @@
-"""A call of a learner up to its first look at the records: its refusals come before anything is spent."""
+"""Calls of a learner up to its first look at the records: they are refused before anything is spent."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from pypgm.queries import Neighbours
 
 
 class _Nobody(Source):
-    """A table of no records that cannot be read, and knows whether somebody tried."""
+    """A table without records that cannot be read, and notes an attempt to."""
 
     def __init__(self, schema: Schema) -> None:
         super().__init__(schema)
@@ -26,7 +26,7 @@ class _Nobody(Source):
         self.was_read = False
 
     def kept(self, secret: bytes) -> _Nobody:
-        """Return the same table: nobody has too many records."""
+        """Return the same table, in which nobody has too many records."""
         del secret
         return self
 
@@ -41,7 +41,7 @@ class _Nobody(Source):
 
 
 class _NobodyInRows(_Nobody):
-    """A table as above, that a learner may ask for its records too."""
+    """A table like `_Nobody` for learners that read single records."""
 
     def codes_of(self, names: Sequence[str]) -> NoReturn:
         """Note that all checks have been passed, and go no further."""
@@ -58,10 +58,10 @@ def check_call(
     *,
     has_rows: bool = True,
 ) -> None:
-    """Raise what a learner refuses of a call, with what open columns leave of a budget, before any of it is spent.
+    """Raise the error of a learner that refuses a call, with the budget that open columns leave, before it is spent.
 
-    A learner checks everything before it reads a record, so that it is called on a table that cannot be read: over
-    the schema as it is before anything is found. Of one without rows nothing is known but counts.
+    A learner checks everything before it reads a record, so it is called on a table that cannot be read, over the
+    schema as it is before open columns are settled. A table without rows offers counts alone.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What private tables and columns have in common: one relation, one ledger, and nothing that tells the records."""
+"""Base of private tables and columns: one relation, one ledger, and nothing that reveals the records."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ class Guarded:
 
     def __init__(self, privacy: Privacy, ledger: Ledger, sampler: Sampler) -> None:
         check_new(self, "_ledger")
-        if type(ledger) is not Ledger:  # nor a subclass, which could charge less than it is asked to
+        if type(ledger) is not Ledger:  # nor a subclass, which could charge less than the law costs
             raise TypeError(f"records need a Ledger, got {type(ledger).__name__}: a copy of a ledger cannot be charged")
-        if type(sampler) is not Sampler:  # nor a subclass, which could draw less noise than is charged
+        if type(sampler) is not Sampler:  # nor a subclass, which could draw less noise than charged
             raise TypeError(f"records need a Sampler, got {type(sampler).__name__}")
         ledger.bind(privacy)
-        self._privacy = privacy.copy()  # nothing the caller does to its own changes a sensitivity
+        self._privacy = privacy.copy()  # a copy: no later change of the caller's changes a sensitivity
         self._ledger = ledger
         self._sampler = sampler
         if sampler.not_private:
@@ -35,14 +35,14 @@ class Guarded:
 
     @property
     def ledger(self) -> Ledger:
-        """Where answers are charged."""
+        """The ledger to which answers are charged."""
         return self._ledger
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}(records behind a ledger)"
 
     def __len__(self) -> int:
-        raise TypeError("the number of private records is not told; measure it")
+        raise TypeError("the number of private records is not shown; measure it")
 
     def __iter__(self) -> NoReturn:
         raise TypeError("a private table or column gives no records, only charged answers")

@@ -1,6 +1,7 @@
-"""The laws that releases are drawn from: what each costs and loses, how far it reaches, and where that is proven.
+"""The laws that releases are drawn from: their costs, privacy losses, tails, and where each is proven.
 
-A law is a value: its parameters, exactly as drawn with, and all that follows from them. A line of a ledger holds one.
+A law is a value: its parameters, exactly as drawn with, and all that follows from them. Each line of a ledger holds
+one.
 """
 
 from __future__ import annotations
@@ -41,16 +42,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, init=False)
 class Law(ABC):
-    """What a step draws from, with its parameters: the base of all laws.
+    """The law that a step draws from, with its parameters: the base of all laws.
 
     Attributes
     ----------
     name : str
-        In reports and files.
+        The name in reports and files.
     guarantee : str
-        What holds of a step that draws so.
+        The guarantee of a step that draws from the law.
     proof : str
-        The heading of docs/privacy.md under which that is proven, as an anchor.
+        The heading of docs/privacy.md under which the guarantee is proven, as an anchor.
     """
 
     name: ClassVar[str]
@@ -59,15 +60,15 @@ class Law(ABC):
 
     @abstractmethod
     def cost(self, unit: Unit) -> Fraction:
-        """Return what a step costs in the unit of a budget; ``ValueError`` where it has no guarantee in that."""
+        """Return the cost of a step in the unit of a budget; ``ValueError`` if it has no guarantee in that unit."""
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return what dominates the losses of a step, for numerical composition; None where its rho alone is known."""
+        """Return losses that dominate those of a step, for numerical composition; None if only its rho is known."""
         return _pure_losses(self.cost(unit)) if unit == "epsilon" else None
 
     @property
     def parameters(self) -> dict[str, Fraction]:
-        """What a file keeps of the law beside its name and delta."""
+        """Parameters of the law as files keep them, beside its name and delta."""
         given = {name: getattr(self, name) for name in _parameters(type(self))[0]}
         return {name: as_fraction(name, value) for name, value in given.items() if value is not None}
 
@@ -90,7 +91,7 @@ class Noise(Law):
 
     __slots__ = ()
 
-    measured: ClassVar[Literal["gaussian", "laplace"]]  # what measurements call it
+    measured: ClassVar[Literal["gaussian", "laplace"]]  # its name in measurements
 
     largest_change: int | None
     threshold: int | None
@@ -104,14 +105,14 @@ class Noise(Law):
 
     @abstractmethod
     def adder(self, sampler: Sampler) -> Adder:
-        """Return what adds the noise to int64 counts; ``ImportError`` if what draws it is not installed."""
+        """Return a function that adds the noise to int64 counts; ``ImportError`` if the backend is not installed."""
 
     @abstractmethod
     def reach(self, probability: Fraction) -> int:
         """Return a count that the noise alone reaches with at most this probability."""
 
     def _with_threshold(self, given: tuple[Number | None, ...], delta: Number) -> None:
-        """Set what only some charges have, and check that a threshold keeps its delta."""
+        """Set the parameters that only some charges have, and check that a threshold keeps its delta."""
         names = "largest_change", "threshold", "records_per_person"
         least = True, False, False
         values = [None if v is None else _whole(n, v, zero=z) for n, v, z in zip(names, given, least, strict=True)]
@@ -125,7 +126,7 @@ class Noise(Law):
                 raise ValueError(f"{self.name} does not fail; a delta is charged with a threshold or a stated step")
         elif fails == 0:
             raise ValueError("a threshold fails with a probability: its delta must be more than 0")
-        # Of k records that one person brings to keys of their own, at most k keys reach it, each with delta / k.
+        # One person's k records make at most k keys of their own, each of which reaches it with probability delta / k.
         elif threshold < k + self.reach(fails / k):
             raise ValueError(f"a threshold of {threshold} fails with more than delta {fails}")
 
@@ -137,14 +138,14 @@ class DiscreteGaussian(Noise):
     Parameters
     ----------
     variance : number
-        The parameter sigma^2 that is drawn with, more than 0.
+        The parameter sigma^2 of the draws, more than 0.
     squared_sensitivity : number
         The square of the most that the answers change in the L2 norm; an integer.
     largest_change : number, optional
-        The most that one answer changes, where it is known: what numerical composition needs.
+        The most that one answer changes, if it is known; numerical composition needs it.
     threshold, records_per_person, delta : number, optional
-        Of a histogram of unknown keys: a key that one person alone has is released from the threshold on, which happens
-        with probability `delta` at most.
+        For a histogram of unknown keys: a key that only one person has is released if its noisy count reaches the
+        threshold, which happens with probability `delta` at most.
 
     Raises
     ------
@@ -211,7 +212,7 @@ class DiscreteGaussian(Noise):
         return self.squared_sensitivity / (2 * self.variance)
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return the law itself, as often as answers change, if each changes by 1 and its atoms are few enough."""
+        """Return the law itself, once for each changing answer, if each changes by 1 and the law has few atoms."""
         del unit
         if self.largest_change != 1 or self.variance > MAX_SIGMA**2:
             return None
@@ -287,7 +288,7 @@ class DiscreteLaplace(Noise):
         return _pure_cost(self.sensitivity / self.scale, unit)
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return randomized response: a unit change has losses 1 / scale and -1 / scale alone, n of them n of these."""
+        """Return randomized response, with losses 1 / scale and -1 / scale, once for each unit of change."""
         del unit
         if self.largest_change != 1:
             return _pure_losses(self.sensitivity / self.scale)
@@ -296,7 +297,7 @@ class DiscreteLaplace(Noise):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Exponential(Law):
-    """One of some candidates with P(r) proportional to exp(epsilon score_r / score_range), once or many times.
+    """Draws of a candidate r with P(r) proportional to exp(epsilon score_r / score_range), one or many.
 
     Parameters
     ----------
@@ -305,7 +306,7 @@ class Exponential(Law):
     score_range : number
         Length of an interval that holds the changes of all scores; an integer above 0.
     draws, composed : number, optional
-        Of a line for many draws: how many there are, and how many of them a person changes by the full range at most.
+        For a line of many draws: their number, and the most of them that one person changes by the full range.
 
     Raises
     ------
@@ -352,16 +353,16 @@ class Exponential(Law):
         return sampler.select(scores, self.epsilon / (self.score_range * steps))
 
     def draw_top(self, scores: NDArray[np.int64], count: int, sampler: Sampler, *, steps: int = 1) -> list[int]:
-        """Return the indices of so many different candidates, one draw after the other."""
+        """Return the indices of `count` different candidates, drawn one after the other."""
         return sampler.select_top(scores, self.epsilon / (self.score_range * steps), count)
 
     def cost(self, unit: Unit) -> Fraction:
-        """Return epsilon, in rho an eighth of its square, as often as draws compose."""
+        """Return epsilon, or in rho an eighth of its square, times the number of draws that compose."""
         times = self.composed or 1
         return times * (self.epsilon if unit == "epsilon" else self.epsilon**2 / 8)
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return the hull of all losses of range epsilon; None of draws that a person may change more of, each less."""
+        """Return the hull of all losses of range epsilon; None if a person may change more draws, each by less."""
         times = self.composed or 1
         if times < (self.draws or 1):
             return Law.dominating(self, unit)
@@ -423,16 +424,16 @@ class PermuteAndFlip(Law):
 
 @dataclass(frozen=True, slots=True, init=False)
 class PoissonSample(Law):
-    """Each record independently with one probability, and a pure budget for what is done with them.
+    """Sample that keeps each record independently with one probability, with a pure budget for its use.
 
     Parameters
     ----------
     rate : number
-        The probability, in (0, 1].
+        The probability of keeping a record, in (0, 1].
     inner_epsilon : number
-        What may be spent on the sample.
+        The budget for steps on the sample.
     epsilon : number, optional
-        What that costs the records, `amplified_epsilon`; no other is taken.
+        The resulting cost of the records, `amplified_epsilon`; no other value is accepted.
 
     Raises
     ------
@@ -469,7 +470,7 @@ class PoissonSample(Law):
         self._set(rate=chance, inner_epsilon=inner, epsilon=amplified)
 
     def kept(self, n_records: int, sampler: Sampler) -> NDArray[np.bool_]:
-        """Return which of so many records stay."""
+        """Return a mask of the records that stay."""
         return sampler.coins(n_records, self.rate)
 
     def cost(self, unit: Unit) -> Fraction:
@@ -484,14 +485,14 @@ class PoissonSample(Law):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Stated(Law):
-    """A step of one's own, of which its author says that it is rho-zCDP or epsilon-DP, but for delta.
+    """Step of one's own, which its author states to be rho-zCDP or epsilon-DP, but for delta.
 
     Parameters
     ----------
     rho, epsilon : number
         Exactly one, at least 0.
     delta : number
-        The probability that it fails to protect, in [0, 1).
+        The probability that the step fails to protect, in [0, 1).
 
     Raises
     ------
@@ -522,7 +523,7 @@ class Stated(Law):
         self._set(**amounts, delta=_failure(delta))
 
     def cost(self, unit: Unit) -> Fraction:
-        """Return what is stated; ``ValueError`` of a rho in epsilon."""
+        """Return the stated cost; ``ValueError`` for a rho in epsilon."""
         if self.epsilon is not None:
             return _pure_cost(self.epsilon, unit)
         if unit == "epsilon" or self.rho is None:
@@ -530,7 +531,7 @@ class Stated(Law):
         return self.rho
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return randomized response of an epsilon; None of a rho."""
+        """Return randomized response for an epsilon; None for a rho."""
         del unit
         return None if self.epsilon is None else _pure_losses(self.epsilon)
 
@@ -538,7 +539,7 @@ class Stated(Law):
 LAWS: Mapping[str, type[Law]] = {
     law.name: law for law in (DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, PoissonSample, Stated)
 }
-"""All laws by their names: those that a ledger takes."""
+"""The laws that a ledger takes, by name."""
 
 
 def own_law(law: Law) -> Law:
@@ -549,7 +550,7 @@ def own_law(law: Law) -> Law:
 
 
 def law_of(name: str, parameters: Mapping[str, Number], delta: Number = 0) -> Law:
-    """Return a law by what a file keeps of it.
+    """Return the law that a file describes.
 
     Parameters
     ----------
@@ -592,12 +593,12 @@ def _parameters(law: type[Law]) -> tuple[dict[str, None], set[str], bool]:
 
 
 def _pure_cost(epsilon: Fraction, unit: Unit) -> Fraction:
-    """Return what an epsilon-DP step costs: it is (epsilon^2 / 2)-zCDP."""
+    """Return the cost of an epsilon-DP step, which is (epsilon^2 / 2)-zCDP."""
     return epsilon if unit == "epsilon" else epsilon**2 / 2
 
 
 def _pure_losses(epsilon: Fraction) -> Dominating:
-    """Return what dominates any epsilon-DP step: randomized response."""
+    """Return randomized response, which dominates any epsilon-DP step."""
     return Dominating(response_losses, epsilon)
 
 

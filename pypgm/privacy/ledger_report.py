@@ -1,4 +1,4 @@
-"""What a ledger says: budget, relation and charges, which nothing can be charged to."""
+"""Reports of ledgers: budget, relation and charges, to which nothing can be charged."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class LedgerReport(Shown):
 
     @property
     def budget(self) -> Budget:
-        """The most that can be charged."""
+        """The budget of the ledger."""
         return self._budget
 
     @property
@@ -87,7 +87,7 @@ class LedgerReport(Shown):
 
     @property
     def not_private(self) -> str:
-        """Why the charges protect nobody; empty where they do."""
+        """The reason why the charges protect nobody; empty if they protect."""
         return self._not_private
 
     @property
@@ -104,11 +104,11 @@ class LedgerReport(Shown):
         return exact_sum(line.delta for line in self.lines)
 
     def remaining(self) -> Fraction:
-        """Return what of the budget was not charged, in its unit."""
+        """Return the uncharged part of the budget, in its unit."""
         return self._budget.limit - self.spent()
 
     def remaining_delta(self) -> Fraction:
-        """Return what of the budget's `reserved_delta` was not charged."""
+        """Return the uncharged part of the budget's `reserved_delta`."""
         return self._budget.reserved_delta - self.spent_delta()
 
     def report(self, most: int | None = None) -> str:
@@ -117,8 +117,8 @@ class LedgerReport(Shown):
         Parameters
         ----------
         most : int, optional
-            Equal charges are one line then, which says how many they are, and of more lines than that only so many are
-            shown, those of the largest cost.
+            Number of lines at most, those of the largest cost; equal charges then share one line, which gives their
+            number.
         """
         entries = [(*_described(line), line.cost) for line in self.lines]
         entries = entries if most is None else _shortened(entries, most)
@@ -136,15 +136,15 @@ class LedgerReport(Shown):
         return ""
 
     def epsilon(self, delta: Number | None = None) -> float:
-        """Return the guarantee: an epsilon for which whatever the budget allows is (epsilon, delta)-DP, rounded up.
+        """Return the guarantee: an epsilon for which all that the budget allows is (epsilon, delta)-DP, rounded up.
 
-        It holds however steps, parameters and the end of a mechanism depend on earlier answers, because the ledger
-        refuses what exceeds its budget.
+        The guarantee holds however the steps, parameters and end of a mechanism depend on earlier answers, because the
+        ledger refuses any charge beyond its budget.
 
         Parameters
         ----------
         delta : number, optional
-            In [0, 1); by default the budget's own, or under a pure budget what it reserves for failures.
+            In [0, 1); by default the budget's own, or under a pure budget the delta it reserves for failures.
 
         Raises
         ------
@@ -163,11 +163,11 @@ class LedgerReport(Shown):
         return _converted(budget, budget.limit, budget.reserved_delta, delta)
 
     def realised_epsilon(self, delta: Number | None = None) -> float:
-        """Return the epsilon of what was spent, rounded up; the guarantee is `epsilon`.
+        """Return the epsilon of the amount spent, rounded up; the guarantee is `epsilon`.
 
-        What was spent is a guarantee where the steps were fixed beforehand. Where an earlier answer decided on a later
-        step, on its parameters or on the end, the amount spent is an answer as well, and only the budget's guarantee is
-        proven. Probabilities of failure are taken off delta first.
+        The amount spent is a guarantee if the steps were fixed beforehand. If an earlier answer decided on a later
+        step, its parameters or the end, the amount spent is itself an answer, and only the budget's guarantee is
+        proven. Probabilities of failure are subtracted from delta first.
 
         Raises
         ------
@@ -177,7 +177,7 @@ class LedgerReport(Shown):
         return _converted(self._budget, self.spent(), self.spent_delta(), delta)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` takes: text, numbers and lists only, rationals as "a/b"."""
+        """Return the fields that `from_dict` takes: text, numbers and lists only, rationals as "a/b"."""
         named = {} if self.privacy is None else self.privacy.to_dict()
         return {
             **({"not_private": self.not_private} if self.not_private else {}),
@@ -195,7 +195,7 @@ class LedgerReport(Shown):
         BudgetError
             If the lines overdraw the budget.
         ValueError
-            If something is missing or no number, or a cost is not that of its line.
+            If a field is missing or not a number, or a cost is not that of its line.
         """
         try:
             check_fields(fields, LEDGER, "ledger")
@@ -221,19 +221,19 @@ class LedgerReport(Shown):
 
 
 def _described(line: Charge) -> tuple[str, str, str]:
-    """Return what a charge was for, on what, and its law."""
+    """Return the step of a charge, the object it is on, and its law, as texts."""
     what = f"{line.within}: {line.what}" if line.within else line.what
     return escaped(what), escaped(line.on), law_text(line, short)
 
 
 def exact_text(value: Fraction) -> str:
-    """Return a rational exactly where that is short, else to six digits."""
+    """Return a rational exactly if that is short, else to six digits."""
     text = str(value)
     return text if len(text) <= _LONGEST else f"about {short(value)}"
 
 
 def law_text(line: Charge, number: Callable[[Fraction], str] = exact_text) -> str:
-    """Return the law of a draw and its parameters, by default exactly where that is short.
+    """Return the law of a draw and its parameters, by default exactly if that is short.
 
     Examples
     --------
@@ -247,7 +247,7 @@ def law_text(line: Charge, number: Callable[[Fraction], str] = exact_text) -> st
 
 
 def _shortened(entries: Sequence[_Entry], most: int) -> list[_Entry]:
-    """Return equal entries as one, of these the dearest in their order, and the rest as one."""
+    """Return equal entries merged into one, then the costliest of these in their order, and one for the rest."""
     costs: dict[tuple[str, str, str], list[Fraction]] = {}
     for *named, cost in entries:
         costs.setdefault((named[0], named[1], named[2]), []).append(cost)

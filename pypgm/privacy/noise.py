@@ -13,19 +13,19 @@ _RATE_LIMIT = 10_000  # exp(-5000) is 0 as a float
 
 
 def drawable_variance(variance: Fraction) -> Fraction:
-    """Return the variance parameter itself if the sampler can take it, else the next it can take above it."""
+    """Return the variance parameter itself if the sampler can take it, else the next larger one that it can."""
     return round_up(_positive("variance", variance), _core.VARIANCE_BITS)
 
 
 def drawable_scale(scale: Fraction) -> Fraction:
-    """Return the Laplace scale itself if the sampler can take it, else the next it can take above it."""
+    """Return the Laplace scale itself if the sampler can take it, else the next larger one that it can."""
     return round_up(_positive("scale", scale), _core.SCALE_BITS)
 
 
 def laplace_stddev(scale: Fraction) -> float:
     """Return the standard deviation of discrete Laplace noise: sqrt(2 q) / (1 - q), q = exp(-1 / scale).
 
-    It is 0 where the float underflows, at scales below 1/1490.
+    The value is 0 if the float underflows, at scales below 1/1490.
     """
     rate = float(min(1 / scale, Fraction(_RATE_LIMIT)))
     return math.sqrt(2) * math.exp(-rate / 2) / -math.expm1(-rate)

@@ -1,4 +1,4 @@
-"""One column behind a ledger: values of any kind, read by declared rules after the charge and never by an error."""
+"""Columns of raw values behind a ledger, read by declared rules after the charge; no value raises an error."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _MAX_FLOAT = int(np.finfo(np.float64).max)
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableColumn:
-    """A column of a table: what its codes stand for, how many records have each, and what raises once it is closed."""
+    """A column of a table: the values of its codes, the number of records of each, and a check that it is open."""
 
     levels: Sequence[object]
     count: Callable[[], NDArray[np.int64]]
@@ -32,7 +32,7 @@ class TableColumn:
 
 
 class PrivateColumn(Guarded):
-    """One column of raw values behind a ledger, for what is found out before a table can be encoded.
+    """Column of raw values behind a ledger, for questions that come before a table can be encoded.
 
     `private_quantiles`, `private_bounds` and `sparse_histogram` take it; `PrivateTable.column` makes one of an
     attribute. No value is looked at before a charge, and none can raise an error:
@@ -49,18 +49,18 @@ class PrivateColumn(Guarded):
     privacy : Privacy
         The neighbour relation.
     ledger : Ledger
-        Where every answer is charged; bound to the relation.
+        The ledger to which every answer is charged; bound to the relation.
     backend : {"pypgm", "opendp"}
         Whose samplers draw the noise of counts.
     unsafe_seed : int, optional
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
     sampler : Sampler, optional
-        What draws, in the place of these two: that of another column or table.
+        The sampler of another column or table, in place of these two.
 
     Raises
     ------
     TypeError
-        If the values are no sequence, such as text or an iterator.
+        If the values are not a sequence, but text or an iterator, say.
     ValueError
         If the values have more than one dimension, or the ledger is bound to another relation.
 
@@ -94,16 +94,16 @@ class PrivateColumn(Guarded):
 
     @property
     def trusted_access(self) -> ColumnAccess:
-        """The values as they are, for the steps of this package, which charge before they look."""
+        """Access to the raw values, for the steps of this package, which charge before they look."""
         return ColumnAccess(self._privacy, self._ledger, self._sampler, self.__check_open, self.__numbers, self.__keys)
 
     def __check_open(self) -> None:
-        """Raise ``ValueError`` where the column is of a table that is closed; to be called before a charge."""
+        """Raise ``ValueError`` if the column is of a closed table; to be called before a charge."""
         if isinstance(self.__values, TableColumn):
             self.__values.check_open()
 
     def __numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the numbers in rising order, and how many records each of them stands for; to be called once paid."""
+        """Return the numbers in rising order, and the number of records of each; to be called after the charge."""
         values = self.__values
         if isinstance(values, TableColumn):
             numbers, counts = _as_numbers(values.levels), values.count().astype(np.int64)
@@ -115,7 +115,7 @@ class PrivateColumn(Guarded):
         return numbers[order], counts[order]
 
     def __keys(self) -> dict[str | int, int]:
-        """Return how many records have each key, in the order of the keys, numbers first; to be called once paid."""
+        """Return the number of records of each key, in order of the keys, numbers first; called after the charge."""
         given = self.__values
         values: Iterable[object]
         counts: Iterable[int]
@@ -152,7 +152,7 @@ def _as_number(value: object) -> float:
         return float(plain) if isinstance(plain, float | str | Decimal) else math.nan
     except KeyboardInterrupt:
         raise
-    except BaseException:  # whatever a value does, no error may tell of it
+    except BaseException:  # whatever a value does, no error may reveal it
         return math.nan
 
 

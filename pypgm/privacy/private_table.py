@@ -1,4 +1,4 @@
-"""The only access of a mechanism to records, each time for a charge."""
+"""Private tables: the only access of a mechanism to records, charged each time."""
 
 from __future__ import annotations
 
@@ -39,33 +39,33 @@ _Selector = TypeVar("_Selector", bound=Selector[Any] | CellSelector)
 class PrivateTable(Shown, Guarded):
     """Records behind a ledger: each answer is charged before a record is read, and carries exact noise.
 
-    It has no length, is not iterated, copied or pickled, and its text is the same for all. What goes wrong is said in
-    terms of the domain, the query and the budget alone. Threads may share it: each charge is entered whole, as they
-    come, and never more than the budget is spent; mechanisms that run beside each other take it from one another, may
-    end with a `BudgetError` midway, and do not come out the same again from a seed.
+    A private table has no length, is not iterated, copied or pickled, and its text is the same for all. Errors name the
+    domain, the query and the budget alone. Threads may share it: charges are entered whole, in the order they come, and
+    never exceed the budget; mechanisms that run side by side compete for it, may end with a `BudgetError` midway, and
+    are not reproducible from a seed.
 
     Parameters
     ----------
     data : Dataset
-        Unweighted records; the `schema` of those that know theirs is that of the table, and of its releases.
+        Unweighted records; if they know their `schema`, it is that of the table and of its releases.
     privacy : Privacy, "add-remove" or "replace", optional
-        The neighbour relation and the records a person may have. By name alone, or left out for "add-remove", the
-        number is that of the schema of the records, 1 where they have none.
+        The neighbour relation and the records a person may have. Given by name alone, or left out for "add-remove", the
+        number is that of the records' schema, or 1 without one.
     ledger : Ledger
-        Where every answer is charged; bound to the relation.
+        The ledger to which every answer is charged; bound to the relation.
     backend : {"pypgm", "opendp"}
         Whose samplers draw the noise of measurements; OpenDP's need the extra ``[opendp]`` and take no seed.
     unsafe_seed : int, optional
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
     sampler : Sampler, optional
-        What draws, in the place of `n_threads`, `backend` and `unsafe_seed`: that of another table.
+        The sampler of another table, in place of `n_threads`, `backend` and `unsafe_seed`.
 
     Raises
     ------
     ValueError
-        If the records are weighted: weights have no bound that a sensitivity could rest on; their schema is of another
-        domain, or states another number of records per person than `privacy`, or names a person, and nobody said who
-        the records are of; or the ledger has another relation.
+        If the records are weighted, as weights have no bound that a sensitivity could rest on; if their schema has
+        another domain, states another number of records per person than `privacy`, or names a person whom the records
+        do not identify; or if the ledger has another relation.
     """
 
     __slots__ = ("__data", "__views", "_domain", "schema")
@@ -86,7 +86,7 @@ class PrivateTable(Shown, Guarded):
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         schema = schema_of(data)
         relation = relation_of(privacy, schema)
-        if sampler is None:  # else somebody was warned where the records came in
+        if sampler is None:  # else the caller was warned when the records came in
             warn_at_door(schema, ledger.budget)
         source = Sampler(unsafe_seed, n_threads=n_threads, backend=backend) if sampler is None else sampler
         super().__init__(relation, ledger, source)
@@ -101,7 +101,7 @@ class PrivateTable(Shown, Guarded):
 
     @property
     def public_total(self) -> int | None:
-        """The number of records where the relation makes it public ("replace"), else None."""
+        """The number of records if the relation makes it public ("replace"), else None."""
         return self.__records().n_records if self._privacy.total_is_public else None
 
     @property
@@ -110,7 +110,7 @@ class PrivateTable(Shown, Guarded):
         return self.__data is None
 
     def close(self) -> None:
-        """Drop the records: from now on whatever asks for them raises, and nothing more is charged.
+        """Drop the records: from now on every question raises, and nothing more is charged.
 
         Its selectors, columns and samples end with it. Estimating, sampling and saving need the released measurements
         alone; a table used in a ``with`` block is closed at its end.
@@ -131,14 +131,14 @@ class PrivateTable(Shown, Guarded):
         return self.__data
 
     def __until_closed(self, selector: _Selector) -> _Selector:
-        """Return a selector that ends with the table; ``ValueError`` if that is closed."""
+        """Return a selector that ends with the table; ``ValueError`` if the table is closed."""
         self.__records()
         self.__views.add(selector)
         return selector
 
     @property
     def trusted_access(self) -> TableAccess:
-        """The records as they are, for the steps of this package, which charge before they count."""
+        """Access to the records, for the steps of this package, which charge before they count."""
         check_open = self.__records
         parts = self._privacy, self._ledger, self._sampler, check_open, self._domain, self.schema, self.__records
         return TableAccess(*parts)
@@ -152,15 +152,15 @@ class PrivateTable(Shown, Guarded):
         variance: Number | None = None,
         scale: Number | None = None,
     ) -> LinearMeasurement:
-        """Charge, count, add noise.
+        """Measure a query on a clique: charge, count, add noise.
 
         Parameters
         ----------
         clique : str or sequence of str
             Attributes; the answers follow their order.
         query : LinearQuery, optional
-            What of the clique's table is measured; every cell by default. One of another class than those of
-            `pypgm.queries` is measured by its matrix, with the sensitivity of that, on up to 4096 cells.
+            The answers to measure; every cell by default. A query of a class that is not from `pypgm.queries` is
+            measured by its matrix, with the sensitivity of that, on up to 4096 cells.
         rho, variance, scale : number
             Exactly one. `rho`: what discrete Gaussian noise may cost; `variance`: its parameter sigma^2;
             `scale`: of discrete Laplace noise. A float means its shortest decimal; parameters the sampler cannot take
@@ -203,16 +203,16 @@ class PrivateTable(Shown, Guarded):
         cliques : sequence of clique
             As for `measure`; chosen without looking at the data.
         queries : sequence of LinearQuery or None, optional
-            What is measured of each; every cell by default.
+            The query on each clique; every cell by default.
         rho : number
-            What all of them cost together, at most.
+            The cost of all measurements together, at most.
         weights : sequence of number, optional
             The part of rho that each gets, in proportion, more than 0; equal parts by default.
 
         Returns
         -------
         list of LinearMeasurement
-            In the order asked.
+            The measurements, in the order of the cliques.
 
         Raises
         ------
@@ -245,7 +245,7 @@ class PrivateTable(Shown, Guarded):
         with fixed_errors:
             values = self.__noisy(trusted, noises)
         measurements: list[LinearMeasurement] = []
-        first: dict[int, LinearMeasurement] = {}  # of each noise, which is of one query: what is checked of it once
+        first: dict[int, LinearMeasurement] = {}  # one for each noise, and so each query: checked once
         for noisy, noise, (clique, query, _) in zip(values, noises, trusted, strict=True):
             law, known = noise.law, first.get(id(noise))
             if known is None:
@@ -267,13 +267,13 @@ class PrivateTable(Shown, Guarded):
         return values
 
     def measure_total(self, **noise: Number) -> LinearMeasurement:
-        """Measure the number of records: as `measure`, over the clique of no attributes."""
+        """Measure the number of records: like `measure`, over the clique of no attributes."""
         return self.measure((), None, **noise)
 
     def column(self, attribute: str) -> PrivateColumn:
         """Return an attribute as a column: its labels, or its codes where it has none.
 
-        For `private_quantiles`, `private_bounds` and `sparse_histogram`; charged to the same ledger.
+        The column is for `private_quantiles`, `private_bounds` and `sparse_histogram`, and charged to the same ledger.
 
         Raises
         ------
@@ -300,18 +300,18 @@ class PrivateTable(Shown, Guarded):
         estimate: Callable[[Clique], ArrayLike],
         query: Callable[[Clique], LinearQuery | None] = lambda _: None,
     ) -> L1Selector:
-        """Return a way to select among cliques by how far public estimates are from the truth; reads nothing yet.
+        """Return a selector of cliques by the L1 distance of public estimates from the true counts; reads nothing yet.
 
         Parameters
         ----------
         candidates : sequence of clique
             Chosen without looking at the data; `L1Selector.compare` takes other ones, and another model's estimates.
         estimate : callable
-            Gives a candidate's public estimate: counts, one for each answer of its query. All are asked for before the
+            Gives a candidate's public estimate: counts, one for each answer of its query. All are computed before the
             first charge.
         query : callable
-            Gives what of a candidate's table is compared, every cell by default. Its columns must be unit vectors,
-            as those of `Identity` and `Partition` are.
+            Gives the query on a candidate's table that is compared, every cell by default. Its columns must be unit
+            vectors, as those of `Identity` and `Partition` are.
         """
         return self.__until_closed(L1Selector(self.trusted_access, candidates, estimate, query))
 
@@ -323,9 +323,9 @@ class PrivateTable(Shown, Guarded):
         sensitivity: int,
         score_range: int | None = None,
     ) -> StatedSelector:
-        """Return a way to select among cliques by an integer score of one's own, whose author states what it changes.
+        """Return a selector of cliques by an integer score of one's own, whose author states its sensitivity.
 
-        The ledger cannot check that, and names it as stated.
+        The ledger cannot check the sensitivity, and names it as stated.
 
         Parameters
         ----------
@@ -335,7 +335,7 @@ class PrivateTable(Shown, Guarded):
             Gives a Python integer for a position in the candidates and the counts of that clique, int64, behind the
             charge. It must do nothing else; where it raises, the score is 0.
         sensitivity : int
-            The most that a record more or less ("replace": another one) changes one score, at least 1.
+            The most that adding or removing one record ("replace": replacing one) changes one score, at least 1.
         score_range : int, optional
             Length of an interval that holds the changes of all scores: the sensitivity where scores all rise or all
             fall, twice that by default.
@@ -344,7 +344,7 @@ class PrivateTable(Shown, Guarded):
         return self.__until_closed(StatedSelector(self.trusted_access, candidates, score, stated))
 
     def cell_selector(self, cliques: Sequence[Clique]) -> CellSelector:
-        """Return a way to select among the counts of all cells of cliques and their complements; reads nothing yet.
+        """Return a selector of single cells of cliques and their complements, by their counts; reads nothing yet.
 
         Parameters
         ----------
@@ -356,16 +356,16 @@ class PrivateTable(Shown, Guarded):
     def subsample(self, rate: Number, *, epsilon: Number) -> PrivateTable:
         """Charge, then keep every record independently with one probability, behind a pure ledger of its own.
 
-        Whatever is charged to that ledger, up to `epsilon`, costs the records log(1 + rate (exp(epsilon) - 1)), charged
-        here at once and rounded up. This holds for pure epsilon and records that come or go; nothing else is
-        amplified: a budget in rho is charged half the square of that epsilon. The sample ends with this table.
+        All that is charged to that ledger, up to `epsilon`, costs the records log(1 + rate (exp(epsilon) - 1)), charged
+        here at once and rounded up. This holds for pure epsilon and records that come or go; nothing else is amplified:
+        a budget in rho is charged half the square of that epsilon. The sample ends with this table.
 
         Parameters
         ----------
         rate : number
             In (0, 1].
         epsilon : number
-            What may be spent on the sample.
+            The budget for steps on the sample.
 
         Returns
         -------
@@ -408,7 +408,7 @@ class PrivateTable(Shown, Guarded):
         Parameters
         ----------
         domain : Domain
-            Of the attributes that are left.
+            The domain of the remaining attributes.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Exact rationals from what people write, and rationals that fit the samplers."""
+"""Exact rationals from the numbers people write, and rationals that fit the samplers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ __all__ = ["Number", "as_fraction", "exact_sum", "isqrt_down", "round_down", "ro
 
 
 def exact_sum(values: Iterable[Fraction]) -> Fraction:
-    """Return the sum of rationals; those of one denominator are added up as integers, one that comes often at once.
+    """Return the sum of rationals, fast: those of one denominator are added as integers, repeated ones at once.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Queries with real entries: measured on integers, answered in their own unit."""
+"""Queries with real entries, measured on integers and answered in their own unit."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def measure_real(
     entries : array_like of float, shape (answers, cells)
         The queries, chosen without looking at the data.
     lattice : int, optional
-        Steps in one unit to which entries are rounded; the rounded queries are then measured directly. By default
-        every cell is measured, and the queries are applied to the noisy cells: their noise is then correlated.
+        Number of steps in one unit, to which entries are rounded; the rounded queries are then measured directly. By
+        default every cell is measured, and the queries are applied to the noisy cells: their noise is then correlated.
     rho, variance, scale : number
         Exactly one, as for `PrivateTable.measure`; `variance` and `scale` in the unit of the integers measured:
         counts, or counts times the lattice.
@@ -63,7 +63,7 @@ def measure_real(
     Returns
     -------
     RealAnswers
-        Values and standard deviations; the answers to the rounded queries where there is a lattice.
+        Values and standard deviations; with a lattice, of the rounded queries.
 
     Raises
     ------

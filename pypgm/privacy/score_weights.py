@@ -1,4 +1,4 @@
-"""Weights and offsets of scores, in integers: what a score changes stays known exactly."""
+"""Weights and offsets of scores, in integers, so that the sensitivity of scores stays known exactly."""
 
 from __future__ import annotations
 
@@ -11,24 +11,25 @@ from numpy.typing import NDArray
 
 from pypgm.privacy.rational import Number, as_fraction
 
-GRID_BITS = 16  # public estimates are rounded to multiples of 2^-16, so a score is an integer multiple of it
-SCREEN_BITS = 12  # of screened scores: variances of thousands of them stay within what can be drawn
-SCORE_LIMIT = 1 << 62  # scores beyond stay there, which never makes two of them differ by more than they do
+GRID_BITS = 16  # public estimates are rounded to multiples of 2^-16, so scores are integer multiples of that
+SCREEN_BITS = 12  # bits of weights of screened scores: variances for thousands of them can still be drawn
+SCORE_LIMIT = 1 << 62  # larger scores are cut off here, which never makes two of them differ by more
 
 
 class Weights(NamedTuple):
-    """What scores are multiplied by, and what is added to them.
+    """Factors and offsets of scores.
 
     Attributes
     ----------
     factors : list of int
-        Of each score, at most 2^bits: a change of the score by c makes one of at most c times the factor.
+        The factor of each score, at most 2^bits: a score that changes by c changes its product by at most c times the
+        factor.
     offsets : list of int
-        Added to each weighted score.
+        The number added to each weighted score.
     unit : float
-        Of a weighted score of 1, in the units of the scores and weights given.
+        The value of a weighted score of 1, in the units of the scores and weights given.
     is_plain : bool
-        Whether scores stay as they are.
+        Whether scores stay unchanged.
     """
 
     factors: list[int]
@@ -55,8 +56,8 @@ class Weights(NamedTuple):
     def applied(self, scores: NDArray[Any]) -> NDArray[Any]:
         """Return weighted scores, as Python's integers where they may not fit int64; a score is a multiple of 2^-16.
 
-        A score that changes by c 2^16 at most changes its product with a factor by that times c 2^16 at most, and what
-        is left of it without the last 16 bits by the factor times c at most: an integer, which rounding down keeps.
+        A score that changes by at most c 2^16 changes its product with a factor by at most the factor times c 2^16, and
+        the product without its last 16 bits by at most the factor times c: an integer, which rounding down keeps.
         """
         if self.is_plain:
             return scores
@@ -65,10 +66,10 @@ class Weights(NamedTuple):
 
 
 def fitted(scores: NDArray[Any], *, screen: bool = False) -> NDArray[np.int64]:
-    """Return scores, those of int64 below 2^62, as int64, none of which changes by more than it does.
+    """Return scores within int64, below 2^62, none of which changes by more than before.
 
-    For a screen they are cut off at 2^62. A selection knows gaps to the best alone: scores 2^62 and more below it are
-    raised, which keeps all changes in the interval they lie in, and all are moved alike if they do not fit.
+    For a screen they are cut off at 2^62. A selection depends on gaps to the best alone: scores 2^62 or more below it
+    are raised, which keeps all changes in their interval, and all are shifted alike if they do not fit.
     """
     if screen:
         return np.asarray(np.clip(scores, -SCORE_LIMIT, SCORE_LIMIT), dtype=np.int64)

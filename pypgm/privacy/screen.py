@@ -1,4 +1,4 @@
-"""Many scores at once, with noise."""
+"""Screens: the scores of many candidates at once, with noise."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class Screen:
     Attributes
     ----------
     values : ndarray of int64, shape (candidates,)
-        Exactly as they were drawn, in the order asked.
+        The noisy scores exactly as drawn, in the order of the candidates.
     stddev : float
         Standard deviation of the noise of each of `scores`.
     unit : float
-        Of `values`, in units of scores and weights.
+        The unit of `values`, in units of scores and weights.
     not_private : str
-        Why they protect nobody, such as noise from a seed; empty where they do.
+        The reason why the scores protect nobody, such as noise from a seed; empty if they protect.
     """
 
     values: NDArray[np.int64]

@@ -1,4 +1,4 @@
-"""Rates at which selections can be drawn exactly, and what epsilon a cost buys."""
+"""Rates at which selections can be drawn exactly, and the epsilon that a cost buys."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _EPSILON_BITS = 32
 
 
 def drawable_rate(rate: Fraction) -> Fraction:
-    """Return the rate itself if the sampler can take it, else one just below it; ``ValueError`` if that is 0."""
+    """Return the rate itself if the sampler can take it, else one just below; ``ValueError`` if that is 0."""
     drawable = round_down(rate, _core.RATE_BITS)
     if drawable <= 0:
         raise ValueError(f"a selection needs a rate of at least 2^-{_core.RATE_BITS - 1}, got {float(rate):.3g}")
@@ -21,12 +21,12 @@ def drawable_rate(rate: Fraction) -> Fraction:
 def selection_epsilon(rho: Number | None, epsilon: Number | None, divisor: int, count: int = 1) -> Fraction:
     """Return the epsilon of each of `count` selections that together cost `epsilon`, or `rho`.
 
-    A rho is one of epsilon^2 / divisor each; the epsilon is then rounded down.
+    A rho buys selections of epsilon^2 / divisor each; the epsilon is then rounded down.
 
     Raises
     ------
     ValueError
-        Unless exactly one is given, and is positive.
+        Unless exactly one of both is given, and is positive.
     """
     if (rho is None) == (epsilon is None):
         raise ValueError("a selection takes exactly one of rho and epsilon")

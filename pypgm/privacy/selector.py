@@ -30,21 +30,21 @@ By = TypeVar("By")
 
 @dataclass(slots=True, eq=False)
 class Comparison(Generic[By]):
-    """What candidates are scored by: all that a selection needs, so that none can change under it.
+    """State of one comparison: all that a selection needs, so that nothing changes under it.
 
     Attributes
     ----------
     by : callable
-        Of the caller's.
+        The caller's function.
     candidates : tuple of clique
     public : list of ndarray of int64
-        What `by` said of the candidates before the first charge, where scores are against that.
+        The values of `by` for the candidates before the first charge, if scores compare with them.
     scores : ndarray
-        Of the candidates that were scored already: int64, or Python's integers where one is beyond 2^62.
+        Scores of the candidates scored so far: int64, or Python's integers if one is beyond 2^62.
     is_scored : ndarray of bool
-        Which these are.
+        Whether each candidate is scored.
     is_asking : bool
-        Whether `by` is being asked.
+        Whether `by` is being called.
     """
 
     by: By
@@ -66,11 +66,11 @@ class Selector(ABC, Generic[By]):
     """Exponential mechanisms, permute-and-flip and noisy screens over the scores of cliques, which are never shown.
 
     Scores are integers on the grid 2^-16. With ``weights`` a candidate's score is multiplied by its weight relative to
-    the largest one, so that no score changes by more than without; ``offsets``, in the unit of weighted scores, are
-    added and change nothing. Counts are kept for later rounds, so that other scores of the same cliques read no record.
+    the largest one, so that no score changes by more than unweighted; ``offsets``, in the unit of weighted scores, are
+    added and cost nothing. Counts are kept for later rounds, so that other scores of the same cliques read no record.
 
-    A selection works on the comparison it began with. What is called for scores and estimates must leave the selector
-    alone: a selection whose estimates call `compare`, or that is made while they are asked for, is refused.
+    A selection works on the comparison it began with. The functions that give scores and estimates must leave the
+    selector alone: a selection whose estimates call `compare`, or that is made while they are computed, is refused.
     """
 
     __slots__ = ("__kept", "__left", "__weakref__", "_access", "_now")
@@ -94,23 +94,23 @@ class Selector(ABC, Generic[By]):
         return self._access.privacy
 
     def compare(self, by: By, candidates: Sequence[Clique] | None = None) -> None:
-        """Score by something else from now on: by another model's estimates, or another function.
+        """Score by another function from now on, such as the estimates of another model.
 
         Cliques that were counted are not counted again.
 
         Parameters
         ----------
         by : callable
-            As at first.
+            The function, as at first.
         candidates : sequence of clique, optional
-            Other candidates, chosen without looking at the data; by default those there are.
+            Other candidates, chosen without looking at the data; the present ones by default.
         """
         given, domain = self._now.candidates if candidates is None else candidates, self._access.domain
         cliques = tuple(own_clique(domain, c) for c in given)
         self._now = Comparison(the_observer().compared(self, given, by), cliques)
 
     def close(self) -> None:
-        """Forget scores and counts, as the table does its records."""
+        """Forget scores and counts, as the table forgets its records."""
         self._now = Comparison(self._now.by, self._now.candidates)
         self.__kept = {}
 
@@ -123,7 +123,7 @@ class Selector(ABC, Generic[By]):
         weights: Sequence[Number] | None = None,
         offsets: Sequence[Number] | None = None,
     ) -> int:
-        """Charge, then draw one of the candidates numbered in `among` by an exponential mechanism.
+        """Draw one of the candidates numbered in `among` by an exponential mechanism, after the charge.
 
         Parameters
         ----------
@@ -132,14 +132,14 @@ class Selector(ABC, Generic[By]):
         rho, epsilon : number
             Exactly one: what the draw may cost in rho, or its epsilon. Rounded down to what can be drawn.
         weights : sequence of number, optional
-            One for each of `among`, at least 0 and one of them more, to 16 bits of the largest; equal by default.
+            One weight for each of `among`, at least 0 and not all 0, to 16 bits of the largest; equal by default.
         offsets : sequence of number, optional
-            Added to each weighted score, to the same grid; 0 by default.
+            Numbers added to the weighted scores, to the same grid; 0 by default.
 
         Returns
         -------
         int
-            A position of `among`'s, not of the list itself.
+            One of the positions in `among`, not an index of `among`.
 
         Raises
         ------
@@ -161,16 +161,16 @@ class Selector(ABC, Generic[By]):
         weights: Sequence[Number] | None = None,
         offsets: Sequence[Number] | None = None,
     ) -> list[int]:
-        """Charge `count` exponential mechanisms, then draw so many different candidates, one after the other.
+        """Draw `count` different candidates, one exponential mechanism after the other, after the charge.
 
         Parameters
         ----------
         among, weights, offsets
             As for `select`.
         count : int
-            How many.
+            Number of candidates to draw.
         rho, epsilon : number
-            Exactly one, of all draws together, of which each costs an equal part.
+            Exactly one: the cost of all draws together, each an equal part.
 
         Raises
         ------
@@ -205,9 +205,9 @@ class Selector(ABC, Generic[By]):
         weights: Sequence[Number] | None = None,
         offsets: Sequence[Number] | None = None,
     ) -> int:
-        """Charge, then draw one of the candidates by permute-and-flip; otherwise as `select`.
+        """Draw one of the candidates by permute-and-flip, after the charge; otherwise as `select`.
 
-        For the same epsilon it is never worse in expected score, but costs epsilon^2 / 2 in rho: it pays under a
+        For the same epsilon the draw is never worse in expected score, but costs epsilon^2 / 2 in rho: it pays under a
         pure budget.
         """
         now, chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
@@ -226,19 +226,19 @@ class Selector(ABC, Generic[By]):
         rho: Number,
         weights: Sequence[Number] | None = None,
     ) -> Screen:
-        """Charge, then give the scores of all of `among` at once with discrete Gaussian noise.
+        """Return the scores of all of `among` at once, with discrete Gaussian noise, after the charge.
 
         A record changes every score; the noise is for the joint L2 norm of all changes, the root of the sum of squared
-        weights times what one score changes. All scores are then known, and whatever is chosen by them is free.
+        weights times the sensitivity of one score. All scores are then known, and choices made from them are free.
 
         Parameters
         ----------
         among : sequence of int, optional
             As for `select`.
         rho : number
-            What the screen costs, at most.
+            The cost of the screen, at most.
         weights : sequence of number, optional
-            One for each of `among`, to 12 bits of the largest: equal noise is added to weighted scores.
+            One weight for each of `among`, to 12 bits of the largest: equal noise is added to weighted scores.
 
         Raises
         ------
@@ -274,11 +274,11 @@ class Selector(ABC, Generic[By]):
         """The length of an interval that holds the changes of all scores, at least the sensitivity."""
 
     def _on(self, count: int) -> str:
-        """Return what a charge names as chosen among."""
+        """Return the candidates, as a charge names them."""
         return f"{count} cliques"
 
     def _ask(self, now: Comparison[By]) -> None:
-        """Ask the caller for all that is compared with the records, before they are read; but not within itself."""
+        """Call the caller's function for all public values before the records are read; refuse to nest."""
         now.is_asking = True
         try:
             self._prepare(now)
@@ -288,10 +288,10 @@ class Selector(ABC, Generic[By]):
             raise ValueError("a selection's estimates must leave its selector alone: compare was called meanwhile")
 
     def _prepare(self, now: Comparison[By]) -> None:
-        """Ask the caller for all that is compared with the records."""
+        """Call the caller's function for all values that are compared with the records."""
 
     def _reduced(self, clique: Clique, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what is kept of a clique's counts."""
+        """Return the kept part of a clique's counts."""
         del clique
         return counts
 
@@ -306,17 +306,17 @@ class Selector(ABC, Generic[By]):
         offsets: Sequence[Number] | None,
         bits: int,
     ) -> tuple[Comparison[By], NDArray[np.int64], Weights]:
-        """Return what is compared and chosen among, in values of our own: nothing given is looked at again."""
+        """Return the comparison and the positions as copies: no argument is read again."""
         if self._access.is_closed():
             raise ValueError("the private table of this selector is closed: its records are gone")
         now = self._now
         if now.is_asking:
-            raise ValueError("a selection's estimates must leave its selector alone: they are being asked for")
+            raise ValueError("a selection's estimates must leave its selector alone: they are being computed")
         chosen = _positions(among, len(now.candidates))
         return now, chosen, Weights.of(len(chosen), weights, offsets, bits)
 
     def _drawable(self, epsilon: Fraction) -> Fraction:
-        """Return the epsilon of a draw: the one asked for, or just below it."""
+        """Return the epsilon of a draw: the requested one, or one just below it."""
         unit = self._score_range << GRID_BITS
         return drawable_rate(epsilon / unit) * unit
 
@@ -349,7 +349,7 @@ class Selector(ABC, Generic[By]):
 
 
 def _positions(among: Sequence[int] | NDArray[np.int64] | None, count: int) -> NDArray[np.int64]:
-    """Return the positions to choose among, all by default; ``ValueError`` unless they are some of so many."""
+    """Return the positions to choose among, all by default; ``ValueError`` if one is out of range."""
     if among is None:
         return np.arange(count)
     if type(among) is np.ndarray and among.dtype == np.int64 and among.ndim == 1:
@@ -403,5 +403,5 @@ class StatedSelector(Selector[Callable[[int, NDArray[np.int64]], int]]):
     def _score(
         self, now: Comparison[Callable[[int, NDArray[np.int64]], int]], number: int, kept: NDArray[np.int64]
     ) -> int:
-        # An error would tell of the counts, whatever it says; so would a number that is none.
+        # An error would reveal something of the counts, whatever its text; so would a score that is not an integer.
         return unheard(lambda: operator.index(now.by(number, kept.copy())), 0) << GRID_BITS

@@ -1,4 +1,4 @@
-"""Find out privately what a schema leaves open: values that nobody can list, and bins by quantiles."""
+"""Private settling of a schema's open columns: values that nobody can list, and bins by quantiles."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.queries import Neighbours
 
-_DIGITS = 400  # before or after the point of a number that may be a label: more than a double has
+_DIGITS = 400  # digits before or after the point of a number that may be a label: more than a double has
 
 
 def settle(
@@ -38,29 +38,29 @@ def settle(
     *,
     sampler: Sampler | None = None,
 ) -> Schema:
-    """Return a schema with nothing left open, for what each open column says of the budget.
+    """Return a schema with no open column, each settled for the share of the budget that it states.
 
-    The values of an `OpenSet` are those whose noisy count reaches the threshold of `sparse_histogram`; all open sets
-    together may take the delta that the budget reserves. The bins of `QuantileBins` begin at `private_quantiles` of its
-    public grid.
+    An `OpenSet` gets the values whose noisy counts reach the threshold of `sparse_histogram`; all open sets together
+    may use the delta that the budget reserves. The bins of `QuantileBins` begin at `private_quantiles` of its public
+    grid.
 
     Parameters
     ----------
     schema : OpenSchema
     columns : mapping of str to sequence, shape (n_records,)
-        The raw values of each open column, and of those that name the person of a record, by which some of each
-        person's are kept. No value of an open column shows before it is charged for.
+        The raw values of each open column, and of the columns that identify persons, by which some records of each
+        person are kept. No value of an open column shows before it is charged for.
     privacy : Privacy, "add-remove" or "replace", optional
         The neighbour relation, as for `PrivateTable`: the schema says how many records a person has.
     ledger : Ledger
-        Where all is charged; what it has left is for the records.
+        The ledger of all charges; the rest of its budget is for the records.
     sampler : Sampler, optional
-        What draws, and is to draw for the records too: of one with a seed the ledger says that it is not private.
+        The source of all draws, later for the records too; the ledger marks one with a seed as not private.
 
     Raises
     ------
     BudgetError
-        If the shares are more than what is left; nothing is charged then.
+        If the shares exceed the rest of the budget; then nothing is charged.
     ValueError
         If a column is missing, the relation has another number of records per person than the schema states, or there
         are open sets and the budget reserves no delta, or has none; before anything is charged.
@@ -115,7 +115,7 @@ def settle(
 def _kept_values(
     schema: OpenSchema, columns: Mapping[str, Values], keys: Keys | None, sampler: Sampler
 ) -> Mapping[str, Values]:
-    """Return the values of the open columns, of the records that are kept of each person."""
+    """Return the values of the open columns in the records that are kept of each person."""
     if schema.person is None or keys is None:
         return columns
     content = [content_keys(columns[name]) for name in schema.open]
@@ -126,7 +126,7 @@ def _kept_values(
 def _settled(
     column: OpenColumn, values: PrivateColumn, amount: Fraction, delta: Fraction
 ) -> Categorical | Integer | Real:
-    """Return a column with nothing left open, found for an amount of the budget."""
+    """Return a column settled for an amount of the budget."""
     if isinstance(column, OpenSet):
         return column.closed(sparse_histogram(values, delta=delta, rho=amount))
     cost = {"rho": amount} if values.ledger.budget.unit == "rho" else {"epsilon": amount}
@@ -135,9 +135,9 @@ def _settled(
 
 
 class _Values:
-    """Values of a column as they are asked for: nulls are None, booleans are texts, no text has spaces around it.
+    """Values of a column as histograms take them: nulls are None, booleans are texts, texts have no spaces around them.
 
-    Those of an open set are texts and whole numbers: of another value it is the text by which it is encoded.
+    Values of an open set are texts and whole numbers; any other value becomes the text by which it is encoded.
     """
 
     def __init__(self, values: Values, column: OpenColumn) -> None:
@@ -147,7 +147,7 @@ class _Values:
         return len(self._values)
 
     def __iter__(self) -> Iterator[object]:
-        return map(self._value_of, as_list(self._values))  # what is masked is None
+        return map(self._value_of, as_list(self._values))  # masked values are None
 
     def _value_of(self, value: object) -> object:
         column = self._column
@@ -161,18 +161,18 @@ class _Values:
             return None if is_null else content if isinstance(column, Numeric) else _key(content)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # whatever a value does, no error may tell of it
+        except BaseException:  # whatever a value does, no error may reveal it
             return None
 
 
 def _writable(text: str) -> str:
-    """Return a text that a file can hold; ``UnicodeEncodeError`` of another, which is no label."""
+    """Return a text that a file can hold; ``UnicodeEncodeError`` for any other, which is no label."""
     text.encode()
     return text
 
 
 def _key(value: object) -> str | int | None:
-    """Return the number or the text whose label a value that is no text is encoded to; None where there is none.
+    """Return the number or text of the label to which a value that is no text is encoded; None if it has none.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""A bar that moves with a ledger: what is charged, and the share of the budget that is spent."""
+"""A progress bar that follows a ledger: its last charge, and the spent share of its budget."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pypgm.progress import Bar
 
 
 def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:
-    """Return a ledger whose charges move a bar, if there is one.
+    """Return a ledger whose charges move a progress bar, if there is one.
 
     Parameters
     ----------
@@ -31,7 +31,7 @@ def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:
 
 
 class _ShownCharges(Observer):
-    """Shows each line before it is entered, which is before data is read: nothing of it is private."""
+    """Observer that shows each line before it is entered, and so before data is read: nothing shown is private."""
 
     ledger: Ledger
 
@@ -39,11 +39,11 @@ class _ShownCharges(Observer):
         self._bar = bar
 
     def charged(self, ledger: object, line: Charge) -> None:  # type: ignore[override]
-        """Show a line, and the share of the whole budget that is spent with it."""
+        """Show a line, and the share of the whole budget spent including it."""
         the_observer().charged(ledger, line)
         share = float((self.ledger.spent() + line.cost) / self.ledger.budget.limit)
         self._bar.show(lambda: f"{line.what} {line.on}", share)
 
     def allocated(self, ledger: object, part: object) -> None:
-        """Hand on to who observes the process."""
+        """Pass the allocation on to the observer of the process."""
         the_observer().allocated(ledger, part)

@@ -1,4 +1,4 @@
-"""What it buys that each record is kept in a sample by a coin of its own."""
+"""Amplification of epsilon by Poisson sampling: each record is kept by a coin of its own."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
     Raises
     ------
     ValueError
-        If the rate is not in (0, 1] or has 2^48 or more in it, or epsilon is not positive or above 10^6.
+        If the rate is not in (0, 1] or its denominator is 2^48 or more, or epsilon is not positive or above 10^6.
 
     Examples
     --------

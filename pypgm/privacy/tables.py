@@ -1,4 +1,4 @@
-"""Learners called with tables that are still as they are: a schema encodes them, and what is open is found first."""
+"""Learners called with raw tables: a schema encodes them, after its open columns are settled."""
 
 from __future__ import annotations
 
@@ -33,30 +33,30 @@ if TYPE_CHECKING:
 
 
 class Released(Protocol):
-    """A result of a learner, which can be given the layout of the records it is of."""
+    """Result of a learner that can be given the layout of its records."""
 
     def of_table(self, layout: Layout, source: str) -> Self:
-        """Return the same with the layout of its table, and the path of its file."""
+        """Return the result with the layout of its table, and the path of its file."""
 
 
 L = TypeVar("L", bound=Callable[..., Released])
 R = TypeVar("R", bound=Released)
 
 Call = Mapping[str, Any]
-"""The arguments of a call of a learner but the records, by their names."""
+"""Arguments of a learner's call by name, except the records."""
 
-_RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
+_RESERVED = 10  # part of delta for finding unlisted values: a tenth
 _OF_TABLES = {"epsilon", "delta", "budget", "neighbours", "privacy", "backend", "unsafe_seed"}
-"""Arguments that a private table has already."""
+"""Arguments that a private table fixes already."""
 
 
 def as_given(_: Domain, __: Schema | None, call: Call) -> Call:
-    """Return the arguments of a call as they are."""
+    """Return the arguments of a call unchanged."""
     return call
 
 
 def nothing_known(_: Call) -> SchemaLike | None:
-    """Return no schema: the arguments of a call say nothing of the records."""
+    """Return None: the arguments of a call imply no schema of the records."""
     return None
 
 
@@ -67,20 +67,20 @@ def takes_any_table(
     options_for: Callable[[Domain, Schema | None, Call], Call] = as_given,
     known_by: Callable[[Call], SchemaLike | None] = nothing_known,
 ) -> Callable[[L], L]:
-    """Return a decorator of learners, which then take any table `pypgm.synthesize` takes, by the `schema` with it.
+    """Return a decorator of learners, which then take any table that `pypgm.synthesize` takes, with a `schema`.
 
-    A learner gets its records as `pypgm.privacy.entry.Handed`, and enters them by an `Entry`.
+    A learner receives its records as `pypgm.privacy.entry.Handed`, and enters them by an `Entry`.
 
     Parameters
     ----------
     options : TypedDict
-        What ``**options`` of the learner takes, `PrivateOptions` among them; written out in its signature.
+        The keywords of the learner's ``**options``, `PrivateOptions` among them; written out in its signature.
     defaults : mapping
-        Of the options that have another one than None.
+        Defaults of options other than None.
     options_for : callable
-        Returns the arguments of a call as they are of records over a domain, encoded by a schema.
+        Returns the arguments of a call translated to records over a domain, encoded by a schema.
     known_by : callable
-        Returns the schema that the other arguments of a call have of a table that comes without one, if they do.
+        Returns the schema that the other arguments of a call imply for a table without one, if any.
 
     Examples
     --------
@@ -109,7 +109,7 @@ def takes_any_table(
             try:
                 if schema is not None and not handed.is_open:
                     return prepared(called, handed.take(), as_any_schema(schema), call, options_for=options_for)()
-                if handed.domain is not None:  # what has none is refused by the entry
+                if handed.domain is not None:  # a table without a schema is refused by the entry
                     call = dict(options_for(handed.domain, handed.schema, call))
                 return learner(handed, **call, **({} if schema is None else {"schema": schema}))
             finally:
@@ -121,7 +121,7 @@ def takes_any_table(
 
 
 def _by_name(signature: inspect.Signature, arguments: Sequence[Any], given: Call) -> dict[str, Any]:
-    """Return the arguments of a call but the first; ``TypeError`` where there are too many."""
+    """Return the arguments of a call by name, except the first; ``TypeError`` if there are too many."""
     bound = signature.bind_partial(None, *arguments, **given).arguments
     first, *_ = signature.parameters
     more = [name for name, p in signature.parameters.items() if p.kind is p.VAR_KEYWORD]
@@ -138,12 +138,12 @@ def prepared(
     reading: Mapping[str, Any] | None = None,
     options_for: Callable[[Domain, Schema | None, Call], Call] = as_given,
 ) -> Callable[[], R]:
-    """Check all, read a table, and return what spends the budget on it.
+    """Check all arguments, read a table, and return a function that spends the budget on it.
 
     Parameters
     ----------
     learner : callable
-        One that takes any table.
+        A learner that takes any table.
     source
         As for `pypgm.synthesize`.
     schema : Schema or OpenSchema
@@ -159,7 +159,7 @@ def prepared(
     budget = budget_for(schema, call.get("epsilon"), call.get("delta"), call.get("budget"))
     adapted = options_for(known.domain, known, call)
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0), backend=call.get("backend", "pypgm"))
-    if isinstance(schema, OpenSchema):  # what is open is paid for before the learner is called
+    if isinstance(schema, OpenSchema):  # open columns are paid for before the learner is called
         check_call(learner, schema, relation, budget, _left(adapted), has_rows=has_rows(source))
     held = [opened(source, schema, **(reading or {}))]
     place = os.path.abspath(source) if isinstance(source, str | os.PathLike) else ""
@@ -186,14 +186,14 @@ def prepared(
 
 
 def _left(call: Call) -> dict[str, Any]:
-    """Return the arguments that a learner takes beside a private table."""
+    """Return the arguments that a learner takes along with a private table."""
     return {name: value for name, value in call.items() if name not in _OF_TABLES}
 
 
 def budget_for(
     schema: Schema | OpenSchema, epsilon: Number | None, delta: Number | None = None, budget: Budget | None = None
 ) -> Budget:
-    """Return the budget that is asked for, a part of delta kept for values that have to be found."""
+    """Return the requested budget, with part of delta reserved for values that have to be found."""
     if schema.open_share >= 1:
         raise ValueError("the shares of open columns leave nothing of the budget for the records")
     whole = as_budget(epsilon, delta, budget)

@@ -1,4 +1,4 @@
-"""Counts that noise alone reaches with at most a given probability."""
+"""Thresholds: counts that noise alone reaches with at most a given probability."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pypgm.privacy.digits import MARGIN, as_decimal, with_own_digits
 
 @with_own_digits
 def laplace_threshold(scale: Fraction, probability: Fraction) -> int:
-    """Return a t of at least 1, the least but for rounding, with P(Z >= t) <= probability, Z discrete Laplace noise.
+    """Return a threshold t >= 1, the least but for rounding, with P(Z >= t) <= probability, Z discrete Laplace noise.
 
     With q = exp(-1 / scale), P(Z >= t) = q^t / (1 + q).
     """
@@ -22,9 +22,9 @@ def laplace_threshold(scale: Fraction, probability: Fraction) -> int:
 
 @with_own_digits
 def gaussian_threshold(variance: Fraction, probability: Fraction) -> int:
-    """Return a t of at least 1, the least for this bound, with P(Z >= t) <= probability, Z discrete Gaussian noise.
+    """Return a threshold t >= 1, the least for this bound, with P(Z >= t) <= probability, Z discrete Gaussian noise.
 
-    Successive probabilities fall by at least the factor r = exp(-(2 t + 1) / (2 variance)) from t on, and the
+    From t on, successive probabilities fall by at least the factor r = exp(-(2 t + 1) / (2 variance)), and the
     normaliser is at least max(1, sqrt(2 pi variance)): P(Z >= t) <= exp(-t^2 / (2 variance)) / (normaliser (1 - r)).
     """
     s = as_decimal(variance)

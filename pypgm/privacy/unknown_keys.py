@@ -1,4 +1,4 @@
-"""Counts of keys that nobody listed before: only those that many people share come out."""
+"""Histograms of keys that nobody listed before: only keys that many people share are released."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ def sparse_histogram(
 ) -> dict[str | int, int]:
     """Count the records of every key that occurs, and release the keys whose noisy count reaches a threshold.
 
-    A key that only one person has is released with probability at most `delta` over all such keys together; that is
-    charged beside the noise, against the budget's `reserved_delta`.
+    Keys that only one person has are released with probability at most `delta`, over all such keys together; this
+    probability is charged besides the noise, against the budget's `reserved_delta`.
 
     Parameters
     ----------
     column : PrivateColumn
-        The key of every record, text or an integer; what is neither is never released. With k records a person the
+        The key of every record, a text or an integer; other values are never released. With k records a person the
         threshold is k higher.
     delta : number
-        In (0, 1).
+        The probability of failure, in (0, 1).
     rho, scale, variance : number
         Exactly one: what discrete Gaussian noise may cost, or the scale of discrete Laplace, or the parameter of
         discrete Gaussian noise.
@@ -49,9 +49,9 @@ def sparse_histogram(
 
     Notes
     -----
-    Given that no key of one person alone is released, the rest is noise on counts of keys that both tables have. A
-    person with k records has at most k keys alone, each of count at most k, so with Z the noise and t = threshold - k
-    the probability of the contrary is at most k P(Z >= t), which the threshold keeps at or below `delta`.
+    If no key that only one person has is released, the rest is noise on counts of keys that both tables have. A person
+    with k records has at most k keys alone, each of count at most k, so with Z the noise and t = threshold - k such a
+    key is released with probability at most k P(Z >= t), which the threshold keeps at or below `delta`.
 
     References
     ----------

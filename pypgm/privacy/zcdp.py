@@ -1,12 +1,12 @@
-r"""Between zero-concentrated and approximate differential privacy, by the tight formula, rounded to the safe side.
+r"""Conversions between zero-concentrated and approximate differential privacy, tight and rounded to the safe side.
 
 A mechanism that satisfies rho-zCDP satisfies (epsilon, delta)-DP with
 
 .. math:: \delta = \frac{\exp((a - 1)(a\rho - \epsilon))}{a - 1} \left(1 - \frac{1}{a}\right)^a
 
-for every a > 1 (Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy"). Floats only look
-for a good a and a good candidate; what is returned is then checked with 60 decimal digits, whose error is far below
-the margin.
+for every a > 1 (Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy"). Floats only search
+for a good a and a good candidate; the result is then checked with 60 decimal digits, whose error is far below the
+margin.
 """
 
 from __future__ import annotations
@@ -126,7 +126,7 @@ def _log_delta(rho: float, epsilon: float) -> float:
 
 
 def _log_delta_bound(rho: Fraction, epsilon: Fraction) -> Decimal:
-    """Return an upper bound of log delta, whatever floats made of the order."""
+    """Return an upper bound of log delta, which holds for any rounding of the order."""
     excess = Decimal(_order(float(rho), float(epsilon)))
     a = excess + 1
     exponent = excess * (a * as_decimal(rho) - as_decimal(epsilon))
