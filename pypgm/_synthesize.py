@@ -1,4 +1,4 @@
-"""A table goes in, a private release comes out: all between them in one call."""
+"""From a table to a private release in one call."""
 
 from __future__ import annotations
 

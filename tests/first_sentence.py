@@ -32,7 +32,7 @@ VERBS = _listed(
     """go goes gone going get gets let lets make makes made take takes took taken give gives gave given say says said
     tell tells find finds keep keeps kept hold holds held see sees saw seen know knows known need needs show shows shown
     stand stands stood begin begins leave leaves left want wants draw drawn spend spends spent read reads write
-    writes written cost costs mean means meant bring brings lie lies lay differ differs follow follows depend depends
+    writes written mean means meant bring brings lie lies lay differ differs follow follows depend depends
     remain remains become becomes choose chooses chose chosen come comes came having done
     accept add apply ask call charge check close collect compare compute contract convert count demand describe divide
     drop encode end enter estimate fill fit forget grow hand improve iterate learn list load lock look lower maximise
@@ -40,9 +40,8 @@ VERBS = _listed(
     release repeat replace restore return run save score select send set settle shrink skip solve split stack start
     subsample sum sweep test try turn undo update use vote wait warn work yield"""
 )
-NOUNS = _listed(
-    "seed need speed feed bed family anomaly assembly supply reply"
-)  # that end like participles and adverbs
+# Nouns that end like participles and adverbs, and words that need no noun.
+NOUNS = _listed("seed need speed feed bed family anomaly assembly supply reply nothing none")
 ARTICLES = _listed("a an the")
 EARLY = 6  # words
 _WORD = re.compile(r"``[^`]+``|:\w+:`[^`]+`|`[^`]+`|[^\W_][\w'’.-]*[^\W_]|[^\W_]")

@@ -1,4 +1,4 @@
-"""How much of a budget the table of each attribute of a network gets."""
+"""Allocation of a budget among the tables of a network."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from pypgm.domain import Clique, Domain
 
 ErrorModel = Literal["delta", "paper"]
 
-_SHARE_BITS = 32  # shares are multiples of 2^-32: that near to the optimum, and scales the sampler takes exactly
+_SHARE_BITS = 32  # shares are multiples of 2^-32: as near to the optimum, and scales that the sampler takes exactly
 _LEAST_SHARE = 1e-3  # of an equal share: no table is left without any budget
 
 
 def structural_weights(
     domain: Domain, parents: Mapping[str, Clique], derivatives: Mapping[str, float]
 ) -> NDArray[np.float64]:
-    r"""Return W = (h + 1)(o + 1)(Delta + 1) of each attribute: how much of the network rests on its table.
+    r"""Return the weight W = (h + 1)(o + 1)(Delta + 1) of each attribute: how much of the network rests on its table.
 
     Parameters
     ----------
@@ -59,9 +59,9 @@ def mean_derivatives(domain: Domain, parents: Mapping[str, Clique]) -> dict[str,
 
 
 def co_varied(network: BayesianNetwork, max_bytes: float | None = None) -> dict[str, float]:
-    r"""Return the mean of :math:`|\mathrm d P(y) / \mathrm d\theta(x \mid p)|`; the other values of a row give way.
+    r"""Return the mean of :math:`|\mathrm d P(y) / \mathrm d\theta(x \mid p)|` when the rest of a row compensates.
 
-    They give way in proportion, so that the row keeps its sum:
+    The other values of the row shrink or grow in proportion, so that it keeps its sum:
     :math:`P(p)\,|P(y \mid x, p) - P(y \mid \lnot x, p)|`, in the mean over p, x, children Y and y; 0 of a leaf.
 
     Raises
@@ -86,23 +86,23 @@ def _co_varied(joint: NDArray[np.float64]) -> float:
     with_x = joint.sum(axis=2, keepdims=True)
     rest = joint.sum(axis=1, keepdims=True) - joint
     without_x = of_parents - with_x
-    both = (with_x > 0) & (without_x > 1e-12 * of_parents)  # else there is nothing to give way
+    both = (with_x > 0) & (without_x > 1e-12 * of_parents)  # else no other value can compensate
     difference = joint / np.where(both, with_x, 1.0) - rest / np.where(both, without_x, 1.0)
     return float((of_parents * np.where(both, np.abs(difference), 0.0)).mean())
 
 
 def error_coefficient(counts: NDArray[np.float64], stddev: float, model: ErrorModel) -> float:
-    r"""Return the mean standard deviation of a conditional table, but for a factor that all tables share.
+    r"""Return the mean standard deviation of a conditional table, up to a factor that all tables share.
 
-    "delta" is :math:`\sqrt{(1 - \theta)^2 + (|X| - 1) \theta^2} / T_p`, of the ratio of a cell to its row where each
-    cell has noise of its own; "paper" is :math:`\sqrt{1 + \theta^2} / T_p`, which leaves the correlation aside.
+    "delta" is :math:`\sqrt{(1 - \theta)^2 + (|X| - 1) \theta^2} / T_p`, that of the ratio of a cell to its row if each
+    cell has independent noise; "paper" is :math:`\sqrt{1 + \theta^2} / T_p`, which ignores the correlation.
 
     Parameters
     ----------
     counts : ndarray of float64, shape (sizes of the parents, size of the attribute)
         Noisy counts, of any sign.
     stddev : float
-        Of their noise, in counts; a row's T is at least that of its sum, and at least 1.
+        Standard deviation of their noise, in counts; a row's T is at least that of its sum, and at least 1.
     model : {"delta", "paper"}
     """
     positive = np.maximum(counts, 0.0)
@@ -115,8 +115,8 @@ def error_coefficient(counts: NDArray[np.float64], stddev: float, model: ErrorMo
 def shares(weights: Sequence[float] | NDArray[np.float64], unit: Literal["epsilon", "rho"]) -> list[Fraction]:
     r"""Return the parts of a budget that minimise the sum of weight / epsilon over tables.
 
-    With epsilons that sum to the budget they are in proportion to the square root of the weights; where their squares
-    do (rho), to the power 2/3. None is below a thousandth of an equal part, but for rounding.
+    If epsilons sum to the budget, parts are in proportion to the square root of the weights; if their squares do (rho),
+    to the power 2/3. No part is below a thousandth of an equal part, but for rounding.
 
     Parameters
     ----------
@@ -140,23 +140,23 @@ def shares(weights: Sequence[float] | NDArray[np.float64], unit: Literal["epsilo
 def shares_by_size(cells: Sequence[int], records: float, stddev: float) -> list[Fraction]:
     r"""Return parts of a budget in proportion to :math:`\min(c, N / 4\sigma)^{1/3}` for tables of c cells.
 
-    A table of more cells has fewer records in each, and gets more, up to where noise would fill it all the same. The
-    sum of all errors of equal-sized cells alone would ask for a power of 1/2: that is too steep, since what noise makes
-    negative is known to be 0.
+    A table of more cells has fewer records in each, and gets more, up to the size that noise would fill anyway. The sum
+    of all errors of equal-sized cells alone would suggest a power of 1/2, which is too steep, since counts that noise
+    makes negative are known to be 0.
 
     Parameters
     ----------
     cells : sequence of int
-        Of each table.
+        Number of cells of each table.
     records : float
-        How many there are, N; of any sign if it is a noisy count.
+        Number of records, N; of any sign if it is a noisy count.
     stddev : float
-        Of the noise in a cell if all parts were equal, in counts.
+        Standard deviation of the noise in a cell if all parts were equal, in counts.
 
     Returns
     -------
     list of Fraction
-        As of `shares`.
+        As for `shares`.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""How far the answers of one network are from those of another."""
+"""Distances between the answers of two networks."""
 
 from __future__ import annotations
 
@@ -21,31 +21,31 @@ if TYPE_CHECKING:
 
 Query: TypeAlias = "str | Sequence[str] | tuple[str | Sequence[str], Sequence[str] | Evidence]"
 
-_MIXED = 1e-12  # of the uniform distribution, in both sides of a smoothed divergence
+_MIXED = 1e-12  # share of the uniform distribution in both sides of a smoothed divergence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AnswerComparison(Shown):
-    """Distances of the answers to each query; arrays of shape (n_queries,), NaN where nothing could be compared.
+    """Distances of the answers to each query; arrays of shape (n_queries,), NaN if nothing could be compared.
 
     Attributes
     ----------
     l1 : ndarray of float64
-        Sum of absolute differences over all values of the targets and of what is given.
+        Sum of absolute differences over all values of the targets and of the given attributes.
     mean_l1 : ndarray of float64
-        The same in the mean over the values of what is given: from 0 to 2.
+        The same, averaged over the values of the given attributes: from 0 to 2.
     kl : ndarray of float64
-        Kullback-Leibler divergence of the other's answer from the reference's, in nats, in the mean over the values of
-        what is given; infinite where the other has probability and the reference has none.
+        Kullback-Leibler divergence of the other's answer from the reference's, in nats, averaged over the values of the
+        given attributes; infinite where the other has probability and the reference has none.
     smoothed_kl : ndarray of float64
-        The same where 1e-12 of the uniform distribution is mixed into both: always finite.
+        The same with 1e-12 of the uniform distribution mixed into both: always finite.
     map_agreement : ndarray of float64
-        Part of the values of what is given for which both find the same values of the targets most probable; of
-        equally probable ones the first counts.
+        Part of the given attributes' values for which both find the same target values most probable; of equally
+        probable ones the first counts.
     unsupported : ndarray of int64
         Number of cells in which the other has probability and the reference has none.
     skipped : ndarray of int64
-        Number of values of what is given that are impossible in one network or both; they count nowhere else.
+        Number of the given attributes' values that are impossible in one network or both; they count nowhere else.
     """
 
     l1: NDArray[np.float64]
@@ -60,14 +60,14 @@ class AnswerComparison(Shown):
 def compare_answers(
     reference: BayesianNetwork, other: BayesianNetwork, queries: Sequence[Query], *, max_bytes: float | None = None
 ) -> AnswerComparison:
-    """Compare what two networks answer to marginal and conditional queries.
+    """Compare the answers of two networks to marginal and conditional queries.
 
     Parameters
     ----------
     reference, other : BayesianNetwork
         Over the same domain; their structures may differ.
     queries : sequence
-        Targets, whose joint probabilities are asked; or a pair of targets and what is given: a mapping as `query`
+        Targets, whose joint probabilities are compared; or a pair of targets and given attributes: a mapping as `query`
         takes it is one question, names of attributes are one for each combination of their values.
     max_bytes : float, optional
         Memory a table may take; half of what is available by default.
@@ -108,14 +108,14 @@ def map_agreement(
     *,
     max_bytes: float | None = None,
 ) -> float:
-    """Return the part of the questions in which two networks find the same joint values of the targets most probable.
+    """Return the part of the questions for which two networks find the same joint target values most probable.
 
     Parameters
     ----------
     reference, other : BayesianNetwork
         Over the same domain; their structures may differ.
     evidence_many : sequence of mappings
-        What is known, one mapping a question; one that is impossible in either network is left out.
+        The evidence, one mapping a question; evidence that is impossible in either network is left out.
     targets : str or sequence of str, optional
         All attributes by default, see `BayesianNetwork.map`.
     max_bytes : float, optional
@@ -124,7 +124,7 @@ def map_agreement(
     Returns
     -------
     float
-        From 0 to 1; NaN where no question is left.
+        From 0 to 1; NaN if no question is left.
 
     Raises
     ------
@@ -157,7 +157,7 @@ def map_agreement(
 def _answers(
     reference: BayesianNetwork, other: BayesianNetwork, query: Query, max_bytes: float | None
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], int]:
-    """Return the answers of both, shape (possible values of what is given, values of the targets), and how many not."""
+    """Return the answers of both, shape (possible given values, target values), and the number of impossible ones."""
     targets, given = _parts(query)
     if set(targets) & set(given):
         raise ValueError(f"a target cannot be given: {sorted(set(targets) & set(given))}")
@@ -178,7 +178,7 @@ def _answers(
 
 
 def _parts(query: Query) -> tuple[Clique, Clique | Evidence]:
-    """Return the targets of a query and what is given."""
+    """Return the targets of a query and its given attributes."""
     if isinstance(query, str):
         return (query,), ()
     if len(query) == 2 and not isinstance(query[1], str):

@@ -32,12 +32,12 @@ _MAX = re.compile(r"\s*function\s*=?\s*max\s*")
 
 @dataclass(frozen=True)
 class Description:
-    """What a BIF file says: the parts a network is made of.
+    """Contents of a BIF file: the parts of a network.
 
     Attributes
     ----------
     name : str
-        Of the network.
+        Name of the network.
     labels : dict of str to tuple of str
         Values of each attribute, in the order of the file.
     parents : dict of str to tuple of str
@@ -45,9 +45,9 @@ class Description:
     tables : dict of str to ndarray of float64, shape (sizes of the parents, size of the attribute)
         Probabilities of an attribute given its parents, exactly as written.
     lines : dict of str to int
-        Where each table begins.
+        Line on which each table begins.
     notes : list of str
-        What a reader of the network should know.
+        Remarks for the reader of the network.
     """
 
     name: str = "unknown"
@@ -68,14 +68,14 @@ def parse_bif(text: str, path: str = "text", unseen: Unseen = "refuse") -> Descr
     ----------
     text : str
     path : str
-        What messages call the text.
+        Name of the text in messages.
     unseen : {"refuse", "uniform"}
         Whether a row of NaN, as R's bnlearn writes one for values that no record had, is an error, or uniform.
 
     Raises
     ------
     ValueError
-        If the text is not a whole network; the message holds the line, what was needed and what came.
+        If the text is not a whole network; the message names the line, what was needed and what came.
 
     Examples
     --------
@@ -99,7 +99,7 @@ def format_bif(
     Raises
     ------
     ValueError
-        If a name or label holds a double quote or a line break, for which the format has no way of writing.
+        If a name or label holds a double quote or a line break, which the format cannot express.
     """
     yield f"network {written(name)} {{\n}}\n"
     for attribute, values in labels.items():
@@ -117,7 +117,7 @@ def format_bif(
 
 @dataclass(frozen=True)
 class _Block:
-    """A probability block whose body is not read yet."""
+    """Probability block whose body is not read yet."""
 
     child: str
     parents: Clique
@@ -156,7 +156,7 @@ class _Reader(Words):
         return Description(self.title, network.labels, *in_order, network.lines, network.notes)
 
     def _add_unwritten(self) -> None:
-        """Give a variable without a table, on which nothing depends, the one that leaves the product as written."""
+        """Give a variable without table and children a uniform table, which leaves the product as written."""
         network = self.network
         used = {p for parents in network.parents.values() for p in parents}
         for name in [a for a in network.labels if a not in network.tables]:
@@ -194,7 +194,7 @@ class _Reader(Words):
         return word
 
     def _property(self, start: int, end: int | None = None) -> str:
-        """Return what a property says, and pass it and the ';' that may close it."""
+        """Return the text of a property, and pass it and the ';' that may close it."""
         self.position = start
         stop = self.find(";}", end)
         self.position = stop + self.text.startswith(";", stop)
@@ -235,7 +235,7 @@ class _Reader(Words):
         return tuple(labels)
 
     def _header(self) -> None:
-        """Read what comes before the body of a probability block; the body waits until all variables are known."""
+        """Read the head of a probability block; its body waits until all variables are known."""
         self.mark("(", "probability")
         names: list[str] = []
         bars = []
@@ -269,7 +269,7 @@ class _Reader(Words):
         network.parents[child] = parents
         network.lines[child] = self.line(block.start)
         cells = math.prod(shape) * len(network.labels[child])
-        # Twice: as numbers of Python, and as the table.
+        # Twice: as Python's numbers, and as the table.
         check_fits(
             16 * cells,
             None,
@@ -281,7 +281,7 @@ class _Reader(Words):
         network.tables[child] = self._filled(block, rows, shape, is_max).reshape(*shape, len(network.labels[child]))
 
     def _rows(self, block: _Block, shape: Sequence[int]) -> tuple[dict[int, list[float]], bool]:
-        """Return the rows given, by their position in C order over the parents' values; -1 is the default."""
+        """Return the given rows by their position in C order over the parents' values; -1 is the default."""
         size = len(self.network.labels[block.child])
         codes = [{label: i for i, label in enumerate(self.network.labels[p])} for p in block.parents]
         plain = self._plain_rows(self.text[block.start : block.end], codes, size)
@@ -318,7 +318,7 @@ class _Reader(Words):
         return rows, is_max
 
     def _plain_rows(self, body: str, codes: Sequence[Mapping[str, int]], size: int) -> dict[int, list[float]] | None:
-        """Return the rows of a block with nothing unusual in it, all at once; None if there is, for a closer look."""
+        """Return the rows of a plain block, all at once; None if anything in it is unusual and needs a closer look."""
         *lines, rest = map(str.strip, body.split(";"))
         if not lines or rest or '"' in body or not all(row.startswith("(") for row in lines):
             return None
@@ -385,7 +385,7 @@ class _Reader(Words):
     def _filled(
         self, block: _Block, rows: dict[int, list[float]], shape: Sequence[int], is_max: bool
     ) -> NDArray[np.float64]:
-        """Return all rows: those given, and for the others the default or, if the file says so, the noisy maximum."""
+        """Return all rows: the given ones, for others the default or, if the file says so, the noisy maximum."""
         n_rows = math.prod(shape)
         default = rows.pop(-1, None)
         table = np.empty((n_rows, len(self.network.labels[block.child])))

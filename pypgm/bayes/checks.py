@@ -1,4 +1,4 @@
-"""What a directed graph and its conditional tables must be."""
+"""Checks of a directed graph and its conditional tables."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _SUM_TOLERANCE = 1e-4  # printed digits may leave rows this far from 1
 
 
 class NetworkError(ValueError):
-    """A network that cannot be; `attribute` is where."""
+    """Error of an impossible network; `attribute` names the place."""
 
     def __init__(self, attribute: str, message: str) -> None:
         super().__init__(message)
@@ -68,7 +68,7 @@ def ordered(domain: Domain, parents: Mapping[str, Clique]) -> Clique:
 
 
 def _circle(parents: Mapping[str, Clique], left: Mapping[str, None]) -> list[str]:
-    """Return a circle among attributes each of which has a parent among them."""
+    """Return a circle among attributes that all have a parent among them."""
     path = [next(iter(left))]
     while path[-1] not in path[:-1]:
         path.append(next(p for p in parents[path[-1]] if p in left))
@@ -116,7 +116,7 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: Any) -> Fa
 
 
 def _other_layout(values: NDArray[np.float64], shape: tuple[int, ...]) -> str:
-    """Return how a table that is laid out as elsewhere becomes one of a shape, as the end of a sentence."""
+    """Return advice, as the end of a sentence, on a table that has the layout of another package."""
     if values.size != math.prod(shape):
         return ""
     if values.ndim == 2 and values.shape[0] == shape[-1] != values.shape[1]:
@@ -125,7 +125,7 @@ def _other_layout(values: NDArray[np.float64], shape: tuple[int, ...]) -> str:
 
 
 def row_error(values: NDArray[np.float64]) -> float:
-    """Return how far the row farthest from it is from a sum of 1."""
+    """Return the largest deviation of a row's sum from 1."""
     return float(np.abs(values.sum(axis=-1) - 1).max())
 
 

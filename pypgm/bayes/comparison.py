@@ -1,4 +1,4 @@
-"""How far the conditional tables of one network are from those of another of the same structure."""
+"""Distances between networks: their conditional tables, joint distributions and graphs."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ class TableComparison(Shown):
     l1 : dict of str to float
         Sum of absolute differences over all rows and values: from 0 to twice the number of rows.
     mean_l1 : dict of str to float
-        The same for a row in the mean: from 0 to 2.
+        The same, averaged over rows: from 0 to 2.
     mean_kl : dict of str to float
-        Kullback-Leibler divergence of a row of the other network from that of the reference, in nats, in the mean over
+        Kullback-Leibler divergence of a row of the other network from that of the reference, in nats, averaged over
         the rows; infinite where the other has probability and the reference has none.
     unsupported : dict of str to int
-        Number of cells where that is so.
+        Number of cells in which the other has probability and the reference has none.
     """
 
     l1: dict[str, float]
@@ -85,7 +85,7 @@ def compare_tables(reference: ConditionalTables, other: ConditionalTables) -> Ta
 
 @dataclass(frozen=True, slots=True)
 class NetworkComparison(Shown):
-    """How far the joint distribution and the graph of one network are from those of another.
+    """Distances between the joint distributions and the graphs of two networks.
 
     Attributes
     ----------
@@ -93,11 +93,11 @@ class NetworkComparison(Shown):
         Kullback-Leibler divergence of the other's joint distribution from the reference's, in nats; infinite where the
         reference has probability and the other has none.
     reverse_kl : float
-        The same with the two exchanged.
+        The same with the two networks exchanged.
     hellinger : float
         Hellinger distance of the joint distributions, from 0 to 1.
     missing, extra, reversed : int
-        Arcs of the reference alone, of the other alone, and of both in opposite directions.
+        Numbers of arcs in the reference alone, in the other alone, and in both with opposite directions.
     """
 
     kl: float
@@ -109,7 +109,7 @@ class NetworkComparison(Shown):
 
     @property
     def structural_hamming(self) -> int:
-        """Arcs to add, to remove and to reverse."""
+        """Number of arcs to add, to remove and to reverse."""
         return self.missing + self.extra + self.reversed
 
 
@@ -177,7 +177,7 @@ def check_domains(reference: ConditionalTables, other: ConditionalTables) -> Non
 
 
 def divergence(true: NDArray[np.float64], values: NDArray[np.float64]) -> float:
-    """Return the Kullback-Leibler divergence of a row of values from the true one, in nats, in the mean over the rows.
+    """Return the Kullback-Leibler divergence of rows of values from the true ones, in nats, averaged over the rows.
 
     Cells that are 0 in either are left out.
 
@@ -187,5 +187,5 @@ def divergence(true: NDArray[np.float64], values: NDArray[np.float64]) -> float:
         Rows that sum to 1.
     """
     both = (values > 0) & (true > 0)
-    log_ratio = np.log(values[both]) - np.log(true[both])  # a ratio itself may leave the doubles
+    log_ratio = np.log(values[both]) - np.log(true[both])  # the ratio itself may overflow a double
     return max(0.0, float((values[both] * log_ratio).sum())) / len(true)

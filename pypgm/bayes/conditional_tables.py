@@ -1,4 +1,4 @@
-"""A directed graph and a table for each attribute given its parents: checked, read, written, drawn from."""
+"""Directed graphs with a table for each attribute given its parents: checked, read, written, drawn from."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _T = TypeVar("_T", bound="ConditionalTables")
 
 
 class ConditionalTables(Shown):
-    """What a `BayesianNetwork` is made of; see there."""
+    """Graph and tables of a `BayesianNetwork`; see there."""
 
     name: str
     domain: Domain
@@ -72,16 +72,16 @@ class ConditionalTables(Shown):
     ) -> _T:
         r"""Read a network in the interchange format BIF.
 
-        Numbers are read to the last bit. Rows may come in any order, each found by the values of the parents; rows that
-        are left out take the ``default``, or the noisy maximum where ``property function max`` stands; in a ``table``
-        the attribute's own value varies slowest. Properties and comments are skipped.
+        Numbers are read to the last bit. Rows may come in any order, as each names the values of the parents; omitted
+        rows take the ``default``, or the noisy maximum if ``property function max`` is given; in a ``table`` the
+        attribute's own value varies slowest. Properties and comments are skipped.
 
         Parameters
         ----------
         path : str or path-like
             A ``.bif`` file, plain or compressed with gzip.
         encoding : str, default "utf-8"
-            As Python names it, such as "latin-1".
+            Python's name of the encoding, such as "latin-1".
         unseen : {"refuse", "uniform"}
             Whether a row of NaN, as R's bnlearn writes one for values that no record had, is an error, or uniform, with
             a note.
@@ -155,11 +155,11 @@ class ConditionalTables(Shown):
             file.writelines(format_xmlbif(self.name, self._texts(), self.tables))
 
     def _texts(self) -> dict[str, list[str]]:
-        """Return the labels of each attribute as text; codes where it has none."""
+        """Return the labels of each attribute as text; its codes if it has none."""
         return {a: label_texts(self.domain, a) or list(map(str, range(self.domain.size(a)))) for a in self.domain}
 
     def write_bif(self, path: str | os.PathLike[str]) -> None:
-        """Write the network in the interchange format BIF; what `read_bif` reads back is the same to the last bit.
+        """Write the network in the interchange format BIF; `read_bif` reads the same network back, to the last bit.
 
         Labels are written as text; attributes without labels get their codes as labels.
 
@@ -184,12 +184,12 @@ class ConditionalTables(Shown):
     def from_networkx(
         cls: type[_T], graph: networkx.DiGraph[str], tables: Mapping[str, Any], *, name: str = "unknown"
     ) -> _T:
-        """Return the network of a graph as `to_networkx` makes it: nodes have their ``size``, or ``labels``.
+        """Return the network of a graph such as `to_networkx` makes: nodes have their ``size``, or ``labels``.
 
         Raises
         ------
         ValueError
-            If a node has neither, or the graph and the tables are no network.
+            If a node has neither, or the graph and the tables do not form a network.
 
         Examples
         --------
@@ -212,7 +212,7 @@ class ConditionalTables(Shown):
         return MappingProxyType({a: tuple(c for c in self.domain if a in self.parents[c]) for a in self.domain})
 
     def markov_blanket(self, attribute: str) -> Clique:
-        """Return the attributes that, being known, leave nothing of the others to say about one: in domain order.
+        """Return the attributes given which all others are independent of one attribute, in domain order.
 
         Examples
         --------
@@ -240,7 +240,7 @@ class ConditionalTables(Shown):
         """
         here, there, known = map(as_clique, (one, other, given))
         self.domain.indices((*here, *there, *known))
-        # In the moral graph of their ancestors each path from one to the other meets what is known.
+        # In the moral graph of their ancestors each path from one to the other meets a known attribute.
         kept = relevant((*here, *there, *known), self.parents)
         families = [{child, *self.parents[child]} for child in kept]
         waiting, seen = list(here), set(here)
@@ -282,7 +282,7 @@ class ConditionalTables(Shown):
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         from pypgm.bayes.pictures import arcs_of
         from pypgm.graphs.pictures import draw_graph

@@ -25,9 +25,9 @@ _T = TypeVar("_T", bound="CountedNetwork")
 
 
 class CountedNetwork(Stored, BayesianNetwork):
-    """A Bayesian network of a number of records: what a private release of one holds.
+    """A Bayesian network with a number of records: the model in a private release.
 
-    All a `BayesianNetwork` answers is probabilities here too; `project` alone speaks in counts.
+    Its answers are probabilities, as those of a `BayesianNetwork`; `project` alone returns counts.
 
     Parameters
     ----------
@@ -36,14 +36,14 @@ class CountedNetwork(Stored, BayesianNetwork):
     total : float
         Number of records, at least 0; an estimate need not be whole.
     fit : Fit, optional
-        How the estimate ended that the tables were read from.
+        The end of the estimate from which the tables were read.
 
     Attributes
     ----------
     total : float
     fit : Fit or None
     not_private : str
-        Why the network protects nobody, if it was made from a release that does not; kept in its file.
+        The reason why the network protects nobody, if it was made from a release that does not; kept in its file.
 
     Raises
     ------
@@ -75,7 +75,7 @@ class CountedNetwork(Stored, BayesianNetwork):
 
     @classmethod
     def of(cls, net: BayesianNetwork) -> CountedNetwork:
-        """Return a network as one of a single record."""
+        """Return a network as that of a single record."""
         return cls(net.domain, net.parents, net.tables, name=net.name)
 
     def _changed(self: _T, domain: Domain, parents: Structure, tables: Mapping[str, Any]) -> _T:
@@ -85,7 +85,7 @@ class CountedNetwork(Stored, BayesianNetwork):
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
-        """Each attribute with its parents, in the order of the domain."""
+        """The cliques of each attribute with its parents, in the order of the domain."""
         return tuple(table.domain.attributes for table in self.tables.values())
 
     def project(self, clique: str | Iterable[str]) -> Factor:
@@ -105,7 +105,7 @@ class CountedNetwork(Stored, BayesianNetwork):
         Parameters
         ----------
         rows : int, optional
-            How many; the rounded total by default.
+            Number of records; the rounded total by default.
         rng : Generator or int, optional
             The operating system's entropy by default.
         evidence : mapping, optional

@@ -1,4 +1,4 @@
-"""How much an attribute depends on others: integer scores of exact counts, and what one record changes of them."""
+"""Dependence of an attribute on others: integer scores of exact counts, and their sensitivity to one record."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 Score = Literal["R", "F", "MI"]
 
-_FINE = 256  # units a record, of R and MI; F is a multiple of 1/2
-_INT64_RECORDS = 1 << 30  # up to so many the products of counts fit in int64
-_SLACK_BITS = 40  # logarithms and sums are within N 2^-46: 64 times less than what is allowed for
+_FINE = 256  # units per record of R and MI; F is a multiple of 1/2
+_INT64_RECORDS = 1 << 30  # number of records up to which products of counts fit in int64
+_SLACK_BITS = 40  # logarithms and sums are within N 2^-46: 64 times less than the allowance
 
 
 def dependence(score: Score, counts: NDArray[np.int64]) -> int:
@@ -59,7 +59,7 @@ def _distance(counts: NDArray[np.int64]) -> int:
 
 def _shortfall(counts: NDArray[np.int64]) -> int:
     total = int(counts.sum())
-    half = (total + 1) // 2  # more than half of the records is as good as half of them
+    half = (total + 1) // 2  # more than half of the records counts as half of them
     best = np.full(half + 1, -1, dtype=np.int64)  # the largest K1 for each K0; -1 if there is none
     best[0] = 0
     for zeros, ones in counts[counts.any(axis=1)].tolist():
@@ -83,7 +83,7 @@ def _information(counts: NDArray[np.int64]) -> int:
 
 
 def chance(score: Score, records: int, shape: tuple[int, ...]) -> float:
-    r"""Return how much independent attributes of N records seem to depend on each other, in the units of `dependence`.
+    r"""Return the score of independent attributes of N records by chance, in the units of `dependence`.
 
     With :math:`k = \prod (n_i - 1)` and many records: "R", :math:`\sqrt{N k / 2 \pi}` records, the mean for
     uniform attributes, more than for others. "MI", :math:`\tfrac k2 \log_2 N` bits, the penalty of the BIC. "F", 0:
@@ -100,7 +100,7 @@ def chance(score: Score, records: int, shape: tuple[int, ...]) -> float:
 
 
 def largest_change(score: Score, neighbours: Neighbours, total: int | None, *, binary: bool) -> int:
-    r"""Return the most that one record changes `dependence`, in its units; two scores change by no more in each way.
+    r"""Return the most that one record changes `dependence`, in its units, upward or downward.
 
     - "R": 2 records under add-remove: one more moves the counts by 1 and the products of their margins over N by at
       most :math:`1 + 2N / (N + 1)`, half of the sum counts. 3 under replace: 2 for the counts and 2 for each margin,
@@ -115,7 +115,7 @@ def largest_change(score: Score, neighbours: Neighbours, total: int | None, *, b
     score : {"R", "F", "MI"}
     neighbours : {"add-remove", "replace"}
     total : int or None
-        Number of records, where it is public.
+        Number of records, if it is public.
     binary : bool
         Whether all attributes have two values.
 

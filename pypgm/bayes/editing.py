@@ -1,4 +1,4 @@
-"""Networks made of a network: with an attribute set, another table, an attribute more or less."""
+"""Edited copies of a network: with an attribute set, another table, or an attribute added or removed."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _T = TypeVar("_T", bound="EditedTables")
 
 
 class EditedTables(ConditionalTables):
-    """A network that others are made of; see `BayesianNetwork`."""
+    """Base of networks with edited copies; see `BayesianNetwork`."""
 
     def copy(self: _T) -> _T:
         """Return an equal network."""
         return copy.copy(self)
 
     def do(self: _T, values: Mapping[str, Any]) -> _T:
-        """Return the network after an intervention: some attributes are set to a value, whatever their parents are.
+        """Return the network after an intervention that sets some attributes to a value, independent of their parents.
 
         Parameters
         ----------
@@ -52,7 +52,7 @@ class EditedTables(ConditionalTables):
         table: Any,  # noqa: ANN401 - as of the constructor
         parents: str | Iterable[str] | None = None,
     ) -> _T:
-        """Return the network with another table of an attribute, and other parents where these are given.
+        """Return the network with another table of an attribute, and other parents if these are given.
 
         Examples
         --------
@@ -87,9 +87,9 @@ class EditedTables(ConditionalTables):
         return self._changed(domain, {**self.parents, attribute: as_clique(parents)}, {**self.tables, attribute: table})
 
     def remove(self: _T, attributes: str | Iterable[str]) -> _T:
-        """Return the network without some attributes, whose children go with them or have another table before.
+        """Return the network without some attributes; their children go with them, or need another table before.
 
-        What is left has the distribution that it had.
+        The distribution of the other attributes stays the same.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What is missing in a frame, filled in given what is known of its row."""
+"""Imputation: missing values of a frame, filled in given the known values of their row."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class _Network(Protocol):
     domain: Domain
 
     def _part(self, attributes: Iterable[str]) -> Part:
-        """Return what an answer on some attributes depends on."""
+        """Return the part of the network that an answer on some attributes depends on."""
 
     def map(
         self, targets: str | Iterable[str] | None = None, evidence: Evidence | None = None
@@ -43,7 +43,7 @@ def imputed(
     how: Literal["mode", "joint", "sample"],
     rng: np.random.Generator | int | None = None,
 ) -> dict[str, NDArray[Any]] | Table:
-    """Return a frame without holes; see `BayesianNetwork.impute`.
+    """Return a frame without missing values; see `BayesianNetwork.impute`.
 
     Examples
     --------
@@ -83,7 +83,7 @@ def _by_posteriors(net: _Network, holes: _Columns, how: str, rng: np.random.Gene
 
 
 def _together(net: _Network, holes: _Columns) -> _Columns:
-    """Return columns filled by the most probable values of all that is missing in a row."""
+    """Return columns filled by the jointly most probable values of each row's missing attributes."""
     _possible(net, holes, [])
     filled = {a: column.copy() for a, column in holes.items()}
     complete = set(holes) == set(net.domain)

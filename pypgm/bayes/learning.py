@@ -39,7 +39,7 @@ def learn(
     callback: Callable[[int, float], object] | None = None,
     n_threads: int = 0,
 ) -> BayesianNetwork:
-    r"""Learn the conditional tables of a known structure from records. **Not private**: the tables tell the records.
+    r"""Learn the conditional tables of a known structure from records. **Not private**: tables reveal the records.
 
     A row is :math:`\theta(x \mid p) = (n_{xp} + \alpha) / \sum_{x'} (n_{x'p} + \alpha)`, with the counts n of the
     records. Without a prior it is the maximum of the likelihood, and uniform where no record has these parents.
@@ -150,7 +150,7 @@ def _domain_of(data: Frame, structure: Structure, domain: Domain | None) -> Doma
 def pseudo_counts(
     domain: Domain, families: Sequence[Clique], prior: Prior | None, strength: float
 ) -> list[NDArray[np.float64]]:
-    """Return what a Dirichlet prior adds to the counts of each family, with as many axes.
+    """Return the pseudo-counts that a Dirichlet prior adds to each family, with as many axes.
 
     Examples
     --------
@@ -201,10 +201,10 @@ class _Search:
     n_threads: int
 
     def tables(self, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-        """Return the tables it ends with."""
+        """Return the tables at the end of the search."""
         if not self.records.incomplete:
             return self._maximised(self.records.complete)
-        # No cell starts at 0, where it would stay; what is never known starts at random.
+        # No cell starts at 0, where it would stay; cells without a known record start at random.
         tables = [rows_of(table + rng.exponential(size=table.shape)) for table in self.records.available]
         last = -math.inf
         for iteration in range(self.iterations):
@@ -241,15 +241,15 @@ def checked_families(
 
 
 def rows_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return counts that are at least 0 with their last axis scaled to a sum of 1; rows of zeros become uniform."""
+    """Return nonnegative counts with their last axis scaled to a sum of 1; rows of zeros become uniform."""
     top = counts.max(axis=-1, keepdims=True)
-    scaled = np.where(top > 0, counts / np.where(top > 0, top, 1.0), 1.0)  # no sum of it leaves the doubles
+    scaled = np.where(top > 0, counts / np.where(top > 0, top, 1.0), 1.0)  # no sum overflows a double
     rows: NDArray[np.float64] = scaled / scaled.sum(axis=-1, keepdims=True)
     return rows
 
 
 def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, strength: float = 1.0) -> float:
-    r"""Return how well a network fits records; more is better; **not private**.
+    r"""Return a score of the fit of a network to records, larger is better; **not private**.
 
     With L the natural log of the likelihood of what is known, k the free parameters and N the records: L,
     :math:`L - k` ("aic") or :math:`L - \tfrac12 k \log N` ("bic"). Or the natural log of the probability of the records

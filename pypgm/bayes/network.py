@@ -22,15 +22,15 @@ from pypgm.graphs.evidence import Evidence, log_likelihoods
 
 
 class BayesianNetwork(RowAnswers):
-    r"""The distribution :math:`p(x) \propto \prod_i \theta_i(x_i \mid x_{\mathrm{pa}(i)})`; it does not change.
+    r"""The distribution :math:`p(x) \propto \prod_i \theta_i(x_i \mid x_{\mathrm{pa}(i)})`, immutable.
 
-    Tables are used as they are: rows that sum to 1 within 1e-4 but not exactly (printed digits) are accepted with a
-    note, and answers are normalised at the end.
+    Tables are used as given: rows that sum to 1 within 1e-4 but not exactly (printed digits) are accepted with a note,
+    and answers are normalised at the end.
 
     Parameters
     ----------
     domain : Domain, or mapping of str to size or labels
-        The attributes, in the order answers come in.
+        The attributes, in the order of answers.
     parents : mapping of str to sequence of str, or networkx.DiGraph, sequence of pairs, network, path
         Parents of an attribute, in the order of its table's axes; an attribute that is left out has none. Or a
         structure in another of the forms that `learn` takes.
@@ -38,7 +38,7 @@ class BayesianNetwork(RowAnswers):
         Probabilities of each attribute given its parents; a `Factor` over both, axes in any order; a mapping of labels,
         those of the parents first; or a series or frame of pandas, aligned by its index and columns.
     name : str, optional
-        Of the network; kept in files.
+        Name of the network; kept in files.
 
     Attributes
     ----------
@@ -48,7 +48,7 @@ class BayesianNetwork(RowAnswers):
     tables : mapping of str to Factor
         Axes (parents, attribute); read-only.
     notes : tuple of str
-        What a user should know of how the network was read or written.
+        Remarks on how the network was read or written.
 
     Raises
     ------
@@ -70,7 +70,7 @@ class BayesianNetwork(RowAnswers):
         return self.domain.singles()
 
     def marginals(self, evidence: Evidence | None = None, *, n_threads: int = 0) -> dict[str, Factor]:
-        """Return the probabilities of every attribute, given what is known of some.
+        """Return the probabilities of every attribute, given evidence on some.
 
         Parameters
         ----------
@@ -99,7 +99,7 @@ class BayesianNetwork(RowAnswers):
     def query(
         self, targets: str | Iterable[str], evidence: Evidence | None = None, *, max_bytes: float | None = None
     ) -> Factor:
-        """Return the joint probabilities of some attributes, given what is known of others.
+        """Return the joint probabilities of some attributes, given evidence on others.
 
         Parameters
         ----------
@@ -113,7 +113,7 @@ class BayesianNetwork(RowAnswers):
         Returns
         -------
         Factor
-            Probabilities that sum to 1, axes in the order asked.
+            Probabilities that sum to 1, axes in the order of the targets.
 
         Raises
         ------
@@ -135,7 +135,7 @@ class BayesianNetwork(RowAnswers):
         *,
         max_bytes: float | None = None,
     ) -> tuple[dict[str, Label], float]:
-        r"""Return the most probable joint values of some attributes, given what is known of others.
+        r"""Return the most probable joint values of some attributes, given evidence on others.
 
         This is :math:`\arg\max_t P(t, e)`, the values that are most probable together, all attributes that are neither
         targets nor known being summed over. It is not the most probable value of each alone (see `predict`).
@@ -180,11 +180,11 @@ class BayesianNetwork(RowAnswers):
         if set(wanted) == set(self.domain):
             likeliest, log_weight = self.tree.map(self.potentials, evidence)
             return {a: likeliest[a] for a in wanted}, log_weight - self._whole.log_total
-        # What is known for certain takes no room in the table.
+        # Attributes known for certain take no space in the table.
         known = {i: v for i, v in log_likelihoods(self.domain, evidence) if np.count_nonzero(v > -np.inf) == 1}
         codes = {self.domain.attributes[i]: int(v.argmax()) for i, v in known.items()}
         table = self.query([a for a in wanted if a not in codes], evidence, max_bytes=max_bytes)
-        # Ties go by the domain's order, as they do where all attributes are asked for.
+        # Ties are broken by the domain's order, as they are if all attributes are targets.
         table = table.transpose(self.domain.canonical(table.domain.attributes))
         best = int(table.datavector().argmax())
         cell = np.unravel_index(best, table.domain.shape) if len(table.domain) else ()
@@ -201,20 +201,20 @@ class BayesianNetwork(RowAnswers):
         evidence: Evidence | None = None,
         do: Mapping[str, Any] | None = None,
     ) -> Dataset:
-        """Draw independent records: each attribute given its parents or, given evidence, down the junction tree.
+        """Draw independent records: each attribute given its parents or, with evidence, down the junction tree.
 
-        Rows that do not sum to 1 exactly are drawn from as if they did.
+        Rows that do not sum to 1 exactly are treated as if they did.
 
         Parameters
         ----------
         rows : int
-            How many records, at least 0.
+            Number of records, at least 0.
         rng : Generator or int, optional
             The operating system's entropy by default.
         evidence : mapping, optional
-            As for `query`: records have the distribution of those that agree with it.
+            As for `query`: the records are distributed as those that agree with it.
         do : mapping of str to label or code, optional
-            What is set from outside before, see `do`.
+            Interventions before the draw, see `do`.
 
         Returns
         -------
@@ -241,7 +241,7 @@ class BayesianNetwork(RowAnswers):
         """
         net = self.do(do) if do else self
         if evidence:
-            from pypgm.models import GraphicalModel  # a package that a network does without elsewhere
+            from pypgm.models import GraphicalModel  # a package that networks do not need elsewhere
 
             model = GraphicalModel(net.potentials, 1.0)
             return model.synthetic_data(rows, rng, method="independent", evidence=evidence)
@@ -253,7 +253,7 @@ class BayesianNetwork(RowAnswers):
         how: Literal["mode", "joint", "sample"] = "mode",
         rng: np.random.Generator | int | None = None,
     ) -> dict[str, NDArray[Any]] | Table:
-        """Return a frame with what is missing filled in, given what is known of its row.
+        """Return a frame with its missing values filled in, given the known values of each row.
 
         Parameters
         ----------
@@ -273,7 +273,7 @@ class BayesianNetwork(RowAnswers):
         Raises
         ------
         ImpossibleEvidenceError
-            If what is known of a row is impossible.
+            If the known values of a row are impossible.
         ValueError
             If a column is no attribute, or a value none of its attribute's.
 
@@ -288,7 +288,7 @@ class BayesianNetwork(RowAnswers):
         return imputed(self, frame, how, rng)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the network to a file, whole or not at all; `pypgm.load` reads it, as one of a single record.
+        """Write the network to a file, whole or not at all; `pypgm.load` reads it as that of a single record.
 
         Examples
         --------
@@ -302,12 +302,12 @@ class BayesianNetwork(RowAnswers):
         importlib.import_module("pypgm.bayes.counted").CountedNetwork.of(self).save(path)
 
     def log_probability(self, evidence: Evidence | None) -> float:
-        """Return the natural log of the probability of what is known; -inf if it is impossible.
+        """Return the natural log of the probability of evidence; -inf if it is impossible.
 
         Parameters
         ----------
         evidence : mapping
-            Attribute to label, code, list of them, or likelihood vector, of which the expectation counts.
+            Attribute to label, code, list of them, or likelihood vector, whose expectation counts.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""Tables that are given by a few rows only: the noisy maximum of independent causes."""
+"""Tables given by a few rows only: the noisy maximum of independent causes."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def noisy_max(rows: Mapping[int, Sequence[float]], shape: Sequence[int]) -> NDAr
 
     .. math:: F(y \mid x) = F_0(y) \prod_{i : x_i \ne 0} F_i(y \mid x_i) / F_0(y).
 
-    Rows that are given stay as they are.
+    Given rows stay unchanged.
 
     Parameters
     ----------
     rows : mapping of int to sequence of float
-        The rows given, by their position in C order over the parents' values.
+        The given rows, by their position in C order over the parents' values.
     shape : sequence of int
         Sizes of the parents.
 

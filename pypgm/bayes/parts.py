@@ -53,11 +53,11 @@ class Part:
 
     @cached_property
     def eliminations(self) -> dict[tuple[object, ...], Elimination]:
-        """Plans of answers, by what is asked and which attributes are known."""
+        """Plans of answers, by targets and known attributes."""
         return {}
 
     def marginal(self, clique: Clique, evidence: Evidence | None, max_bytes: float | None) -> Factor:
-        """Return the joint probabilities of some attributes; the plan is kept for other values of the evidence."""
+        """Return the joint probabilities of some attributes; its plan is kept for other values of the evidence."""
         given = Given(self.domain, clique, evidence)
         key = clique, given.pattern
         plan = self.eliminations.get(key)
@@ -68,7 +68,7 @@ class Part:
 
     @cached_property
     def log_total(self) -> float:
-        """Natural log of what the product of the tables sums to: 0 but for printed digits."""
+        """Natural log of the sum of the product of the tables: 0 but for printed digits."""
         return 0.0 if self.exact else self.tree.log_partition(self.potentials)
 
 
@@ -94,14 +94,14 @@ class PlannedTables(EditedTables):
 
     @property
     def tree(self) -> JunctionTree:
-        """The junction tree of all attributes; print it to see what an answer costs."""
+        """The junction tree of all attributes; print it to see the cost of an answer."""
         return self._whole.tree
 
     def _part(self, attributes: Iterable[str]) -> Part:
         """Return the part of the network that an answer on some attributes depends on.
 
-        Others, none of whose descendants is asked for or known, are summed out first; where their rows sum to 1 the
-        sum is 1 and they are left out. Where they do not, they stay, with all their ancestors.
+        Attributes without a descendant that is a target or known are summed out first; if their rows sum to 1, the sum
+        is 1 and they are left out. If not, they stay, with all their ancestors.
         """
         names = tuple(attributes)
         part = self._parts_asked.get(names)

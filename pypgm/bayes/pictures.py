@@ -88,7 +88,7 @@ def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
         places = [row * (size + 1) + i for row in range(shown) for i in range(size)]
         bars, spreads = (f.datavector()[: shown * size] for f in (table, errors))
         ax.barh(places, bars, 0.8, color=BLUE)
-        # An error bar stays within what a probability can be.
+        # An error bar stays within [0, 1].
         reach = [np.minimum(spreads, bars), np.minimum(spreads, np.maximum(1 - bars, 0.0))]
         ax.errorbar(bars, places, xerr=reach, fmt="none", ecolor=INK, elinewidth=1.0, capsize=2.0)
         ax.set_yticks(places, texts[attribute] * shown, fontsize=8, color=INK, parse_math=False)

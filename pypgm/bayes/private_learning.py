@@ -60,13 +60,13 @@ Estimator = Literal["model", "tables"]
 Law = Literal["laplace", "gaussian"]
 
 _BITS = 40
-_TOTAL = Fraction(1, 200)  # of the budget, for the number of records where that is private: shares hardly need it
-_EXACT_BYTES = 1 << 28  # of a junction tree: an estimate makes hundreds of passes over it
+_TOTAL = Fraction(1, 200)  # share of the budget for the number of records if that is private: shares hardly need it
+_EXACT_BYTES = 1 << 28  # cells of a junction tree: an estimate makes hundreds of passes over it
 
 
 @dataclass(frozen=True, slots=True)
 class _Scheme:
-    """What is done with the budget and the measurements."""
+    """Scheme of a private learner: its use of the budget and of the measurements."""
 
     stage_one: Fraction
     sampling: Fraction
@@ -100,7 +100,7 @@ class _Scheme:
                 raise ValueError(f"{options}, got allocation={self.allocation!r}")
 
     def with_noise_of(self, unit: str) -> _Scheme:
-        """Return the scheme with the noise that errs least under a budget of a unit, where none was asked for."""
+        """Return the scheme with the noise of least error under a budget of a unit, unless one was requested."""
         if self.noise is not None:
             return self
         return replace(self, noise="gaussian" if unit == "rho" and self.sampling == 1 else "laplace")
@@ -114,7 +114,7 @@ _PAPER = _Scheme(
 
 
 def _known_by_network(call: Mapping[str, Any]) -> Domain | None:
-    """Return the domain of a structure that is a network or its file: its values are public."""
+    """Return the domain of a structure that is a network or its file, whose values are public."""
     structure = call.get("structure")
     if isinstance(structure, str | os.PathLike):
         structure = ConditionalTables.read_bif(structure)
@@ -252,7 +252,7 @@ def learn_private(
 def _prepared(
     table: PrivateTable, structure: Structure | PrivateStructure, scheme: _Scheme, max_bytes: float | None
 ) -> tuple[_Learner, list[LinearMeasurement]]:
-    """Return what learns from a table, and what choosing the structure measured; all checks come before that."""
+    """Return the learner of a table, and the measurements made to choose the structure; all checks come before."""
     if not isinstance(structure, PrivateStructure):
         return _Learner(table.domain, structure, scheme, max_bytes), []
     if scheme.sensitivity == "covary":
@@ -261,13 +261,13 @@ def _prepared(
     parents, measured = select_parents(table, structure)
     try:
         return _Learner(table.domain, parents, scheme, max_bytes), measured
-    except ModelTooLargeError:  # budget has been spent by now: what needs least memory takes the model's place
+    except ModelTooLargeError:  # budget has been spent by now: the estimator of least memory takes the model's place
         return _Learner(table.domain, parents, replace(scheme, estimator="tables"), max_bytes), measured
 
 
 def measure_family(table: PrivateTable, family: Clique, amount: Fraction, law: Law) -> LinearMeasurement:
     """Measure a table for an amount of the budget."""
-    cells = max(2, table.domain.size(family))  # a table of one cell, which may cost nothing, gets the same noise
+    cells = max(2, table.domain.size(family))  # a table of one cell, which would cost nothing, gets the same noise
     if law == "gaussian":
         squared = table.privacy.squared_l2_sensitivity(Identity(cells))
         return table.measure(family, variance=Fraction(squared) / (2 * amount))
@@ -276,7 +276,7 @@ def measure_family(table: PrivateTable, family: Clique, amount: Fraction, law: L
 
 
 def _stddev(table: PrivateTable, amount: Fraction, law: Law) -> float:
-    """Return the standard deviation of the noise of a count that is measured for an amount of the budget."""
+    """Return the standard deviation of the noise on a count that is measured for an amount of the budget."""
     cell = Identity(2)
     if law == "gaussian":
         return math.sqrt(float(table.privacy.squared_l2_sensitivity(cell) / (2 * amount)))
@@ -293,12 +293,12 @@ class _Learner:
         self._domain, self._scheme, self._max_bytes = domain, scheme, max_bytes
         self._parents = parents_of(domain, structure)
         self._families = list(checked_families(domain, self._parents, max_bytes).values())
-        # Whatever does not fit the memory is met here, on uniform tables, before anything is spent.
+        # Tables beyond the memory raise here, on uniform tables, before anything is spent.
         self._importance([np.ones(domain.sizes(f)) for f in self._families])
         self._oracle = self._planned() if scheme.estimator == "model" else "exact"
 
     def measure(self, table: PrivateTable, known: Sequence[LinearMeasurement] = ()) -> list[LinearMeasurement]:
-        """Measure in one or two stages; return what was measured of all records, beside what is known of them."""
+        """Measure in one or two stages; return the measurements of all records, apart from the known ones."""
         law = self._scheme.noise
         assert law is not None
         n, unit, limit = len(self._families), table.ledger.budget.unit, table.ledger.remaining()
@@ -307,7 +307,7 @@ class _Learner:
         if self._scheme.allocation == "sizes":
             totals = [m for m in known if not m.clique]
             counted = [] if totals or table.public_total is not None else [measured_total(table, limit * _TOTAL)]
-            # Of a noisy number what is likely there: where it is noise alone, parts are equal.
+            # A likely lower bound of a noisy number: if it is noise alone, parts are equal.
             known_well = [float(m.values[0] - np.mean(m.stddev)) for m in (*totals, *counted)]
             records = known_well[0] if known_well else float(table.public_total or 0)
             cells, rest = [self._domain.size(f) for f in self._families], table.ledger.remaining()
@@ -333,7 +333,7 @@ class _Learner:
             return [sample.measure(f, scale=scale) for f in self._families]
 
     def _weights(self, seen: list[LinearMeasurement]) -> list[float]:
-        """Return what shares are in proportion to, from noisy counts alone."""
+        """Return the weights of the shares, from noisy counts alone."""
         counts = [m.values.reshape(self._domain.sizes(m.clique)).astype(np.float64) for m in seen]
         weights = self._importance(counts)
         coefficients = [
@@ -343,7 +343,7 @@ class _Learner:
         return [float(w * c) for w, c in zip(weights, coefficients, strict=True)]
 
     def _importance(self, counts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return how much of the network rests on each table; the same for all unless a sensitivity is asked for."""
+        """Return the importance of each table for the network; equal unless a sensitivity is requested."""
         domain, parents, sensitivity = self._domain, self._parents, self._scheme.sensitivity
         if sensitivity is None or self._scheme.allocation != "data-dependent":
             return np.ones(len(self._families))
@@ -370,7 +370,7 @@ class _Learner:
         return CountedNetwork(self._domain, self._parents, self._rows(counts), total=records, fit=fit)
 
     def _planned(self) -> Literal["exact"] | RegionGraph:
-        """Return how to estimate: exactly, unless the junction tree is large; a graph of regions is planned here."""
+        """Return the plan of the estimate: exact, or on a graph of regions if the junction tree is large."""
         allowed = _EXACT_BYTES if self._max_bytes is None else min(_EXACT_BYTES, self._max_bytes / 4)
         try:
             tree = JunctionTree(self._domain, self._families, max_bytes=allowed)
@@ -381,7 +381,7 @@ class _Learner:
         return "exact"
 
     def _tables(self, measurements: list[LinearMeasurement]) -> list[NDArray[np.float64]]:
-        """Return the counts of each family by itself, made consistent as the scheme says."""
+        """Return the counts of each family on its own, made consistent as the scheme says."""
         pools = [pooled(measurements, f) for f in self._families]
         counts = [c.reshape(self._domain.sizes(f)) for f, (c, _) in zip(self._families, pools, strict=True)]
         if self._scheme.consistency is None:
@@ -399,7 +399,7 @@ def _normalised(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _inner_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
-    """Return an epsilon on a sample that costs the records at most `epsilon`, and hardly less."""
+    """Return an epsilon on a sample that costs the records at most `epsilon`, and little less."""
     outer, share = float(epsilon), float(rate)
     amplified = outer - math.log(share) + math.log1p((share - 1) * math.exp(-outer))
     inner = round_down(Fraction(amplified), _BITS)

@@ -1,4 +1,4 @@
-"""The structure of a network from records, under differential privacy: greedy, parent sets by exponential mechanism."""
+"""Private choice of a network's structure: greedy, with parent sets drawn by exponential mechanisms."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity
 
 MOST_EPSILON = Fraction(300)
-"""Of one table: noise of a smaller scale is none in floating point."""
-_COUNTING = Fraction(1, 20)  # of the structure's part, where the number of records is private: its order is enough
-_MOST_CELLS = 1 << 20  # of a table, however many records there are: 8 MiB, and 3 million records at usefulness 4
+"""Largest epsilon of one table: noise of a smaller scale is 0 in floating point."""
+_COUNTING = Fraction(1, 20)  # share for the number of records, if that is private: its order is enough
+_MOST_CELLS = 1 << 20  # cells of a table, however many records there are: 8 MiB, and 3 million records at usefulness 4
 
 
 @dataclass(frozen=True, slots=True)
 class PrivateStructure:
-    r"""How the structure of a network is chosen from private records, as PrivBayes does; passed in place of one.
+    r"""Private choice of a structure from records, as PrivBayes does it; passed in place of a structure.
 
     The first attribute of the domain has no parents. One after the other, an attribute that has no place yet gets one
     together with its parents, which are among those before it: the pair is drawn by an exponential mechanism from all
@@ -39,7 +39,7 @@ class PrivateStructure:
     Parameters
     ----------
     score : {"R", "F", "MI"}
-        Of dependence, see `pypgm.bayes.dependence`: "R", the distance from independence, for all records and
+        The score of dependence, see `pypgm.bayes.dependence`: "R", the distance from independence, for all records and
         relations; "F", for binary attributes, which fewer records change less; "MI", the mutual information, with
         neighbours="replace" alone.
     share : number
@@ -99,7 +99,7 @@ class PrivateStructure:
                 raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
 
     def check(self, domain: Domain, privacy: Privacy) -> None:
-        """Raise ``ValueError`` where the score is none for these attributes or this relation."""
+        """Raise ``ValueError`` if the score does not suit these attributes or this relation."""
         if self.score == "F" and any(size != 2 for size in domain.shape):
             other = next(a for a in domain if domain.size(a) != 2)
             raise ValueError(f"the score 'F' is for binary attributes, {other!r} has {domain.size(other)} values")
@@ -107,7 +107,7 @@ class PrivateStructure:
 
 
 def select_parents(table: PrivateTable, how: PrivateStructure) -> tuple[dict[str, Clique], list[LinearMeasurement]]:
-    """Choose the parents of each attribute of a table, with a part of what its ledger has left.
+    """Choose the parents of each attribute of a table, with part of the rest of its ledger.
 
     A domain of one attribute, or `max_parents` of 0, leaves nothing to choose and spends nothing.
 
@@ -116,12 +116,12 @@ def select_parents(table: PrivateTable, how: PrivateStructure) -> tuple[dict[str
     parents : dict of str to tuple of str
         Attributes and parents in the order of the domain.
     measurements : list of LinearMeasurement
-        What was measured on the way: the number of records, or nothing.
+        Measurements made on the way: the number of records, or none.
 
     Raises
     ------
     ValueError
-        Before anything is spent, if the score is none for these attributes or this relation.
+        Before anything is spent, if the score does not suit these attributes or this relation.
     """
     how = _copied(how)
     how.check(table.domain, table.privacy)
@@ -144,14 +144,14 @@ def select_parents(table: PrivateTable, how: PrivateStructure) -> tuple[dict[str
 
 
 def _copied(how: PrivateStructure) -> PrivateStructure:
-    """Return options of our own class: the score whose sensitivity is charged is the one that is computed."""
-    name = how.score  # once: it may be another one when it is read again
+    """Return a copy of the options of our own class: the score that is computed is the one that is charged."""
+    name = how.score  # read once: it may differ when it is read again
     score = next(known for known in get_args(Score) if known == name)
     return PrivateStructure(score, how.share, how.usefulness, how.max_parents, how.max_candidates, how.penalty)
 
 
 def _most_cells(table: PrivateTable, how: PrivateStructure, records: int, of_a_table: Fraction) -> int:
-    """Return how many cells a useful table may have if it is measured for an amount."""
+    """Return the number of cells that a useful table may have if it is measured for an amount."""
     if how.usefulness is None:
         return _MOST_CELLS
     cell, pure = Identity(2), table.ledger.budget.unit == "epsilon"
@@ -173,7 +173,7 @@ def measured_total(table: PrivateTable, amount: Fraction) -> LinearMeasurement:
 
 
 class _Choice:
-    """Attributes that have a place, and the choice of the next one."""
+    """Attributes placed so far, and the choice of the next one."""
 
     def __init__(self, table: PrivateTable, how: PrivateStructure, records: int, most_cells: int) -> None:
         self._how, self._domain, self._most_cells = how, table.domain, most_cells
@@ -200,11 +200,11 @@ class _Choice:
     def _score(self, number: int, counts: NDArray[np.int64]) -> int:
         child = self._families[number][-1]
         table = counts.reshape(-1, self._domain.size(child))
-        by_chance = self._penalty * chance(self._how.score, self._records, table.shape)  # of public numbers alone
+        by_chance = self._penalty * chance(self._how.score, self._records, table.shape)  # from public numbers alone
         return dependence(self._how.score, table) - round(by_chance)
 
     def _candidates(self) -> list[Clique]:
-        """Return all (parents, attribute): attributes without a place, and sets of parents among the others."""
+        """Return all pairs (parents, attribute) of unplaced attributes and sets of parents among the others."""
         most = self._how.max_parents
         while most > 1 and self._count(most) > self._how.max_candidates:
             most -= 1
@@ -223,7 +223,7 @@ class _Choice:
 def parent_sets(
     domain: Domain, among: Sequence[str], most_cells: int, most_parents: int, *, every: bool = False
 ) -> Iterator[Clique]:
-    """Yield the sets of attributes, of so many cells and attributes at most, that none can be added to; or every set.
+    """Yield the maximal sets of attributes within limits of cells and attributes; or every set within them.
 
     Examples
     --------

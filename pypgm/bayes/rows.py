@@ -1,4 +1,4 @@
-"""What a network says of the rows of a frame: how likely each is, and what it leaves open."""
+"""Answers of a network for the rows of a frame: their likelihood, and their missing attributes."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ class Probabilities(dict[str, "NDArray[np.float64]"]):
     def to_frame(self, library: Library = "pandas") -> Table:
         """Return the probabilities as a data frame, a column for each value.
 
-        Columns are named by the labels, or codes, of a target; where there are several targets by pairs of target and
-        label, or texts such as ``rain=yes`` where a library's names are texts. A frame of pandas has the index of the
-        frame that was asked about.
+        Columns are named by the labels, or codes, of a target; with several targets by pairs of target and label, or by
+        texts such as ``rain=yes`` if a library's names are texts. A frame of pandas has the index of the frame that the
+        answers are for.
 
         Raises
         ------
         ValueError
-            If the library is another one, or two labels read the same as text where names are texts.
+            If the library is unknown, or two labels read the same as text while names are texts.
         ImportError
-            If it is not installed.
+            If the library is not installed.
         """
         columns: dict[Any, NDArray[np.float64]] = {}
         for target, table in self.items():
@@ -77,19 +77,19 @@ class RowAnswers(PlannedTables):
         Parameters
         ----------
         frame : data frame, mapping of str to sequence, or Dataset
-            What is known: columns of labels, or of codes where an attribute has no labels. None, NaN and NA are not
-            known. See `predict_proba` for what is shared between rows.
+            The evidence: columns of labels, or of codes if an attribute has no labels. None, NaN and NA are unknown.
+            See `predict_proba` for the work shared between rows.
         targets : str or sequence of str, optional
-            By default all attributes without a column. A target's own column is left aside; see `impute` for filling
-            what is missing.
+            By default all attributes without a column. A target's own column is ignored; see `impute` for filling in
+            missing values.
         impossible : {"raise", "nan"}
             Whether a row of probability zero is an error, or its answer None.
 
         Returns
         -------
         data frame or dict of str to ndarray, shape (n_rows,)
-            Labels, or codes where there are no labels; in the order of the rows. A data frame comes back as one of its
-            kind and index. Of equally probable values the first is taken.
+            Labels, or codes without labels, in the order of the rows. A data frame comes back as one of its kind and
+            index. Of equally probable values the first is taken.
 
         Raises
         ------
@@ -147,12 +147,12 @@ class RowAnswers(PlannedTables):
         return Probabilities(answers.probabilities, self.domain, getattr(frame, "index", None))
 
     def log_likelihood(self, frame: Frame) -> NDArray[np.float64]:
-        """Return the natural log of the probability of each row of a frame; -inf where it is impossible.
+        """Return the natural log of the probability of each row of a frame; -inf for impossible rows.
 
         Parameters
         ----------
         frame
-            As for `predict`; what is missing is summed over.
+            As for `predict`; missing values are summed over.
 
         Returns
         -------

@@ -1,4 +1,4 @@
-"""A directed graph in any of the forms people have one in: as parents of each attribute, checked."""
+"""Directed graphs in any of their usual forms, turned into checked parents of each attribute."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def parents_of(domain: Domain, structure: Structure) -> dict[str, Clique]:
     ----------
     domain : Domain
     structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
-        A network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each child;
-        or arcs (parent, child). Attributes that it does not name have no parents and no children.
+        A network or the path of a BIF file, whose tables are ignored; a directed graph; the parents of each child; or
+        arcs (parent, child). Attributes that are not named have no parents and no children.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def parents_of(domain: Domain, structure: Structure) -> dict[str, Clique]:
 
 
 def _of_arcs(structure: object) -> dict[str, Clique]:
-    """Return the parents of each node that arcs, or a graph, name."""
+    """Return the parents of each node in a list of arcs, or in a graph."""
     by_child: dict[str, list[str]] = {}
     if _is_graph(structure):
         if not structure.is_directed():

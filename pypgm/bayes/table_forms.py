@@ -15,7 +15,7 @@ from pypgm.numeric import float_array
 
 
 def aligned(domain: Domain, scope: Clique, table: Any) -> Any:  # noqa: ANN401 - an array of any kind
-    """Return a table that names its values as a `Factor`, cells where the names say; another one as it is.
+    """Return a table that names its values as a `Factor`, with cells ordered by the names; any other unchanged.
 
     Parameters
     ----------
@@ -23,16 +23,16 @@ def aligned(domain: Domain, scope: Clique, table: Any) -> Any:  # noqa: ANN401 -
     scope : tuple of str
         The parents and the attribute.
     table : mapping, Series, DataFrame or array_like
-        A mapping is of labels, or tuples of labels, to probabilities, rows or further mappings, the parents first. A
-        series or frame of pandas is aligned by its index and columns: by their names where these are the attributes,
-        else as the parents first.
+        A mapping is from labels, or tuples of labels, to probabilities, rows or further mappings, the parents first. A
+        series or frame of pandas is aligned by its index and columns: by their names if these are the attributes, else
+        with the parents first.
 
     Raises
     ------
     ValueError
         If a name is no value of its attribute, or comes twice, or a cell has no name.
     TypeError
-        If it is a frame without an index.
+        If the table is a frame without an index.
 
     Examples
     --------
@@ -74,5 +74,5 @@ def _fill(cells: NDArray[np.float64], domain: Domain, scope: Clique, table: Any)
         if len(names) > len(scope):
             raise ValueError(f"{len(scope)} values are needed for {scope}, got {len(names)}")
         place = tuple(code_of(domain, a, value) for a, value in zip(scope, names, strict=False))
-        rest: tuple[Any, ...] = (*place, Ellipsis)  # a view, of one cell too
+        rest: tuple[Any, ...] = (*place, Ellipsis)  # a view, even of one cell
         _fill(cells[rest], domain, scope[len(names) :], inner)

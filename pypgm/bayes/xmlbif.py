@@ -1,4 +1,4 @@
-"""The text of a Bayesian network in the format XMLBIF: read into plain parts, and written."""
+"""Text of a Bayesian network in the format XMLBIF: read into plain parts, and written."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
     >>> parse_xmlbif(f"<BIF><NETWORK>{one}{table}</NETWORK></BIF>").tables["a"]
     array([0.25, 0.75])
     """
-    if "<!ENTITY" in text:  # of which a few lines may stand for gigabytes
+    if "<!ENTITY" in text:  # a few lines of which may expand to gigabytes
         raise ValueError(f"{path}: entities of one's own are not read")
     try:
         root = ElementTree.fromstring(text.encode() if text.lstrip("\ufeff").startswith("<?xml") else text)
@@ -62,7 +62,7 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
 
 
 def _escaped(text: str) -> str:
-    """Return a text as it stands between tags; `xml.sax.saxutils.escape` does the same, and imports an HTTP client."""
+    """Return a text escaped for use between tags; `xml.sax.saxutils.escape` would import an HTTP client."""
     return escape(text, quote=False)
 
 

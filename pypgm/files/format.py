@@ -1,4 +1,4 @@
-"""What stands in a release or model file: each field, its kind and its meaning.
+"""Fields of release and model files: each with its kind and its meaning.
 
 docs/format.md is made of these records.
 """
@@ -18,7 +18,7 @@ from pypgm.graphs.counting_numbers import CountingNumbers
 
 FORMAT = "pypgm model"
 VERSION = 4
-"""Of the format: raised by each change of it, with a step in `pypgm.files.upgrades`."""
+"""Version of the format, raised by each change of it, with a step in `pypgm.files.upgrades`."""
 
 _NUMBER = (str, float)
 _NUMBERS = ([int], "numbers of its measurements in the list of the file, each once")

@@ -1,4 +1,4 @@
-"""Measurements are kept once in a file: a release, its model and the model's prior hold the numbers of theirs."""
+"""Sharing of measurements in a file: each is kept once, and a release, its model and its prior hold numbers."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ Fields = dict[str, Any]
 
 
 def shared(fields: Mapping[str, Any]) -> Fields:
-    """Return fields in which each measurement stands once, in a list of its own.
+    """Return fields in which each measurement is stored once, in a separate list.
 
-    Measurements of one list are different ones, though they may have equal answers.
+    The measurements of one list are distinct, though they may have equal answers.
     """
     pool: dict[tuple[str, int], tuple[int, Fields]] = {}
 
@@ -72,7 +72,7 @@ def spread(fields: Mapping[str, Any], name: str, max_bytes: float | None = None)
 
 
 def _replaced(fields: Mapping[str, Any], change: Callable[[Any], list[Any]]) -> Fields:
-    """Return fields with another list of measurements in each part that has one: a release, and recipes."""
+    """Return fields with the list of measurements changed in each part that has one: a release, and recipes."""
     changed = dict(fields)
     for part in ("release", "recipe", "prior_recipe"):
         if isinstance(changed.get(part), Mapping):
@@ -81,7 +81,7 @@ def _replaced(fields: Mapping[str, Any], change: Callable[[Any], list[Any]]) -> 
 
 
 def _bytes(value: object) -> int:
-    """Return what the arrays in a value take."""
+    """Return the bytes of the arrays in a value."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     parts: Iterable[object] = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()

@@ -1,4 +1,4 @@
-"""A synthesizer as other packages have it: first fitted, then asked for records."""
+"""Base of synthesizers in the style of other packages: first fitted, then sampled."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ from pypgm.data.typed_draft import draft_text, typed_draft
 _VALUES_SHARE, _MAX_COLUMN_SHARE = (
     0.3,
     0.05,
-)  # of the budget, for all columns whose values have to be found, and for one of them
+)  # shares of the budget for all columns whose values have to be found, and for one of them
 
 
 class TableSynthesizer:
-    """A mechanism of pypgm that is fitted once and asked for records as often as one likes.
+    """A mechanism of pypgm that is fitted once and sampled as often as needed.
 
     Parameters
     ----------
     epsilon, delta : float
-        The guarantee for the presence of one person, natural logs for epsilon.
+        The guarantee for the presence of one person; epsilon in natural logs.
     schema : schema, mapping or path, optional
-        What is publicly known of the columns, as `pypgm.synthesize` takes it.
+        Public knowledge of the columns, as `pypgm.synthesize` takes it.
     bounds : mapping of str to sequence, optional
-        Where there is no schema: the lowest and the highest value of each column of numbers or dates; of others a list
+        Without a schema: the lowest and the highest value of each column of numbers or dates; for other columns a list
         of all values, which are otherwise found privately.
     **options
-        Of `pypgm.synthesize`, such as ``mechanism``, ``neighbours`` and ``workload``.
+        Options of `pypgm.synthesize`, such as ``mechanism``, ``neighbours`` and ``workload``.
     """
 
     _release: pypgm.Release[Any] | None = None
@@ -48,7 +48,7 @@ class TableSynthesizer:
         self.epsilon, self.delta, self.schema, self.bounds, self.options = epsilon, delta, schema, bounds, options
 
     def _fit(self, frame: Frame, schema: SchemaLike | None, listed: Iterable[str], ids: Iterable[str]) -> None:
-        """Release; values of columns that are `listed` and have no bounds are found privately, `ids` are never read."""
+        """Make the release; values of `listed` columns without bounds are found privately, `ids` are never read."""
         schema = self.schema if schema is None else schema
         if schema is None:
             draft, missing = typed_draft(frame, self.bounds or {})
@@ -63,7 +63,7 @@ class TableSynthesizer:
                 raise ValueError(f"fit needs {needed}. The draft of one, to be completed:\n{draft_text(draft)}")
             schema = pypgm.Schema.from_dict(draft)
         schema = as_any_schema(schema)
-        if isinstance(frame, dict) and not frame:  # of no rows, which tell no columns
+        if isinstance(frame, dict) and not frame:  # a table without rows has no columns here
             frame = {name: [] for name in schema.provisional.reading}
         self._release = pypgm.synthesize(frame, schema, self.epsilon, self.delta, **self.options)
 

@@ -1,4 +1,4 @@
-"""Networks and fields of pgmpy, as those of pypgm and back."""
+"""Networks and fields of pgmpy, converted to those of pypgm and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["from_pgmpy", "to_pgmpy"]
 def from_pgmpy(model: Any) -> BayesianNetwork | MarkovRandomField:
     """Return a discrete Bayesian network or Markov network of pgmpy; names of states become labels.
 
-    States that are numbered, as pgmpy does where they have no names, are codes.
+    Numbered states, as pgmpy has them without names, are codes.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def from_pgmpy(model: Any) -> BayesianNetwork | MarkovRandomField:
 
 
 def _factor(domain: Domain, names: dict[str, list[Any]], table: Any) -> Factor:
-    """Return a table with the states of each attribute in one order: each of pgmpy's has its own."""
+    """Return a table with the states of each attribute in one order, as each of pgmpy's has its own."""
     values: NDArray[np.float64] = np.asarray(table.values, dtype=np.float64)
     for axis, a in enumerate(table.variables):
         states = list(table.state_names[a])

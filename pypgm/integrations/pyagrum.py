@@ -1,4 +1,4 @@
-"""Networks and fields of pyAgrum, as those of pypgm and back: with them all formats that pyAgrum reads and writes."""
+"""Networks and fields of pyAgrum, converted to those of pypgm and back, and so all formats of pyAgrum."""
 
 from __future__ import annotations
 

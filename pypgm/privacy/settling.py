@@ -90,7 +90,7 @@ def settle(
     n_sets = sum(isinstance(column, OpenSet) for column in schema.open.values())
     if n_sets and (ledger.budget.unit != "rho" or not ledger.remaining_delta()):
         raise ValueError(
-            "values that nobody lists are found with a probability of failure: "
+            "unlisted values are found with a probability of failure: "
             "the budget needs delta, and part of it reserved, as Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)"
         )
     keys = None if schema.person is None else schema.person.keys(columns)
