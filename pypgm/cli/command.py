@@ -1,4 +1,4 @@
-"""The command: its verbs, what its errors mean, and how it ends."""
+"""The command: its verbs, the meaning of its errors, and its end."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             arguments = _parsed(sys.argv[1:] if argv is None else argv)
             with warnings.catch_warnings():
                 warnings.showwarning = lambda message, *_, **__: _print_message(message)
-                for said in (DraftWarning, WeakGuaranteeWarning):  # what was made says it too
+                for said in (DraftWarning, WeakGuaranteeWarning):  # the release itself says so too
                     warnings.simplefilter("ignore", said)
-                # A command that Ctrl-C ends hands out nothing, and says so.
+                # A command ended by Ctrl-C hands out nothing, and says so.
                 warnings.simplefilter("ignore", EstimateInterruptedWarning)
                 arguments.run(arguments)
             sys.stdout.flush()
@@ -90,9 +90,9 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Return what the arguments say; ``SystemExit`` where that is help or the version, which is out then."""
+    """Return the parsed arguments; ``SystemExit`` after help or the version is printed."""
     try:
-        # Nobody waits for the other verbs to be imported.
+        # Only the requested verb is imported, as imports take time.
         return _parser_of([argv[0]] if argv and argv[0] in _VERBS else _VERBS).parse_args(_joined(argv))
     except SystemExit:
         sys.stdout.flush()
@@ -100,7 +100,7 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _joined(argv: Sequence[str]) -> list[str]:
-    """Return arguments with negative numbers such as -1e-6, which argparse takes for options, joined to those before.
+    """Return arguments with negative numbers such as -1e-6, which look like options, joined to the option before.
 
     Examples
     --------
@@ -122,10 +122,10 @@ def _print_message(message: Warning | str) -> None:
 
 
 def _verdict(error: BaseException) -> tuple[int, str]:
-    """Return the exit status that an error means, and what to say about it."""
+    """Return the exit status of an error, and its message."""
     if isinstance(error, KeyboardInterrupt):
         return STOPPING.status, f"{STOPPING.word}; {str(error) or 'no unfinished file was left'}"
-    if isinstance(error, BrokenPipeError):  # whoever read the output has left
+    if isinstance(error, BrokenPipeError):  # the reader of the output has left
         return 1, ""
     if isinstance(error, OSError) and error.filename is not None:
         return 2, f"{error.filename}: {error.strerror}"
@@ -134,7 +134,7 @@ def _verdict(error: BaseException) -> tuple[int, str]:
         return 2, f"{why if isinstance(error, ImpossibleEvidenceError) else ''}{error}"
     if isinstance(error, MemoryError):
         return 1, str(error) or "out of memory"
-    # What an unforeseen error says may be private: the terminal gets its kind and its place alone.
+    # The text of an unforeseen error may be private: the terminal gets its type and place alone.
     place = traceback.extract_tb(error.__traceback__)[-1]
     return 1, f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}, a defect of pypgm"
 

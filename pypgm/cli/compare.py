@@ -1,4 +1,4 @@
-"""``pypgm compare``: how far a release, or a synthetic table, is from the real one. Its output is not private."""
+"""``pypgm compare``: the distance of a release, or a synthetic table, from the real one. Its output is not private."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     from pypgm.reporting.compared import ColumnPair, ComparedTables
     from pypgm.reporting.text import Rows
 
-_ATTRIBUTES = 300  # whose pairs are compared at most, evenly spaced among all
-_CELLS = 10**7  # of a pair that is compared
+_ATTRIBUTES = 300  # columns at most whose pairs are compared, evenly spaced among all
+_CELLS = 10**7  # cells at most of a pair that is compared
 _WORST = 5  # pairs that are named
 _DESCRIPTION = """\
 Print how far synthetic records are from the real ones: one score, then for each column and for the worst pairs of them
@@ -97,7 +97,7 @@ def _compare(arguments: argparse.Namespace) -> None:
 
 
 def _of_answers(model: ReleasedModel, known: Schema | None, arguments: argparse.Namespace) -> dict[str, float]:
-    """Return how far a model's own answers are off, in percentage points: of its columns and of their pairs."""
+    """Return the errors of a model's own answers, in percentage points, for its columns and their pairs."""
     data = read_table(arguments.table, model.domain if known is None else known.of_records(), **reading(arguments))
     names = model.domain.attributes
     some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
@@ -128,9 +128,9 @@ def _lines(compared: ComparedTables, answers: dict[str, float], more: Rows, widt
 
 
 def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
-    """Return a table of the columns: for each a line of real values, below it one of synthetic ones.
+    """Return a table of the columns: for each one line of real values and one of synthetic values.
 
-    What is too wide loses its last columns.
+    A table that is too wide loses its last columns.
     """
     rows: list[Sequence[str]] = [
         ("column", "points", "", "missing %", "values", "mean", "median", "5 %", "95 %"),
@@ -150,7 +150,7 @@ def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
 
 
 def _facts(compared: ComparedTables, answers: dict[str, float]) -> dict[str, Any]:
-    """Return a comparison as JSON holds it: of two numbers the first is of the real table."""
+    """Return a comparison as JSON: of two numbers the first is of the real table."""
     columns = [asdict(c) for c in compared.columns]
     pairs = [{"columns": list(pair), "points": p, "chance": by} for pair, (p, by) in compared.pairs.items()]
     only = dict(zip(("real", "synthetic"), compared.only, strict=True))

@@ -42,7 +42,7 @@ def _completion(arguments: argparse.Namespace) -> None:
 
 
 def _complete_files(parser: argparse.ArgumentParser, files: object) -> None:
-    """Have files completed wherever an argument is not one of some choices."""
+    """Add completion of files to all arguments without choices."""
     for action in parser._actions:
         if isinstance(action.choices, dict):
             for inner in action.choices.values():

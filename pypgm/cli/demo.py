@@ -1,4 +1,4 @@
-"""``pypgm demo``: the whole way on a table that is built in."""
+"""``pypgm demo``: all steps on a built-in table."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""``pypgm info``: what a release guarantees, how good it is, and what it holds."""
+"""``pypgm info``: the guarantee, the quality and the contents of a release."""
 
 from __future__ import annotations
 

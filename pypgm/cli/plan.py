@@ -1,4 +1,4 @@
-"""``pypgm plan``: what a budget would buy, before anything is spent."""
+"""``pypgm plan``: the errors a budget would buy, before anything is spent."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from pypgm.planning import Plan
 
 _VALUES = 20
-_NAMED = 4  # columns that are named, the worst
+_NAMED = 4  # number of the worst columns, which are named
 _DESCRIPTION = """\
 Rehearse a mechanism on made-up records and print how far its answers would be off, what it would measure at which
 noise, time and memory. No table is read and nothing is spent: the number of records is what is publicly known or
@@ -76,7 +76,7 @@ def _records(text: str) -> int:
 
 
 def _left(budget: Budget, share: Fraction) -> Budget:
-    """Return what finding values and bins, for a share of a budget, leaves of it."""
+    """Return the rest of a budget after values and bins are found for a share of it."""
     left = budget.limit * (1 - share)
     return Budget(rho=left) if budget.unit == "rho" else Budget(epsilon=left)
 
@@ -104,7 +104,7 @@ def _plan(arguments: argparse.Namespace) -> None:
 
 
 def _quality_rows(plan: Plan) -> list[tuple[str, str]]:
-    """Return how far answers would be off, of columns and of pairs."""
+    """Return rows on the errors of answers, for columns and for pairs."""
     points = {c: 100 * d for c, d in plan.distances.items()}
     columns = {c: p for c, p in sorted(points.items(), key=lambda e: -e[1]) if len(c) == 1}
     pairs = {c: p for c, p in sorted(points.items(), key=lambda e: -e[1]) if len(c) == 2}
@@ -121,7 +121,7 @@ def _quality_rows(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _measured_rows(plan: Plan) -> list[tuple[str, str]]:
-    """Return what would be measured, by size, and the noise."""
+    """Return rows on the measured cliques, by size, and their noise."""
     sizes = [len(c) for c in set(plan.cliques)]
     nouns = {0: "count of all records", 1: "single column", 2: "pair"}
     groups = [many(sizes.count(n), nouns.get(n, f"group of {n} columns")) for n in sorted(set(sizes))]
@@ -148,7 +148,7 @@ def _listed(plan: Plan, width: int) -> list[str]:
 
 
 def _facts(plan: Plan) -> dict[str, Any]:
-    """Return a plan as JSON holds it: distances in percentage points."""
+    """Return a plan as JSON, distances in percentage points."""
     fields = asdict(plan)
     measured = zip(fields.pop("cliques"), fields.pop("numbers"), fields.pop("stddev"), strict=True)
     points = [{"columns": list(c), "points": 100 * d} for c, d in fields.pop("distances").items()]

@@ -102,7 +102,7 @@ def _query(arguments: argparse.Namespace) -> None:
     names = [*model.domain, *(() if schema is None else schema.made)]
     cliques = [clique_named(text, names) for text in arguments.cliques]
     evidence = evidence_given(model.domain, arguments.given, schema)
-    # All are asked before one is shown: an error leaves no half an answer.
+    # All are computed before one is shown: an error leaves no half answers.
     if isinstance(model, BayesianNetwork) or evidence:
         answers = [conditioned(schema, clique, evidence, model.query) for clique in cliques]
         unit = "probability"
@@ -139,7 +139,7 @@ def _query(arguments: argparse.Namespace) -> None:
 
 
 def _table_lines(rows: Iterable[Sequence[str]], n_names: int, unit: str, evidence: Evidence) -> list[str]:
-    """Return an answer as a person reads it, under what is known."""
+    """Return an answer as a table for people, under its evidence."""
     known = [f"given {a} = {' or '.join(map(label_text, values))}" for a, values in dict(evidence).items()]
     header, *cells_ = rows
     number = "{:,.1f}" if unit == "count" else "{:.4f}"
@@ -153,7 +153,7 @@ def _table_lines(rows: Iterable[Sequence[str]], n_names: int, unit: str, evidenc
 
 
 def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, evidence: Evidence) -> dict[str, Any]:
-    """Return an answer as JSON holds it: labels as they are, a number for each cell."""
+    """Return an answer as JSON: unchanged labels, a number for each cell."""
     unit, expected = (_beside(name, answer.domain) for name in (unit, "expected_error"))
     numbers = {unit: answer.datavector()} | ({} if errors is None else {expected: errors.datavector()})
     values = [_values(answer.domain, a) for a in answer.domain]
@@ -166,7 +166,7 @@ def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, ev
 
 
 def _beside(name: str, domain: Domain) -> str:
-    """Return the name of a column of numbers, with a low line behind it where an attribute has the name."""
+    """Return the name of a column of numbers, followed by an underscore if an attribute has the name."""
     while name in domain:
         name += "_"
     return name

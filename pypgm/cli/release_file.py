@@ -1,4 +1,4 @@
-"""A place for a release, taken before anything is spent: what was paid for is not lost to a full disk."""
+"""Places for releases, reserved before anything is spent, so that no paid release is lost to a full disk."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
     from pypgm.release import Release
 
-_MIN_BYTES = 1 << 20  # bytes that are set aside for any release: ledger, measurements and options of a small table
-_MAX_BYTES = 1 << 26  # bytes that are set aside at most: a file of all pairs of 100 attributes is below it
+_MIN_BYTES = 1 << 20  # bytes reserved for any release: ledger, measurements and options of a small table
+_MAX_BYTES = 1 << 26  # bytes reserved at most: a file of all pairs of 100 attributes is smaller
 
 
 def default_place(table: str, out: str) -> str:
-    """Return where a release goes that nobody named a place for: beside the records, or by the name of the table.
+    """Return the default path of a release: beside the records, or by the name of the table.
 
     Examples
     --------
@@ -37,35 +37,35 @@ def default_place(table: str, out: str) -> str:
 
 
 class Place:
-    """The file of a release: its name and its bytes on the disk are taken at once, and nothing there is replaced.
+    """The file of a release: its name and its space on the disk are reserved at once, and nothing there is replaced.
 
     Leaving the context without a release leaves nothing behind.
 
     Parameters
     ----------
     path : str
-        The file, in a folder that exists.
+        The file, in an existing folder.
     expected : int
-        Bytes the release may take; what is set aside lies between 1 and 64 MiB.
+        Bytes that the release may take; between 1 and 64 MiB are reserved.
     go_on : callable, optional
-        What says how to go on with a release that is in a file.
+        Gives the advice on how to go on with a release in a file.
 
     Raises
     ------
     ValueError
-        If there is a file already, another run makes it, or it is no regular file.
+        If the file exists already, another run makes it, or it is no regular file.
     OSError
         If the file cannot be made, or the disk has no space for it.
     """
 
     def __init__(self, path: str, expected: int = 0, go_on: Callable[[Path], str] = lambda _: "") -> None:
         self._claim = Claim(path)
-        if not self._claim.is_held:  # replacing a device or a pipe would take it from the system
+        if not self._claim.is_held:  # replacing a device or a pipe would remove it from the system
             raise ValueError(f"{path} must be a regular file, to keep the release, and is a device, a pipe or a stream")
         self.path, self._go_on = Path(path), go_on
         self._draft = self._claim.path.with_name(f".{self._claim.path.name}.part")
         try:
-            self._draft.unlink(missing_ok=True)  # of a run that was killed: no other has it while this one has the name
+            self._draft.unlink(missing_ok=True)  # of a killed run: no other uses it while this one holds the name
             with self._draft.open("xb") as file:
                 left = min(max(expected, _MIN_BYTES), _MAX_BYTES)
                 for _ in range(0, left, _MIN_BYTES):
@@ -88,15 +88,15 @@ class Place:
         self._clear()
 
     def keep(self, release: Release) -> Path:
-        """Write a release, whole and flushed to the disk, and return where it is.
+        """Write a release, whole and flushed to the disk, and return its path.
 
-        Where its own place takes it no more, it goes to the working directory, the directory for temporary files or
-        home, and the error says where.
+        If its own place is full or gone, the release goes to the working directory, the directory for temporary files
+        or home, and the error names the path.
 
         Raises
         ------
         OSError
-            If it is elsewhere, or nowhere.
+            If the release is in another place, or in none.
         """
         packed = file_bytes(release.archive())
         try:
@@ -108,7 +108,7 @@ class Place:
         return self.path
 
     def _elsewhere(self, packed: bytes, release: Release) -> str:
-        """Keep a release somewhere else, and return what to say."""
+        """Keep a release in another place, and return the message."""
         price = budget_text(release.ledger.budget)
         for folder in (Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
             path = folder / f"{self.path.stem}-{os.urandom(4).hex()}.pgm"
@@ -128,7 +128,7 @@ class Place:
 
 
 def _fill(path: Path, packed: bytes) -> None:
-    """Write bytes over what a file holds, in the space it has, and see them on the disk."""
+    """Write bytes over the contents of a file, in its own space, and flush them to the disk."""
     with path.open("r+b" if path.exists() else "xb") as file:
         file.write(packed)
         file.truncate()

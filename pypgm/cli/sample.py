@@ -1,4 +1,4 @@
-"""``pypgm sample``: more records from a release, at no cost of privacy."""
+"""``pypgm sample``: more records from a release, at no privacy cost."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def _sample(arguments: argparse.Namespace) -> None:
 
 
 def _expected(model: ReleasedModel, evidence: Mapping[str, Sequence[Label]]) -> int:
-    """Return how many records of a model agree with evidence: its total times one conditional probability each."""
+    """Return the number of a model's records that agree with evidence: its total times conditional probabilities."""
     expected = model.total
     known: dict[str, Sequence[Label]] = {}
     for name, values in evidence.items():

@@ -1,4 +1,4 @@
-"""Standard output and error of the command, which may be closed, full, at their end, or unable to hold a text."""
+"""Standard output and error of the command, which may be closed, full, or unable to encode a text."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ import sys
 from collections.abc import Iterator
 from typing import Any, TextIO, cast
 
-_FLAGS = (os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)  # what is written to a closed output is missed, to a closed error not
+_FLAGS = (os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)  # writing to a closed output fails, to a closed error it is ignored
 
 
 @contextlib.contextmanager
 def open_streams() -> Iterator[None]:
-    """Have both streams in this context, whatever was closed.
+    """Open both streams for this context, even if the process started with them closed.
 
-    An output that takes no more raises ``OSError`` that names it, or `BrokenPipeError`. An error stream that takes no
-    more never ends anything: what was paid for is not lost for a line about it.
+    A full output raises an ``OSError`` that names it, or `BrokenPipeError`. A full error stream never ends anything: no
+    paid release is lost for a line about it.
     """
     for number, flags in enumerate(_FLAGS):
-        if _is_closed(number):  # the next file that is opened would get the number, and what is meant for the terminal
+        if _is_closed(number):  # else the next opened file would get the number, and the text meant for the terminal
             os.open(os.devnull, flags)
     out = cast("TextIO | None", sys.stdout) or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
     error = cast("TextIO | None", sys.stderr) or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
@@ -36,7 +36,7 @@ def _is_closed(number: int) -> bool:
 
 
 class _Stream:
-    """A stream that is written to, and otherwise another."""
+    """A wrapper of a stream that handles its failing writes."""
 
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
@@ -45,7 +45,7 @@ class _Stream:
         return getattr(self._stream, name)
 
     def _abandon(self) -> None:
-        """Point the stream nowhere, so that what it holds still is not complained about when the process ends."""
+        """Point the stream to the null device, so that its unwritten rest raises no complaint when the process ends."""
         with contextlib.suppress(OSError, ValueError):
             nowhere = os.open(os.devnull, os.O_WRONLY)
             os.dup2(nowhere, self._stream.fileno())

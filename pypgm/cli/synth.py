@@ -104,7 +104,7 @@ def add_to(commands: Verbs) -> None:
 
 
 class PaidError(Exception):
-    """What went wrong after the release was paid for and kept, and how to go on."""
+    """Error after the release was paid for and kept, with advice on how to go on."""
 
     def __init__(self, cause: BaseException, kept: Path, price: str, way_on: str) -> None:
         super().__init__(f"the release, paid for with {price}, is whole in {kept}, its ledger too{way_on}")
@@ -122,7 +122,7 @@ def _synth(arguments: argparse.Namespace) -> None:
     mechanism_run = _prepared(arguments, schema)
     with Claim(arguments.out), Place(file, _bytes_of_pairs(domain), partial(_way_on, arguments)) as place:
         release = mechanism_run()
-        # From here on nothing depends on the records but through the release.
+        # From here on everything depends on the records through the release alone.
         del mechanism_run
         stop_if_interrupted(release)
         with STOPPING.held():
@@ -141,14 +141,14 @@ def _synth(arguments: argparse.Namespace) -> None:
 
 
 def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
-    """Return how to get the records that were asked for from a release that is in a file, as the end of a sentence."""
+    """Return the command that draws the requested records from a release in a file, as the end of a sentence."""
     rest = [] if arguments.rows is None else ["--rows", str(arguments.rows)]
     words = ["pypgm", "sample", str(kept), "--out", arguments.out, *rest, *(["--quiet"] if arguments.quiet else [])]
     return f"; go on with: {shlex.join(words)}"
 
 
 def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, kept: Path) -> None:
-    """Tell what was made: as JSON on the standard output, or to a person beside it."""
+    """Write a summary of the release, as JSON to the standard output or as lines to the terminal."""
     if arguments.json:
         fields = facts.to_dict(ledger=arguments.ledger)
         files = {"records": arguments.out, "release": str(kept)}
@@ -175,7 +175,7 @@ def _talks(arguments: argparse.Namespace) -> bool:
 
 
 def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Callable[[], Release]:
-    """Read the table, and return what spends the budget on it."""
+    """Read the table, and return a function that spends the budget on it."""
     workload = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
     return prepared(
         arguments.table,
@@ -190,12 +190,12 @@ def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Cal
 
 
 def _bytes_of_pairs(domain: Domain) -> int:
-    """Return what two numbers for each cell of each pair take: about the file of a release, before it is packed."""
+    """Return the bytes of two numbers for each cell of each pair: about a release file before compression."""
     sizes = domain.shape
     return 8 * (sum(sizes) ** 2 - sum(n * n for n in sizes))
 
 
 def stop_if_interrupted(release: Release) -> None:
-    """Turn an estimate that Ctrl-C ended early into the end of the command: the release is discarded unseen."""
+    """End the command after an estimate that Ctrl-C ended early: the release is discarded unseen."""
     if STOPPING.number or (release.model.fit is not None and release.model.fit.status == "interrupted"):
         raise KeyboardInterrupt("the release was discarded, and no file was left")

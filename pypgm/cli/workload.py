@@ -1,4 +1,4 @@
-"""A workload as it is written on the command line."""
+"""Workloads in their command-line form."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def workload_named(domain: Domain, text: str) -> Workload:
     Parameters
     ----------
     domain : Domain
-        Its attributes.
+        The domain of the attributes.
     text : str
         See `HELP`.
 

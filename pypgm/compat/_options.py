@@ -1,8 +1,8 @@
-"""Where estimates of the compatible surface end."""
+"""Stopping rule of the estimates of the compatible surface."""
 
 from __future__ import annotations
 
 from typing import Any
 
 OPTIONS: dict[str, Any] = {"stop": "optimum", "tolerance": 1e-6}
-"""As `pypgm.estimate` takes them."""
+"""Options for `pypgm.estimate`."""

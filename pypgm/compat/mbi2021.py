@@ -1,4 +1,4 @@
-"""The surface of mbi's generation of 2021, `FactoredInference` and what it needs, over pypgm's engine."""
+"""The surface of mbi's generation of 2021, around `FactoredInference`, over pypgm's engine."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Factor(_factor.Factor):
 
     @staticmethod
     def active(domain: _domain.Domain, structural_zeros: Iterable[tuple[int, ...]]) -> Factor:
-        """Return 0, and -inf in the cells named."""
+        """Return a table of 0, with -inf in the named cells."""
         values = np.zeros(domain.shape)
         values[tuple(np.array(list(structural_zeros)).T)] = -np.inf
         return Factor(domain, values)
@@ -118,7 +118,7 @@ class Dataset(_dataset.Dataset):
 
 
 def _tables(domain: _domain.Domain, cliques: Iterable[object], answers: Any) -> CliqueVector:
-    """Return what something of the engine projects cliques onto."""
+    """Return the projections of one of the engine's answers onto cliques."""
     vector = Bridge.of(domain).marginals([*map(as_clique, cliques)], answers)
     return CliqueVector({c: Factor(table.domain, table.values) for c, table in vector.tables.items()})
 
@@ -134,7 +134,7 @@ class _Answers:
 
     @cached_property
     def marginals(self) -> CliqueVector:
-        """Of its cliques, in counts."""
+        """Marginals of its cliques, in counts."""
         return self.calculate_many_marginals(self.cliques)
 
     def project(self, attrs: object) -> Factor:
@@ -189,7 +189,7 @@ class GraphicalModel(_Answers):
         return self.engine.answer(pypgm.KroneckerQuery(blocks))
 
     def mle(self, marginals: Mapping[Clique, Any]) -> CliqueVector:
-        """Return the potentials of given marginals: ratios along the tree."""
+        """Return the potentials of given marginals, as ratios along the tree."""
         measured = [(None, table.datavector(), 1.0, c) for c, table in marginals.items()]
         bridge = Bridge.of(self.domain)
         estimate = pypgm.estimate(
@@ -198,7 +198,7 @@ class GraphicalModel(_Answers):
         return self._over_tree(estimate)
 
     def fit(self, data: Dataset) -> None:
-        """Take the marginals of records."""
+        """Fit the model to the marginals of records."""
         self.total = float(np.sum(data.weights))
         self.potentials = self.mle(CliqueVector.from_data(data, self.cliques))
 
@@ -214,7 +214,7 @@ class GraphicalModel(_Answers):
 
     @staticmethod
     def load(path: str) -> None:
-        """Refuse: files of this generation are pickles, which are not loaded from strangers."""
+        """Refuse files of this generation: they are pickles, which are not loaded from strangers."""
         raise ValueError(f"{path} would be a pickle, which runs what is in it; pypgm.load reads what save wrote")
 
 
@@ -239,7 +239,7 @@ def _total(bridge: Bridge, measured: list[pypgm.LinearMeasurement], total: float
         return float(total)
     try:
         return max(1.0, estimate_total(bridge.engine, measured)[0])
-    except ValueError:  # nothing tells it
+    except ValueError:  # no measurement implies it
         return 1.0
 
 
@@ -260,7 +260,7 @@ class FactoredInference:
         warm_start: bool = False,
         elim_order: Any = None,
     ) -> None:
-        del backend, warm_start  # one engine, which needs no start
+        del backend, warm_start  # there is one engine, and it needs no start
         if log:
             warnings.warn("log prints nothing: a callback is told of each step", stacklevel=2)
         self.domain, self.metric, self.iters, self.elim_order = domain, metric, iters, elim_order

@@ -156,7 +156,7 @@ class Sampler:
         TypeError
             If the scores are not int64.
         ValueError
-            If there are none, or the rate cannot be drawn with.
+            If there are none, or no exact draws exist for the rate.
 
         References
         ----------
@@ -192,7 +192,7 @@ class Sampler:
         TypeError
             If the scores are not int64.
         ValueError
-            If there are fewer than `count`, or the rate cannot be drawn with.
+            If there are fewer than `count`, or no exact draws exist for the rate.
 
         References
         ----------
@@ -217,17 +217,13 @@ class Sampler:
 
         Parameters
         ----------
-        scores : ndarray of int64, shape (candidates,)
-            At least one.
-        rate : Fraction
-            As `drawable_rate` gives it.
+        scores, rate
+            As for `select`.
 
         Raises
         ------
-        TypeError
-            If the scores are not int64.
-        ValueError
-            If there are none, or the rate cannot be drawn with.
+        TypeError, ValueError
+            As for `select`.
 
         References
         ----------

@@ -1,6 +1,6 @@
-"""The surface of mbi 1.1 and 2.0 over pypgm's engine: what was imported from `mbi` is imported from here.
+"""The surface of mbi 1.1 and 2.0 over pypgm's engine: names of `mbi` are imported from here.
 
-Arrays are NumPy's, of float64. Where the releases differ both ways of writing work; see ``docs/migrating.md``.
+Arrays are NumPy's, of float64. Where the two releases differ, both spellings work; see ``docs/migrating.md``.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What estimators and models have in common."""
+"""Interfaces that estimators and models share."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pypgm.compat.mbi.factor import Factor
 
 @runtime_checkable
 class Projectable(Protocol):
-    """What has marginals."""
+    """Object with marginals."""
 
     @property
     def domain(self) -> Domain: ...
@@ -21,7 +21,7 @@ class Projectable(Protocol):
 
 @runtime_checkable
 class Model(Projectable, Protocol):
-    """What has marginals and records."""
+    """Object with marginals and records."""
 
     def synthetic_data(self, rows: int | None = None) -> Any: ...
 

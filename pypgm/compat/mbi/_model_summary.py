@@ -1,4 +1,4 @@
-"""What a model would take, known before it is made."""
+"""Summary of a model's sizes, before it is made."""
 
 from __future__ import annotations
 
@@ -54,12 +54,12 @@ class ModelSummary:
 
     @property
     def memory_bytes(self) -> int:
-        """Of the tables of the tree and its messages."""
+        """Bytes of the tables of the tree and its messages."""
         return (self.total_jtree_cells + self.total_message_cells) * self.bytes_per_cell
 
     @property
     def short(self) -> str:
-        """One line."""
+        """The summary in one line."""
         model = f"{self.num_attributes} attributes, {self.num_cliques} cliques, treewidth {self.treewidth}"
         return f"{model}, {_fmt_size(self.total_jtree_cells)} cells, {_fmt_bytes(self.memory_bytes)}"
 
@@ -79,7 +79,7 @@ Memory: {_fmt_bytes(self.memory_bytes)}"""
 def summarize(
     domain: Domain, cliques: Iterable[object], jtree: Any = None, bytes_per_cell: int | None = None, **options: Any
 ) -> ModelSummary:
-    """Return what a model over cliques would take; the oracle and compilation are not looked at."""
+    """Return the sizes of a model over cliques; the oracle and compilation are ignored."""
     del options
     scopes = [as_clique(c) for c in cliques]
     return ModelSummary(

@@ -19,7 +19,7 @@ def convex_generalized_belief_propagation(
 ) -> tuple[CliqueVector, Any]:
     """Return locally consistent marginals over the cliques of potentials, and the messages.
 
-    It runs until they agree: `iters` and `damping` are not needed.
+    Messages run until the marginals agree: `iters` and `damping` are not needed.
     """
     del options
     refuse_mesh(mesh)
@@ -81,6 +81,6 @@ def mirror_descent(domain: Domain, loss_fn: Any, **options: Any) -> CliqueVector
 
 
 def build_graph(*arguments: Any) -> Any:
-    """Refuse: mbi's graph is its own; `pypgm.RegionGraph.saturated` makes the engine's."""
+    """Refuse to make mbi's own region graph; `pypgm.RegionGraph.saturated` makes the engine's."""
     del arguments
     raise TypeError("mbi's region graph is not made here: pypgm.RegionGraph.saturated(domain, cliques) is the engine's")

@@ -25,7 +25,7 @@ class Cliques(tuple[Clique, ...]):
 
 
 def powerset(attributes: Iterable[Attribute]) -> Iterator[Clique]:
-    """Yield all subsets, small ones first."""
+    """Yield all subsets of attributes, small ones first."""
     names = tuple(attributes)
     return itertools.chain.from_iterable(itertools.combinations(names, k) for k in range(len(names) + 1))
 
@@ -37,7 +37,7 @@ def downward_closure(cliques: Iterable[Iterable[Attribute]], include_empty: bool
 
 
 def maximal_subset(cliques: Iterable[Iterable[Attribute]]) -> list[Clique]:
-    """Return the cliques that no other holds, long ones first; of several over the same attributes the first."""
+    """Return the cliques within no other, long ones first; of several over the same attributes the first."""
     maximal: list[Clique] = []
     holding: dict[Attribute, list[set[Attribute]]] = {}
     for clique in sorted(map(as_clique, cliques), key=len, reverse=True):
@@ -53,7 +53,7 @@ def maximal_subset(cliques: Iterable[Iterable[Attribute]]) -> list[Clique]:
 def clique_mapping(
     maximal_cliques: Sequence[Clique], all_cliques: Iterable[Clique], domain: Domain | None = None
 ) -> dict[Clique, Clique]:
-    """Return for each clique the smallest of the maximal ones that holds it; cliques that none holds are left out."""
+    """Return the smallest maximal clique that holds each clique; cliques within none are left out."""
 
     def size(clique: Clique) -> int:
         return len(clique) if domain is None else domain.size(clique)
@@ -69,7 +69,7 @@ def clique_mapping(
 def reverse_clique_mapping(
     maximal_cliques: Sequence[Clique], all_cliques: Iterable[Clique], domain: Domain | None = None
 ) -> dict[Clique, list[Clique]]:
-    """Return for each maximal clique those that `clique_mapping` sends there."""
+    """Return the cliques that `clique_mapping` sends to each maximal clique."""
     mapping: dict[Clique, list[Clique]] = {held: [] for held in maximal_cliques}
     for clique, home in clique_mapping(maximal_cliques, all_cliques, domain).items():
         mapping[home].append(clique)

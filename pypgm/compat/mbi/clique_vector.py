@@ -1,4 +1,4 @@
-"""One table for each of several cliques."""
+"""Vectors of tables, one for each of several cliques."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pypgm.compat.mbi.factor import Factor
 
 
 class _AttrsFields:
-    """The fields that `attr.evolve` reads; attrs is imported where somebody asks for them."""
+    """The fields that `attr.evolve` reads; attrs is imported only when they are read."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         try:

@@ -18,7 +18,7 @@ from pypgm.numeric import whole_array
 
 
 class Columns(dict[Attribute, NDArray[Any]]):
-    """What stands for a data frame where pandas is not installed: columns with `to_numpy`."""
+    """Stand-in for a data frame without pandas: columns with `to_numpy`."""
 
     class Column(np.ndarray[Any, Any]):
         """A column."""
@@ -60,17 +60,17 @@ class Dataset:
 
     @property
     def weights(self) -> Any:
-        """One for each record."""
+        """Weights of the records."""
         return np.ones(self.records) if self._weights is None else self._weights
 
     @property
     def records(self) -> int:
-        """How many."""
+        """Number of records."""
         return len(next(iter(self._data.values()), () if self._weights is None else self._weights))
 
     @property
     def df(self) -> Any:
-        """A pandas DataFrame in the domain's order; where pandas is missing, columns that have `to_numpy`."""
+        """A pandas DataFrame in the domain's order; without pandas, columns that have `to_numpy`."""
         try:
             import pandas
         except ImportError:
@@ -124,7 +124,7 @@ class Dataset:
         return self._changed(domain, self._data | {a: image[self._data[a]] for a, image in images.items()})
 
     def decompress(self, mapping: Mapping[Attribute, ArrayLike]) -> Any:
-        """Return records that `compress` may have mapped to these: each value one of its preimages, at random."""
+        """Return records that `compress` may have mapped to these, each value a random one of its preimages."""
         columns, sizes = dict(self._data), {}
         for a, given in mapping.items():
             image, codes = np.asarray(given), self._data[a]
@@ -143,12 +143,12 @@ class JaxDataset(Dataset):
 
     @property
     def weights(self) -> Any:
-        """One for each record, or None."""
+        """Weights of the records, or None."""
         return self._weights
 
     @property
     def records(self) -> int:
-        """How many; without columns nobody knows."""
+        """Number of records; unknown without columns."""
         if not self._data:
             raise ValueError("a JaxDataset without columns has no number of records")
         return super().records
@@ -186,7 +186,7 @@ def _paired(data: Any, domain: Domain) -> list[tuple[tuple[Attribute, int], Any]
 
 
 def _code_of(attribute: Attribute, row: int, fields: Mapping[Attribute, str | None]) -> int:
-    """Return a field of a file as a code; ``ValueError``, which does not tell it, if it is none."""
+    """Return a field of a file as a code; ``ValueError``, without its text, if it is none."""
     if attribute not in fields:
         raise ValueError(f"the file has no column {attribute!r}")
     with contextlib.suppress(OverflowError, TypeError, ValueError):

@@ -13,7 +13,7 @@ Clique = tuple[Attribute, ...]
 
 
 def as_clique(attributes: object) -> Clique:
-    """Return attributes as a tuple; a str, or another value that is no collection, stands for a clique of one."""
+    """Return attributes as a tuple; a str, or any other value that is no collection, is a clique of one."""
     if isinstance(attributes, tuple):
         return attributes
     if isinstance(attributes, str) or not isinstance(attributes, Iterable):
@@ -71,7 +71,7 @@ class Domain:
         return None if self.labels is None else dict(zip(self.attributes, self.labels, strict=True))
 
     def project(self, attributes: object) -> Domain:
-        """Return the domain of some attributes, in the order asked."""
+        """Return the domain of some attributes, in the given order."""
         names = as_clique(attributes)
         if not self.supports(names):
             raise ValueError(f"Cannot project {self} onto {names}.")
@@ -102,7 +102,7 @@ class Domain:
         return self.project(tuple(a for a in self.attributes if a in other))
 
     def merge(self, other: Domain) -> Domain:
-        """Return the domain of all attributes of two, own ones first."""
+        """Return the domain of all attributes of two domains, its own first."""
         sizes, theirs = self.config, other.config
         differ = [a for a in theirs if sizes.get(a, theirs[a]) != theirs[a]]
         if differ:

@@ -31,7 +31,7 @@ Callback = Callable[[CliqueVector], object]
 
 @dataclass(init=False)
 class Estimator:
-    """What all estimators share: the loss is minimised by the engine, on a junction tree. What tunes is not needed."""
+    """Base of all estimators: the engine minimises the loss on a junction tree, without tuning."""
 
     method: ClassVar[str] = "auto"
 
@@ -62,16 +62,16 @@ class Estimator:
         domain : Domain
         loss_fn : list of LinearMeasurement, or MarginalLossFn
         known_total : float, optional
-            Number of records; else what measurements tell.
+            Number of records; by default from the measurements.
         constraints : sequence of Constraint
         iters : int
             Oracle calls at most; the search ends at the optimum.
         callback_fn : callable, optional
             Called with the marginals of the loss's cliques every `CALLBACK_EVERY` iterations.
         warm_start, potentials : MarkovRandomField or CliqueVector, optional
-            Where to start; the model has their cliques if these hold those of the loss.
+            The start; the model has its cliques if these hold those of the loss.
         tol : float, optional
-            Loss that may be left, relative.
+            Remaining loss, relative.
         patience : int
             Not needed: the distance from the optimum is known.
         """
@@ -99,7 +99,7 @@ class Estimator:
 
 
 class MirrorDescent(Estimator):
-    """The engine's choice of method; mirror descent where a step is given."""
+    """The engine's choice of method; mirror descent if a step is given."""
 
 
 class DualAveraging(Estimator):
@@ -140,7 +140,7 @@ class _Blocks:
             self.callback(marginals())
 
     def rest(self, model: MarkovRandomField, cliques: Sequence[Clique]) -> None:
-        """Call it with the end, as often as the iterations asked for had it called, and once at least."""
+        """Call it with the final state for the remaining requested iterations, and at least once."""
         for _ in range(max(self.wanted - self.called, 0 if self.wanted else 1)):
             self(math.inf, lambda: CliqueVector.from_projectable(model, cliques))
 
@@ -196,7 +196,7 @@ class _Request:
         return self._model(*self._shared(bridge, model.potentials))
 
     def by_oracle(self, oracle: Callable[..., CliqueVector], stepsize: float | None) -> MarkovRandomField:
-        """Return what mirror descent with a foreign oracle finds; a step is halved where it does not lower the loss."""
+        """Return the result of mirror descent with a foreign oracle; a step that does not lower the loss is halved."""
         bridge, cliques = Bridge.of(self.domain), list(self.loss.cliques)
         theta = CliqueVector.zeros(self.domain, cliques) if self.start is None else self.start.expand(cliques)
         shape = bridge.vector(theta.tables[c] for c in cliques)
@@ -220,7 +220,7 @@ class _Request:
         return MarkovRandomField(theta, mu, self.total, self.constraints)
 
     def _prior(self, stated: Stated) -> pypgm.GraphicalModel | None:
-        """Return the start, if the optimum depends on it: where cells of its cliques are not measured one by one."""
+        """Return the start, if the optimum depends on it: if cells of its cliques are not measured one by one."""
         start = self.start
         if start is None or self.constraints or start.domain != self.domain:
             return None
@@ -233,7 +233,7 @@ class _Request:
         return model_of(start, self.total)
 
     def _shared(self, bridge: Bridge, vector: pypgm.CliqueVector) -> tuple[CliqueVector, tuple[Constraint, ...]]:
-        """Return the engine's potentials over the answer's cliques; what none of these holds, constraints keep."""
+        """Return the engine's potentials over the answer's cliques; constraints keep the rest."""
         parts = bridge.parts(bridge.scopes(vector), vector)
         potentials = parts.expand(self.cliques)
         left = {frozenset(c): t for c, t in parts.tables.items() if not potentials.supports(c)}
@@ -253,7 +253,7 @@ class _Request:
 
 
 def _suitable(method: str, stated: Stated, stepsize: float | None) -> str:
-    """Return the method, or "auto" where the loss is not for it."""
+    """Return the method, or "auto" if the loss does not suit it."""
     is_measured, is_smooth = isinstance(stated.loss, pypgm.losses.L2), stated.loss.smooth
     if method == "auto":
         return "mirror_descent" if stepsize is not None and is_smooth else "auto"

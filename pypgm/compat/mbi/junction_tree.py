@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def make_junction_tree(
     domain: Domain, cliques: Iterable[object], elimination_order: Sequence[Attribute] | int | None = None
 ) -> tuple[networkx.Graph[Clique], list[Attribute]]:
-    """Return a tree over cliques in the domain's order, edges between those that share attributes, and its order.
+    """Return a junction tree over cliques in the domain's order, and its elimination order.
 
     Every attribute is in some clique. The engine finds the order; a number of trials, as mbi takes it, is not needed.
     """
@@ -62,7 +62,7 @@ def message_passing_order(junction_tree: networkx.Graph[Clique]) -> list[tuple[C
 def greedy_order(
     domain: Domain, cliques: Iterable[object], stochastic: bool = False, elim: Iterable[Attribute] | None = None
 ) -> tuple[list[Attribute], int]:
-    """Return an order in which to eliminate attributes, cheapest next, and the cells that makes."""
+    """Return a greedy elimination order, cheapest attribute next, and its number of cells."""
     scopes = {frozenset(as_clique(c)) for c in cliques}
     left, order, cells = list(domain.attributes if elim is None else elim), [], 0
     while left:
@@ -81,7 +81,7 @@ def greedy_order(
 
 
 def hypothetical_model_size(domain: Domain, cliques: Iterable[object]) -> float:
-    """Return the MB of the tables of a tree for cliques; also of one that no machine could hold."""
+    """Return the MB of the tables of a tree for cliques, even if no machine could hold it."""
     scopes = [as_clique(c) for c in cliques]
     try:
         cells = _tree(domain, scopes).cost.cells if len(domain) else 0.0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from pypgm.estimation.loss import Loss
 
-_LEAST_STDDEV = 1e-12  # what stands for exact, as mbi has it
+_LEAST_STDDEV = 1e-12  # stands for exact answers, as in mbi
 _MOST_PROBED = 20_000  # cells of a table for which a foreign query is made a matrix
 
 
@@ -92,7 +92,7 @@ class LinearMeasurement:
         object.__setattr__(self, "clique", as_clique(self.clique))
 
     def compress(self, mapping: Mapping[Any, Any], domain: Domain) -> LinearMeasurement:
-        """Return what the measurement says of values mapped together: sums of cells, scaled to the same noise."""
+        """Return the measurement of values mapped together: sums of cells, scaled to the same noise."""
         if not any(a in mapping for a in self.clique):
             return self
         images = [np.asarray(mapping.get(a, np.arange(domain[a]))) for a in self.clique]
@@ -103,7 +103,7 @@ class LinearMeasurement:
         return replace(self, noisy_measurement=sums * scale, query=WeightedQuery(scale))
 
     def engine(self, bridge: Bridge) -> pypgm.LinearMeasurement:
-        """Return the measurement as the engine takes it; ``ValueError`` where it does not fit or is not linear."""
+        """Return the measurement in the engine's form; ``ValueError`` if it does not fit or is not linear."""
         table = bridge.domain.project(self.clique)
         values = np.asarray(self.noisy_measurement, dtype=np.float64).reshape(-1)
         query = _as_query(self.query, table)
@@ -118,7 +118,7 @@ class LinearMeasurement:
 
 
 def _as_query(query: Callable[[Factor], Any], table: Domain) -> pypgm.queries.LinearQuery | None:
-    """Return a query of mbi as one of the engine, None for every cell; a foreign callable is probed."""
+    """Return a query of mbi as one of the engine's, None for every cell; a foreign callable is probed."""
     from scipy import sparse
 
     cells = table.size()
@@ -153,7 +153,7 @@ def _as_query(query: Callable[[Factor], Any], table: Domain) -> pypgm.queries.Li
 
 
 class Stated(NamedTuple):
-    """A loss as the engine states it."""
+    """A loss in the engine's form."""
 
     measurements: list[pypgm.LinearMeasurement]
     loss: Loss
@@ -163,7 +163,7 @@ class Stated(NamedTuple):
 class MarginalLossFn:
     """A loss of marginals over cliques: of the marginals, or of these and data.
 
-    A loss of one's own is estimated from where it returns its value and its gradient, a number and a `CliqueVector`.
+    A user's own loss is used if it returns its value and its gradient, a number and a `CliqueVector`.
     """
 
     cliques: Any
@@ -187,7 +187,7 @@ def from_linear_measurements(
     normalize: bool = False,
     domain: Domain | None = None,
 ) -> MarginalLossFn:
-    """Return half the squares, or the absolute values, of what marginals miss measurements by, in their noise.
+    """Return half the squares, or the absolute values, of residuals in units of the noise, as a loss.
 
     Parameters
     ----------
@@ -196,9 +196,9 @@ def from_linear_measurements(
         A domain, the norm and whether to normalise, in the order of either release.
     norm : {"l2", "l1"}
     normalize : bool
-        Whether the loss is taken for a record and a measurement.
+        Whether the loss is divided by the numbers of records and measurements.
     domain : Domain, optional
-        By which the smoothness is known.
+        The domain, from which the smoothness follows.
     """
     answers = list(measurements)
     domain = next((o for o in options if isinstance(o, Domain)), domain)
@@ -230,7 +230,7 @@ def from_linear_measurements(
 
 
 def calculate_l2_lipschitz_from_metadata(domain: Domain, measurements: Sequence[LinearMeasurement]) -> float | None:
-    """Return a bound of the largest curvature from the norms of queries; None if one is not known."""
+    """Return a bound of the largest curvature from the norms of queries; None if one norm is unknown."""
     homes = clique_mapping(maximal_subset(m.clique for m in measurements), [m.clique for m in measurements], domain)
     sums = dict.fromkeys(homes.values(), 0.0)
     for m in measurements:
@@ -279,7 +279,7 @@ def mle_loss_fn(marginals: CliqueVector) -> MarginalLossFn:
 
 
 def primal_feasibility(mu: CliqueVector) -> float:
-    """Return how far marginals disagree on what cliques share: mean L1 distance by mean sum."""
+    """Return the disagreement of marginals on shared attributes: mean L1 distance by mean sum."""
     distances, sums = [], []
     for i, a in enumerate(mu.cliques):
         for b in mu.cliques[:i]:

@@ -46,7 +46,7 @@ class MixtureOfProducts:
 
     @property
     def num_components(self) -> int:
-        """How many kinds."""
+        """Number of components."""
         return len(next(iter(self.products.values())))
 
     def supports(self, attributes: object) -> bool:
@@ -70,7 +70,7 @@ class MixtureOfProducts:
 
 
 def _contracted(weights: NDArray[np.float64], products: Tables, domain: Domain, *more: Any, to: Any = None) -> Any:
-    """Return the product of weights of kinds and their products, summed onto a table, or what else is asked for."""
+    """Return the weighted sum of the components' products, over a domain, or per component over one attribute."""
     axis = {a: i + 1 for i, a in enumerate(domain)}
     operands: list[Any] = [weights, [0]]
     operands += [x for a, i in axis.items() if to is None or a != to for x in (products[a], [0, i])]
@@ -94,7 +94,7 @@ def gradient_on(loss_fn: MarginalLossFn, domain: Domain) -> tuple[list[Clique], 
 
 
 class _Adam:
-    """Adam, where no optimizer is given."""
+    """Adam, the default optimizer."""
 
     def init(self, params: Tables) -> tuple[int, Tables, Tables]:
         zeros = {k: np.zeros_like(p) for k, p in params.items()}
