@@ -12,7 +12,6 @@ import numpy as np
 
 from pypgm.bayes.bif import Unseen, format_bif, parse_bif
 from pypgm.bayes.checks import EXACT, NetworkError, checked_table, ordered, row_error
-from pypgm.bayes.relevance import relevant
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.bayes.xmlbif import format_xmlbif, parse_xmlbif
 from pypgm.data.codebook import label_texts
@@ -24,6 +23,25 @@ from pypgm.html import Shown
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
+
+
+def relevant(attributes: Iterable[str], parents: Mapping[str, Clique]) -> frozenset[str]:
+    """Return some attributes and all their ancestors.
+
+    Examples
+    --------
+    >>> sorted(relevant(["b"], {"a": (), "b": ("a",), "c": ("b",)}))
+    ['a', 'b']
+    """
+    waiting = list(attributes)
+    kept: set[str] = set()
+    while waiting:
+        attribute = waiting.pop()
+        if attribute not in kept:
+            kept.add(attribute)
+            waiting.extend(parents[attribute])
+    return frozenset(kept)
+
 
 _T = TypeVar("_T", bound="ConditionalTables")
 

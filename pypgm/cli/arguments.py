@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from pypgm import load
+from pypgm import load, workloads
+from pypgm.data.codebook import read_json
 from pypgm.data.derived_images import codes_giving
 from pypgm.data.evidence import codes_of_text, split_text
 from pypgm.data.file_kind import check_suffix
@@ -26,11 +27,60 @@ from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
 from pypgm.memory import memory_limit
 from pypgm.numeric import fraction_of, whole_of
 from pypgm.release import Release
+from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
     from pypgm.models.stored_model import ReleasedModel
+
+
+HELP = (
+    "what is to be answered well: a number K for all marginals of K attributes, up-to-K for those of at most K, or a "
+    '.json file with a list of marginals such as [["age", "sex"], ["income"]] (default: all pairs)'
+)
+
+
+def workload_named(domain: Domain, text: str) -> Workload:
+    """Return the workload of a text: ``2``, ``up-to-3`` or the name of a JSON file.
+
+    Parameters
+    ----------
+    domain : Domain
+        The domain of the attributes.
+    text : str
+        See `HELP`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If the text or the file is no workload over the domain.
+
+    Examples
+    --------
+    >>> list(workload_named(Domain({"a": 2, "b": 3}), "up-to-2"))
+    [('a',), ('b',), ('a', 'b')]
+    """
+    number = text.removeprefix("up-to-")
+    if (order := whole_of(number)) is not None:
+        try:
+            return (workloads.all_k_way if number == text else workloads.up_to_k_way)(domain, order)
+        except ValueError as error:
+            raise ValueError(f"--workload {text}: {error}") from None
+    if not text.endswith(".json"):
+        raise ValueError(f"--workload needs a number, up-to-K or a .json file, got {text[:40]!r}")
+    listed = read_json(text)
+    if not isinstance(listed, list) or not all(
+        isinstance(c, list) and c and all(isinstance(a, str) for a in c) for c in listed
+    ):
+        raise ValueError(f'{text} needs a list of marginals, such as [["age", "sex"], ["income"]]')
+    try:
+        return Workload(domain, [domain.canonical(clique) for clique in listed])
+    except ValueError as error:
+        raise ValueError(f"{text}: {error}") from None
+
 
 Verbs: TypeAlias = "argparse._SubParsersAction[Any]"
 """The object to which a parser's verbs are added."""

@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pypgm import mechanisms
-from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, schema_in
+from pypgm.cli.arguments import HELP, add_budget, add_mechanism, add_verb, as_rows, schema_in, workload_named
 from pypgm.cli.printing import present
-from pypgm.cli.workload import HELP, workload_named
 from pypgm.data.schema import OpenSchema
 from pypgm.privacy import Budget
 from pypgm.privacy.arguments import relation_of

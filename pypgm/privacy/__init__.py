@@ -11,12 +11,10 @@ from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.pld import realised_pld_epsilon
 from pypgm.privacy.private_column import PrivateColumn
-from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.private_table import PrivateTable, RealAnswers, measure_real
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
-from pypgm.privacy.real_queries import RealAnswers, measure_real
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.screen import Screen
-from pypgm.privacy.selector import Selector, StatedSelector
+from pypgm.privacy.selector import Screen, Selector, StatedSelector
 from pypgm.privacy.settling import settle
 from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho

@@ -13,9 +13,9 @@ from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.access import TableAccess
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
+from pypgm.privacy.noise import drawable_rate, selection_epsilon
 from pypgm.privacy.observer import observed
 from pypgm.privacy.rational import Number
-from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.privacy.trusted_query import own_clique
 
 _COUNT_LIMIT = 1 << 40  # larger counts are cut off here, which makes none of them change by more

@@ -13,12 +13,13 @@ from pypgm.estimation.limits import LIMIT_DEFAULTS, LimitOptions, Limits
 from pypgm.memory import short
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.observer import Observer, the_observer
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import NoiseBackend
-from pypgm.privacy.shown_charges import shown_ledger
 from pypgm.progress import Bar
 from pypgm.queries import Identity, Neighbours
 from pypgm.signatures import split_options
@@ -28,6 +29,47 @@ if TYPE_CHECKING:
     from pypgm.data.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
+
+
+def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:
+    """Return a ledger whose charges move a progress bar, if there is one.
+
+    Parameters
+    ----------
+    budget : Budget
+    bar : Bar or None
+
+    Examples
+    --------
+    >>> from pypgm import Budget
+    >>> shown_ledger(Budget(rho=1), None).remaining()
+    Fraction(1, 1)
+    """
+    if bar is None:
+        return Ledger(budget)
+    shown = _ShownCharges(bar)
+    shown.ledger = Ledger(budget, shown)
+    return shown.ledger
+
+
+class _ShownCharges(Observer):
+    """Observer that shows each line before it is entered, and so before data is read: nothing shown is private."""
+
+    ledger: Ledger
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def charged(self, ledger: object, line: Charge) -> None:  # type: ignore[override]
+        """Show a line, and the share of the whole budget spent including it."""
+        the_observer().charged(ledger, line)
+        share = float((self.ledger.spent() + line.cost) / self.ledger.budget.limit)
+        self._bar.show(lambda: f"{line.what} {line.on}", share)
+
+    def allocated(self, ledger: object, part: object) -> None:
+        """Pass the allocation on to the observer of the process."""
+        the_observer().allocated(ledger, part)
+
 
 R = TypeVar("R")
 

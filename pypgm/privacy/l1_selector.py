@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.domain import Clique
 from pypgm.privacy.access import TableAccess
 from pypgm.privacy.observer import the_observer
-from pypgm.privacy.score_weights import GRID_BITS, SCORE_LIMIT
-from pypgm.privacy.selector import Comparison, Selector
+from pypgm.privacy.selector import GRID_BITS, SCORE_LIMIT, Comparison, Selector
 from pypgm.privacy.trusted_query import trusted_query
 from pypgm.queries import LinearQuery
 

@@ -10,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import cache
 from typing import ClassVar, Literal
@@ -19,11 +20,9 @@ from numpy.typing import NDArray
 
 from pypgm.privacy.budget import Unit, check_new
 from pypgm.privacy.losses import MAX_SIGMA, Dominating, gaussian_losses, range_losses, response_losses
-from pypgm.privacy.noise import laplace_stddev
-from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.noise import gaussian_threshold, laplace_stddev, laplace_threshold
+from pypgm.privacy.rational import Number, as_decimal, as_fraction, round_up, with_own_digits
 from pypgm.privacy.sampler import Adder, Sampler
-from pypgm.privacy.subsampling import amplified_epsilon
-from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 
 __all__ = [
     "LAWS",
@@ -35,9 +34,40 @@ __all__ = [
     "PermuteAndFlip",
     "PoissonSample",
     "Stated",
+    "amplified_epsilon",
     "law_of",
     "own_law",
 ]
+
+
+_RATE_BITS = 48
+_EPSILON_BITS = 62
+
+
+@with_own_digits
+def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
+    """Return log(1 + rate (exp(epsilon) - 1)), rounded up to a rational of at most 62 bits.
+
+    Raises
+    ------
+    ValueError
+        If the rate is not in (0, 1] or its denominator is 2^48 or more, or epsilon is not positive or above 10^6.
+
+    Examples
+    --------
+    >>> round(float(amplified_epsilon(Fraction(1, 100), Fraction(1))), 4)
+    0.017
+    """
+    if not 0 < rate <= 1 or rate.denominator >= 1 << _RATE_BITS:
+        raise ValueError(f"a sampling rate must be a rational in (0, 1] with a denominator below 2^48, got {rate}")
+    if not 0 < epsilon <= 10**6:
+        raise ValueError(f"epsilon of a sample must lie in (0, 10^6], got {epsilon}")
+    if rate == 1:
+        return epsilon
+    inside = 1 + as_decimal(rate) * (as_decimal(epsilon).exp() - 1)
+    # An argument near 1 keeps fewer digits; 1e-40 covers what is lost down to epsilons of 1e-15.
+    upper = inside.ln() * (1 + Decimal("1e-20")) + Decimal("1e-40")
+    return min(epsilon, round_up(Fraction(upper.quantize(Decimal("1e-45"), ROUND_CEILING)), _EPSILON_BITS))
 
 
 @dataclass(frozen=True, slots=True, init=False)

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.privacy.access import ColumnAccess
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
+from pypgm.privacy.noise import drawable_rate, selection_epsilon
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.rational import Number, as_fraction
-from pypgm.privacy.score_weights import SCORE_LIMIT
-from pypgm.privacy.selection import drawable_rate, selection_epsilon
+from pypgm.privacy.selector import SCORE_LIMIT
 from pypgm.queries import Identity
 
 _DENOMINATOR_LIMIT = 1 << 18

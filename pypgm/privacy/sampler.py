@@ -17,8 +17,8 @@ from pypgm import _core
 from pypgm.numeric import check_choice, checked_threads, shown
 from pypgm.privacy import noise, opendp_noise
 from pypgm.privacy.budget import check_new
+from pypgm.privacy.noise import drawable_rate
 from pypgm.privacy.observer import the_observer
-from pypgm.privacy.selection import drawable_rate
 
 NoiseBackend = Literal["pypgm", "opendp"]
 Adder = Callable[[NDArray[np.int64]], NDArray[np.int64]]

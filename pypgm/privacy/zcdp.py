@@ -16,8 +16,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from pypgm.privacy.digits import MARGIN, as_decimal, with_own_digits
-from pypgm.privacy.rational import Number, as_fraction, significant_down
+from pypgm.privacy.rational import MARGIN, Number, as_decimal, as_fraction, significant_down, with_own_digits
 
 _RHO_BITS = 44  # few enough that the variances made from it are exact in the sampler, 62 bits
 

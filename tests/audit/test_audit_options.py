@@ -19,7 +19,7 @@ from pypgm.audit.options import check_options
 from pypgm.audit.settings import SETTINGS, Choose
 from pypgm.audit.stated import Effort, largest_move
 from pypgm.audit.whole import check_claims
-from pypgm.bayes.dependence import dependence, largest_change
+from pypgm.bayes.private_structure import dependence, largest_change
 from pypgm.mechanisms.registry import mechanism_names
 
 BUDGET = Budget(rho=2)

@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from pypgm import Domain, ModelTooLargeError
 from pypgm.bayes import BayesianNetwork
-from pypgm.bayes.bif import parse_bif
+from pypgm.bayes.bif import noisy_max, parse_bif
 from pypgm.bayes.checks import NetworkError
-from pypgm.bayes.noisy_max import noisy_max
 
 NETWORKS = [
     "alarm", "andes", "asia", "cancer", "child", "earthquake", "hailfinder", "insurance", "pigs", "sachs", "survey",

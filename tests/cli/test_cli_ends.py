@@ -16,8 +16,8 @@ import pytest
 import pypgm
 from pypgm import cli
 from pypgm.cli.claim import Claim, TakenError
-from pypgm.cli.release_file import Place
 from pypgm.cli.stopping import STOPPING
+from pypgm.cli.synth import Place
 
 if sys.platform == "win32":
     pytest.skip("signals, locks and streams as POSIX has them", allow_module_level=True)

@@ -24,7 +24,7 @@ from pypgm.mechanisms import aim, mst, pair_allocation, rounds_likelihood, wide
 from pypgm.mechanisms.rank_products import rho_of_products
 from pypgm.mechanisms.run import Run
 from pypgm.models import graphical_model, region_model, request
-from pypgm.privacy import score_weights, selector
+from pypgm.privacy import selector
 from pypgm.privacy.l1_selector import L1Selector
 from pypgm.privacy.laws import DiscreteGaussian
 from pypgm.reconstruction import best_records
@@ -425,8 +425,8 @@ print(*{"networkx", "scipy", "pandas", "numpy.f2py", "matplotlib"}.intersection(
 
 def test_a_draw_among_equal_candidates_makes_no_fraction_of_each_and_compares_no_groups(monkeypatch):
     monkeypatch.setattr(np, "array_equal", None)  # whether the groups of an attribute are its values is known
-    monkeypatch.setattr(score_weights, "Fraction", None)
-    monkeypatch.setattr(score_weights, "as_fraction", None)
+    monkeypatch.setattr(selector, "Fraction", None)
+    monkeypatch.setattr(selector, "as_fraction", None)
     data = pypgm.Dataset(dict(zip(DOMAIN, np.random.default_rng(1).integers(0, 2, (8, 500)), strict=True)), DOMAIN)
     assert len(mst(data, 1, 1e-9, unsafe_seed=1).measurements) == 15
 
@@ -436,18 +436,16 @@ def test_scores_that_fit_are_moved_as_those_beyond_are():
     for size in (1 << 20, 1 << 61, (1 << 62) - 1, 1 << 62, 1 << 80):
         scores = [int(rng.integers(-(2**40), 2**40)) * size // 2**40 for _ in range(50)]
         best = max(scores)
-        fitted = score_weights.fitted(np.array(scores, dtype=np.int64 if size < 1 << 62 else object))
-        assert [int(x) - int(fitted.max()) for x in fitted] == [
-            max(s - best, -score_weights.SCORE_LIMIT) for s in scores
-        ]
-        assert fitted.max() == (best if max(map(abs, scores)) < score_weights.SCORE_LIMIT else 0)
+        fitted = selector.fitted(np.array(scores, dtype=np.int64 if size < 1 << 62 else object))
+        assert [int(x) - int(fitted.max()) for x in fitted] == [max(s - best, -selector.SCORE_LIMIT) for s in scores]
+        assert fitted.max() == (best if max(map(abs, scores)) < selector.SCORE_LIMIT else 0)
 
 
 def test_a_draw_takes_its_candidates_as_arrays_and_scores_each_once(monkeypatch):
     """Each draw of a spanning tree is among nearly all pairs: no work is repeated pair by pair."""
     data = pypgm.Dataset(dict(zip(DOMAIN, np.random.default_rng(1).integers(0, 2, (8, 500)), strict=True)), DOMAIN)
     scored, checked = Calls(monkeypatch, L1Selector, "_score"), Calls(monkeypatch, selector, "checked_integer")
-    applied = Calls(monkeypatch, score_weights.Weights, "applied")
+    applied = Calls(monkeypatch, selector.Weights, "applied")
     mst(data, 1, 1e-9, unsafe_seed=1)
     assert len(scored) == len(PAIRS)
     assert [scores.dtype for _, scores in applied.taken] == [np.int64] * 7

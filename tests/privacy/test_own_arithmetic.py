@@ -23,10 +23,9 @@ from pypgm.privacy import (
     zcdp_rho,
 )
 from pypgm.privacy.l1_selector import GRID_BITS, SCORE_LIMIT, l1_distance, on_grid
-from pypgm.privacy.noise import laplace_stddev
+from pypgm.privacy.laws import amplified_epsilon
+from pypgm.privacy.noise import gaussian_threshold, laplace_stddev, laplace_threshold
 from pypgm.privacy.quantiles import rank_scores
-from pypgm.privacy.subsampling import amplified_epsilon
-from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 
 CONTEXTS = [
     decimal.Context(prec=1),
