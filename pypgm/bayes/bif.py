@@ -336,7 +336,7 @@ class _Reader(Words):
             None,
             f"{self.path}, line {network.lines[child]}: the table of {child!r}, of {len(parents)} parents, needs "
             f"{short(cells)} cells",
-            "such a table cannot be held",
+            "such a table does not fit into memory",
         )
         rows, is_max = self._rows(block, shape)
         network.tables[child] = self._filled(block, rows, shape, is_max).reshape(*shape, len(network.labels[child]))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Query: TypeAlias = "str | Sequence[str] | tuple[str | Sequence[str], Sequence[str] | Evidence]"
 
-_MIXED = 1e-12  # share of the uniform distribution in both sides of a smoothed divergence
+_UNIFORM_SHARE = 1e-12  # share of the uniform distribution in both sides of a smoothed divergence
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -198,7 +198,7 @@ def _distances(true: NDArray[np.float64], answer: NDArray[np.float64], skipped: 
         return (float("nan"),) * 5 + (0, skipped)
     l1 = float(np.abs(answer - true).sum())
     unsupported = int(((answer > 0) & (true == 0)).sum())
-    mixed = [(1 - _MIXED) * table + _MIXED / table.shape[1] for table in (true, answer)]
+    mixed = [(1 - _UNIFORM_SHARE) * table + _UNIFORM_SHARE / table.shape[1] for table in (true, answer)]
     kl = np.inf if unsupported else divergence(true, answer)
     agrees = float((true.argmax(axis=1) == answer.argmax(axis=1)).mean())
     return l1, l1 / n, kl, divergence(*mixed), agrees, unsupported, skipped

@@ -236,7 +236,7 @@ def checked_families(
     for child, family in families.items():
         cells = domain.size(family)
         what = f"the table of {child!r}, of {len(family) - 1} parents, needs {short(cells)} cells"
-        check_fits(16 * cells, max_bytes, what, "such a table cannot be held")
+        check_fits(16 * cells, max_bytes, what, "such a table does not fit into memory")
     return families
 
 

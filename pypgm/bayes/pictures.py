@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain
     from pypgm.factor import Factor
 
-_MOST_BARS = 48
+_MAX_BARS = 48
 
 
 def draw_graph(
@@ -82,7 +82,7 @@ def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
     size = table.domain.shape[-1]
     texts = {a: label_texts(table.domain, a) or list(map(str, range(table.domain.size(a)))) for a in table.domain}
     n_rows = table.domain.size(parents)
-    shown = min(n_rows, max(1, _MOST_BARS // max(1, size)))
+    shown = min(n_rows, max(1, _MAX_BARS // max(1, size)))
     ax = axes_of(ax, 6.0, 1.0 + 0.24 * shown * (size + 1))
     with plain_text():
         places = [row * (size + 1) + i for row in range(shown) for i in range(size)]

@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 ErrorModel = Literal["delta", "paper"]
 
 _SHARE_BITS = 32  # shares are multiples of 2^-32: as near to the optimum, and scales that the sampler takes exactly
-_LEAST_SHARE = 1e-3  # of an equal share: no table is left without any budget
+_MIN_SHARE = 1e-3  # of an equal share: no table is left without any budget
 
 
 def structural_weights(
@@ -202,7 +202,7 @@ def shares_by_size(cells: Sequence[int], records: float, stddev: float) -> list[
 def _in_proportion(power: NDArray[np.float64]) -> list[Fraction]:
     """Return parts in proportion to numbers, as `shares` describes them."""
     wanted = power / power.sum() if power.sum() > 0 else np.full(power.size, 1 / power.size)
-    wanted = np.maximum(wanted, _LEAST_SHARE / wanted.size)
+    wanted = np.maximum(wanted, _MIN_SHARE / wanted.size)
     parts = [max(1, round(w * 2**_SHARE_BITS)) for w in wanted / wanted.sum()]
     parts[int(np.argmax(parts))] += 2**_SHARE_BITS - sum(parts)
     return [Fraction(part, 2**_SHARE_BITS) for part in parts]

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 Score = Literal["R", "F", "MI"]
 
-_FINE = 256  # units per record of R and MI; F is a multiple of 1/2
+_UNITS_PER_RECORD = 256  # units per record of R and MI; F is a multiple of 1/2
 _INT64_RECORDS = 1 << 30  # number of records up to which products of counts fit in int64
 _SLACK_BITS = 40  # logarithms and sums are within N 2^-46: 64 times less than the allowance
 
@@ -65,7 +65,7 @@ def _distance(counts: NDArray[np.int64]) -> int:
         return 0
     exact = counts.astype(object) if total > _INT64_RECORDS else counts
     independent = exact.sum(axis=1, keepdims=True) * exact.sum(axis=0, keepdims=True)
-    return _FINE * int(np.abs(exact * total - independent).sum()) // (2 * total)
+    return _UNITS_PER_RECORD * int(np.abs(exact * total - independent).sum()) // (2 * total)
 
 
 def _shortfall(counts: NDArray[np.int64]) -> int:
@@ -90,7 +90,7 @@ def _information(counts: NDArray[np.int64]) -> int:
     with_parents, with_value = (np.broadcast_to(counts.sum(axis=a, keepdims=True), counts.shape) for a in (1, 0))
     some = counts > 0
     logs = np.log2(counts[some]) + math.log2(total) - np.log2(with_parents[some]) - np.log2(with_value[some])
-    return round(_FINE * math.fsum(counts[some] * logs))
+    return round(_UNITS_PER_RECORD * math.fsum(counts[some] * logs))
 
 
 def chance(score: Score, records: int, shape: tuple[int, ...]) -> float:
@@ -107,7 +107,7 @@ def chance(score: Score, records: int, shape: tuple[int, ...]) -> float:
     """
     free, n = math.prod(size - 1 for size in shape), max(records, 1)
     of = {"R": math.sqrt(n * free / (2 * math.pi)), "F": 0.0, "MI": free / 2 * math.log2(n)}
-    return _FINE * of[score]
+    return _UNITS_PER_RECORD * of[score]
 
 
 def largest_change(score: Score, neighbours: Neighbours, total: int | None, *, binary: bool) -> int:
@@ -138,7 +138,7 @@ def largest_change(score: Score, neighbours: Neighbours, total: int | None, *, b
     if score == "F":
         return 2
     if score == "R":
-        return (2 if neighbours == "add-remove" else 3) * _FINE
+        return (2 if neighbours == "add-remove" else 3) * _UNITS_PER_RECORD
     if total is None or neighbours == "add-remove":
         raise ValueError("the score 'MI' needs neighbours='replace': else a record may change it by any amount")
     n = max(total, 2)
@@ -146,13 +146,13 @@ def largest_change(score: Score, neighbours: Neighbours, total: int | None, *, b
         bound = math.log2(n) + (n - 1) * math.log2(n / (n - 1))
     else:
         bound = 2 * math.log2((n + 1) / 2) + (n - 1) * math.log2((n + 1) / (n - 1))
-    return math.ceil(_FINE * (bound * (1 + 1e-9) + n * 2.0**-_SLACK_BITS)) + 1
+    return math.ceil(_UNITS_PER_RECORD * (bound * (1 + 1e-9) + n * 2.0**-_SLACK_BITS)) + 1
 
 
 MOST_EPSILON = Fraction(300)
 """Largest epsilon of one table: noise of a smaller scale is 0 in floating point."""
 _COUNTING = Fraction(1, 20)  # share for the number of records, if that is private: its order is enough
-_MOST_CELLS = 1 << 20  # cells of a table, however many records there are: 8 MiB, and 3 million records at usefulness 4
+_MAX_CELLS = 1 << 20  # cells of a table, however many records there are: 8 MiB, and 3 million records at usefulness 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +222,7 @@ class PrivateStructure:
         if as_fraction("penalty", self.penalty) < 0:
             raise ValueError(f"penalty must be at least 0, got {self.penalty}")
         if self.penalty and self.score == "F":
-            raise ValueError("the score 'F' tells no independence, so it takes no penalty: use 'R' or 'MI'")
+            raise ValueError("the score 'F' does not measure independence, so it takes no penalty: use 'R' or 'MI'")
         for name, value, least in (("max_parents", self.max_parents, 0), ("max_candidates", self.max_candidates, 1)):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ValueError(f"{name} must be an integer of at least {least}, got {value!r}")
@@ -282,7 +282,7 @@ def _copied(how: PrivateStructure) -> PrivateStructure:
 def _most_cells(table: PrivateTable, how: PrivateStructure, records: int, of_a_table: Fraction) -> int:
     """Return the number of cells that a useful table may have if it is measured for an amount."""
     if how.usefulness is None:
-        return _MOST_CELLS
+        return _MAX_CELLS
     cell, pure = Identity(2), table.ledger.budget.unit == "epsilon"
     if pure:
         noise = float(table.privacy.l1_sensitivity(cell) / of_a_table)
@@ -290,7 +290,7 @@ def _most_cells(table: PrivateTable, how: PrivateStructure, records: int, of_a_t
         variance = table.privacy.squared_l2_sensitivity(cell) / (2 * of_a_table)
         noise = math.sqrt(2 / math.pi * float(variance))
     useful = records / (float(as_fraction("usefulness", how.usefulness)) * noise)
-    return int(min(max(useful, 1.0), _MOST_CELLS))
+    return int(min(max(useful, 1.0), _MAX_CELLS))
 
 
 def measured_total(table: PrivateTable, amount: Fraction) -> LinearMeasurement:

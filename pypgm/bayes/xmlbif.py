@@ -33,7 +33,7 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
     array([0.25, 0.75])
     """
     if "<!ENTITY" in text:  # a few lines of which may expand to gigabytes
-        raise ValueError(f"{path}: entities of one's own are not read")
+        raise ValueError(f"{path}: entities declared in the file are not read")
     try:
         root = ElementTree.fromstring(text.encode() if text.lstrip("\ufeff").startswith("<?xml") else text)
     except ElementTree.ParseError as error:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 HELP = (
-    "what is to be answered well: a number K for all marginals of K attributes, up-to-K for those of at most K, or a "
+    "marginals to answer well: a number K for all marginals of K attributes, up-to-K for those of at most K, or a "
     '.json file with a list of marginals such as [["age", "sex"], ["income"]] (default: all pairs)'
 )
 
@@ -149,10 +149,9 @@ def add_given(command: argparse.ArgumentParser) -> None:
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="what is known, such as sex=F; a number or a date is a value, as in Python, and stands for its bin, "
-        "whose label will do too: hired=2020-Q1; several values mean any of them: job=cook,nurse, or repeat it; "
-        "a range has all values, in their order, from one to another: age=30..40, age=65.. (both "
-        "ends and the whole of their bins)",
+        help="evidence, such as sex=F; a number or a date stands for its bin, whose label is accepted too: "
+        "hired=2020-Q1; several values mean any of them: job=cook,nurse, or repeat the option; a range has all values, "
+        "in their order, from one to another: age=30..40, age=65.. (both ends with their whole bins)",
     )
 
 

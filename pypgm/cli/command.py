@@ -116,9 +116,9 @@ to what was measured. The model answers any question and draws records; nothing 
 _USAGE = """\
 examples:
   pypgm demo
-      the whole way on a small table that is built in; nothing to prepare
+      all steps on a small built-in table; nothing to prepare
   pypgm schema init people.csv --out schema.json
-      a draft of what is to be declared of a table, to be edited
+      a draft of a table's schema, to be edited
   pypgm synth people.csv --schema schema.json --epsilon 1 --delta 1e-9 --out synthetic.csv --model people.pgm
       synthetic records, and the release for later questions
   pypgm sample people.pgm --rows 1000 --given sex=F --out women.csv
@@ -170,7 +170,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         except (Exception, KeyboardInterrupt) as error:
             status, message = _verdict(error.cause if isinstance(error, PaidError) else error)
             if isinstance(error, PaidError):
-                message = f"{message or 'nobody reads the output any more'}; {error}"
+                message = f"{message or 'the reader of the output has closed it'}; {error}"
             if message:
                 _print_message(message)
             return status

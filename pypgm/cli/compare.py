@@ -36,10 +36,10 @@ _DESCRIPTION = """\
 Print how far synthetic records are from the real ones: one score, then for each column and for the worst pairs of them
 the percentage of records that would have to change ("points"), beside it that of two tables of the same people
 ("chance"), means, medians, quantiles and missing values. Values are compared as files have them: what became "other",
-or was drawn within a bin, counts too. Of a release its own answers are compared as well, in the bins of its schema.
+or was drawn within a bin, counts too. The answers of a release are compared as well, in the bins of its schema.
 
-The numbers printed come from the records themselves and are NOT private. They are for whom the table belongs to, and
---unsafe says that this is understood.
+The numbers printed come from the records themselves and are NOT private. They are for the owner of the table, and
+--unsafe confirms that this is understood.
 """
 _USAGE = """\
 examples:
@@ -57,7 +57,7 @@ def add_to(commands: Verbs) -> None:
     compare.add_argument("table", metavar="TABLE", help="the real records: a .csv, .csv.gz, .parquet or .duckdb file")
     compare.add_argument("--schema", metavar="SCHEMA", help="of two tables: missing texts, how numbers and dates look")
     compare.add_argument("--unsafe", action="store_true", help="print numbers that are not private")
-    compare.add_argument("--out", metavar="FILE", help="also a page of HTML, as little private as what is printed")
+    compare.add_argument("--out", metavar="FILE", help="also write a page of HTML, no more private than the output")
     compare.add_argument("--sdmetrics", action="store_true", help="SDV's scores too; needs the extra sdmetrics")
     add_table(compare)
     add_reading(compare)

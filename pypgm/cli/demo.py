@@ -17,7 +17,7 @@ from pypgm.terminal import laid_out, terminal_width
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
-    summary = "the whole way on a small built-in table"
+    summary = "all steps on a small built-in table"
     show = add_verb(commands, "demo", _demo, summary=summary, about=demo.__doc__)
     add_budget(show, epsilon="1", delta="1e-9")
 

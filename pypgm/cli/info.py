@@ -16,10 +16,10 @@ from pypgm.reporting.text import column_lines, digest_row, release_lines
 from pypgm.terminal import laid_out, terminal_width
 
 _DESCRIPTION = """\
-Print what a release guarantees to whom, how far its answers may be from the table it was made of, and what it holds.
+Print the guarantee of a release, how far its answers may be from the table it was made from, and its contents.
 
 "points" are percentage points: the share of the records that would have to change for a column, or a pair of columns,
-to agree with the table. They are told by the release alone, and cost no privacy.
+to agree with the table. They are computed from the release alone, at no privacy cost.
 """
 
 

@@ -29,21 +29,18 @@ if TYPE_CHECKING:
 _VALUES = 20
 _NAMED = 4  # number of the worst columns, which are named
 _DESCRIPTION = """\
-Rehearse a mechanism on made-up records and print how far its answers would be off, what it would measure at which
-noise, time and memory. No table is read and nothing is spent: the number of records is what is publicly known or
-guessed of it. There are two tables of them, from few frequent values that hardly depend on each other to evener ones
-that depend much: the errors of both are a range. Open columns are taken to have so many values, bins of quantiles to
-be of even width, and what finding them costs is left out of the budget.
+Rehearse a mechanism on simulated records and print how far its answers would be off, the counts it would measure with
+their noise, time and memory. No table is read and nothing is spent: the number of records is public knowledge or a
+guess. Errors are a range, from two simulated tables: an easy one, with few frequent values that hardly depend on each
+other, and a hard one, with even values that depend much. Open columns are assumed to have so many values, bins of
+quantiles to be of even width, and the cost of finding them is left out of the budget.
 """
 _USAGE = """\
 examples:
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9 --mechanism hdmm --workload up-to-2
 """
-_CAUTION = (
-    "on two tables of made-up records, of few frequent values that hardly depend on each other and of evener ones that "
-    "depend much; records drawn from the answers add to it"
-)
+_CAUTION = "estimated on two simulated tables, an easy and a hard one; sampling records adds a little more"
 
 
 def add_to(commands: Verbs) -> None:

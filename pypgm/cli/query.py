@@ -34,20 +34,18 @@ from pypgm.report import cells
 from pypgm.terminal import aligned, escaped, label_text, terminal_width
 
 _DESCRIPTION = """\
-Print marginals of a model: for each cell its expected number of records, and the error to expect of it, which is how
-far it may be from the records for the noise and for all that was not measured. Nothing is known of an attribute that
-was never measured: inf. Beside it stands what the answer rests on: measured, merged (only together with other values),
-unmeasured (the attributes were never measured together) or unknown.
+Print marginals of a model: for each cell its expected number of records, and its expected error, due to the noise and
+to everything that was not measured; inf for an attribute that was never measured. The basis of the answer follows:
+measured, merged (only together with other values), unmeasured (the attributes were never measured together) or unknown.
 
 In a terminal answers are a table, in which a missing value is "(missing)" and counts have their total; to a file or
 another program they are CSV.
 
-Of columns that are derived from others counts are those of the columns that they follow from, without errors.
+Counts of derived columns come from the columns they are derived from, without errors.
 
 With --given it prints conditional probabilities instead. Any attributes can be asked for together, measured or not.
 
-What is printed has escapes in the place of characters of labels that a terminal would obey; --out writes them as they
-are.
+Control characters in labels are printed as escapes; --out writes them unchanged.
 """
 _USAGE = """\
 examples:
@@ -71,7 +69,7 @@ def add_to(commands: Verbs) -> None:
         metavar="N",
         type=_draws,
         default=20,
-        help="estimates by which the expected errors are told (default 20, known to 16 %%; 0: no errors)",
+        help="estimates from which expected errors are computed (default 20, within 16 %%; 0: no errors)",
     )
     query.add_argument("--encoding", default="utf-8", help="of a .bif network, such as latin-1 (default utf-8)")
     query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv, .csv.gz or .json file")

@@ -45,8 +45,8 @@ def add_to(commands: Verbs) -> None:
     report.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
     report.add_argument("table", metavar="TABLE", nargs="?", help="the real records, with --unsafe")
     report.add_argument("--unsafe", action="store_true", help="draw counts of the real records: not private")
-    report.add_argument("--audit", metavar="FILE", help="what python -m pypgm.audit wrote: .json")
-    report.add_argument("--title", default=TITLE, help="what the page is called: of what, by whom")
+    report.add_argument("--audit", metavar="FILE", help="the file of python -m pypgm.audit: .json")
+    report.add_argument("--title", default=TITLE, help="title of the page: its data, its author")
     report.add_argument("--out", metavar="FILE", required=True, help="where the page goes: .html")
     add_reading(report)
 

@@ -55,9 +55,9 @@ def add_to(commands: Verbs) -> None:
     )
     add_given(sample)
     sample.add_argument(
-        "--seed", metavar="S", type=as_seed, help="the same records every time (default: others every time)"
+        "--seed", metavar="S", type=as_seed, help="draw the same records every time (default: new ones every time)"
     )
-    sample.add_argument("--quiet", action="store_true", help="do not say what was written, only warnings")
+    sample.add_argument("--quiet", action="store_true", help="print nothing but warnings")
 
 
 def _sample(arguments: argparse.Namespace) -> None:

@@ -12,13 +12,13 @@ import importlib.util
 import pkgutil
 import sys
 import types
-from typing import Literal
-
-from pypgm.compat._options import OPTIONS
+from typing import Any, Literal
 
 __all__ = ["install_as_mbi", "options", "uninstall"]
 
 _GENERATIONS = {"mbi": "pypgm.compat.mbi", "2021": "pypgm.compat.mbi2021"}
+OPTIONS: dict[str, Any] = {"stop": "optimum", "tolerance": 1e-6}
+"""Options for `pypgm.estimate` of all estimates of the compatible surface."""
 
 
 def install_as_mbi(generation: Literal["mbi", "2021"] = "mbi", *, jax: bool = True) -> None:

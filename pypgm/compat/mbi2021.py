@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 import pypgm
-from pypgm.compat._options import OPTIONS
+from pypgm.compat import OPTIONS
 from pypgm.compat.mbi import dataset as _dataset
 from pypgm.compat.mbi import domain as _domain
 from pypgm.compat.mbi import factor as _factor

@@ -131,7 +131,7 @@ def _whole(header: dict[str, Any], members: Members) -> dict[str, Any]:
     if len(members):
         raise ValueError("it has arrays that nothing in it names")
     if header["version"] != _UNSEALED and digest != _digest(header, _lines(arrays)):
-        raise ValueError("its digest is of other content: something in it was changed")
+        raise ValueError("its digest does not match its content: something in it was changed")
     return fields
 
 

@@ -93,7 +93,7 @@ class Members:
                 rest[: chunk.size] = chunk
                 rest = rest[chunk.size :]
             if member.read(1):  # reading at the end compares the checksum
-                raise ValueError(f"{name!r} goes on behind its end")
+                raise ValueError(f"{name!r} continues after its end")
         return array
 
 

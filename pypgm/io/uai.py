@@ -21,8 +21,8 @@ from pypgm.html import Shown
 
 Kind = Literal["MARKOV", "BAYES"]
 
-_MOST_TEXT = 1 << 25  # characters of a file at most
-_MOST_DIGITS = 640  # digits of an integer that Python converts under any limit of its own
+_MAX_CHARACTERS = 1 << 25  # characters of a file at most
+_MAX_DIGITS = 640  # digits of an integer that Python converts under any limit of its own
 
 
 @dataclass(frozen=True)
@@ -325,7 +325,7 @@ class _Words:
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        text = read_text(path, most=_MOST_TEXT)
+        text = read_text(path, most=_MAX_CHARACTERS)
         self.hint = it_looks_like(text, "a UAI model")
         self._words = text.split()
         self._next = 0
@@ -347,8 +347,8 @@ class _Words:
 
     def integer(self, what: str, low: int = 0, high: int | None = None) -> int:
         word = self.word(what)
-        if len(word) > _MOST_DIGITS:
-            needed = f"an integer of at most {_MOST_DIGITS} digits"
+        if len(word) > _MAX_DIGITS:
+            needed = f"an integer of at most {_MAX_DIGITS} digits"
             self.fail(f"{what} must be {needed}, got {word[:20]}… with {len(word)}")
         good = word.isascii() and word.isdigit()
         if not good or int(word) < low or (high is not None and int(word) > high):

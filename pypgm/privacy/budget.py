@@ -106,14 +106,14 @@ class Budget:
 def own_budget(budget: Budget) -> Budget:
     """Return a copy of a budget; ``TypeError`` for anything else, a subclass included."""
     if type(budget) is not Budget:
-        raise TypeError(f"a ledger needs a Budget, got {type(budget).__name__}: no subclass is one")
+        raise TypeError(f"a ledger needs a Budget, got {type(budget).__name__}: subclasses are refused")
     return copy.copy(budget)
 
 
 def check_new(thing: object, field: str) -> None:
     """Raise ``TypeError`` if an immutable object, which has this field already, is initialised again."""
     if hasattr(thing, field):
-        raise TypeError(f"a {type(thing).__name__} is made once; make another one")
+        raise TypeError(f"a {type(thing).__name__} cannot be initialised again; make another one")
 
 
 def _positive(name: str, value: Number) -> Fraction:

@@ -73,8 +73,8 @@ class _ShownCharges(Observer):
 
 R = TypeVar("R")
 
-_MOST_NOISE = 2**22  # records: standard deviation of a count that has the whole budget
-_ALL = 10**6  # a smaller remainder of the budget, one in so many, is a rounding error of dividing it
+_MAX_NOISE = 2**22  # records: standard deviation of a count that has the whole budget
+_ROUNDING_PARTS = 10**6  # a remainder below one in so many parts of the budget is a rounding error of dividing it
 
 
 class PrivateOptions(TypedDict, total=False):
@@ -257,7 +257,7 @@ class Entry:
 def _check_left(ledger: Ledger) -> None:
     """Raise `BudgetError` if earlier questions to a table spent all of its budget."""
     left, budget = ledger.remaining(), ledger.budget
-    if ledger.lines and left * _ALL < budget.limit:
+    if ledger.lines and left * _ROUNDING_PARTS < budget.limit:
         part = "nothing" if left == 0 else f"less than a millionth ({float(left):.3g})"
         whole = f"all of {budget!r} was spent: {part} of its {budget.unit} {float(budget.limit):.6g} is left"
         raise BudgetError(f"the ledger of this table: {whole}; a mechanism takes what is left of one")
@@ -266,14 +266,14 @@ def _check_left(ledger: Ledger) -> None:
 def check_noise(name: str, privacy: Privacy, unit: str, amount: Fraction) -> None:
     """Raise ``ValueError``, before anything is spent, if parts of a budget would need more noise than can be drawn.
 
-    With at most `_MOST_NOISE` on a count from all of it, noise of a part of 2^-18 (of rho) is below 2^31.
+    With at most `_MAX_NOISE` on a count from all of it, noise of a part of 2^-18 (of rho) is below 2^31.
     """
     if amount <= 0:
         return
     squared = Fraction(privacy.squared_l2_sensitivity(Identity(2)), 2) / amount
     if unit == "epsilon":
         squared = 2 * (Fraction(privacy.l1_sensitivity(Identity(2))) / amount) ** 2
-    if squared > _MOST_NOISE**2:
+    if squared > _MAX_NOISE**2:
         left = f"all of the budget leaves noise of {short(math.isqrt(math.ceil(squared)))} records on a single count"
         beyond = "is beyond what can be drawn (2^62): epsilon, or rho, is too small"
         raise ValueError(f"{left}, and that of the parts {name} takes {beyond}")

@@ -575,7 +575,7 @@ LAWS: Mapping[str, type[Law]] = {
 def own_law(law: Law) -> Law:
     """Return a copy of a law; ``TypeError`` for anything else, a subclass included."""
     if type(law) not in LAWS.values():
-        raise TypeError(f"a charge needs a law of pypgm.privacy.laws, got {type(law).__name__}: no subclass is one")
+        raise TypeError(f"a charge needs a law of pypgm.privacy.laws, got {type(law).__name__}: subclasses are refused")
     return law_of(law.name, law.parameters, law.delta)
 
 

@@ -98,7 +98,7 @@ class Ledger(LedgerReport):
     def mark_not_private(self, reason: str) -> None:
         """Mark the ledger for good, in reports and files, as protecting nobody, with the reason."""
         if not isinstance(reason, str) or not reason.strip():
-            raise ValueError(f"a mark of what is not private needs a reason, and is never taken away; got {reason!r}")
+            raise ValueError(f"a not-private mark needs a reason, and is never removed; got {reason!r}")
         root = self._root()
         with self._lock:
             root._not_private = root._not_private or reason

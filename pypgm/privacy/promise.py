@@ -16,8 +16,8 @@ from pypgm.terminal import escaped
 _LARGE_DELTA = Fraction(1, 1000)  # one person in a thousand may be shown as they are
 _LARGE_EPSILON = 30  # whoever has seen the release may be sure, whatever they thought before
 _SMALL_DELTA = Fraction(1, 10**9)  # at which the epsilon of a budget in rho is compared with that
-_LARGEST_FACTOR = 1e6  # largest factor of odds that is written out
-_LEAST_CERTAIN = 49  # factor of odds that leaves a chance within 2 and 98 %
+_MAX_SHOWN_FACTOR = 1e6  # largest factor of odds that is written out
+_MAX_CHANCE_FACTOR = 49  # factor of odds that leaves a chance within 2 and 98 %
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +120,7 @@ def weakness(budget: Budget) -> str:
     Examples
     --------
     >>> weakness(Budget(rho=50)), weakness(Budget(epsilon=1, delta=1e-9))
-    ('Hardly anybody is protected: rho 50.0 lets who sees a release be all but sure of a person', '')
+    ('Hardly anybody is protected: rho 50.0 lets anyone who sees a release be all but sure about a person', '')
     """
     delta, reasons = budget.delta or budget.reserved_delta, []
     if is_large(delta):
@@ -128,7 +128,7 @@ def weakness(budget: Budget) -> str:
     firm = budget.limit if budget.epsilon is None else budget.epsilon
     if firm > _LARGE_EPSILON or (budget.epsilon is None and zcdp_epsilon(firm, _SMALL_DELTA) > _LARGE_EPSILON):
         amount = budget_text(budget).split(",")[0]
-        reasons.append(f"{amount} lets who sees a release be all but sure of a person")
+        reasons.append(f"{amount} lets anyone who sees a release be all but sure about a person")
     return f"Hardly anybody is protected: {', and '.join(reasons)}" if reasons else ""
 
 
@@ -171,7 +171,7 @@ def odds_text(budget: Budget) -> str:
     factor = odds(budget)
     if factor is None:
         return ""
-    return "more than a million-fold" if factor > _LARGEST_FACTOR else f"at most {factor:,.10g}-fold"
+    return "more than a million-fold" if factor > _MAX_SHOWN_FACTOR else f"at most {factor:,.10g}-fold"
 
 
 def chances(budget: Budget) -> tuple[int, int] | None:
@@ -183,7 +183,7 @@ def chances(budget: Budget) -> tuple[int, int] | None:
     (26, 74)
     """
     factor = odds(budget)
-    if factor is None or factor > _LEAST_CERTAIN:
+    if factor is None or factor > _MAX_CHANCE_FACTOR:
         return None
     low = math.floor(100 / (1 + factor))
     return low, 100 - low

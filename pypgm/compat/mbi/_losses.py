@@ -43,7 +43,7 @@ def loss_and_total(loss_fn: Any, domain: Domain, known_total: float | None) -> t
         total = minimum_variance_unbiased_total(measured) if known_total is None else float(known_total)
         return from_linear_measurements(measured), total
     if known_total is None:
-        warnings.warn("a loss does not tell how many records there are: known_total is taken for 1", stacklevel=3)
+        warnings.warn("a loss does not imply a number of records: known_total is assumed to be 1", stacklevel=3)
     for clique in loss_fn.cliques:
         domain.project(clique)
     return loss_fn, 1.0 if known_total is None else float(known_total)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pypgm
-from pypgm.compat._options import OPTIONS
+from pypgm.compat import OPTIONS
 from pypgm.compat.mbi._engine import Bridge, finished
 from pypgm.compat.mbi._losses import loss_and_total, stated_loss
 from pypgm.compat.mbi.clique_vector import CliqueVector

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Protocol, runtime_checkable
 import numpy as np
 
 import pypgm
-from pypgm.compat._options import OPTIONS
+from pypgm.compat import OPTIONS
 from pypgm.compat.mbi import approximate_oracles, marginal_oracles
 from pypgm.compat.mbi._engine import Bridge, finished, model_of
 from pypgm.compat.mbi._losses import (
@@ -113,7 +113,7 @@ class Estimator:
         else:
             model = ask.by_oracle(self.marginal_oracle, self.stepsize)
         if tol is not None and self._loss_value(model, loss, total, constraints) is None:
-            raise ValueError(f"tol needs a loss, and {type(self).__name__} tells none")
+            raise ValueError(f"tol needs a loss, and {type(self).__name__} has none")
         return model
 
     def _loss_value(self, state: Any, loss_fn: Any, known_total: float, constraints: Any = ()) -> Any:

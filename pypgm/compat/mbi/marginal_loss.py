@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from pypgm.estimation.loss import Loss
 
-_LEAST_STDDEV = 1e-12  # stands for exact answers, as in mbi
-_MOST_PROBED = 20_000  # cells of a table for which a foreign query is made a matrix
+_MIN_STDDEV = 1e-12  # stands for exact answers, as in mbi
+_MAX_PROBED_CELLS = 20_000  # cells of a table for which a foreign query is made a matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,8 +112,8 @@ class LinearMeasurement:
             raise ValueError(f"the query on {self.clique} has {answers} answers, got {values.size}")
         stddev = float(self.stddev)
         if stddev == 0:
-            warnings.warn(f"stddev 0 of {self.clique} is taken for {_LEAST_STDDEV}", stacklevel=2)
-            stddev = _LEAST_STDDEV
+            warnings.warn(f"stddev 0 of {self.clique} is taken for {_MIN_STDDEV}", stacklevel=2)
+            stddev = _MIN_STDDEV
         return pypgm.LinearMeasurement(values, bridge.clique(self.clique), stddev, query)
 
 
@@ -140,7 +140,7 @@ def _as_query(query: Callable[[Factor], Any], table: Domain) -> pypgm.queries.Li
         and len(set(chosen)) == chosen.size
     ):
         matrix = pypgm.queries.Subset(chosen.astype(np.int64) - 1, cells)
-    elif cells <= _MOST_PROBED:
+    elif cells <= _MAX_PROBED_CELLS:
         columns = [sparse.csc_array(answers(unit)[:, None]) for unit in np.eye(cells)]
         matrix = pypgm.queries.Matrix(sparse.hstack(columns).tocsr())
     else:
@@ -209,7 +209,7 @@ def from_linear_measurements(
 
     def loss(marginals: Any) -> Any:
         parts = [np.asarray(m.query(marginals.project(m.clique))) - np.asarray(m.noisy_measurement) for m in answers]
-        scaled = [part / max(float(m.stddev), _LEAST_STDDEV) for part, m in zip(parts, answers, strict=True)]
+        scaled = [part / max(float(m.stddev), _MIN_STDDEV) for part, m in zip(parts, answers, strict=True)]
         value = sum(float((np.square(r) / 2 if norm == "l2" else np.abs(r)).sum()) for r in scaled)
         if not normalize or not answers:
             return np.float64(value)
@@ -238,7 +238,7 @@ def calculate_l2_lipschitz_from_metadata(domain: Domain, measurements: Sequence[
         if norm is None:
             return None
         home = homes[m.clique]
-        variance = max(float(m.stddev), _LEAST_STDDEV) ** 2
+        variance = max(float(m.stddev), _MIN_STDDEV) ** 2
         sums[home] += norm / variance * domain.size(home) / domain.size(m.clique)
     return max(sums.values(), default=1.0)
 
