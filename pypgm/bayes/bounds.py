@@ -36,7 +36,7 @@ class ErrorBounds:
     paper_lower : float
         The published lower bound. It is an order of magnitude and no bound: errors of two tables can cancel.
     safe_lower : float
-        What holds in every case: 0.
+        The lower bound that holds in every case: 0.
     paper_upper : float
         The published upper bound; its proof counts one attribute less than the widest clique has, and does not cover
         attributes of more than two values.

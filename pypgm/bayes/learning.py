@@ -44,9 +44,9 @@ def learn(
     A row is :math:`\theta(x \mid p) = (n_{xp} + \alpha) / \sum_{x'} (n_{x'p} + \alpha)`, with the counts n of the
     records. Without a prior it is the maximum of the likelihood, and uniform where no record has these parents.
 
-    Where values are missing, at random, n are expected counts under the tables themselves, found by expectation
-    maximisation: the objective :math:`L + \sum \alpha \log \theta`, with the log-likelihood L of what is known, never
-    falls. It ends in a local maximum, which may depend on the start.
+    If values are missing, at random, n are expected counts under the tables themselves, found by expectation
+    maximisation: the objective :math:`L + \sum \alpha \log \theta`, with the log-likelihood L of the known values,
+    never falls. The search ends in a local maximum, which may depend on the start.
 
     Parameters
     ----------
@@ -54,27 +54,27 @@ def learn(
         Records, weighted or not. Columns of a frame hold labels, or codes where an attribute has no labels; None, NaN
         and NA are missing, and an attribute without a column is missing in every row.
     structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
-        A network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each child;
-        or arcs (parent, child).
+        A network or the path of a BIF file, whose tables are ignored; a directed graph; the parents of each child; or
+        arcs (parent, child).
     domain : Domain, optional
-        Of the network to learn. By default that of a Dataset; beside a frame that of a structure that is a network, or
-        the values that the frame has, in their order.
+        The domain of the network to learn. By default that of a Dataset; with a frame that of a structure that is a
+        network, or the values of the frame, in their order.
     weights : array_like of float, shape (n_rows,), optional
-        Of the records, at least 0; a Dataset may have its own.
+        Weights of the records, at least 0; a Dataset may have its own.
     prior : {"k2", "bdeu"}, or mapping of str to array_like of float, optional
-        Of Dirichlet form: "k2" adds `strength` to each cell, "bdeu" spreads it evenly over the cells of each table. Or
-        counts of one's own of some tables, of the shape of the table or one for each value, times `strength`.
+        A Dirichlet prior: "k2" adds `strength` to each cell, "bdeu" spreads it evenly over the cells of each table. Or
+        pseudo-counts for some tables, of the shape of the table or one for each value, times `strength`.
     strength : float
-        Finite and more than 0: records a cell ("k2"), or a table ("bdeu"), is thought to have had.
+        Finite and more than 0: prior number of records of a cell ("k2"), or of a table ("bdeu").
     tolerance : float
-        At least 0: values being missing, it ends where an iteration gains less than this a record, in nats.
+        At least 0: with missing values, the search ends when an iteration gains less than this a record, in nats.
     iterations : int
-        At most this many, values being missing.
+        Largest number of iterations with missing values.
     rng : Generator or int
-        Of the start, which is random where records tell little of a table.
+        Randomness of the start, which is random where records say little about a table.
     callback : callable, optional
-        Called with the number of the iteration, the first being 0, and the objective at its start; ends the search
-        where it returns a true value.
+        Called with the number of the iteration, from 0, and the objective at its start; ends the search by returning a
+        true value.
     n_threads : int
         0 for all threads.
 
@@ -263,7 +263,7 @@ def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, st
     criterion : {"log_likelihood", "aic", "bic", "bdeu", "k2"}
         The last two need records without missing values.
     strength : float
-        Of the priors, as of `learn`.
+        Strength of the priors, as for `learn`.
 
     Raises
     ------

@@ -412,8 +412,8 @@ class BayesianNetwork(RowAnswers):
         Returns
         -------
         values : dict of str to label or code
-            Of each target, in the order asked; a label where the attribute has them. Of equally probable ones the first
-            in lexicographic order of the codes.
+            The value of each target, in the order of the targets; a label if the attribute has them. Of equally
+            probable values, the first in lexicographic order of the codes.
         log_probability : float
             Natural log of :math:`P(t, e)`.
 
@@ -522,7 +522,7 @@ class BayesianNetwork(RowAnswers):
             "mode": each cell by its own most probable value; "joint": those of a row by the values that are most
             probable together; "sample": by a draw from their joint posterior.
         rng : Generator or int, optional
-            Of the draws; the operating system's entropy by default.
+            Source of the draws; the operating system's entropy by default.
 
         Returns
         -------

@@ -47,7 +47,7 @@ class NetworkRelease(Release[CountedNetwork]):
     def table_error(self, attribute: str) -> Factor:
         r"""Return the standard errors of a conditional table that are due to the noise on its own counts.
 
-        That is :math:`\sigma \sqrt{(1 - \theta)^2 + (|X| - 1) \theta^2} / T_p`, at most 1, with the standard deviation
+        They are :math:`\sigma \sqrt{(1 - \theta)^2 + (|X| - 1) \theta^2} / T_p`, at most 1, with the standard deviation
         of all that was measured of the attribute with its parents, and T the noisy number of records with these values
         of the parents, at least its own noise. What an estimate learned from other tables is not counted in, nor that
         records are themselves a sample.

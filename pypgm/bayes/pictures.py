@@ -35,7 +35,7 @@ def draw_graph(
     values : mapping of str to float
         A number of each attribute.
     what : str
-        Of what, beside the colour bar.
+        Label of the colour bar.
     ax : matplotlib Axes, optional
         New ones by default.
 

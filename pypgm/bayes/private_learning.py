@@ -48,7 +48,7 @@ if TYPE_CHECKING:
 ErrorModel = Literal["delta", "paper"]
 
 _SHARE_BITS = 32  # shares are multiples of 2^-32: as near to the optimum, and scales that the sampler takes exactly
-_MIN_SHARE = 1e-3  # of an equal share: no table is left without any budget
+_MIN_SHARE = 1e-3  # part of an equal share: no table is left without any budget
 
 
 def structural_weights(
@@ -79,7 +79,7 @@ def structural_weights(
 def mean_derivatives(domain: Domain, parents: Mapping[str, Clique]) -> dict[str, float]:
     r"""Return the mean of :math:`\partial P(y) / \partial\theta(x \mid p)` over p, x, children Y and y; 0 of a leaf.
 
-    Of one child the derivatives sum to P(p) over y, and over p to 1: the mean is the mean of 1 / size over the
+    The derivatives of one child sum to P(p) over y, and over p to 1: the mean is the mean of 1 / size over the
     children, divided by the number of the parents' values. It depends on the structure alone.
     """
     means = {}
@@ -304,12 +304,12 @@ def learn_private(
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left is spent. The values of a table
-        are public: those of `schema` or, without one, of a structure that is a network or its file; they are never
-        learned from the records but privately, where the schema leaves them open.
+        are public: those of `schema` or, without one, of a structure that is a network or its file; values are learned
+        from the records only privately, if the schema leaves them open.
     structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
-        Public: a network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each
-        child; or arcs (parent, child). A `PrivateStructure` has it chosen from the records first, with a part of the
-        budget; what is said of the budget below is then said of the rest.
+        Public: a network or the path of a BIF file, whose tables are ignored; a directed graph; the parents of each
+        child; or arcs (parent, child). With a `PrivateStructure` it is chosen from the records first, for part of the
+        budget; the budget below is then the rest.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     stage_one : number
@@ -318,34 +318,34 @@ def learn_private(
         Chance of each record to take part in the first stage. Below 1 the noise of the first stage is that of a larger
         epsilon, but its counts are smaller by more; needs add-remove neighbours with one record a person.
     allocation : {"sizes", "data-dependent", "uniform"}
-        "sizes" gives larger tables more, and a two-hundredth of the budget to the number of records where that is
-        private. "uniform" gives every table the same. "data-dependent" has two stages: the first measures all tables
-        with equal parts of a small budget; from these noisy counts follows how far noise moves each conditional table,
-        and the second measures all tables again, with parts of the rest that make the sum of their errors least,
-        weighted by how much of the network rests on each where that is asked for. Each row of a table counts the same
-        there; under a pure budget the first stage costs more than the second wins.
+        "sizes" gives larger tables more, and a two-hundredth of the budget to the number of records if that is private.
+        "uniform" gives every table the same. "data-dependent" has two stages: the first measures all tables with equal
+        parts of a small budget; these noisy counts show how far noise moves each conditional table, and the second
+        stage measures all tables again, with parts of the rest that minimise the sum of their errors, weighted by
+        `sensitivity` if given. Each row of a table counts the same; under a pure budget the first stage costs more than
+        the second gains.
     consistency : {"variance", "epsilon"}, optional
-        How tables are weighted where they are made to agree, if the estimator is "tables": by the inverse of their
-        variance or by the square root of it. None leaves them as they are.
+        Weights of the tables when they are made to agree, if the estimator is "tables": by the inverse of their
+        variance or by the square root of it. None leaves them unchanged.
     error_model : {"delta", "paper"}
-        How the error of a table is foretold: with or without the correlation of a cell with its row.
+        Forecast of a table's error: with or without the correlation of a cell with its row.
     sensitivity : {"covary", "paper"}, optional
         None gives the errors of all tables the same weight. Else a table weighs the more the more children and
         descendants it has, and the more the probabilities of its children change with it: "covary" takes the change
-        where the other values of a row give way, "paper" the mean of the partial derivatives, which depends on the
+        when the other values of a row compensate, "paper" the mean of the partial derivatives, which depends on the
         structure alone.
     estimator : {"model", "tables"}
         Whether conditional tables are read from one model estimated from all measurements, or each from its own counts:
-        made consistent, negative ones set to 0, rows divided by their sums. Tables take the place of a model that does
-        not fit the memory where the structure was chosen, and budget spent, before that was known.
+        made consistent, negative ones set to 0, rows divided by their sums. "tables" replaces a model that does not fit
+        the memory if the structure was chosen, and budget spent, before that was known.
     noise : {"laplace", "gaussian"}, optional
         Exact discrete noise; "gaussian" needs a `delta` or a rho, and is the default there unless `sampling` is below
         1. A sampled first stage has Laplace noise in any case.
     paper : bool
         The algorithm as published, with the noise its guarantee needs: a first stage on a tenth of the records,
         "epsilon" consistency of normalised tables, the paper's error and sensitivity, tables one by one, Laplace noise.
-        All options above are then left at their defaults, but for ``allocation="uniform"``: that is the paper's D-Ind,
-        the same parts for all tables of all records.
+        All options above then stay at their defaults, except ``allocation="uniform"``: the paper's D-Ind, equal parts
+        for all tables of all records.
     **options
         `schema`, what is publicly known of the columns of a table; `budget`, instead of epsilon and delta,
         `neighbours`, `privacy`, `backend` and `unsafe_seed`, see `pypgm.privacy.PrivateOptions`; and the limits of the

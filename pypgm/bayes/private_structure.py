@@ -159,11 +159,10 @@ _MAX_CELLS = 1 << 20  # cells of a table, however many records there are: 8 MiB,
 class PrivateStructure:
     r"""Private choice of a structure from records, as PrivBayes does it; passed in place of a structure.
 
-    The first attribute of the domain has no parents. One after the other, an attribute that has no place yet gets one
-    together with its parents, which are among those before it: the pair is drawn by an exponential mechanism from all
-    pairs of an attribute and a set of parents, by how much the one depends on the other, less a `penalty` that grows
-    with their table. Sets of parents are no larger than `max_parents` and `usefulness` let them be, and without a
-    penalty no smaller.
+    The first attribute of the domain has no parents. Attributes are then placed one by one, each together with its
+    parents among those placed before: the pair is drawn by an exponential mechanism from all pairs of an unplaced
+    attribute and a set of parents, by the dependence of the one on the other, less a `penalty` that grows with their
+    table. Sets of parents are no larger than `max_parents` and `usefulness` allow, and without a penalty no smaller.
 
     Parameters
     ----------
@@ -174,19 +173,19 @@ class PrivateStructure:
     share : number
         Part of the budget that the choice gets, between 0 and 1.
     usefulness : number, optional
-        Least mean count of a cell in units of the mean absolute noise it is going to have. Under "add-remove" a
+        Least mean count of a cell in units of the mean absolute noise it will have. Under "add-remove" a
         twentieth of `share` measures the number of records for it. None leaves `max_parents` as the only limit.
     max_parents : int
         At least 0.
     max_candidates : int
         `max_parents` is lowered step by step, not below 1, until so few pairs are compared in one choice.
     penalty : number
-        At least 0, in units of what N records show of dependence by chance: for "R" :math:`\sqrt{N k / 2 \pi}` records,
-        the most that independent attributes are apart in the mean, for "MI" :math:`\tfrac k2 \log_2 N` bits, as of the
-        BIC; "F" takes none, as it tells no independence. k is the product of the number of values of the attribute and
-        of the combinations of its parents, each less 1; N is measured as for `usefulness`. At 2 few arcs are there by
-        chance, however large the budget; at 0, the choice of PrivBayes as published, attributes have as many parents as
-        the limits let them, which keeps weak dependences.
+        At least 0, in units of the dependence that N records show by chance: for "R" :math:`\sqrt{N k / 2 \pi}`
+        records, the largest mean score of independent attributes, for "MI" :math:`\tfrac k2 \log_2 N` bits, as in the
+        BIC; "F" takes none, as it does not measure independence. k is the product of the number of values of the
+        attribute and of the combinations of its parents, each less 1; N is measured as for `usefulness`. At 2 few arcs
+        arise by chance, however large the budget; at 0, as PrivBayes is published, attributes have as many parents as
+        the limits allow, which keeps weak dependences.
 
     Raises
     ------

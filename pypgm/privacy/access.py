@@ -30,7 +30,7 @@ class ChargedNoise:
     Attributes
     ----------
     law : DiscreteGaussian or DiscreteLaplace
-        What was charged.
+        The law that was charged.
     add : callable
         Draws from exactly that law: takes int64 counts and returns new ones with noise.
     """

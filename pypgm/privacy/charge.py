@@ -20,9 +20,9 @@ class Charge:
     Parameters
     ----------
     what : str
-        What was done: "measure", "select".
+        The step: "measure", "select".
     on : str
-        What it was done to: the clique, or the candidates.
+        The object of the step: the clique, or the candidates.
     law : Law
         The law of the draw, one of `pypgm.privacy.laws`; `Stated` for a step of one's own, whose cost the ledger cannot
         check.

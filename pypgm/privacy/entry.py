@@ -31,46 +31,6 @@ if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
 
 
-def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:
-    """Return a ledger whose charges move a progress bar, if there is one.
-
-    Parameters
-    ----------
-    budget : Budget
-    bar : Bar or None
-
-    Examples
-    --------
-    >>> from pypgm import Budget
-    >>> shown_ledger(Budget(rho=1), None).remaining()
-    Fraction(1, 1)
-    """
-    if bar is None:
-        return Ledger(budget)
-    shown = _ShownCharges(bar)
-    shown.ledger = Ledger(budget, shown)
-    return shown.ledger
-
-
-class _ShownCharges(Observer):
-    """Observer that shows each line before it is entered, and so before data is read: nothing shown is private."""
-
-    ledger: Ledger
-
-    def __init__(self, bar: Bar) -> None:
-        self._bar = bar
-
-    def charged(self, ledger: object, line: Charge) -> None:  # type: ignore[override]
-        """Show a line, and the share of the whole budget spent including it."""
-        the_observer().charged(ledger, line)
-        share = float((self.ledger.spent() + line.cost) / self.ledger.budget.limit)
-        self._bar.show(lambda: f"{line.what} {line.on}", share)
-
-    def allocated(self, ledger: object, part: object) -> None:
-        """Pass the allocation on to the observer of the process."""
-        the_observer().allocated(ledger, part)
-
-
 R = TypeVar("R")
 
 _MAX_NOISE = 2**22  # records: standard deviation of a count that has the whole budget
@@ -89,7 +49,7 @@ class PrivateOptions(TypedDict, total=False):
     budget : Budget
         Instead of epsilon and delta. An open `PrivateTable` takes neither: all that its ledger has left is spent.
     neighbours : {"add-remove", "replace"}, optional
-        Whose presence is protected: "add-remove" (the default) keeps the number of records private. The schema of the
+        The neighbour relation: "add-remove" (the default) keeps the number of records private. The schema of the
         records says how many records a person may have, else 1.
     privacy : Privacy, optional
         Instead of `neighbours`; also says how many records a person may have, and may not contradict the schema.
@@ -314,3 +274,43 @@ def entered(
         return table
     ledger, relation = shown_ledger(budget_of(epsilon, delta, budget), bar), one_relation(neighbours, privacy)
     return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, backend=backend, unsafe_seed=seed)
+
+
+def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:
+    """Return a ledger whose charges move a progress bar, if there is one.
+
+    Parameters
+    ----------
+    budget : Budget
+    bar : Bar or None
+
+    Examples
+    --------
+    >>> from pypgm import Budget
+    >>> shown_ledger(Budget(rho=1), None).remaining()
+    Fraction(1, 1)
+    """
+    if bar is None:
+        return Ledger(budget)
+    shown = _ShownCharges(bar)
+    shown.ledger = Ledger(budget, shown)
+    return shown.ledger
+
+
+class _ShownCharges(Observer):
+    """Observer that shows each line before it is entered, and so before data is read: nothing shown is private."""
+
+    ledger: Ledger
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def charged(self, ledger: object, line: Charge) -> None:  # type: ignore[override]
+        """Show a line, and the share of the whole budget spent including it."""
+        the_observer().charged(ledger, line)
+        share = float((self.ledger.spent() + line.cost) / self.ledger.budget.limit)
+        self._bar.show(lambda: f"{line.what} {line.on}", share)
+
+    def allocated(self, ledger: object, part: object) -> None:
+        """Pass the allocation on to the observer of the process."""
+        the_observer().allocated(ledger, part)

@@ -40,36 +40,6 @@ __all__ = [
 ]
 
 
-_RATE_BITS = 48
-_EPSILON_BITS = 62
-
-
-@with_own_digits
-def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
-    """Return log(1 + rate (exp(epsilon) - 1)), rounded up to a rational of at most 62 bits.
-
-    Raises
-    ------
-    ValueError
-        If the rate is not in (0, 1] or its denominator is 2^48 or more, or epsilon is not positive or above 10^6.
-
-    Examples
-    --------
-    >>> round(float(amplified_epsilon(Fraction(1, 100), Fraction(1))), 4)
-    0.017
-    """
-    if not 0 < rate <= 1 or rate.denominator >= 1 << _RATE_BITS:
-        raise ValueError(f"a sampling rate must be a rational in (0, 1] with a denominator below 2^48, got {rate}")
-    if not 0 < epsilon <= 10**6:
-        raise ValueError(f"epsilon of a sample must lie in (0, 10^6], got {epsilon}")
-    if rate == 1:
-        return epsilon
-    inside = 1 + as_decimal(rate) * (as_decimal(epsilon).exp() - 1)
-    # An argument near 1 keeps fewer digits; 1e-40 covers what is lost down to epsilons of 1e-15.
-    upper = inside.ln() * (1 + Decimal("1e-20")) + Decimal("1e-40")
-    return min(epsilon, round_up(Fraction(upper.quantize(Decimal("1e-45"), ROUND_CEILING)), _EPSILON_BITS))
-
-
 @dataclass(frozen=True, slots=True, init=False)
 class Law(ABC):
     """The law that a step draws from, with its parameters: the base of all laws.
@@ -228,7 +198,7 @@ class DiscreteGaussian(Noise):
         return math.sqrt(self.variance)
 
     def adder(self, sampler: Sampler) -> Adder:
-        """Return what adds the noise to int64 counts."""
+        """Return a function that adds the noise to int64 counts."""
         return sampler.gaussian(self.variance)
 
     def reach(self, probability: Fraction) -> int:
@@ -306,7 +276,7 @@ class DiscreteLaplace(Noise):
         return laplace_stddev(self.scale)
 
     def adder(self, sampler: Sampler) -> Adder:
-        """Return what adds the noise to int64 counts."""
+        """Return a function that adds the noise to int64 counts."""
         return sampler.laplace(self.scale)
 
     def reach(self, probability: Fraction) -> int:
@@ -655,3 +625,33 @@ def _failure(delta: Number) -> Fraction:
     if not 0 <= exact < 1:
         raise ValueError(f"delta of a charge must lie in [0, 1), got {exact}")
     return exact
+
+
+_RATE_BITS = 48
+_EPSILON_BITS = 62
+
+
+@with_own_digits
+def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
+    """Return log(1 + rate (exp(epsilon) - 1)), rounded up to a rational of at most 62 bits.
+
+    Raises
+    ------
+    ValueError
+        If the rate is not in (0, 1] or its denominator is 2^48 or more, or epsilon is not positive or above 10^6.
+
+    Examples
+    --------
+    >>> round(float(amplified_epsilon(Fraction(1, 100), Fraction(1))), 4)
+    0.017
+    """
+    if not 0 < rate <= 1 or rate.denominator >= 1 << _RATE_BITS:
+        raise ValueError(f"a sampling rate must be a rational in (0, 1] with a denominator below 2^48, got {rate}")
+    if not 0 < epsilon <= 10**6:
+        raise ValueError(f"epsilon of a sample must lie in (0, 10^6], got {epsilon}")
+    if rate == 1:
+        return epsilon
+    inside = 1 + as_decimal(rate) * (as_decimal(epsilon).exp() - 1)
+    # An argument near 1 keeps fewer digits; 1e-40 covers what is lost down to epsilons of 1e-15.
+    upper = inside.ln() * (1 + Decimal("1e-20")) + Decimal("1e-40")
+    return min(epsilon, round_up(Fraction(upper.quantize(Decimal("1e-45"), ROUND_CEILING)), _EPSILON_BITS))

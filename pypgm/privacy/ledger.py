@@ -232,9 +232,9 @@ class Ledger(LedgerReport):
         Parameters
         ----------
         what : str
-            What is done: "measure", "select".
+            The step: "measure", "select".
         on : str
-            What it is done to: the clique, or the candidates.
+            The object of the step: the clique, or the candidates.
         law : Law
             One of `pypgm.privacy.laws`. The ledger cannot check the cost of a step of one's own, `Stated`: its report
             names it as the caller's claim.
@@ -270,7 +270,7 @@ class Ledger(LedgerReport):
         Parameters
         ----------
         what : str
-            What is done each time.
+            The step, the same each time.
         laws : sequence of (str, Law)
             The object of each step, and the law that it will draw from; a law that several steps share is checked once.
 

@@ -44,7 +44,7 @@ def measured_lines(measurements: Sequence[LinearMeasurement], ledger: LedgerRepo
     ----------
     measurements : sequence of LinearMeasurement
     ledger : LedgerReport
-        Of a relation.
+        A ledger that is bound to a relation.
 
     Examples
     --------

@@ -44,7 +44,7 @@ def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> f
     Parameters
     ----------
     ledger : Ledger or LedgerReport
-        What was charged.
+        The charges.
     delta : number, optional
         In (0, 1), more than the probabilities of failure charged; by default the budget's own.
 

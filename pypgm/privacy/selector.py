@@ -106,7 +106,7 @@ class Weights(NamedTuple):
 
 
 def fitted(scores: NDArray[Any], *, screen: bool = False) -> NDArray[np.int64]:
-    """Return scores within int64, below 2^62, none of which changes by more than before.
+    """Return scores as int64, within 2^62, none of which changes by more than before.
 
     For a screen they are cut off at 2^62. A selection depends on gaps to the best alone: scores 2^62 or more below it
     are raised, which keeps all changes in their interval, and all are shifted alike if they do not fit.

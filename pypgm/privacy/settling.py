@@ -19,12 +19,11 @@ from pypgm.data.values import Values, as_list, bare, is_number, plain
 from pypgm.domain import listed
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.private_column import PrivateColumn
+from pypgm.privacy.private_column import PrivateColumn, sparse_histogram
 from pypgm.privacy.quantiles import private_quantiles
 from pypgm.privacy.rational import as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
-from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.queries import Neighbours
 
 _DIGITS = 400  # digits before or after the point of a number that may be a label: more than a double has
