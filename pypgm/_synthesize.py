@@ -1,4 +1,4 @@
-"""A table goes in, a private release comes out: all between them in one call."""
+"""The call that turns a table into a private release."""
 
 from __future__ import annotations
 
@@ -40,39 +40,40 @@ def synthesize(
 ) -> ModelRelease:
     """Spend a privacy budget once on a table, and return the release: records that look like it, and any answer.
 
-    What the schema leaves open, values that nobody can list and bins by quantiles, is found privately first, for the
-    share of the budget that it names; the records are then encoded and the mechanism spends the rest on them. All that
-    is wrong with the table, the schema or the options is refused before anything is spent.
+    Open columns of the schema, with values that nobody can list or bins by quantiles, are settled privately first, for
+    the share of the budget that it names; the records are then encoded and the mechanism spends the rest on them. Any
+    fault of the table, the schema or the options is refused before anything is spent.
 
     Parameters
     ----------
     source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
-        The records, one a row. Frames are those of pandas, polars and pyarrow, lazy ones too, and what else narwhals
-        knows; a path is one of a CSV, Parquet or DuckDB file, by its name.
+        The records, one a row. Frames are those of pandas, polars and pyarrow, lazy ones too, and others that narwhals
+        knows; a path names a CSV, Parquet or DuckDB file, by its ending.
     schema : Schema, Domain, mapping or path
-        What is publicly known of its columns: a schema, what a schema file has, or the path of one. It says how many
-        records a person has, and which combinations none can have. A Dataset has its own; of all else it is needed,
-        and the refusal shows a draft of names and types, which reads no record, and how to complete it.
+        Public knowledge of its columns: a schema, the contents of a schema file, or the path of one. It states how many
+        records a person has, and impossible combinations. A Dataset has its own; any other source needs one, and the
+        refusal shows a draft of names and types, which reads no record, and how to complete it.
     epsilon, delta : number, optional
-        The guarantee; natural logs for epsilon. Where values have to be found that nobody can list, a tenth of delta
-        is kept for the probability that it fails.
+        The guarantee; epsilon in natural logs. If unlisted values have to be found, a tenth of delta is reserved for
+        the probability that this fails.
     mechanism : str
-        Its name, see `pypgm.mechanisms`.
+        Name of the mechanism, see `pypgm.mechanisms`.
     budget : Budget, optional
         Instead of epsilon and delta.
     neighbours : {"add-remove", "replace"}, optional
-        What is protected: whether a person is in the table at all (the default), or what a person's records hold.
+        The protected fact: whether a person is in the table at all (the default), or the contents of a person's
+        records.
     privacy : Privacy, optional
         Instead of `neighbours`.
     table : str, optional
-        Which table of a DuckDB file.
+        The table in a DuckDB file.
     ignore_extra : bool
         Leave out columns that are not declared, instead of refusing the table.
     delimiter, encoding, decimal, thousands
-        Of a CSV file, as for `pypgm.read_table`.
+        Dialect of a CSV file, as for `pypgm.read_table`.
     **options
-        Of the mechanism, such as ``time_limit`` or ``progress``. ``workload`` may be a number K for all marginals of
-        K attributes, ``"up-to-3"`` or a list of marginals, besides a `Workload`.
+        Options of the mechanism, such as ``time_limit`` or ``progress``. ``workload`` may be a number K for all
+        marginals of K attributes, ``"up-to-3"`` or a list of marginals, besides a `Workload`.
 
     Returns
     -------
@@ -85,8 +86,8 @@ def synthesize(
     OSError
         If a file cannot be read.
     ValueError
-        With all that is wrong with the table: column and row, never a value; or if the budget or an option is out of
-        range, or the mechanism is unknown.
+        With all faults of the table, by column and row, never by value; or if the budget or an option is out of range,
+        or the mechanism is unknown.
     TypeError
         If there is no schema: the message holds a draft of one.
 
@@ -116,5 +117,5 @@ def synthesize(
         | {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "thousands": thousands},
         options=options,
     )
-    del source  # tracebacks from here on do not hold the records
+    del source  # from here on no traceback holds the records
     return spend()

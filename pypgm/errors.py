@@ -1,4 +1,4 @@
-"""The errors of pypgm that are more than a ``ValueError``, and its warnings."""
+"""Errors of pypgm beyond ``ValueError``, and its warnings."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ __all__ = [
 
 
 class BudgetError(ValueError):
-    """A charge is refused, as it would overdraw its ledger, or comes from a closed part or another process.
+    """A charge was refused: it would overdraw its ledger, or comes from a closed part or another process.
 
     Nothing was read and nothing was charged.
     """
@@ -32,7 +32,7 @@ class ConditionWarning(UserWarning):
 
 
 class DraftWarning(UserWarning):
-    """A schema is a draft that nobody has reviewed: what it has from the records is not protected."""
+    """A schema is a draft that nobody has reviewed: the facts it has from the records are not protected."""
 
 
 class EstimateInterruptedWarning(RuntimeWarning):
@@ -44,15 +44,15 @@ class ImpossibleEvidenceError(ValueError):
 
 
 class ModelTooLargeError(MemoryError):
-    """A structure does not fit the memory allowed; it is refused before memory is taken."""
+    """A structure does not fit the allowed memory; it is refused before memory is allocated."""
 
 
 class OlderFileWarning(UserWarning):
-    """A release file of an older version has no digest: a change of it is noticed only where it contradicts itself."""
+    """A release file of an older version has no digest: a change is noticed only if the file contradicts itself."""
 
 
 class ReleaseError(RuntimeError):
-    """A step failed after it was charged; what went wrong may depend on the records, and is not reported."""
+    """A step failed after it was charged; the reason may depend on the records, and is not reported."""
 
 
 class StepSizeWarning(RuntimeWarning):
@@ -60,15 +60,15 @@ class StepSizeWarning(RuntimeWarning):
 
 
 class TimeLimitWarning(RuntimeWarning):
-    """A time limit ended an answer, which is the best so far, or is shorter than the first step towards one."""
+    """A time limit ended an answer, which is the best so far, or is too short for the first step towards one."""
 
 
 class WeakGuaranteeWarning(UserWarning):
-    """A delta is so large that what it guarantees protects hardly anybody."""
+    """A delta is so large that its guarantee protects hardly anybody."""
 
 
 def warn_caller(text: str, category: type[Warning]) -> None:
-    """Warn at the line that called the package, however deep inside it this is."""
+    """Warn at the line that called the package, from however deep inside it."""
     level, frame = 1, sys._getframe(0)
     while frame.f_back is not None and str(frame.f_globals.get("__name__")).partition(".")[0] == "pypgm":
         level, frame = level + 1, frame.f_back

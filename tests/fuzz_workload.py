@@ -9,7 +9,7 @@ from pathlib import Path
 from mutating import NUMBERS, ODD, mutated_text
 
 import pypgm
-from pypgm.cli.workload import workload_named
+from pypgm.cli.arguments import workload_named
 
 SUFFIX = ".json"
 _DOMAIN = pypgm.Domain({"a": 2, "b": 3, "c": 4, "é": 2})

@@ -19,11 +19,10 @@ from pypgm.data.encoding import columns_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Stated
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.private_column import PrivateColumn
+from pypgm.privacy.private_column import PrivateColumn, sparse_histogram
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.queries import Partition, Prefix
 
 __all__ = ["check_refusals"]

@@ -329,7 +329,7 @@ class _Follower(_Charges):
 
         return noted
 
-    def asked(self, selector: Any, given: tuple[Any, ...], named: dict[str, Any]) -> AbstractContextManager[object]:
+    def selecting(self, selector: Any, given: tuple[Any, ...], named: dict[str, Any]) -> AbstractContextManager[object]:
         """Note the comparison of a selection while it runs, and the inputs of draws of counts."""
         if isinstance(selector, CellSelector):
             self.trace.events.append(("handed", deepcopy((given, named))))

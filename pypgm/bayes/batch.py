@@ -21,7 +21,7 @@ from pypgm.inference._variable_elimination import log_elimination
 
 _CHUNK = 1024  # rows of one table, if memory allows
 _FEW_PATTERNS = 8
-_CELLS_OF_A_TABLE = 30_000  # of junction trees (1.7 ns) that take as long as a table of one more pattern (50 us)
+_CELLS_OF_A_TABLE = 30_000  # cells (1.7 ns) that take as long as one more pattern's table (50 us)
 
 _Pattern = tuple[Clique, NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
 """Attributes that are known together, the rows, their distinct codes, and which of these each row has."""
@@ -29,14 +29,14 @@ _Pattern = tuple[Clique, NDArray[np.intp], NDArray[np.intp], NDArray[np.intp]]
 
 @dataclass(frozen=True)
 class Posteriors:
-    """What is known of some attributes in each row.
+    """Posterior probabilities of some attributes in each row.
 
     Attributes
     ----------
     probabilities : dict of str to ndarray of float64, shape (n_rows, size)
-        Of each target's values; NaN where the row is impossible.
+        Probabilities of each target's values; NaN if the row is impossible.
     log_evidence : ndarray of float64, shape (n_rows,)
-        Natural log of what the product of tables sums to, given the row.
+        Natural log of the sum of the product of tables, given the row.
     """
 
     probabilities: dict[str, NDArray[np.float64]]
@@ -52,9 +52,9 @@ def posteriors(
 ) -> Posteriors:
     """Compute the posteriors of some attributes for each row of a frame.
 
-    Identical rows are answered once. Rows with the same attributes known go together: each table becomes one over the
-    row and what is unknown of its attributes, and the row is an attribute that is never summed out. Where nearly each
-    row has a pattern of its own, all go together, and one junction tree serves all patterns.
+    Identical rows are answered once. Rows with the same known attributes go together: each table becomes one over the
+    row and its unknown attributes, and the row is an attribute that is never summed out. If nearly each row has a
+    pattern of its own, all go together, and one junction tree serves all patterns.
 
     Parameters
     ----------
@@ -63,17 +63,17 @@ def posteriors(
     tables : sequence of Factor
         Their product is the distribution; any axes.
     columns : mapping of str to ndarray of int, shape (n_rows,)
-        Codes of what is known, -1 where it is not.
+        Codes of the known values, -1 for unknown ones.
     n_rows : int
     targets : sequence of str
-        Where one has a column, it is answered where that is missing.
+        A target with a column is answered in the rows where its value is missing.
 
     Raises
     ------
     ModelTooLargeError
         If a table does not fit even for one row.
     """
-    found = Posteriors(
+    answers = Posteriors(
         {t: np.full((n_rows, domain.size(t)), np.nan) for t in targets}, np.full(n_rows, -np.inf, dtype=np.float64)
     )
     logs = [table.log() for table in tables]
@@ -87,20 +87,20 @@ def posteriors(
             answer = partial(_posteriors, _Model(domain, logs, observed, tuple(targets)))
         parts = list(_answered(answer, codes, at_once or _CHUNK))
         log_evidence = np.concatenate([p.log_evidence for p in parts])
-        found.log_evidence[rows] = log_evidence[same]
+        answers.log_evidence[rows] = log_evidence[same]
         for t in targets if at_once else (t for t in targets if t not in observed):
-            found.probabilities[t][rows] = np.concatenate([p.probabilities[t] for p in parts])[same]
-    return found
+            answers.probabilities[t][rows] = np.concatenate([p.probabilities[t] for p in parts])[same]
+    return answers
 
 
 def _whole(names: Clique, table: NDArray[np.intp]) -> _Pattern:
-    """Return all rows as one pattern, whatever is known of them."""
+    """Return all rows as one pattern, with any of their values missing."""
     first, same = _distinct(table)
     return names, np.arange(len(table)), table[first], same
 
 
 def _patterns(names: Clique, table: NDArray[np.intp]) -> Iterator[_Pattern]:
-    """Yield each set of attributes known together."""
+    """Yield each set of attributes that are known together."""
     known = np.packbits(table != MISSING, axis=1)
     for pattern in np.unique(known, axis=0) if len(table) else ():
         rows = np.flatnonzero((known == pattern).all(axis=1))
@@ -111,7 +111,7 @@ def _patterns(names: Clique, table: NDArray[np.intp]) -> Iterator[_Pattern]:
 
 
 def _distinct(codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return where each different row comes first, and which of these each row is."""
+    """Return the first position of each distinct row, and for each row the index of its distinct row."""
     if not codes.shape[1]:
         return np.zeros(1, dtype=np.intp), np.zeros(len(codes), dtype=np.intp)
     # Equal bytes are equal rows, and bytes sort faster than rows of integers do.
@@ -121,7 +121,7 @@ def _distinct(codes: NDArray[np.intp]) -> tuple[NDArray[np.intp], NDArray[np.int
 
 
 def _rows_at_once(domain: Domain, logs: Sequence[Factor], table: NDArray[np.intp]) -> int:
-    """Return how many rows go through one junction tree whatever is known of them; 0 where each pattern does better."""
+    """Return the number of rows that go through one junction tree together; 0 if separate patterns are faster."""
     n_patterns = len(np.unique(np.packbits(table != MISSING, axis=1), axis=0)) if table.size else 0
     if n_patterns <= _FEW_PATTERNS:
         return 0
@@ -137,11 +137,11 @@ def _with_holes(
     domain: Domain, logs: Sequence[Factor], names: Sequence[str], targets: Sequence[str], codes: NDArray[np.intp]
 ) -> Posteriors:
     """Return the posteriors of rows, -1 where a value is missing."""
-    own, known = beside_rows(domain, names, codes)
-    found = _part_posteriors(own, [*logs, *known], targets)
-    for table in found.probabilities.values():
-        table[found.log_evidence == -np.inf] = np.nan
-    return found
+    extended, known = beside_rows(domain, names, codes)
+    answers = _part_posteriors(extended, [*logs, *known], targets)
+    for table in answers.probabilities.values():
+        table[answers.log_evidence == -np.inf] = np.nan
+    return answers
 
 
 class _Model:
@@ -160,7 +160,7 @@ class _Model:
             scope = [a for a in factor.domain if a in leader]
             for a in scope[1:]:
                 leader[_last(leader, a)] = _last(leader, scope[0])
-        # Tables whose attributes are all known hang on no attribute.
+        # Tables whose attributes are all known depend on no attribute.
         self.parts: dict[str | None, tuple[list[str], list[Factor]]] = {None: ([], [])}
         for a in free:
             self.parts.setdefault(_last(leader, a), ([], []))[0].append(a)
@@ -179,7 +179,7 @@ def _last(leader: dict[str, str], attribute: str) -> str:
 def _answered(
     answer: Callable[[NDArray[np.intp]], Posteriors], codes: NDArray[np.intp], size: int
 ) -> Iterator[Posteriors]:
-    """Yield the posteriors of distinct rows, a chunk at a time; one that does not fit is halved."""
+    """Yield the posteriors of distinct rows, a chunk at a time; a chunk that does not fit is halved."""
     start = 0
     while start < len(codes):
         with contextlib.suppress(*([ModelTooLargeError] if size > 1 else [])):
@@ -196,16 +196,16 @@ def _posteriors(model: _Model, codes: NDArray[np.intp]) -> Posteriors:
         domain = Domain([model.row, *attributes], [len(codes), *model.domain.sizes(attributes)])
         given = [_at_rows(model, factor, codes) for factor in factors]
         targets = [t for t in model.targets if t in attributes]
-        found = _part_posteriors(domain, given, targets)
-        log_evidence += found.log_evidence
-        probabilities.update(found.probabilities)
+        answers = _part_posteriors(domain, given, targets)
+        log_evidence += answers.log_evidence
+        probabilities.update(answers.probabilities)
     for table in probabilities.values():
         table[log_evidence == -np.inf] = np.nan
     return Posteriors(probabilities, log_evidence)
 
 
 def _at_rows(model: _Model, factor: Factor, codes: NDArray[np.intp]) -> Factor:
-    """Return a table over the row and those of its attributes that are not known, in the domain's order."""
+    """Return a table over the row and its unknown attributes, in the domain's order."""
     scope = factor.domain.attributes
     column = model.column
     known = [a for a in scope if a in column]
@@ -221,12 +221,12 @@ def _at_rows(model: _Model, factor: Factor, codes: NDArray[np.intp]) -> Factor:
 def _part_posteriors(domain: Domain, factors: Sequence[Factor], targets: Sequence[str]) -> Posteriors:
     """Return posteriors from tables of natural logs over the row (the first attribute) and others."""
     row = domain.attributes[0]
-    asked = (row, *targets) if len(targets) == 1 else (row,)
-    joint = log_elimination(domain, factors, asked)
-    log_evidence = joint.logsumexp(targets).datavector() if asked != (row,) else joint.datavector()
+    scope = (row, *targets) if len(targets) == 1 else (row,)
+    joint = log_elimination(domain, factors, scope)
+    log_evidence = joint.logsumexp(targets).datavector() if scope != (row,) else joint.datavector()
     if not targets:
         return Posteriors({}, log_evidence)
-    # Every row gets weight 1, however unlikely it is beside others; an impossible one, whose cells are all -inf, 0.
+    # Every row gets weight 1, however unlikely it is; an impossible one, whose cells are all -inf, gets 0.
     evidence = np.where(log_evidence == -np.inf, 0.0, log_evidence)
     if len(targets) == 1:
         return Posteriors({targets[0]: _normalised(np.exp(joint.values - evidence[:, None]))}, log_evidence)
@@ -236,8 +236,8 @@ def _part_posteriors(domain: Domain, factors: Sequence[Factor], targets: Sequenc
     level = Factor(domain.project(row), -evidence)
     asked_for = [Factor(d := domain.project((row, t)), np.zeros(d.size())) for t in targets]
     potentials = CliqueVector.from_factors(domain, [*asked_for, level, *factors])
-    found = JunctionTree.of(potentials).marginals(potentials, len(evidence))
-    tables = {t: found.table(i).reshape(len(evidence), -1) for i, t in enumerate(targets)}
+    marginals = JunctionTree.of(potentials).marginals(potentials, len(evidence))
+    tables = {t: marginals.table(i).reshape(len(evidence), -1) for i, t in enumerate(targets)}
     return Posteriors({t: _normalised(table) for t, table in tables.items()}, log_evidence)
 
 

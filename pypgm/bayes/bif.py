@@ -1,4 +1,4 @@
-"""The text of a Bayesian network in the interchange format BIF: read into plain parts, and written."""
+"""The text of a Bayesian network in the interchange format BIF, with noisy maxima: read into parts, and written."""
 
 from __future__ import annotations
 
@@ -14,13 +14,74 @@ from numpy.typing import NDArray
 
 from pypgm.bayes.bif_words import Words, items, shown, written
 from pypgm.bayes.checks import NetworkError
-from pypgm.bayes.noisy_max import noisy_max
 from pypgm.data.file_kind import it_looks_like
 from pypgm.data.files import is_weight
 from pypgm.domain import Clique, first_repeat, listed
 from pypgm.memory import check_fits, short
 from pypgm.numeric import whole_of
 from pypgm.terminal import escaped
+
+
+def noisy_max(rows: Mapping[int, Sequence[float]], shape: Sequence[int]) -> NDArray[np.float64]:
+    r"""Fill a conditional table from the rows in which at most one parent is away from its first value.
+
+    With :math:`F(y \mid x)` the cumulative probability of an effect's values, :math:`F_0` that of the row in which all
+    parents have their first value, and :math:`F_i(\cdot \mid x_i)` that of the row in which parent i alone has
+    another, the effect is the greatest of what the causes produce independently:
+
+    .. math:: F(y \mid x) = F_0(y) \prod_{i : x_i \ne 0} F_i(y \mid x_i) / F_0(y).
+
+    Given rows stay unchanged.
+
+    Parameters
+    ----------
+    rows : mapping of int to sequence of float
+        The given rows, by their position in C order over the parents' values.
+    shape : sequence of int
+        Sizes of the parents.
+
+    Returns
+    -------
+    ndarray of float64, shape (product of `shape`, size of the effect)
+
+    Raises
+    ------
+    ValueError
+        If one of those rows is not given, or the product is not a distribution.
+
+    References
+    ----------
+    M. Henrion, Some practical issues in constructing belief networks, UAI 1987. F. J. Díez, Parameter adjustment in
+    Bayes networks: the generalized noisy OR-gate, UAI 1993.
+
+    Examples
+    --------
+    >>> noisy_max({0: [0.9, 0.1], 1: [0.45, 0.55], 2: [0.3, 0.7]}, (2, 2))[3].round(4)
+    array([0.15, 0.85])
+    """
+    codes = np.indices(tuple(shape)).reshape(len(shape), -1)
+    strides = [math.prod(shape[i + 1 :]) for i in range(len(shape))]
+    needed = [0, *(x * stride for size, stride in zip(shape, strides, strict=True) for x in range(1, size))]
+    missing = [row for row in needed if row not in rows]
+    if missing:
+        values = tuple(int(c) for c in codes[:, missing[0]])
+        raise ValueError(f"it needs the row in which the parents have values number {values} (the first is 0)")
+    written = {row: np.asarray(values, dtype=np.float64) for row, values in rows.items()}
+    base = np.cumsum(written[0])
+    cumulative = np.tile(base, (codes.shape[1], 1))
+    for code, size, stride in zip(codes, shape, strides, strict=True):
+        for x in range(1, size):
+            with np.errstate(divide="ignore", invalid="ignore"):
+                # 0 / 0: an effect this small is impossible already.
+                cumulative[code == x] *= np.where(base > 0, np.cumsum(written[x * stride]) / base, 0.0)
+    table: NDArray[np.float64] = np.diff(cumulative, axis=1, prepend=0.0)
+    if table.min() < -1e-12:
+        raise ValueError(f"some row would have the probability {table.min():.3g}; its causes cannot be independent")
+    table = np.maximum(table, 0.0)
+    for row, given in written.items():
+        table[row] = given
+    return table
+
 
 # Each is linear in the text: no two repetitions that meet can take the same character.
 _PROPERTY = re.compile(r"\s*property\b")
@@ -32,12 +93,12 @@ _MAX = re.compile(r"\s*function\s*=?\s*max\s*")
 
 @dataclass(frozen=True)
 class Description:
-    """What a BIF file says: the parts a network is made of.
+    """Contents of a BIF file: the parts of a network.
 
     Attributes
     ----------
     name : str
-        Of the network.
+        Name of the network.
     labels : dict of str to tuple of str
         Values of each attribute, in the order of the file.
     parents : dict of str to tuple of str
@@ -45,9 +106,9 @@ class Description:
     tables : dict of str to ndarray of float64, shape (sizes of the parents, size of the attribute)
         Probabilities of an attribute given its parents, exactly as written.
     lines : dict of str to int
-        Where each table begins.
+        Line on which each table begins.
     notes : list of str
-        What a reader of the network should know.
+        Remarks for the reader of the network.
     """
 
     name: str = "unknown"
@@ -68,14 +129,14 @@ def parse_bif(text: str, path: str = "text", unseen: Unseen = "refuse") -> Descr
     ----------
     text : str
     path : str
-        What messages call the text.
+        Name of the text in messages.
     unseen : {"refuse", "uniform"}
         Whether a row of NaN, as R's bnlearn writes one for values that no record had, is an error, or uniform.
 
     Raises
     ------
     ValueError
-        If the text is not a whole network; the message holds the line, what was needed and what came.
+        If the text is not a whole network; the message names the line, what was needed and what came.
 
     Examples
     --------
@@ -99,7 +160,7 @@ def format_bif(
     Raises
     ------
     ValueError
-        If a name or label holds a double quote or a line break, for which the format has no way of writing.
+        If a name or label holds a double quote or a line break, which the format cannot express.
     """
     yield f"network {written(name)} {{\n}}\n"
     for attribute, values in labels.items():
@@ -117,7 +178,7 @@ def format_bif(
 
 @dataclass(frozen=True)
 class _Block:
-    """A probability block whose body is not read yet."""
+    """Probability block whose body is not read yet."""
 
     child: str
     parents: Clique
@@ -129,9 +190,9 @@ class _Reader(Words):
     def __init__(self, text: str, path: str, unseen: Unseen) -> None:
         super().__init__(text, path)
         self.unseen, self.n_unseen = unseen, 0
-        self.found = Description()
+        self.network = Description()
         self.blocks: list[_Block] = []
-        self.title = self.found.name
+        self.title = self.network.name
 
     def read(self) -> Description:
         if not self.text.strip():
@@ -144,28 +205,28 @@ class _Reader(Words):
             elif keyword == "probability":
                 self._header()
             else:
-                hint = "" if self.found.labels else it_looks_like(self.text, "a BIF network")
+                hint = "" if self.network.labels else it_looks_like(self.text, "a BIF network")
                 self.fail(f"a block must begin with network, variable or probability, got {keyword!r}{hint}")
         for block in self.blocks:
             self._table(block)
         self._add_unwritten()
-        found = self.found
+        network = self.network
         if self.n_unseen:
-            found.notes.append(f"{self.n_unseen} rows of NaN, of values that no record had, are uniform")
-        in_order = {a: found.parents[a] for a in found.labels}, {a: found.tables[a] for a in found.labels}
-        return Description(self.title, found.labels, *in_order, found.lines, found.notes)
+            network.notes.append(f"{self.n_unseen} rows of NaN, of values that no record had, are uniform")
+        in_order = {a: network.parents[a] for a in network.labels}, {a: network.tables[a] for a in network.labels}
+        return Description(self.title, network.labels, *in_order, network.lines, network.notes)
 
     def _add_unwritten(self) -> None:
-        """Give a variable without a table, on which nothing depends, the one that leaves the product as written."""
-        found = self.found
-        used = {p for parents in found.parents.values() for p in parents}
-        for name in [a for a in found.labels if a not in found.tables]:
+        """Give a variable without table and children a uniform table, which leaves the product as written."""
+        network = self.network
+        used = {p for parents in network.parents.values() for p in parents}
+        for name in [a for a in network.labels if a not in network.tables]:
             if name in used:
                 self.fail(f"variable {name!r} has children and needs a probability block, and has none")
-            size = len(found.labels[name])
-            found.parents[name], found.lines[name] = (), self.line(self.position)
-            found.tables[name] = np.full(size, 1 / size)
-            found.notes.append(f"{name!r}: no probability block and no children; all its values are equally likely")
+            size = len(network.labels[name])
+            network.parents[name], network.lines[name] = (), self.line(self.position)
+            network.tables[name] = np.full(size, 1 / size)
+            network.notes.append(f"{name!r}: no probability block and no children; all its values are equally likely")
 
     # Blocks.
 
@@ -194,7 +255,7 @@ class _Reader(Words):
         return word
 
     def _property(self, start: int, end: int | None = None) -> str:
-        """Return what a property says, and pass it and the ';' that may close it."""
+        """Return the text of a property, and pass it and the ';' that may close it."""
         self.position = start
         stop = self.find(";}", end)
         self.position = stop + self.text.startswith(";", stop)
@@ -203,14 +264,14 @@ class _Reader(Words):
     def _variable(self) -> None:
         name = self.name("the name of a variable")
         begun = self.position
-        if name in self.found.labels:
+        if name in self.network.labels:
             self.fail(f"variable {name!r} is declared twice")
         self.mark("{", f"the name {name!r}")
         while self._skip_properties("variable", "type", "}") == "type":
-            if name in self.found.labels:
+            if name in self.network.labels:
                 self.fail(f"variable {name!r} has two types")
-            self.found.labels[name] = self._labels(name)
-        if name not in self.found.labels:
+            self.network.labels[name] = self._labels(name)
+        if name not in self.network.labels:
             self.fail(f"variable {name!r} needs a type", begun)
 
     def _labels(self, name: str) -> tuple[str, ...]:
@@ -235,7 +296,7 @@ class _Reader(Words):
         return tuple(labels)
 
     def _header(self) -> None:
-        """Read what comes before the body of a probability block; the body waits until all variables are known."""
+        """Read the head of a probability block; its body waits until all variables are known."""
         self.mark("(", "probability")
         names: list[str] = []
         bars = []
@@ -256,34 +317,34 @@ class _Reader(Words):
     # Tables.
 
     def _table(self, block: _Block) -> None:
-        found, child, parents = self.found, block.child, block.parents
+        network, child, parents = self.network, block.child, block.parents
         self.position = block.start
         for name in (child, *parents):
-            if name not in found.labels:
+            if name not in network.labels:
                 self.fail(f"probability block of {child!r} names {name!r}, which is not declared")
-        if child in found.tables:
+        if child in network.tables:
             self.fail(f"variable {child!r} has two probability blocks")
         if len({child, *parents}) != 1 + len(parents):
             self.fail(f"the variables of a probability block must differ, got {listed([child, *parents])}")
-        shape = [len(found.labels[p]) for p in parents]
-        found.parents[child] = parents
-        found.lines[child] = self.line(block.start)
-        cells = math.prod(shape) * len(found.labels[child])
-        # Twice: as numbers of Python, and as the table.
+        shape = [len(network.labels[p]) for p in parents]
+        network.parents[child] = parents
+        network.lines[child] = self.line(block.start)
+        cells = math.prod(shape) * len(network.labels[child])
+        # Twice: as Python's numbers, and as the table.
         check_fits(
             16 * cells,
             None,
-            f"{self.path}, line {found.lines[child]}: the table of {child!r}, of {len(parents)} parents, needs "
+            f"{self.path}, line {network.lines[child]}: the table of {child!r}, of {len(parents)} parents, needs "
             f"{short(cells)} cells",
-            "such a table cannot be held",
+            "such a table does not fit into memory",
         )
         rows, is_max = self._rows(block, shape)
-        found.tables[child] = self._filled(block, rows, shape, is_max).reshape(*shape, len(found.labels[child]))
+        network.tables[child] = self._filled(block, rows, shape, is_max).reshape(*shape, len(network.labels[child]))
 
     def _rows(self, block: _Block, shape: Sequence[int]) -> tuple[dict[int, list[float]], bool]:
-        """Return the rows given, by their position in C order over the parents' values; -1 is the default."""
-        size = len(self.found.labels[block.child])
-        codes = [{label: i for i, label in enumerate(self.found.labels[p])} for p in block.parents]
+        """Return the given rows by their position in C order over the parents' values; -1 is the default."""
+        size = len(self.network.labels[block.child])
+        codes = [{label: i for i, label in enumerate(self.network.labels[p])} for p in block.parents]
         plain = self._plain_rows(self.text[block.start : block.end], codes, size)
         if plain is not None:
             return plain, False
@@ -318,11 +379,11 @@ class _Reader(Words):
         return rows, is_max
 
     def _plain_rows(self, body: str, codes: Sequence[Mapping[str, int]], size: int) -> dict[int, list[float]] | None:
-        """Return the rows of a block with nothing unusual in it, all at once; None if there is, for a closer look."""
-        *found, rest = map(str.strip, body.split(";"))
-        if not found or rest or '"' in body or not all(row.startswith("(") for row in found):
+        """Return the rows of a plain block, all at once; None if anything in it is unusual and needs a closer look."""
+        *lines, rest = map(str.strip, body.split(";"))
+        if not lines or rest or '"' in body or not all(row.startswith("(") for row in lines):
             return None
-        keys, _, values = zip(*(row[1:].partition(")") for row in found), strict=True)
+        keys, _, values = zip(*(row[1:].partition(")") for row in lines), strict=True)
         if any(key.count(",") != len(codes) - 1 for key in keys) or any(v.count(",") != size - 1 for v in values):
             return None
         labels = ",".join(keys).split(",")
@@ -330,8 +391,8 @@ class _Reader(Words):
         index = np.zeros(len(keys), dtype=np.intp)
         try:
             for i, known in enumerate(codes):
-                own = map(known.__getitem__, map(str.strip, labels[i :: len(codes)]))
-                index = index * len(known) + np.fromiter(own, dtype=np.intp, count=len(keys))
+                parent_codes = map(known.__getitem__, map(str.strip, labels[i :: len(codes)]))
+                index = index * len(known) + np.fromiter(parent_codes, dtype=np.intp, count=len(keys))
             numbers = np.array(list(map(float, text.split(",")))).reshape(len(keys), size)
         except (KeyError, ValueError):
             return None
@@ -385,10 +446,10 @@ class _Reader(Words):
     def _filled(
         self, block: _Block, rows: dict[int, list[float]], shape: Sequence[int], is_max: bool
     ) -> NDArray[np.float64]:
-        """Return all rows: those given, and for the others the default or, if the file says so, the noisy maximum."""
+        """Return all rows: the given ones, for others the default or, if the file says so, the noisy maximum."""
         n_rows = math.prod(shape)
         default = rows.pop(-1, None)
-        table = np.empty((n_rows, len(self.found.labels[block.child])))
+        table = np.empty((n_rows, len(self.network.labels[block.child])))
         if rows:
             table[list(rows)] = list(rows.values())
         is_given = np.zeros(n_rows, dtype=bool)
@@ -401,7 +462,7 @@ class _Reader(Words):
             return table
         if not is_max:
             codes = np.unravel_index(int(missing[0]), tuple(shape)) if shape else ()
-            labels = [self.found.labels[p][int(c)] for p, c in zip(block.parents, codes, strict=True)]
+            labels = [self.network.labels[p][int(c)] for p, c in zip(block.parents, codes, strict=True)]
             what = f"row ({escaped(', '.join(labels))})" if labels else "table"
             self.fail(f"variable {block.child!r} needs {n_rows} rows or a default; {what} is missing", block.start)
         try:
@@ -409,5 +470,5 @@ class _Reader(Words):
         except ValueError as error:
             self.fail(f"the noisy maximum of {block.child!r}: {error}", block.start)
         what = f"{missing.size} of {n_rows} rows are the noisy maximum of the {len(rows)} written"
-        self.found.notes.append(f"{block.child!r}: {what}")
+        self.network.notes.append(f"{block.child!r}: {what}")
         return filled

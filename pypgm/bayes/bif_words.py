@@ -10,7 +10,7 @@ _SPECIAL = r'\s,;{}()\[\]|"'
 # Each is linear in the text: no two repetitions that meet can take the same character.
 _TOKEN = re.compile(rf'\s*(?:"([^"]*)"|([^{_SPECIAL}]+)|(\S)|$)')
 _COMMENT = re.compile(r'"[^"]*"|//[^\n]*|/\*.*?(?:\*/|$)', re.DOTALL)
-_PART = re.compile(r'(?:[^,"]+|"[^"]*")+')  # of a list, up to a comma that is in no quotes; it never has to go back
+_LIST_PART = re.compile(r'(?:[^,"]+|"[^"]*")+')  # a part of a list, up to a comma outside quotes; never backtracks
 _ITEM = re.compile(r'"([^"]*)"|([^"]+)')
 _BARE = re.compile(rf"[^{_SPECIAL}]+")
 _MARKS = re.compile(r'"[^"]*"|[{};"]')
@@ -23,7 +23,7 @@ class Words:
     ----------
     text : str
     path : str
-        What messages call the text.
+        Name of the text in messages.
     """
 
     def __init__(self, text: str, path: str) -> None:
@@ -72,7 +72,7 @@ class Words:
             self.fail(f"{wanted!r} must follow {after}, got {shown(mark if name is None else name)}")
 
     def find(self, stops: str, end: int | None = None) -> int:
-        """Return where the next of some marks stands, outside quotes and inner braces; the end if none does."""
+        """Return the position of the next of some marks, outside quotes and inner braces; the end if there is none."""
         depth, limit = 0, len(self.text) if end is None else end
         for match in _MARKS.finditer(self.text, self.position, limit):
             mark = match[0]
@@ -84,7 +84,7 @@ class Words:
         return limit
 
     def braced(self, what: str) -> tuple[int, int]:
-        """Pass over braces and what is in them; return where that begins and ends."""
+        """Pass over braces and their contents; return the positions at which the contents begin and end."""
         begun = self.position
         opens = self.token() == (None, "{")
         start, end = self.position, self.find("}") if opens else len(self.text)
@@ -103,16 +103,16 @@ def written(text: str) -> str:
 
 
 def _without_comments(text: str) -> str:
-    """Replace comments by as many line breaks as they hold; an open one goes to the end and is found missing there."""
+    """Replace comments by the line breaks they hold; an unclosed comment goes to the end of the text."""
     if "//" not in text and "/*" not in text:
         return text
     return _COMMENT.sub(lambda m: m[0] if m[0][0] == '"' else " " + "\n" * m[0].count("\n"), text)
 
 
 def items(text: str, count: int) -> list[str]:
-    """Split a list at its commas, or at white space if it has none; spaces belong to a label that stands alone."""
+    """Split a list at its commas, or at white space if it has none; a label that stands alone keeps its spaces."""
     if '"' in text:
-        parts = [_ITEM.fullmatch(part.strip()) for part in _PART.findall(text)]
+        parts = [_ITEM.fullmatch(part.strip()) for part in _LIST_PART.findall(text)]
         whole = [m[1] if m[1] is not None else m[2] for m in parts if m]
         if len(parts) == len(whole) == count:
             return whole
@@ -123,5 +123,5 @@ def items(text: str, count: int) -> list[str]:
 
 
 def shown(text: str) -> str:
-    """Return a word as messages show it."""
+    """Return the form of a word in messages."""
     return repr(text) if text else "the end of the file"

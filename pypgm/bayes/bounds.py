@@ -1,4 +1,4 @@
-"""How far errors of conditional tables can spread when attributes are summed out of a network."""
+"""Bounds on the spread of errors of conditional tables when attributes are summed out of a network."""
 
 from __future__ import annotations
 
@@ -16,27 +16,27 @@ from pypgm.graphs import JunctionTree
 
 @dataclass(frozen=True, slots=True)
 class ErrorBounds:
-    """Figures on the error of the factor that is left when one attribute is summed out of the tables that hold it.
+    """Bounds on the error of the factor that remains when one attribute is summed out of its tables.
 
-    The error of a factor is its sum of absolute errors; that of a table, cell by cell, at least `least` and at most
-    `most`.
+    The error of a factor is its sum of absolute errors; the error of each cell of a table is at least `least` and at
+    most `most`.
 
     Attributes
     ----------
     factors : int
-        Most tables with one attribute in common, itself and its children: what a sum over an attribute multiplies.
+        Largest number of tables that share an attribute, its own and its children's, which a sum over it multiplies.
     eta : int
-        The published figure in its place: one more than the most arcs of an attribute, to and from it.
+        The published figure in place of `factors`: one more than the most arcs of an attribute, to and from it.
     width : int
         Width of the junction tree: at least the treewidth.
     values : int
-        Of the attribute that has most.
+        Largest number of values of an attribute.
     least, most : float
         Smallest and largest error of a probability.
     paper_lower : float
         The published lower bound. It is an order of magnitude and no bound: errors of two tables can cancel.
     safe_lower : float
-        What holds in every case: 0.
+        The lower bound that holds in every case: 0.
     paper_upper : float
         The published upper bound; its proof counts one attribute less than the widest clique has, and does not cover
         attributes of more than two values.

@@ -1,4 +1,4 @@
-"""What a directed graph and its conditional tables must be."""
+"""Checks of a directed graph and its conditional tables, which may name their values."""
 
 from __future__ import annotations
 
@@ -9,19 +9,84 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.bayes.table_forms import aligned
 from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
+from pypgm.graphs.evidence import code_of
 from pypgm.numeric import float_array
 from pypgm.terminal import escaped
 
+
+def aligned(domain: Domain, scope: Clique, table: Any) -> Any:  # noqa: ANN401 - an array of any kind
+    """Return a table that names its values as a `Factor`, with cells ordered by the names; any other unchanged.
+
+    Parameters
+    ----------
+    domain : Domain
+    scope : tuple of str
+        The parents and the attribute.
+    table : mapping, Series, DataFrame or array_like
+        A mapping is from labels, or tuples of labels, to probabilities, rows or further mappings, the parents first. A
+        series or frame of pandas is aligned by its index and columns: by their names if these are the attributes, else
+        with the parents first.
+
+    Raises
+    ------
+    ValueError
+        If a name is no value of its attribute, or comes twice, or a cell has no name.
+    TypeError
+        If the table is a frame without an index.
+
+    Examples
+    --------
+    >>> domain = Domain({"rain": ["no", "yes"], "wet": ["no", "yes"]})
+    >>> aligned(domain, ("rain", "wet"), {"yes": {"yes": 0.9, "no": 0.1}, "no": [0.75, 0.25]}).values
+    array([[0.75, 0.25],
+           [0.1 , 0.9 ]])
+    """
+    if not isinstance(table, Mapping | Factor) and hasattr(table, "columns") and not hasattr(table, "index"):
+        raise TypeError(f"a {type(table).__name__} does not say which row is which: pass an array or a mapping")
+    if isinstance(table, Mapping):
+        named = table
+    elif hasattr(table, "to_dict") and hasattr(table, "index"):
+        axes = [table.index, *([table.columns] if hasattr(table, "columns") else [])]
+        if not all(axis.is_unique for axis in axes):
+            raise ValueError("a value comes twice in the index or the columns")
+        names = tuple(name for axis in axes for name in axis.names)
+        scope = names if set(names) == set(scope) else scope
+        named = table.to_dict("index") if len(axes) == 2 else table.to_dict()
+    else:
+        return table
+    cells = np.full(domain.sizes(scope), np.nan)
+    _fill(cells, domain, scope, named)
+    if np.isnan(cells).any():
+        raise ValueError(f"{int(np.isnan(cells).sum())} of {cells.size} cells have no probability")
+    return Factor(domain.project(scope), cells)
+
+
+def _fill(cells: NDArray[np.float64], domain: Domain, scope: Clique, table: Any) -> None:  # noqa: ANN401
+    """Set the cells that a mapping of the values of the first attributes names, or an array of all."""
+    if not isinstance(table, Mapping):
+        values = float_array("probabilities", table)
+        if values.shape != cells.shape:
+            raise ValueError(f"a row needs shape {cells.shape}, got {values.shape}")
+        cells[...] = values
+        return
+    for key, inner in table.items():
+        names = key if isinstance(key, tuple) else (key,)
+        if len(names) > len(scope):
+            raise ValueError(f"{len(scope)} values are needed for {scope}, got {len(names)}")
+        place = tuple(code_of(domain, a, value) for a, value in zip(scope, names, strict=False))
+        rest: tuple[Any, ...] = (*place, Ellipsis)  # a view, even of one cell
+        _fill(cells[rest], domain, scope[len(names) :], inner)
+
+
 EXACT = 1e-12
 """Rows that sum to 1 within this do so but for rounding."""
-_CLOSE = 1e-4  # printed digits may leave rows this far from 1
+_SUM_TOLERANCE = 1e-4  # printed digits may leave rows this far from 1
 
 
 class NetworkError(ValueError):
-    """A network that cannot be; `attribute` is where."""
+    """Error of an impossible network; `attribute` names the place."""
 
     def __init__(self, attribute: str, message: str) -> None:
         super().__init__(message)
@@ -38,11 +103,11 @@ def check_family(domain: Domain, child: str, parents: Clique) -> None:
 
 def children_of(domain: Domain, parents: Mapping[str, Clique]) -> dict[str, list[str]]:
     """Return the children of each attribute, both in the order of the domain."""
-    found: dict[str, list[str]] = {a: [] for a in domain}
+    children: dict[str, list[str]] = {a: [] for a in domain}
     for child in domain:
         for parent in parents[child]:
-            found[parent].append(child)
-    return found
+            children[parent].append(child)
+    return children
 
 
 def ordered(domain: Domain, parents: Mapping[str, Clique]) -> Clique:
@@ -68,7 +133,7 @@ def ordered(domain: Domain, parents: Mapping[str, Clique]) -> Clique:
 
 
 def _circle(parents: Mapping[str, Clique], left: Mapping[str, None]) -> list[str]:
-    """Return a circle among attributes each of which has a parent among them."""
+    """Return a circle among attributes that all have a parent among them."""
     path = [next(iter(left))]
     while path[-1] not in path[:-1]:
         path.append(next(p for p in parents[path[-1]] if p in left))
@@ -101,14 +166,14 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: Any) -> Fa
     if bad.any():
         where = _row(domain, parents, np.argwhere(bad)[0])
         raise NetworkError(child, f"probabilities of {child!r}{where} must be finite and at least 0")
-    far = np.abs(values.sum(axis=-1) - 1) > _CLOSE
+    far = np.abs(values.sum(axis=-1) - 1) > _SUM_TOLERANCE
     if far.any():
         position = np.argwhere(far)[0]
-        found = float(values[tuple(position)].sum())
+        total = float(values[tuple(position)].sum())
         where = _row(domain, parents, position)
-        turned = values.ndim > 1 and (np.abs(values.sum(axis=0) - 1) <= _CLOSE).all()
+        turned = values.ndim > 1 and (np.abs(values.sum(axis=0) - 1) <= _SUM_TOLERANCE).all()
         hint = f"; sums over the first axis do: the values of {child!r} are the last axis here" if turned else ""
-        what = f"probabilities of {child!r}{where} must sum to 1 within {_CLOSE:g}, got {found}"
+        what = f"probabilities of {child!r}{where} must sum to 1 within {_SUM_TOLERANCE:g}, got {total}"
         raise NetworkError(child, what + hint)
     values = np.ascontiguousarray(values).reshape(-1)
     values.flags.writeable = False
@@ -116,7 +181,7 @@ def checked_table(domain: Domain, child: str, parents: Clique, table: Any) -> Fa
 
 
 def _other_layout(values: NDArray[np.float64], shape: tuple[int, ...]) -> str:
-    """Return how a table that is laid out as elsewhere becomes one of a shape, as the end of a sentence."""
+    """Return advice, as the end of a sentence, on a table that has the layout of another package."""
     if values.size != math.prod(shape):
         return ""
     if values.ndim == 2 and values.shape[0] == shape[-1] != values.shape[1]:
@@ -125,7 +190,7 @@ def _other_layout(values: NDArray[np.float64], shape: tuple[int, ...]) -> str:
 
 
 def row_error(values: NDArray[np.float64]) -> float:
-    """Return how far the row farthest from it is from a sum of 1."""
+    """Return the largest deviation of a row's sum from 1."""
     return float(np.abs(values.sum(axis=-1) - 1).max())
 
 

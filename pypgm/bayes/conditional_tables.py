@@ -1,4 +1,4 @@
-"""A directed graph and a table for each attribute given its parents: checked, read, written, drawn from."""
+"""Directed graphs with a table for each attribute given its parents: checked, read, written, drawn from."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ import numpy as np
 
 from pypgm.bayes.bif import Unseen, format_bif, parse_bif
 from pypgm.bayes.checks import EXACT, NetworkError, checked_table, ordered, row_error
-from pypgm.bayes.relevance import relevant
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.bayes.xmlbif import format_xmlbif, parse_xmlbif
 from pypgm.data.codebook import label_texts
@@ -25,11 +24,30 @@ if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
 
+
+def relevant(attributes: Iterable[str], parents: Mapping[str, Clique]) -> frozenset[str]:
+    """Return some attributes and all their ancestors.
+
+    Examples
+    --------
+    >>> sorted(relevant(["b"], {"a": (), "b": ("a",), "c": ("b",)}))
+    ['a', 'b']
+    """
+    waiting = list(attributes)
+    kept: set[str] = set()
+    while waiting:
+        attribute = waiting.pop()
+        if attribute not in kept:
+            kept.add(attribute)
+            waiting.extend(parents[attribute])
+    return frozenset(kept)
+
+
 _T = TypeVar("_T", bound="ConditionalTables")
 
 
 class ConditionalTables(Shown):
-    """What a `BayesianNetwork` is made of; see there."""
+    """Graph and tables of a `BayesianNetwork`; see there."""
 
     name: str
     domain: Domain
@@ -72,16 +90,16 @@ class ConditionalTables(Shown):
     ) -> _T:
         r"""Read a network in the interchange format BIF.
 
-        Numbers are read to the last bit. Rows may come in any order, each found by the values of the parents; rows that
-        are left out take the ``default``, or the noisy maximum where ``property function max`` stands; in a ``table``
-        the attribute's own value varies slowest. Properties and comments are skipped.
+        Numbers are read to the last bit. Rows may come in any order, as each names the values of the parents; omitted
+        rows take the ``default``, or the noisy maximum if ``property function max`` is given; in a ``table`` the
+        attribute's own value varies slowest. Properties and comments are skipped.
 
         Parameters
         ----------
         path : str or path-like
             A ``.bif`` file, plain or compressed with gzip.
         encoding : str, default "utf-8"
-            As Python names it, such as "latin-1".
+            Python's name of the encoding, such as "latin-1".
         unseen : {"refuse", "uniform"}
             Whether a row of NaN, as R's bnlearn writes one for values that no record had, is an error, or uniform, with
             a note.
@@ -106,13 +124,13 @@ class ConditionalTables(Shown):
         >>> BayesianNetwork.read_bif(path).marginals()["rain"].values
         array([0.8, 0.2])
         """
-        found = parse_bif(read_text(path, encoding), os.fspath(path), unseen)
+        description = parse_bif(read_text(path, encoding), os.fspath(path), unseen)
         try:
-            net = cls(Domain(found.labels), found.parents, found.tables, name=found.name)
+            net = cls(Domain(description.labels), description.parents, description.tables, name=description.name)
         except NetworkError as error:
-            message = f"{os.fspath(path)}, line {found.lines[error.attribute]}: {error}"
+            message = f"{os.fspath(path)}, line {description.lines[error.attribute]}: {error}"
             raise NetworkError(error.attribute, message) from None
-        net.notes = (*found.notes, *net.notes)
+        net.notes = (*description.notes, *net.notes)
         return net
 
     @classmethod
@@ -126,8 +144,8 @@ class ConditionalTables(Shown):
         ValueError
             If it is not a whole network.
         """
-        found = parse_xmlbif(read_text(path, encoding), os.fspath(path))
-        return cls(found.labels, found.parents, found.tables, name=found.name)
+        description = parse_xmlbif(read_text(path, encoding), os.fspath(path))
+        return cls(description.labels, description.parents, description.tables, name=description.name)
 
     def write_xmlbif(self, path: str | os.PathLike[str]) -> None:
         """Write the network in the format XMLBIF, version 0.3; `read_xmlbif` reads it back to the last bit.
@@ -155,11 +173,11 @@ class ConditionalTables(Shown):
             file.writelines(format_xmlbif(self.name, self._texts(), self.tables))
 
     def _texts(self) -> dict[str, list[str]]:
-        """Return the labels of each attribute as text; codes where it has none."""
+        """Return the labels of each attribute as text; its codes if it has none."""
         return {a: label_texts(self.domain, a) or list(map(str, range(self.domain.size(a)))) for a in self.domain}
 
     def write_bif(self, path: str | os.PathLike[str]) -> None:
-        """Write the network in the interchange format BIF; what `read_bif` reads back is the same to the last bit.
+        """Write the network in the interchange format BIF; `read_bif` reads the same network back, to the last bit.
 
         Labels are written as text; attributes without labels get their codes as labels.
 
@@ -184,12 +202,12 @@ class ConditionalTables(Shown):
     def from_networkx(
         cls: type[_T], graph: networkx.DiGraph[str], tables: Mapping[str, Any], *, name: str = "unknown"
     ) -> _T:
-        """Return the network of a graph as `to_networkx` makes it: nodes have their ``size``, or ``labels``.
+        """Return the network of a graph such as `to_networkx` makes: nodes have their ``size``, or ``labels``.
 
         Raises
         ------
         ValueError
-            If a node has neither, or the graph and the tables are no network.
+            If a node has neither, or the graph and the tables do not form a network.
 
         Examples
         --------
@@ -198,7 +216,9 @@ class ConditionalTables(Shown):
         >>> BayesianNetwork.from_networkx(net.to_networkx(), net.tables) == net
         True
         """
-        nodes: dict[str, Any] = {a: told.get("labels", told.get("size")) for a, told in graph.nodes(data=True)}
+        nodes: dict[str, Any] = {
+            a: attributes.get("labels", attributes.get("size")) for a, attributes in graph.nodes(data=True)
+        }
         for a, values in nodes.items():
             if values is None:
                 raise NetworkError(a, f"node {a!r} of the graph needs a size, or labels")
@@ -210,7 +230,7 @@ class ConditionalTables(Shown):
         return MappingProxyType({a: tuple(c for c in self.domain if a in self.parents[c]) for a in self.domain})
 
     def markov_blanket(self, attribute: str) -> Clique:
-        """Return the attributes that, being known, leave nothing of the others to say about one: in domain order.
+        """Return the attributes given which all others are independent of one attribute, in domain order.
 
         Examples
         --------
@@ -238,7 +258,7 @@ class ConditionalTables(Shown):
         """
         here, there, known = map(as_clique, (one, other, given))
         self.domain.indices((*here, *there, *known))
-        # In the moral graph of their ancestors each path from one to the other meets what is known.
+        # In the moral graph of their ancestors each path from one to the other meets a known attribute.
         kept = relevant((*here, *there, *known), self.parents)
         families = [{child, *self.parents[child]} for child in kept]
         waiting, seen = list(here), set(here)
@@ -252,13 +272,15 @@ class ConditionalTables(Shown):
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ConditionalTables):
             return NotImplemented
-        if self.domain != other.domain or any(set(own) != set(other.parents[a]) for a, own in self.parents.items()):
+        if self.domain != other.domain or any(
+            set(parents) != set(other.parents[a]) for a, parents in self.parents.items()
+        ):
             return False
         pairs = ((t.values, other.tables[a].transpose(t.domain.attributes).values) for a, t in self.tables.items())
         return all(np.array_equal(mine, theirs) for mine, theirs in pairs)
 
     def __hash__(self) -> int:
-        return hash((self.domain, frozenset((a, frozenset(own)) for a, own in self.parents.items())))
+        return hash((self.domain, frozenset((a, frozenset(parents)) for a, parents in self.parents.items())))
 
     def to_networkx(self) -> networkx.DiGraph[str]:
         """Return the directed graph: arcs run from parents to children, nodes have their ``size``, and ``labels``."""
@@ -266,7 +288,7 @@ class ConditionalTables(Shown):
 
         graph: networkx.DiGraph[str] = networkx.DiGraph()
         graph.add_nodes_from(
-            (a, {"size": n, **({"labels": own} if (own := self.domain.labels.get(a)) else {})})
+            (a, {"size": n, **({"labels": labels} if (labels := self.domain.labels.get(a)) else {})})
             for a, n in zip(self.domain.attributes, self.domain.shape, strict=True)
         )
         graph.add_edges_from((p, child) for child, parents in self.parents.items() for p in parents)
@@ -278,7 +300,7 @@ class ConditionalTables(Shown):
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         from pypgm.bayes.pictures import arcs_of
         from pypgm.graphs.pictures import draw_graph

@@ -25,10 +25,10 @@ _T = TypeVar("_T", bound="CountedNetwork")
 
 
 class CountedNetwork(CountedModel, BayesianNetwork):
-    """A Bayesian network of a number of records: what a private release of one holds.
+    """A Bayesian network with a number of records: the model in a private release.
 
-    All a `BayesianNetwork` answers is probabilities here too; `project` alone speaks in counts. Records are drawn as
-    `sample` does; under evidence by randomised rounding along a junction tree.
+    Its answers are probabilities, as those of a `BayesianNetwork`; `project` alone returns counts. Records are drawn as
+    by `sample`; under evidence by randomised rounding along a junction tree.
 
     Parameters
     ----------
@@ -37,14 +37,14 @@ class CountedNetwork(CountedModel, BayesianNetwork):
     total : float
         Number of records, at least 0; an estimate need not be whole.
     fit : Fit, optional
-        How the estimate ended that the tables were read from.
+        The end of the estimate from which the tables were read.
 
     Attributes
     ----------
     total : float
     fit : Fit or None
     not_private : str
-        Why the network protects nobody, if it was made from a release that does not; kept in its file.
+        The reason why the network protects nobody, if it was made from a release that does not; kept in its file.
 
     Raises
     ------
@@ -76,7 +76,7 @@ class CountedNetwork(CountedModel, BayesianNetwork):
 
     @classmethod
     def of(cls, net: BayesianNetwork) -> CountedNetwork:
-        """Return a network as one of a single record."""
+        """Return a network as that of a single record."""
         return cls(net.domain, net.parents, net.tables, name=net.name)
 
     def _changed(self: _T, domain: Domain, parents: Structure, tables: Mapping[str, Any]) -> _T:
@@ -86,13 +86,13 @@ class CountedNetwork(CountedModel, BayesianNetwork):
 
     @property
     def cliques(self) -> tuple[Clique, ...]:
-        """Each attribute with its parents, in the order of the domain."""
+        """The cliques of each attribute with its parents, in the order of the domain."""
         return tuple(table.domain.attributes for table in self.tables.values())
 
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the marginal of any clique in counts, which sum to the total; errors as of `query`."""
-        found = self.query(clique)
-        return Factor(found.domain, found.values * self.total)
+        probabilities = self.query(clique)
+        return Factor(probabilities.domain, probabilities.values * self.total)
 
     def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
         """Draw as `sample` does; under evidence by randomised rounding along a junction tree."""

@@ -18,11 +18,11 @@ from pypgm.domain import Domain, Label, listed
 from pypgm.graphs.evidence import code_of
 
 MISSING = -1
-"""The code of a value that is not known."""
+"""The code of an unknown value."""
 
 
 class Table(Protocol):
-    """A data frame, such as that of pandas: it names its columns and gives one by its name."""
+    """Interface of a data frame, such as that of pandas: names of columns, and a column by its name."""
 
     @property
     def columns(self) -> Iterable[Any]:
@@ -38,15 +38,15 @@ Frame: TypeAlias = "Dataset | Mapping[str, Any] | Table"
 
 
 def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tuple[int, dict[str, NDArray[np.intp]]]:
-    """Return the number of rows of a frame, and codes of its columns; what is missing is -1.
+    """Return the number of rows of a frame, and codes of its columns, with -1 for missing values.
 
     Parameters
     ----------
     domain : Domain
     frame : Dataset, data frame, or mapping of str to sequence
         Columns of labels, matched as `Dataset.from_frame` does, or of codes where an attribute has no labels; None,
-        NaN, NA, masked entries and empty texts are missing.
-        A data frame is what has ``columns`` and gives a column by its name, such as that of pandas, or an Arrow table.
+        NaN, NA, masked entries and empty texts are missing. A data frame is any object that has ``columns`` and gives a
+        column by its name, such as that of pandas, or an Arrow table.
     ignored : collection of str
         Columns to leave out.
 
@@ -56,7 +56,7 @@ def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tup
         If a column is no attribute, columns differ in length, or a value is none of its attribute's; the message names
         column and row, never the value.
     TypeError
-        If the frame is none.
+        If the object is no frame.
 
     Examples
     --------
@@ -77,22 +77,22 @@ def as_codes(domain: Domain, frame: Frame, ignored: Collection[str] = ()) -> tup
 
 
 def domain_of(frame: Frame) -> Domain:
-    """Return the domain of the values that a frame has; **not private**: the labels tell the records.
+    """Return the domain of the values in a frame; **not private**: the labels reveal the records.
 
     Examples
     --------
     >>> dict(domain_of({"a": ["y", None, "x"], "b": [2.0, 1.0, float("nan")]}).labels)
     {'a': ('x', 'y'), 'b': (1, 2)}
     """
-    found = {}
+    labels_of = {}
     for name in column_names(frame):
         values = {(type(v), v): v for v in map(_label, as_list(column_values(frame[name]))) if v is not None}.values()
         if not values:
             raise ValueError(f"column {name!r} has no value: pass domain=, with its labels")
-        is_whole = all(isinstance(v, float) and v.is_integer() for v in values)  # of integers with holes
+        is_whole = all(isinstance(v, float) and v.is_integer() for v in values)  # integers with missing values
         labels = [int(v) for v in values if isinstance(v, float)] if is_whole else list(values)
-        found[name] = sorted(labels, key=lambda v: (type(v).__name__, v))
-    return Domain(found)
+        labels_of[name] = sorted(labels, key=lambda v: (type(v).__name__, v))
+    return Domain(labels_of)
 
 
 def _label(value: object) -> Any:  # noqa: ANN401 - of any kind that can be a label
@@ -101,7 +101,7 @@ def _label(value: object) -> Any:  # noqa: ANN401 - of any kind that can be a la
 
 
 def as_values(domain: Domain, attribute: str, codes: NDArray[np.intp]) -> NDArray[Any]:
-    """Return codes as labels, where an attribute has them; codes of -1 become None."""
+    """Return codes as labels, if an attribute has them; codes of -1 become None."""
     labels = domain.labels.get(attribute)
     if labels is None and (codes >= 0).all():
         return codes
@@ -112,17 +112,17 @@ def as_values(domain: Domain, attribute: str, codes: NDArray[np.intp]) -> NDArra
 
 
 def like_frame(frame: Frame, columns: dict[str, NDArray[Any]]) -> dict[str, NDArray[Any]] | Table:
-    """Return columns in a data frame of the same kind and index; as they are, if the frame was a mapping or Dataset."""
+    """Return columns in a data frame of the same kind and index; unchanged, if the frame was a mapping or Dataset."""
     if isinstance(frame, Mapping | Dataset):
         return columns
     index = getattr(frame, "index", None)
     kind: Any = getattr(type(frame), "from_pydict", type(frame))  # an Arrow table is not made by its class
-    found: Table = kind(columns) if index is None else kind(columns, index=index)
-    return found
+    made: Table = kind(columns) if index is None else kind(columns, index=index)
+    return made
 
 
 def column_names(frame: Frame) -> list[str]:
-    """Return the names of the columns of a frame; ``ValueError`` if two are the same, ``TypeError`` if it is none."""
+    """Return the names of the columns of a frame; ``ValueError`` for equal names, ``TypeError`` if it is no frame."""
     if isinstance(frame, Mapping):
         return list(frame)
     columns = getattr(frame, "columns", None)
@@ -156,10 +156,10 @@ def _from_dataset(domain: Domain, data: Dataset, name: str) -> NDArray[np.intp]:
 
 
 def _encode(domain: Domain, name: str, column: Sequence[Any] | NDArray[Any]) -> NDArray[np.intp]:
-    own = columns_of(domain.project((name,)), with_nulls=True)[name]
-    if (n_axes := getattr(column, "ndim", 1)) != 1:  # of a list each value is one, whatever it is
+    column_kind = columns_of(domain.project((name,)), with_nulls=True)[name]
+    if (n_axes := getattr(column, "ndim", 1)) != 1:  # each element of a list is one value, whatever it is
         raise ValueError(f"column {name!r} needs one dimension, got {n_axes}")
-    codes, problem = own.encode(guarded(f"reading column {name!r}", partial(column_values, column)))
+    codes, problem = column_kind.encode(guarded(f"reading column {name!r}", partial(column_values, column)))
     if problem is not None:
         raise ValueError(f"column {name!r}, row {problem.row} (the first is 0): {problem.what}")
-    return np.where(codes == own.null_code, MISSING, codes.astype(np.intp))
+    return np.where(codes == column_kind.null_code, MISSING, codes.astype(np.intp))

@@ -39,14 +39,14 @@ def learn(
     callback: Callable[[int, float], object] | None = None,
     n_threads: int = 0,
 ) -> BayesianNetwork:
-    r"""Learn the conditional tables of a known structure from records. **Not private**: the tables tell the records.
+    r"""Learn the conditional tables of a known structure from records. **Not private**: tables reveal the records.
 
     A row is :math:`\theta(x \mid p) = (n_{xp} + \alpha) / \sum_{x'} (n_{x'p} + \alpha)`, with the counts n of the
     records. Without a prior it is the maximum of the likelihood, and uniform where no record has these parents.
 
-    Where values are missing, at random, n are expected counts under the tables themselves, found by expectation
-    maximisation: the objective :math:`L + \sum \alpha \log \theta`, with the log-likelihood L of what is known, never
-    falls. It ends in a local maximum, which may depend on the start.
+    If values are missing, at random, n are expected counts under the tables themselves, found by expectation
+    maximisation: the objective :math:`L + \sum \alpha \log \theta`, with the log-likelihood L of the known values,
+    never falls. The search ends in a local maximum, which may depend on the start.
 
     Parameters
     ----------
@@ -54,27 +54,27 @@ def learn(
         Records, weighted or not. Columns of a frame hold labels, or codes where an attribute has no labels; None, NaN
         and NA are missing, and an attribute without a column is missing in every row.
     structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
-        A network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each child;
-        or arcs (parent, child).
+        A network or the path of a BIF file, whose tables are ignored; a directed graph; the parents of each child; or
+        arcs (parent, child).
     domain : Domain, optional
-        Of the network to learn. By default that of a Dataset; beside a frame that of a structure that is a network, or
-        the values that the frame has, in their order.
+        The domain of the network to learn. By default that of a Dataset; with a frame that of a structure that is a
+        network, or the values of the frame, in their order.
     weights : array_like of float, shape (n_rows,), optional
-        Of the records, at least 0; a Dataset may have its own.
+        Weights of the records, at least 0; a Dataset may have its own.
     prior : {"k2", "bdeu"}, or mapping of str to array_like of float, optional
-        Of Dirichlet form: "k2" adds `strength` to each cell, "bdeu" spreads it evenly over the cells of each table. Or
-        counts of one's own of some tables, of the shape of the table or one for each value, times `strength`.
+        A Dirichlet prior: "k2" adds `strength` to each cell, "bdeu" spreads it evenly over the cells of each table. Or
+        pseudo-counts for some tables, of the shape of the table or one for each value, times `strength`.
     strength : float
-        Finite and more than 0: records a cell ("k2"), or a table ("bdeu"), is thought to have had.
+        Finite and more than 0: prior number of records of a cell ("k2"), or of a table ("bdeu").
     tolerance : float
-        At least 0: values being missing, it ends where an iteration gains less than this a record, in nats.
+        At least 0: with missing values, the search ends when an iteration gains less than this a record, in nats.
     iterations : int
-        At most this many, values being missing.
+        Largest number of iterations with missing values.
     rng : Generator or int
-        Of the start, which is random where records tell little of a table.
+        Randomness of the start, which is random where records say little about a table.
     callback : callable, optional
-        Called with the number of the iteration, the first being 0, and the objective at its start; ends the search
-        where it returns a true value.
+        Called with the number of the iteration, from 0, and the objective at its start; ends the search by returning a
+        true value.
     n_threads : int
         0 for all threads.
 
@@ -150,7 +150,7 @@ def _domain_of(data: Frame, structure: Structure, domain: Domain | None) -> Doma
 def pseudo_counts(
     domain: Domain, families: Sequence[Clique], prior: Prior | None, strength: float
 ) -> list[NDArray[np.float64]]:
-    """Return what a Dirichlet prior adds to the counts of each family, with as many axes.
+    """Return the pseudo-counts that a Dirichlet prior adds to each family, with as many axes.
 
     Examples
     --------
@@ -175,11 +175,11 @@ def pseudo_counts(
 
 
 def _checked_weights(
-    weights: ArrayLike | None, own: NDArray[np.float64] | None, n_rows: int
+    weights: ArrayLike | None, from_records: NDArray[np.float64] | None, n_rows: int
 ) -> NDArray[np.float64] | None:
     if weights is None:
-        return own
-    if own is not None:
+        return from_records
+    if from_records is not None:
         raise ValueError("the records have weights of their own: pass weights= beside records without")
     given = float_array("weights", weights)
     if given.shape != (n_rows,):
@@ -201,11 +201,11 @@ class _Search:
     n_threads: int
 
     def tables(self, rng: np.random.Generator) -> list[NDArray[np.float64]]:
-        """Return the tables it ends with."""
+        """Return the tables at the end of the search."""
         if not self.records.incomplete:
             return self._maximised(self.records.complete)
-        # No cell starts at 0, where it would stay; what is never known starts at random.
-        tables = [rows_of(own + rng.exponential(size=own.shape)) for own in self.records.available]
+        # No cell starts at 0, where it would stay; cells without a known record start at random.
+        tables = [rows_of(table + rng.exponential(size=table.shape)) for table in self.records.available]
         last = -math.inf
         for iteration in range(self.iterations):
             counts, objective = self.records.expected(tables, self.n_threads)
@@ -218,7 +218,7 @@ class _Search:
         return tables
 
     def _maximised(self, counts: list[NDArray[np.float64]]) -> list[NDArray[np.float64]]:
-        return [rows_of(own + more) for own, more in zip(counts, self.added, strict=True)]
+        return [rows_of(counted + more) for counted, more in zip(counts, self.added, strict=True)]
 
 
 def _log_density(table: NDArray[np.float64], added: NDArray[np.float64]) -> float:
@@ -232,24 +232,24 @@ def checked_families(
     domain: Domain, parents: Mapping[str, Clique], max_bytes: float | None = None
 ) -> dict[str, Clique]:
     """Return (parents, attribute) of each attribute; ``ModelTooLargeError``, naming it, if a table does not fit."""
-    families = {child: (*own, child) for child, own in parents.items()}
+    families = {child: (*members, child) for child, members in parents.items()}
     for child, family in families.items():
         cells = domain.size(family)
         what = f"the table of {child!r}, of {len(family) - 1} parents, needs {short(cells)} cells"
-        check_fits(16 * cells, max_bytes, what, "such a table cannot be held")
+        check_fits(16 * cells, max_bytes, what, "such a table does not fit into memory")
     return families
 
 
 def rows_of(counts: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return counts that are at least 0 with their last axis scaled to a sum of 1; rows of zeros become uniform."""
+    """Return nonnegative counts with their last axis scaled to a sum of 1; rows of zeros become uniform."""
     top = counts.max(axis=-1, keepdims=True)
-    scaled = np.where(top > 0, counts / np.where(top > 0, top, 1.0), 1.0)  # no sum of it leaves the doubles
+    scaled = np.where(top > 0, counts / np.where(top > 0, top, 1.0), 1.0)  # no sum overflows a double
     rows: NDArray[np.float64] = scaled / scaled.sum(axis=-1, keepdims=True)
     return rows
 
 
 def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, strength: float = 1.0) -> float:
-    r"""Return how well a network fits records; more is better; **not private**.
+    r"""Return a score of the fit of a network to records, larger is better; **not private**.
 
     With L the natural log of the likelihood of what is known, k the free parameters and N the records: L,
     :math:`L - k` ("aic") or :math:`L - \tfrac12 k \log N` ("bic"). Or the natural log of the probability of the records
@@ -263,7 +263,7 @@ def fit_score(network: BayesianNetwork, data: Frame, criterion: Criterion, *, st
     criterion : {"log_likelihood", "aic", "bic", "bdeu", "k2"}
         The last two need records without missing values.
     strength : float
-        Of the priors, as of `learn`.
+        Strength of the priors, as for `learn`.
 
     Raises
     ------
@@ -300,12 +300,12 @@ def _marginal_likelihood(network: BayesianNetwork, data: Frame, prior: Criterion
     records = PartlyKnown(domain, families, as_codes(domain, data)[1], np.ones(n_rows))
     if records.incomplete:
         raise ValueError(f"the score {prior!r} needs records without missing values")
-    found = 0.0
+    likelihood = 0.0
     for counts, more in zip(
         records.complete, pseudo_counts(domain, families, "k2" if prior == "k2" else "bdeu", strength), strict=True
     ):
         alpha, whole = more.item(), more.item() * counts.shape[-1]
-        found += sum(math.lgamma(n + alpha) - math.lgamma(alpha) for n in counts[counts > 0].tolist())
+        likelihood += sum(math.lgamma(n + alpha) - math.lgamma(alpha) for n in counts[counts > 0].tolist())
         rows = counts.sum(axis=-1)
-        found -= sum(math.lgamma(n + whole) - math.lgamma(whole) for n in rows[rows > 0].tolist())
-    return found
+        likelihood -= sum(math.lgamma(n + whole) - math.lgamma(whole) for n in rows[rows > 0].tolist())
+    return likelihood

@@ -1,4 +1,4 @@
-"""Expected counts of records some of whose values are missing."""
+"""Expected counts of records with missing values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
 from pypgm.inference._variable_elimination import log_elimination
 
-_CELLS = 1 << 22  # of a junction tree over a chunk of records: 32 MiB, beyond which larger chunks are no faster
+_CELLS = 1 << 22  # cells of a junction tree over a chunk of records: 32 MiB, beyond which larger chunks are no faster
 _ROWS = 1024  # of a chunk, at most
 
 
 @dataclass(frozen=True)
 class _Chunk:
-    """Different incomplete records, and how often each comes."""
+    """Distinct incomplete records, and the weight of each."""
 
     domain: Domain
     tree: JunctionTree
@@ -30,7 +30,7 @@ class _Chunk:
 
 
 class PartlyKnown:
-    """Records some of whose values are missing, laid out for many passes over them.
+    """Records with missing values, laid out for many passes over them.
 
     Complete records are counted once. The others are an attribute of their own in each pass, so that one junction tree
     serves all patterns of missing values: a pass costs their number times the cells of the network's tree.
@@ -80,7 +80,7 @@ class PartlyKnown:
 
     @property
     def incomplete(self) -> bool:
-        """Whether a value is missing in any record of a weight."""
+        """Whether a value is missing in any record of positive weight."""
         return bool(self._chunks)
 
     def expected(
@@ -97,40 +97,42 @@ class PartlyKnown:
         """
         with np.errstate(divide="ignore"):
             logs = [np.log(table) for table in tables]
-        counts = [own.copy() for own in self.complete]
-        likelihood = sum(float(own[own > 0] @ log[own > 0]) for own, log in zip(counts, logs, strict=True))
+        counts = [counted.copy() for counted in self.complete]
+        likelihood = sum(
+            float(counted[counted > 0] @ log[counted > 0]) for counted, log in zip(counts, logs, strict=True)
+        )
         given = [Factor(self._domain.project(f), log) for f, log in zip(self._families, logs, strict=True)]
         for chunk in self._chunks:
             factors = [*given, *chunk.known]
             row = chunk.domain.attributes[:1]
             evidence = log_elimination(chunk.domain, factors, row, n_threads=n_threads).datavector()
             likelihood += float(chunk.weights @ evidence)
-            # Each record weighs what it should, however unlikely it is beside others.
+            # Each record keeps its weight, however unlikely it is.
             level = Factor(chunk.domain.project(row), np.log(chunk.weights) - evidence)
             potentials = CliqueVector.from_factors(chunk.domain, [*factors, level])
-            found = chunk.tree.marginals(potentials, float(chunk.weights.sum()), n_threads=n_threads)
+            marginals = chunk.tree.marginals(potentials, float(chunk.weights.sum()), n_threads=n_threads)
             for i, family in enumerate(self._families):
-                counts[i] += found[family].values
+                counts[i] += marginals[family].values
         return counts, likelihood
 
     def _counted(self, family: Clique, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the counts of a family over the rows in which it is known."""
         shape = self._domain.sizes(family)
-        own = codes[:, self._domain.indices(family)]
-        known = (own != MISSING).all(axis=1)
-        cells = np.ravel_multi_index(tuple(own[known].T), shape)
+        columns = codes[:, self._domain.indices(family)]
+        known = (columns != MISSING).all(axis=1)
+        cells = np.ravel_multi_index(tuple(columns[known].T), shape)
         counts = np.bincount(cells, weights[known], self._domain.size(family))
-        return counts.astype(np.float64).reshape(shape)  # of no rows they are integers
+        return counts.astype(np.float64).reshape(shape)  # counts of no rows are integers
 
     def _laid_out(self, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> list[_Chunk]:
-        """Return different records in chunks of about equal size, each with its plan."""
+        """Return distinct records in chunks of about equal size, each with its plan."""
         if not len(codes):
             return []
         one = self._planned(codes[:1], weights[:1])
         rows = rows_of_a_chunk(one.tree)
         parts = -(-len(codes) // rows)
         cuts = zip(np.array_split(codes, parts), np.array_split(weights, parts), strict=True)
-        return [self._planned(own, times) for own, times in cuts]
+        return [self._planned(part, times) for part, times in cuts]
 
     def _planned(self, codes: NDArray[np.intp], weights: NDArray[np.float64]) -> _Chunk:
         domain, known = beside_rows(self._domain, self._domain.attributes, codes)
@@ -141,12 +143,12 @@ class PartlyKnown:
 
 
 def rows_of_a_chunk(tree: JunctionTree) -> int:
-    """Return how many records are best passed through the junction tree of one together."""
+    """Return the best number of records to pass together through the junction tree of one record."""
     return int(np.clip(_CELLS / tree.cost.cells, 1, _ROWS))
 
 
 def beside_rows(domain: Domain, names: Sequence[str], codes: NDArray[np.intp]) -> tuple[Domain, list[Factor]]:
-    """Return a domain with an attribute for rows before its own, and what each row tells of some attributes.
+    """Return a domain with an attribute for rows before its others, and the evidence of each row.
 
     Parameters
     ----------
@@ -160,14 +162,15 @@ def beside_rows(domain: Domain, names: Sequence[str], codes: NDArray[np.intp]) -
     -------
     domain : Domain
     known : list of Factor
-        Over the row and each attribute: 0 for the value that the row has, or for all where it is missing; else -inf.
+        Factors over the row and each attribute: 0 for the value of the row, or for all values if it is missing; else
+        -inf.
     """
     row = "row"
     while row in domain:
         row += "_"
-    own = Domain([row, *domain], [len(codes), *domain.shape])
+    extended = Domain([row, *domain], [len(codes), *domain.shape])
     known = []
     for a, column in zip(names, codes.T, strict=True):
         fits = (column[:, None] == np.arange(domain.size(a))) | (column[:, None] == MISSING)
-        known.append(Factor(own.project((row, a)), np.where(fits, 0.0, -np.inf)))
-    return own, known
+        known.append(Factor(extended.project((row, a)), np.where(fits, 0.0, -np.inf)))
+    return extended, known

@@ -1,4 +1,4 @@
-"""Bayesian networks: a directed graph and a table for each attribute given its parents."""
+"""Bayesian networks, and their answers on frames: rows predicted, missing values filled in."""
 
 from __future__ import annotations
 
@@ -6,31 +6,290 @@ import importlib
 import os
 from collections.abc import Iterable, Mapping
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.bayes.frames import Frame, Table
-from pypgm.bayes.imputation import imputed
-from pypgm.bayes.rows import RowAnswers
-from pypgm.bayes.sampling import draw_ancestral
+from pypgm.bayes.batch import Posteriors, posteriors
+from pypgm.bayes.frames import MISSING, Frame, Table, as_codes, as_values, column_names, like_frame
+from pypgm.bayes.parts import Part, PlannedTables
+from pypgm.bayes.sampling import draw_ancestral, draw_rows
 from pypgm.data import Dataset
+from pypgm.data.frames import Library, as_frame
 from pypgm.domain import Domain, Label, as_clique
+from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
+from pypgm.numeric import as_generator
+
+
+class Probabilities(dict[str, "NDArray[np.float64]"]):
+    """Probabilities of the values of each target in each row: an array of shape (n_rows, size) for each.
+
+    Examples
+    --------
+    >>> from pypgm.bayes import BayesianNetwork
+    >>> net = BayesianNetwork({"a": 2, "b": ["no", "yes"]}, [("a", "b")], {"a": [0.5, 0.5], "b": [[1, 0], [0.2, 0.8]]})
+    >>> found = net.predict_proba({"a": [1]})
+    >>> found["b"]
+    array([[0.2, 0.8]])
+    >>> found.to_frame()  # doctest: +SKIP
+        no  yes
+    0  0.2  0.8
+    """
+
+    def __init__(self, tables: Mapping[str, NDArray[np.float64]], domain: Domain, index: object = None) -> None:
+        super().__init__(tables)
+        self._domain, self._index = domain, index
+
+    def to_frame(self, library: Library = "pandas") -> Table:
+        """Return the probabilities as a data frame, a column for each value.
+
+        Columns are named by the labels, or codes, of a target; with several targets by pairs of target and label, or by
+        texts such as ``rain=yes`` if a library's names are texts. A frame of pandas has the index of the frame that the
+        answers are for.
+
+        Raises
+        ------
+        ValueError
+            If the library is unknown, or two labels read the same as text while names are texts.
+        ImportError
+            If the library is not installed.
+        """
+        columns: dict[Any, NDArray[np.float64]] = {}
+        for target, table in self.items():
+            values = self._domain.labels.get(target, range(self._domain.size(target)))
+            names: list[Any] = list(values if len(self) == 1 else zip([target] * len(values), values, strict=True))
+            if library != "pandas":
+                names = [str(v) if len(self) == 1 else f"{target}={v}" for v in values]
+                if len(set(names)) < len(names):
+                    raise ValueError(
+                        f"labels of {target!r} read the same as text, so that columns cannot have their names"
+                    )
+            columns.update(zip(names, table.T, strict=True))
+        frame = as_frame(columns, library)
+        if library == "pandas" and self._index is not None:
+            frame.index = self._index
+        return frame  # type: ignore[no-any-return]  # of a library that may not be installed
+
+
+class RowAnswers(PlannedTables):
+    """Answers on frames; see `BayesianNetwork`."""
+
+    def predict(
+        self, frame: Frame, targets: str | Iterable[str] | None = None, *, impossible: Literal["raise", "nan"] = "raise"
+    ) -> dict[str, NDArray[Any]] | Table:
+        """Return the most probable value of each target, on its own, in each row of a frame.
+
+        Parameters
+        ----------
+        frame : data frame, mapping of str to sequence, or Dataset
+            The evidence: columns of labels, or of codes if an attribute has no labels. None, NaN and NA are unknown.
+            See `predict_proba` for the work shared between rows.
+        targets : str or sequence of str, optional
+            By default all attributes without a column. A target's own column is ignored; see `impute` for filling in
+            missing values.
+        impossible : {"raise", "nan"}
+            Whether a row of probability zero is an error, or its answer None.
+
+        Returns
+        -------
+        data frame or dict of str to ndarray, shape (n_rows,)
+            Labels, or codes without labels, in the order of the rows. A data frame comes back as one of its kind and
+            index. Of equally probable values the first is taken.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If a row is impossible; the message names the first.
+        ValueError
+            If a column or target is no attribute, or a value none of its attribute's.
+
+        Examples
+        --------
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> domain = {"rain": ["no", "yes"], "grass": ["dry", "wet"]}
+        >>> net = BayesianNetwork(domain, {"grass": ["rain"]}, {"rain": [0.8, 0.2], "grass": [[0.9, 0.1], [0.2, 0.8]]})
+        >>> net.predict({"grass": ["wet", None, "dry"]})
+        {'rain': array(['yes', 'no', 'no'], dtype=object)}
+        """
+        answers, _ = self._posteriors(frame, targets, impossible)
+        columns = {}
+        for target, table in answers.probabilities.items():
+            codes = np.where(np.isnan(table[:, 0]), -1, table.argmax(axis=1))
+            columns[target] = as_values(self.domain, target, codes)
+        return like_frame(frame, columns)
+
+    def predict_proba(
+        self, frame: Frame, targets: str | Iterable[str] | None = None, *, impossible: Literal["raise", "nan"] = "raise"
+    ) -> Probabilities:
+        """Return the probabilities of each target's values in each row of a frame.
+
+        Identical rows are answered once, and rows in which the same attributes are known by one plan, so that a frame
+        costs little more than its different patterns of missing values.
+
+        Parameters
+        ----------
+        frame, targets
+            As for `predict`.
+        impossible : {"raise", "nan"}
+            Whether a row of probability zero is an error, or its probabilities NaN.
+
+        Returns
+        -------
+        dict of str to ndarray of float64, shape (n_rows, size of the target)
+            Rows in the order of the frame, values in the order of the domain; its ``to_frame()`` is a data frame with
+            the labels as columns.
+
+        Raises
+        ------
+        ImpossibleEvidenceError
+            If a row is impossible; the message names the first.
+        ModelTooLargeError
+            If a table on the way does not fit even for one row.
+        ValueError
+            If a column or target is no attribute, or a value none of its attribute's.
+        """
+        answers, _ = self._posteriors(frame, targets, impossible)
+        return Probabilities(answers.probabilities, self.domain, getattr(frame, "index", None))
+
+    def log_likelihood(self, frame: Frame) -> NDArray[np.float64]:
+        """Return the natural log of the probability of each row of a frame; -inf for impossible rows.
+
+        Parameters
+        ----------
+        frame
+            As for `predict`; missing values are summed over.
+
+        Returns
+        -------
+        ndarray of float64, shape (n_rows,)
+        """
+        answers, part = self._posteriors(frame, (), "nan")
+        return answers.log_evidence - part.log_total
+
+    def _posteriors(
+        self, frame: Frame, targets: str | Iterable[str] | None, impossible: str
+    ) -> tuple[Posteriors, Part]:
+        if impossible not in {"raise", "nan"}:
+            raise ValueError(f"impossible must be 'raise' or 'nan', got {impossible!r}")
+        wanted = None if targets is None else as_clique(targets)
+        self.domain.indices(wanted or ())
+        n_rows, columns = as_codes(self.domain, frame, wanted or ())
+        if wanted is None:
+            wanted = tuple(a for a in self.domain if a not in columns)
+            if not wanted and columns:
+                raise ValueError("every attribute has a column: name the targets, or fill what is missing by `impute`")
+        elif wanted and not columns and column_names(frame):
+            raise ValueError("every column is a target's, so that nothing is known; `impute` fills what is missing")
+        part = self._part((*wanted, *columns))
+        answers = posteriors(part.domain, part.tables, columns, n_rows, wanted)
+        bad = np.flatnonzero(answers.log_evidence == -np.inf)
+        if bad.size and impossible == "raise":
+            what = f"{bad.size} of {n_rows} rows have probability zero, the first is row {bad[0]} (the first is 0)"
+            raise ImpossibleEvidenceError(f"{what}; impossible='nan' answers the others")
+        return answers, part
+
+
+_Columns = dict[str, "NDArray[np.intp]"]
+
+
+class _Network(Protocol):
+    """A Bayesian network."""
+
+    domain: Domain
+
+    def _part(self, attributes: Iterable[str]) -> Part:
+        """Return the part of the network that an answer on some attributes depends on."""
+
+    def map(
+        self, targets: str | Iterable[str] | None = None, evidence: Evidence | None = None
+    ) -> tuple[dict[str, Label], float]:
+        """Return the most probable joint values."""
+
+
+def imputed(
+    net: _Network,
+    frame: Frame,
+    how: Literal["mode", "joint", "sample"],
+    rng: np.random.Generator | int | None = None,
+) -> dict[str, NDArray[Any]] | Table:
+    """Return a frame without missing values; see `BayesianNetwork.impute`.
+
+    Examples
+    --------
+    >>> from pypgm.bayes import BayesianNetwork
+    >>> net = BayesianNetwork({"a": 2, "b": 2}, [("a", "b")], {"a": [0.4, 0.6], "b": [[0, 1], [0.5, 0.5]]})
+    >>> imputed(net, {"a": [None], "b": [None]}, "mode"), imputed(net, {"a": [None], "b": [None]}, "joint")
+    ({'a': array([1]), 'b': array([1])}, {'a': array([0]), 'b': array([1])})
+    """
+    if how not in {"mode", "joint", "sample"}:
+        raise ValueError(f"how must be 'mode', 'joint' or 'sample', got {how!r}")
+    n_rows, columns = as_codes(net.domain, frame)
+    gone = np.zeros(n_rows, dtype=bool)
+    for column in columns.values():
+        gone |= column == MISSING
+    rows = np.flatnonzero(gone)
+    if len(rows):
+        holes = {a: column[rows] for a, column in columns.items()}
+        filled = _together(net, holes) if how == "joint" else _by_posteriors(net, holes, how, as_generator(rng))
+        for a, column in filled.items():
+            columns[a][rows] = column
+    return like_frame(frame, {a: as_values(net.domain, a, column) for a, column in columns.items()})
+
+
+def _by_posteriors(net: _Network, holes: _Columns, how: str, rng: np.random.Generator) -> _Columns:
+    """Return columns filled by modes, all at once, or by draws, one attribute after the other given all before."""
+    filled = {a: column.copy() for a, column in holes.items()}
+    targets = [a for a, column in holes.items() if (column == MISSING).any()]
+    at_once = _possible(net, holes, targets) if how == "mode" else None
+    for a in targets:
+        rows = np.flatnonzero(filled[a] == MISSING)
+        if at_once is not None:
+            filled[a][rows] = at_once.probabilities[a][rows].argmax(axis=1)
+        else:
+            answers = _possible(net, {b: column[rows] for b, column in filled.items()}, [a])
+            filled[a][rows] = draw_rows(answers.probabilities[a], np.arange(len(rows)), rng)
+    return filled
+
+
+def _together(net: _Network, holes: _Columns) -> _Columns:
+    """Return columns filled by the jointly most probable values of each row's missing attributes."""
+    _possible(net, holes, [])
+    filled = {a: column.copy() for a, column in holes.items()}
+    complete = set(holes) == set(net.domain)
+    distinct, same = np.unique(np.stack([*holes.values()], axis=1), axis=0, return_inverse=True)
+    labels: dict[str, Any] = {a: net.domain.labels.get(a, range(net.domain.size(a))) for a in holes}
+    for number, codes in enumerate(distinct.tolist()):
+        known = {a: labels[a][code] for a, code in zip(holes, codes, strict=True) if code != MISSING}
+        missing = [a for a in holes if a not in known]
+        values, _ = net.map(None if complete else missing, known)
+        rows = np.flatnonzero(same.reshape(-1) == number)
+        for a in missing:
+            filled[a][rows] = labels[a].index(values[a])
+    return filled
+
+
+def _possible(net: _Network, columns: _Columns, targets: list[str]) -> Posteriors:
+    """Return posteriors of rows, all of which have to be possible."""
+    part = net._part(columns)
+    answers = posteriors(part.domain, part.tables, columns, len(next(iter(columns.values()))), targets)
+    if (answers.log_evidence == -np.inf).any():
+        raise ImpossibleEvidenceError("what is known of a row with missing values has probability zero")
+    return answers
 
 
 class BayesianNetwork(RowAnswers):
-    r"""The distribution :math:`p(x) \propto \prod_i \theta_i(x_i \mid x_{\mathrm{pa}(i)})`; it does not change.
+    r"""The distribution :math:`p(x) \propto \prod_i \theta_i(x_i \mid x_{\mathrm{pa}(i)})`, immutable.
 
-    Tables are used as they are: rows that sum to 1 within 1e-4 but not exactly (printed digits) are accepted with a
-    note, and answers are normalised at the end.
+    Tables are used as given: rows that sum to 1 within 1e-4 but not exactly (printed digits) are accepted with a note,
+    and answers are normalised at the end.
 
     Parameters
     ----------
     domain : Domain, or mapping of str to size or labels
-        The attributes, in the order answers come in.
+        The attributes, in the order of answers.
     parents : mapping of str to sequence of str, or networkx.DiGraph, sequence of pairs, network, path
         Parents of an attribute, in the order of its table's axes; an attribute that is left out has none. Or a
         structure in another of the forms that `learn` takes.
@@ -38,7 +297,7 @@ class BayesianNetwork(RowAnswers):
         Probabilities of each attribute given its parents; a `Factor` over both, axes in any order; a mapping of labels,
         those of the parents first; or a series or frame of pandas, aligned by its index and columns.
     name : str, optional
-        Of the network; kept in files.
+        Name of the network; kept in files.
 
     Attributes
     ----------
@@ -48,7 +307,7 @@ class BayesianNetwork(RowAnswers):
     tables : mapping of str to Factor
         Axes (parents, attribute); read-only.
     notes : tuple of str
-        What a user should know of how the network was read or written.
+        Remarks on how the network was read or written.
 
     Raises
     ------
@@ -70,7 +329,7 @@ class BayesianNetwork(RowAnswers):
         return self.domain.singles()
 
     def marginals(self, evidence: Evidence | None = None, *, n_threads: int = 0) -> dict[str, Factor]:
-        """Return the probabilities of every attribute, given what is known of some.
+        """Return the probabilities of every attribute, given evidence on some.
 
         Parameters
         ----------
@@ -93,13 +352,13 @@ class BayesianNetwork(RowAnswers):
         ValueError
             If an attribute, label or code is unknown.
         """
-        found = self.tree.attribute_marginals(self.potentials, 1.0, evidence, n_threads=n_threads)
-        return {a: Factor.over(own, cells) for own, (a, cells) in zip(self._singles, found.items(), strict=True)}
+        tables = self.tree.attribute_marginals(self.potentials, 1.0, evidence, n_threads=n_threads)
+        return {a: Factor.over(domain, cells) for domain, (a, cells) in zip(self._singles, tables.items(), strict=True)}
 
     def query(
         self, targets: str | Iterable[str], evidence: Evidence | None = None, *, max_bytes: float | None = None
     ) -> Factor:
-        """Return the joint probabilities of some attributes, given what is known of others.
+        """Return the joint probabilities of some attributes, given evidence on others.
 
         Parameters
         ----------
@@ -113,7 +372,7 @@ class BayesianNetwork(RowAnswers):
         Returns
         -------
         Factor
-            Probabilities that sum to 1, axes in the order asked.
+            Probabilities that sum to 1, axes in the order of the targets.
 
         Raises
         ------
@@ -124,9 +383,9 @@ class BayesianNetwork(RowAnswers):
         ValueError
             If an attribute, label or code is unknown.
         """
-        asked = as_clique(targets)
-        self.domain.indices(asked)
-        return self._part((*asked, *(evidence or ()))).marginal(asked, evidence, max_bytes)
+        clique = as_clique(targets)
+        self.domain.indices(clique)
+        return self._part((*clique, *(evidence or ()))).marginal(clique, evidence, max_bytes)
 
     def map(
         self,
@@ -135,7 +394,7 @@ class BayesianNetwork(RowAnswers):
         *,
         max_bytes: float | None = None,
     ) -> tuple[dict[str, Label], float]:
-        r"""Return the most probable joint values of some attributes, given what is known of others.
+        r"""Return the most probable joint values of some attributes, given evidence on others.
 
         This is :math:`\arg\max_t P(t, e)`, the values that are most probable together, all attributes that are neither
         targets nor known being summed over. It is not the most probable value of each alone (see `predict`).
@@ -153,8 +412,8 @@ class BayesianNetwork(RowAnswers):
         Returns
         -------
         values : dict of str to label or code
-            Of each target, in the order asked; a label where the attribute has them. Of equally probable ones the first
-            in lexicographic order of the codes.
+            The value of each target, in the order of the targets; a label if the attribute has them. Of equally
+            probable values, the first in lexicographic order of the codes.
         log_probability : float
             Natural log of :math:`P(t, e)`.
 
@@ -175,22 +434,22 @@ class BayesianNetwork(RowAnswers):
         >>> net.map("rain")[0], net.map(evidence={"grass": "wet"})[0]
         ({'rain': 'no'}, {'rain': 'yes', 'grass': 'wet'})
         """
-        asked = self.domain.attributes if targets is None else as_clique(targets)
-        self.domain.indices(asked)
-        if set(asked) == set(self.domain):
-            found, log_weight = self.tree.map(self.potentials, evidence)
-            return {a: found[a] for a in asked}, log_weight - self._whole.log_total
-        # What is known for certain takes no room in the table.
+        wanted = self.domain.attributes if targets is None else as_clique(targets)
+        self.domain.indices(wanted)
+        if set(wanted) == set(self.domain):
+            likeliest, log_weight = self.tree.map(self.potentials, evidence)
+            return {a: likeliest[a] for a in wanted}, log_weight - self._whole.log_total
+        # Attributes known for certain take no space in the table.
         known = {i: v for i, v in log_likelihoods(self.domain, evidence) if np.count_nonzero(v > -np.inf) == 1}
         codes = {self.domain.attributes[i]: int(v.argmax()) for i, v in known.items()}
-        table = self.query([a for a in asked if a not in codes], evidence, max_bytes=max_bytes)
-        # Ties go by the domain's order, as they do where all attributes are asked for.
+        table = self.query([a for a in wanted if a not in codes], evidence, max_bytes=max_bytes)
+        # Ties are broken by the domain's order, as they are if all attributes are targets.
         table = table.transpose(self.domain.canonical(table.domain.attributes))
         best = int(table.datavector().argmax())
         cell = np.unravel_index(best, table.domain.shape) if len(table.domain) else ()
         codes.update(zip(table.domain.attributes, map(int, cell), strict=True))
         labels = self.domain.labels
-        values = {a: labels[a][codes[a]] if a in labels else codes[a] for a in asked}
+        values = {a: labels[a][codes[a]] if a in labels else codes[a] for a in wanted}
         return values, float(np.log(table.datavector()[best])) + self.log_probability(evidence)
 
     def sample(
@@ -201,20 +460,20 @@ class BayesianNetwork(RowAnswers):
         evidence: Evidence | None = None,
         do: Mapping[str, Any] | None = None,
     ) -> Dataset:
-        """Draw independent records: each attribute given its parents or, given evidence, down the junction tree.
+        """Draw independent records: each attribute given its parents or, with evidence, down the junction tree.
 
-        Rows that do not sum to 1 exactly are drawn from as if they did.
+        Rows that do not sum to 1 exactly are treated as if they did.
 
         Parameters
         ----------
         rows : int
-            How many records, at least 0.
+            Number of records, at least 0.
         rng : Generator or int, optional
             The operating system's entropy by default.
         evidence : mapping, optional
-            As for `query`: records have the distribution of those that agree with it.
+            As for `query`: the records are distributed as those that agree with it.
         do : mapping of str to label or code, optional
-            What is set from outside before, see `do`.
+            Interventions before the draw, see `do`.
 
         Returns
         -------
@@ -241,7 +500,7 @@ class BayesianNetwork(RowAnswers):
         """
         net = self.do(do) if do else self
         if evidence:
-            from pypgm.models import GraphicalModel  # a package that a network does without elsewhere
+            from pypgm.models import GraphicalModel  # a package that networks do not need elsewhere
 
             model = GraphicalModel(net.potentials, 1.0)
             return model.synthetic_data(rows, rng, method="independent", evidence=evidence)
@@ -253,7 +512,7 @@ class BayesianNetwork(RowAnswers):
         how: Literal["mode", "joint", "sample"] = "mode",
         rng: np.random.Generator | int | None = None,
     ) -> dict[str, NDArray[Any]] | Table:
-        """Return a frame with what is missing filled in, given what is known of its row.
+        """Return a frame with its missing values filled in, given the known values of each row.
 
         Parameters
         ----------
@@ -263,7 +522,7 @@ class BayesianNetwork(RowAnswers):
             "mode": each cell by its own most probable value; "joint": those of a row by the values that are most
             probable together; "sample": by a draw from their joint posterior.
         rng : Generator or int, optional
-            Of the draws; the operating system's entropy by default.
+            Source of the draws; the operating system's entropy by default.
 
         Returns
         -------
@@ -273,7 +532,7 @@ class BayesianNetwork(RowAnswers):
         Raises
         ------
         ImpossibleEvidenceError
-            If what is known of a row is impossible.
+            If the known values of a row are impossible.
         ValueError
             If a column is no attribute, or a value none of its attribute's.
 
@@ -288,7 +547,7 @@ class BayesianNetwork(RowAnswers):
         return imputed(self, frame, how, rng)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the network to a file, whole or not at all; `pypgm.load` reads it, as one of a single record.
+        """Write the network to a file, whole or not at all; `pypgm.load` reads it as that of a single record.
 
         Examples
         --------
@@ -302,12 +561,12 @@ class BayesianNetwork(RowAnswers):
         importlib.import_module("pypgm.bayes.counted").CountedNetwork.of(self).save(path)
 
     def log_probability(self, evidence: Evidence | None) -> float:
-        """Return the natural log of the probability of what is known; -inf if it is impossible.
+        """Return the natural log of the probability of evidence; -inf if it is impossible.
 
         Parameters
         ----------
         evidence : mapping
-            Attribute to label, code, list of them, or likelihood vector, of which the expectation counts.
+            Attribute to label, code, list of them, or likelihood vector, whose expectation counts.
 
         Examples
         --------

@@ -1,4 +1,4 @@
-"""What private learning of a network hands out."""
+"""Releases of private learning of a network."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.bayes.counted import CountedNetwork  # a release that is read has one
+from pypgm.bayes.counted import CountedNetwork  # a release read from a file has one
 from pypgm.factor import Factor
 from pypgm.release import Release
 
@@ -28,7 +28,7 @@ class NetworkRelease(Release[CountedNetwork]):
     Attributes
     ----------
     model : CountedNetwork
-        The network, and how many records it is of.
+        The network, with its number of records.
     measurements : tuple of LinearMeasurement
         Noisy counts of each attribute with its parents, cliques in the order (parents, attribute); those of the first
         stage, where all records took part in it, before those of the second.
@@ -41,14 +41,14 @@ class NetworkRelease(Release[CountedNetwork]):
 
     @property
     def allocation(self) -> dict[str, Fraction]:
-        """What the second stage spent on the table of each attribute, in the unit of the budget."""
+        """The spending of the second stage on the table of each attribute, in the unit of the budget."""
         lines = self.ledger.lines[-len(self.model.domain) :]
         return {a: line.cost for a, line in zip(self.model.domain, lines, strict=True)}
 
     def table_error(self, attribute: str) -> Factor:
-        r"""Return the standard errors of a conditional table, of the noise on its own counts.
+        r"""Return the standard errors of a conditional table that are due to the noise on its own counts.
 
-        That is :math:`\sigma \sqrt{(1 - \theta)^2 + (|X| - 1) \theta^2} / T_p`, at most 1, with the standard deviation
+        They are :math:`\sigma \sqrt{(1 - \theta)^2 + (|X| - 1) \theta^2} / T_p`, at most 1, with the standard deviation
         of all that was measured of the attribute with its parents, and T the noisy number of records with these values
         of the parents, at least its own noise. What an estimate learned from other tables is not counted in, nor that
         records are themselves a sample.
@@ -76,7 +76,7 @@ class NetworkRelease(Release[CountedNetwork]):
         return Factor(theta.domain, np.minimum(1.0, np.sqrt(squared) / rows))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the network, each attribute in the colour of what its table got of the budget.
+        """Draw the network, each attribute in the colour of its table's share of the budget.
 
         Parameters
         ----------
@@ -95,7 +95,7 @@ class NetworkRelease(Release[CountedNetwork]):
         return draw_graph(net.domain, net.parents, shares, f"{unit} of the table", ax)
 
     def plot_table(self, attribute: str, ax: Axes | None = None) -> Axes:
-        """Draw a conditional table with 90 % error bars; of a large one the first groups of the parents' values.
+        """Draw a conditional table with 90 % error bars; if it is large, the first groups of the parents' values.
 
         Parameters
         ----------
@@ -117,8 +117,8 @@ class NetworkRelease(Release[CountedNetwork]):
 
 
 def pooled(measurements: Iterable[LinearMeasurement], family: tuple[str, ...]) -> tuple[NDArray[np.float64], float]:
-    """Return the mean of the measurements of a family, weighted by their precision, and the variance of that."""
-    own = [(m.values, float(np.mean(m.stddev)) ** -2) for m in measurements if m.clique == family]
-    precision = sum(weight for _, weight in own)
-    total = np.sum([weight * values for values, weight in own], axis=0)
+    """Return the mean of the measurements of a family, weighted by their precision, and its variance."""
+    measured = [(m.values, float(np.mean(m.stddev)) ** -2) for m in measurements if m.clique == family]
+    precision = sum(weight for _, weight in measured)
+    total = np.sum([weight * values for values, weight in measured], axis=0)
     return np.asarray(total / precision, dtype=np.float64), 1 / precision

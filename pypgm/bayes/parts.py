@@ -1,21 +1,124 @@
-"""The part of a network that an answer depends on."""
+"""Edited copies of a network, and the part of a network that an answer depends on."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import copy
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
-from pypgm.bayes.editing import EditedTables
-from pypgm.bayes.relevance import relevant
+import numpy as np
+
+from pypgm.bayes.conditional_tables import ConditionalTables, relevant
+from pypgm.bayes.structure import Structure
 from pypgm.clique_vector import CliqueVector
 from pypgm.clock import Clock
-from pypgm.domain import Clique, Domain
+from pypgm.domain import Clique, Domain, Label, as_clique, listed
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree
-from pypgm.graphs.evidence import Evidence
+from pypgm.graphs.evidence import Evidence, code_of
 from pypgm.inference._variable_elimination import Elimination, Given
+
+_T = TypeVar("_T", bound="EditedTables")
+
+
+class EditedTables(ConditionalTables):
+    """Base of networks with edited copies; see `BayesianNetwork`."""
+
+    def copy(self: _T) -> _T:
+        """Return an equal network."""
+        return copy.copy(self)
+
+    def do(self: _T, values: Mapping[str, Any]) -> _T:
+        """Return the network after an intervention that sets some attributes to a value, independent of their parents.
+
+        Parameters
+        ----------
+        values : mapping of str to label or code
+
+        Raises
+        ------
+        ValueError
+            If an attribute or value is unknown.
+
+        Examples
+        --------
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> domain = {"rain": ["no", "yes"], "wet": ["no", "yes"]}
+        >>> net = BayesianNetwork(domain, [("rain", "wet")], {"rain": [0.75, 0.25], "wet": [[1, 0], [0.5, 0.5]]})
+        >>> net.query("rain", {"wet": "yes"}).values, net.do({"wet": "yes"}).query("rain").values
+        (array([0., 1.]), array([0.75, 0.25]))
+        """
+        units = {a: np.eye(self.domain.size(a))[code_of(self.domain, a, value)] for a, value in values.items()}
+        return self._changed(self.domain, {**self.parents, **dict.fromkeys(units, ())}, {**self.tables, **units})
+
+    def replace_table(
+        self: _T,
+        attribute: str,
+        table: Any,  # noqa: ANN401 - as of the constructor
+        parents: str | Iterable[str] | None = None,
+    ) -> _T:
+        """Return the network with another table of an attribute, and other parents if these are given.
+
+        Examples
+        --------
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> net = BayesianNetwork({"a": 2, "b": 2}, [("a", "b")], {"a": [0.5, 0.5], "b": [[1, 0], [0, 1]]})
+        >>> net.replace_table("b", [0.25, 0.75], parents=()).query("b").values
+        array([0.25, 0.75])
+        """
+        self.domain.index(attribute)
+        families = dict(self.parents) if parents is None else {**self.parents, attribute: as_clique(parents)}
+        return self._changed(self.domain, families, {**self.tables, attribute: table})
+
+    def add(
+        self: _T,
+        attribute: str,
+        values: int | Sequence[Label],
+        table: Any,  # noqa: ANN401 - as of the constructor
+        parents: str | Iterable[str] = (),
+    ) -> _T:
+        """Return the network with another attribute, the last one: its size or labels, its table, its parents.
+
+        Examples
+        --------
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> net = BayesianNetwork({"a": 2}, [], {"a": [0.5, 0.5]})
+        >>> net.add("b", ["no", "yes"], [[0.5, 0.5], [0, 1]], parents="a").query("b").values
+        array([0.25, 0.75])
+        """
+        if attribute in self.domain:
+            raise ValueError(f"the network has an attribute {attribute!r}: `replace_table` changes its table")
+        domain = Domain({**{a: self.domain[a] for a in self.domain}, attribute: values})
+        return self._changed(domain, {**self.parents, attribute: as_clique(parents)}, {**self.tables, attribute: table})
+
+    def remove(self: _T, attributes: str | Iterable[str]) -> _T:
+        """Return the network without some attributes; their children go with them, or need another table before.
+
+        The distribution of the other attributes stays the same.
+
+        Examples
+        --------
+        >>> from pypgm.bayes import BayesianNetwork
+        >>> net = BayesianNetwork({"a": 2, "b": 2}, [("a", "b")], {"a": [0.5, 0.5], "b": [[1, 0], [0, 1]]})
+        >>> net.remove("b")
+        BayesianNetwork('unknown': 1 attributes, 0 arcs, 2 probabilities)
+        """
+        gone = as_clique(attributes)
+        self.domain.indices(gone)
+        kept = [a for a in self.domain if a not in gone]
+        for a in gone:
+            if left := [c for c in self.children[a] if c not in gone]:
+                what = f"{a!r} has the children {listed(left)}: remove them too, or replace their tables before"
+                raise ValueError(what)
+        return self._changed(
+            self.domain.project(kept), {a: self.parents[a] for a in kept}, {a: self.tables[a] for a in kept}
+        )
+
+    def _changed(self: _T, domain: Domain, parents: Structure, tables: Mapping[str, Any]) -> _T:
+        return type(self)(domain, parents, tables, name=self.name)
+
 
 _PLANS_KEPT = 64
 
@@ -53,11 +156,11 @@ class Part:
 
     @cached_property
     def eliminations(self) -> dict[tuple[object, ...], Elimination]:
-        """Plans of answers, by what is asked and which attributes are known."""
+        """Plans of answers, by targets and known attributes."""
         return {}
 
     def marginal(self, clique: Clique, evidence: Evidence | None, max_bytes: float | None) -> Factor:
-        """Return the joint probabilities of some attributes; the plan is kept for other values of the evidence."""
+        """Return the joint probabilities of some attributes; its plan is kept for other values of the evidence."""
         given = Given(self.domain, clique, evidence)
         key = clique, given.pattern
         plan = self.eliminations.get(key)
@@ -68,7 +171,7 @@ class Part:
 
     @cached_property
     def log_total(self) -> float:
-        """Natural log of what the product of the tables sums to: 0 but for printed digits."""
+        """Natural log of the sum of the product of the tables: 0 but for printed digits."""
         return 0.0 if self.exact else self.tree.log_partition(self.potentials)
 
 
@@ -94,21 +197,21 @@ class PlannedTables(EditedTables):
 
     @property
     def tree(self) -> JunctionTree:
-        """The junction tree of all attributes; print it to see what an answer costs."""
+        """The junction tree of all attributes; print it to see the cost of an answer."""
         return self._whole.tree
 
     def _part(self, attributes: Iterable[str]) -> Part:
         """Return the part of the network that an answer on some attributes depends on.
 
-        Others, none of whose descendants is asked for or known, are summed out first; where their rows sum to 1 the
-        sum is 1 and they are left out. Where they do not, they stay, with all their ancestors.
+        Attributes without a descendant that is a target or known are summed out first; if their rows sum to 1, the sum
+        is 1 and they are left out. If not, they stay, with all their ancestors.
         """
-        asked = tuple(attributes)
-        part = self._parts_asked.get(asked)
+        names = tuple(attributes)
+        part = self._parts_asked.get(names)
         if part is None:
-            self.domain.indices(tuple(dict.fromkeys(asked)))
-            part = self._part_of(relevant([*asked, *self._inexact], self.parents))
-            _keep(self._parts_asked, asked, part)
+            self.domain.indices(tuple(dict.fromkeys(names)))
+            part = self._part_of(relevant([*names, *self._inexact], self.parents))
+            _keep(self._parts_asked, names, part)
         return part
 
     def _part_of(self, attributes: frozenset[str]) -> Part:

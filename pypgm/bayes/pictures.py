@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from pypgm.domain import Clique, Domain
     from pypgm.factor import Factor
 
-_MOST_BARS = 48
+_MAX_BARS = 48
 
 
 def draw_graph(
@@ -36,7 +36,7 @@ def draw_graph(
     values : mapping of str to float
         A number of each attribute.
     what : str
-        Of what, beside the colour bar.
+        Label of the colour bar.
     ax : matplotlib Axes, optional
         New ones by default.
 
@@ -59,7 +59,7 @@ def draw_graph(
 def arcs_of(domain: Domain, parents: Mapping[str, Clique]) -> list[tuple[int, int]]:
     """Return the arcs of a network, from parent to child, by position in the domain."""
     at = {a: i for i, a in enumerate(domain)}
-    return [(at[p], at[child]) for child, own in parents.items() for p in own]
+    return [(at[p], at[child]) for child, tails in parents.items() for p in tails]
 
 
 def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
@@ -83,13 +83,13 @@ def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
     size = table.domain.shape[-1]
     texts = {a: label_texts(table.domain, a) or list(map(str, range(table.domain.size(a)))) for a in table.domain}
     n_rows = table.domain.size(parents)
-    shown = min(n_rows, max(1, _MOST_BARS // max(1, size)))
+    shown = min(n_rows, max(1, _MAX_BARS // max(1, size)))
     ax = axes_of(ax, 6.0, 1.0 + 0.24 * shown * (size + 1))
     with plain_text():
         places = [row * (size + 1) + i for row in range(shown) for i in range(size)]
         bars, spreads = table.datavector()[: shown * size], REACH * errors.datavector()[: shown * size]
         ax.barh(places, bars, 0.8, color=BLUE)
-        # An error bar stays within what a probability can be.
+        # An error bar stays within [0, 1].
         reach = [np.minimum(spreads, bars), np.minimum(spreads, np.maximum(1 - bars, 0.0))]
         ax.errorbar(bars, places, xerr=reach, fmt="none", ecolor=INK, elinewidth=1.0, capsize=2.0)
         ax.set_yticks(places, texts[attribute] * shown, fontsize=8, color=INK, parse_math=False)

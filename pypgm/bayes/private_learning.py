@@ -1,25 +1,19 @@
-"""Conditional tables of a known structure from records, under differential privacy."""
+"""Private learning of the conditional tables of a known structure, each with its share of the budget."""
 
 from __future__ import annotations
 
 import math
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pypgm.bayes.allocation import (
-    ErrorModel,
-    co_varied,
-    error_coefficient,
-    mean_derivatives,
-    shares,
-    shares_by_size,
-    structural_weights,
-)
+from pypgm.bayes.checks import children_of, ordered
 from pypgm.bayes.conditional_tables import ConditionalTables
 from pypgm.bayes.counted import CountedNetwork
 from pypgm.bayes.learning import checked_families, rows_of
@@ -38,20 +32,181 @@ from pypgm.models._estimate import estimated
 from pypgm.numeric import check_choice
 from pypgm.privacy.arguments import as_budget, gaussian_budget
 from pypgm.privacy.entry import Entry, LearnerOptions
+from pypgm.privacy.laws import amplified_epsilon
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down, round_down
-from pypgm.privacy.subsampling import amplified_epsilon
 from pypgm.privacy.tables import takes_any_table
 from pypgm.queries import Identity
 from pypgm.reconstruction.consistency import consistent
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from numpy.typing import NDArray
     from typing_extensions import Unpack
 
     from pypgm.data.frames import Frame
+
+
+ErrorModel = Literal["delta", "paper"]
+
+_SHARE_BITS = 32  # shares are multiples of 2^-32: as near to the optimum, and scales that the sampler takes exactly
+_MIN_SHARE = 1e-3  # part of an equal share: no table is left without any budget
+
+
+def structural_weights(
+    domain: Domain, parents: Mapping[str, Clique], derivatives: Mapping[str, float]
+) -> NDArray[np.float64]:
+    r"""Return the weight W = (h + 1)(o + 1)(Delta + 1) of each attribute: how much of the network rests on its table.
+
+    Parameters
+    ----------
+    domain, parents
+        The structure; h is the length of the longest directed path down from an attribute, o its number of children.
+    derivatives : mapping of str to float
+        Delta: how much the children's probabilities change with the table, see `mean_derivatives` and `co_varied`.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> structural_weights(Domain({"a": 2, "b": 2}), {"a": (), "b": ("a",)}, {"a": 0.5, "b": 0.0})
+    array([6., 1.])
+    """
+    children = children_of(domain, parents)
+    height: dict[str, int] = {}
+    for a in reversed(ordered(domain, parents)):
+        height[a] = max((height[c] + 1 for c in children[a]), default=0)
+    return np.array([(height[a] + 1.0) * (len(children[a]) + 1) * (derivatives[a] + 1) for a in domain])
+
+
+def mean_derivatives(domain: Domain, parents: Mapping[str, Clique]) -> dict[str, float]:
+    r"""Return the mean of :math:`\partial P(y) / \partial\theta(x \mid p)` over p, x, children Y and y; 0 of a leaf.
+
+    The derivatives of one child sum to P(p) over y, and over p to 1: the mean is the mean of 1 / size over the
+    children, divided by the number of the parents' values. It depends on the structure alone.
+    """
+    means = {}
+    for a, children in children_of(domain, parents).items():
+        inverse = [1 / domain.size(c) for c in children]
+        means[a] = sum(inverse) / len(inverse) / domain.size(parents[a]) if children else 0.0
+    return means
+
+
+def co_varied(network: BayesianNetwork, max_bytes: float | None = None) -> dict[str, float]:
+    r"""Return the mean of :math:`|\mathrm d P(y) / \mathrm d\theta(x \mid p)|` when the rest of a row compensates.
+
+    The other values of the row shrink or grow in proportion, so that it keeps its sum:
+    :math:`P(p)\,|P(y \mid x, p) - P(y \mid \lnot x, p)|`, in the mean over p, x, children Y and y; 0 of a leaf.
+
+    Raises
+    ------
+    ModelTooLargeError
+        If the table of a family and a child does not fit; that depends on the structure alone.
+    """
+    averages = {}
+    for a, children in children_of(network.domain, network.parents).items():
+        means = []
+        for child in children:
+            scope = (*network.parents[a], a, child)
+            joint = network.query(scope, max_bytes=max_bytes).values
+            means.append(_co_varied(joint.reshape(-1, *joint.shape[-2:])))
+        averages[a] = float(np.mean(means)) if means else 0.0
+    return averages
+
+
+def _co_varied(joint: NDArray[np.float64]) -> float:
+    """Return the mean for probabilities of axes (values of the parents, x, y)."""
+    of_parents = joint.sum(axis=(1, 2), keepdims=True)
+    with_x = joint.sum(axis=2, keepdims=True)
+    rest = joint.sum(axis=1, keepdims=True) - joint
+    without_x = of_parents - with_x
+    both = (with_x > 0) & (without_x > 1e-12 * of_parents)  # else no other value can compensate
+    difference = joint / np.where(both, with_x, 1.0) - rest / np.where(both, without_x, 1.0)
+    return float((of_parents * np.where(both, np.abs(difference), 0.0)).mean())
+
+
+def error_coefficient(counts: NDArray[np.float64], stddev: float, model: ErrorModel) -> float:
+    r"""Return the mean standard deviation of a conditional table, up to a factor that all tables share.
+
+    "delta" is :math:`\sqrt{(1 - \theta)^2 + (|X| - 1) \theta^2} / T_p`, that of the ratio of a cell to its row if each
+    cell has independent noise; "paper" is :math:`\sqrt{1 + \theta^2} / T_p`, which ignores the correlation.
+
+    Parameters
+    ----------
+    counts : ndarray of float64, shape (sizes of the parents, size of the attribute)
+        Noisy counts, of any sign.
+    stddev : float
+        Standard deviation of their noise, in counts; a row's T is at least that of its sum, and at least 1.
+    model : {"delta", "paper"}
+    """
+    positive = np.maximum(counts, 0.0)
+    theta, size = rows_of(positive), counts.shape[-1]
+    rows = np.maximum(positive.sum(axis=-1, keepdims=True), max(1.0, stddev * size**0.5))
+    squared = 1 + theta**2 if model == "paper" else (1 - theta) ** 2 + (size - 1) * theta**2
+    return float((np.sqrt(squared) / rows).mean())
+
+
+def shares(weights: Sequence[float] | NDArray[np.float64], unit: Literal["epsilon", "rho"]) -> list[Fraction]:
+    r"""Return the parts of a budget that minimise the sum of weight / epsilon over tables.
+
+    If epsilons sum to the budget, parts are in proportion to the square root of the weights; if their squares do (rho),
+    to the power 2/3. No part is below a thousandth of an equal part, but for rounding.
+
+    Parameters
+    ----------
+    weights : sequence of float, at least 0
+    unit : {"epsilon", "rho"}
+        Of the budget.
+
+    Returns
+    -------
+    list of Fraction
+        Multiples of 2^-32, more than 0, whose sum is exactly 1.
+
+    Examples
+    --------
+    >>> shares([1, 4, 4], "epsilon")[0] == Fraction(round(2**32 / 5), 2**32)
+    True
+    """
+    return _in_proportion(np.asarray(weights, dtype=np.float64) ** (1 / 2 if unit == "epsilon" else 2 / 3))
+
+
+def shares_by_size(cells: Sequence[int], records: float, stddev: float) -> list[Fraction]:
+    r"""Return parts of a budget in proportion to :math:`\min(c, N / 4\sigma)^{1/3}` for tables of c cells.
+
+    A table of more cells has fewer records in each, and gets more, up to the size that noise would fill anyway. The sum
+    of all errors of equal-sized cells alone would suggest a power of 1/2, which is too steep, since counts that noise
+    makes negative are known to be 0.
+
+    Parameters
+    ----------
+    cells : sequence of int
+        Number of cells of each table.
+    records : float
+        Number of records, N; of any sign if it is a noisy count.
+    stddev : float
+        Standard deviation of the noise in a cell if all parts were equal, in counts.
+
+    Returns
+    -------
+    list of Fraction
+        As for `shares`.
+
+    Examples
+    --------
+    >>> small, large = shares_by_size([2, 16], 10**6, 10.0)
+    >>> round(float(large / small), 6)
+    2.0
+    """
+    most = max(1.0, records / (4 * stddev))
+    return _in_proportion(np.minimum(np.asarray(cells, dtype=np.float64), most) ** (1 / 3))
+
+
+def _in_proportion(power: NDArray[np.float64]) -> list[Fraction]:
+    """Return parts in proportion to numbers, as `shares` describes them."""
+    wanted = power / power.sum() if power.sum() > 0 else np.full(power.size, 1 / power.size)
+    wanted = np.maximum(wanted, _MIN_SHARE / wanted.size)
+    parts = [max(1, round(w * 2**_SHARE_BITS)) for w in wanted / wanted.sum()]
+    parts[int(np.argmax(parts))] += 2**_SHARE_BITS - sum(parts)
+    return [Fraction(part, 2**_SHARE_BITS) for part in parts]
+
 
 Allocation = Literal["sizes", "data-dependent", "uniform"]
 Consistency = Literal["variance", "epsilon"]
@@ -60,13 +215,13 @@ Estimator = Literal["model", "tables"]
 Law = Literal["laplace", "gaussian"]
 
 _BITS = 40
-_TOTAL = Fraction(1, 200)  # of the budget, for the number of records where that is private: shares hardly need it
-_EXACT_BYTES = 1 << 28  # of a junction tree: an estimate makes hundreds of passes over it
+_TOTAL = Fraction(1, 200)  # share of the budget for the number of records if that is private: shares hardly need it
+_EXACT_BYTES = 1 << 28  # cells of a junction tree: an estimate makes hundreds of passes over it
 
 
 @dataclass(frozen=True, slots=True)
 class _Scheme:
-    """What is done with the budget and the measurements."""
+    """Scheme of a private learner: its use of the budget and of the measurements."""
 
     stage_one: Fraction
     sampling: Fraction
@@ -93,14 +248,14 @@ class _Scheme:
         if not 0 < self.sampling <= 1:
             raise ValueError(f"sampling must lie in (0, 1], got {self.sampling}")
         if self.allocation != "data-dependent" and not self.paper:
-            own = ("stage_one", "sampling", "error_model", "sensitivity")
-            given = [name for name in own if getattr(self, name) != _STAGES[name]]
+            names = ("stage_one", "sampling", "error_model", "sensitivity")
+            given = [name for name in names if getattr(self, name) != _STAGES[name]]
             if given:
-                told = f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} of allocation='data-dependent'"
-                raise ValueError(f"{told}, got allocation={self.allocation!r}")
+                options = f"{', '.join(given)} {'is' if len(given) == 1 else 'are'} of allocation='data-dependent'"
+                raise ValueError(f"{options}, got allocation={self.allocation!r}")
 
     def with_noise_of(self, unit: str) -> _Scheme:
-        """Return the scheme with the noise that errs least under a budget of a unit, where none was asked for."""
+        """Return the scheme with the noise of least error under a budget of a unit, unless one was requested."""
         if self.noise is not None:
             return self
         return replace(self, noise="gaussian" if unit == "rho" and self.sampling == 1 else "laplace")
@@ -114,7 +269,7 @@ _PAPER = _Scheme(
 
 
 def _known_by_network(call: Mapping[str, Any]) -> Domain | None:
-    """Return the domain of a structure that is a network or its file: its values are public."""
+    """Return the domain of a structure that is a network or its file, whose values are public."""
     structure = call.get("structure")
     if isinstance(structure, str | os.PathLike):
         structure = ConditionalTables.read_bif(structure)
@@ -149,12 +304,12 @@ def learn_private(
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
         Unweighted records, possibly none; of an open table all that its ledger has left is spent. The values of a table
-        are public: those of `schema` or, without one, of a structure that is a network or its file; they are never
-        learned from the records but privately, where the schema leaves them open.
+        are public: those of `schema` or, without one, of a structure that is a network or its file; values are learned
+        from the records only privately, if the schema leaves them open.
     structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
-        Public: a network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each
-        child; or arcs (parent, child). A `PrivateStructure` has it chosen from the records first, with a part of the
-        budget; what is said of the budget below is then said of the rest.
+        Public: a network or the path of a BIF file, whose tables are ignored; a directed graph; the parents of each
+        child; or arcs (parent, child). With a `PrivateStructure` it is chosen from the records first, for part of the
+        budget; the budget below is then the rest.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     stage_one : number
@@ -163,34 +318,34 @@ def learn_private(
         Chance of each record to take part in the first stage. Below 1 the noise of the first stage is that of a larger
         epsilon, but its counts are smaller by more; needs add-remove neighbours with one record a person.
     allocation : {"sizes", "data-dependent", "uniform"}
-        "sizes" gives larger tables more, and a two-hundredth of the budget to the number of records where that is
-        private. "uniform" gives every table the same. "data-dependent" has two stages: the first measures all tables
-        with equal parts of a small budget; from these noisy counts follows how far noise moves each conditional table,
-        and the second measures all tables again, with parts of the rest that make the sum of their errors least,
-        weighted by how much of the network rests on each where that is asked for. Each row of a table counts the same
-        there; under a pure budget the first stage costs more than the second wins.
+        "sizes" gives larger tables more, and a two-hundredth of the budget to the number of records if that is private.
+        "uniform" gives every table the same. "data-dependent" has two stages: the first measures all tables with equal
+        parts of a small budget; these noisy counts show how far noise moves each conditional table, and the second
+        stage measures all tables again, with parts of the rest that minimise the sum of their errors, weighted by
+        `sensitivity` if given. Each row of a table counts the same; under a pure budget the first stage costs more than
+        the second gains.
     consistency : {"variance", "epsilon"}, optional
-        How tables are weighted where they are made to agree, if the estimator is "tables": by the inverse of their
-        variance or by the square root of it. None leaves them as they are.
+        Weights of the tables when they are made to agree, if the estimator is "tables": by the inverse of their
+        variance or by the square root of it. None leaves them unchanged.
     error_model : {"delta", "paper"}
-        How the error of a table is foretold: with or without the correlation of a cell with its row.
+        Forecast of a table's error: with or without the correlation of a cell with its row.
     sensitivity : {"covary", "paper"}, optional
         None gives the errors of all tables the same weight. Else a table weighs the more the more children and
         descendants it has, and the more the probabilities of its children change with it: "covary" takes the change
-        where the other values of a row give way, "paper" the mean of the partial derivatives, which depends on the
+        when the other values of a row compensate, "paper" the mean of the partial derivatives, which depends on the
         structure alone.
     estimator : {"model", "tables"}
         Whether conditional tables are read from one model estimated from all measurements, or each from its own counts:
-        made consistent, negative ones set to 0, rows divided by their sums. Tables take the place of a model that does
-        not fit the memory where the structure was chosen, and budget spent, before that was known.
+        made consistent, negative ones set to 0, rows divided by their sums. "tables" replaces a model that does not fit
+        the memory if the structure was chosen, and budget spent, before that was known.
     noise : {"laplace", "gaussian"}, optional
         Exact discrete noise; "gaussian" needs a `delta` or a rho, and is the default there unless `sampling` is below
         1. A sampled first stage has Laplace noise in any case.
     paper : bool
         The algorithm as published, with the noise its guarantee needs: a first stage on a tenth of the records,
         "epsilon" consistency of normalised tables, the paper's error and sensitivity, tables one by one, Laplace noise.
-        All options above are then left at their defaults, but for ``allocation="uniform"``: that is the paper's D-Ind,
-        the same parts for all tables of all records.
+        All options above then stay at their defaults, except ``allocation="uniform"``: the paper's D-Ind, equal parts
+        for all tables of all records.
     **options
         `schema`, what is publicly known of the columns of a table; `budget`, instead of epsilon and delta,
         `neighbours`, `privacy` and `unsafe_seed`, see `pypgm.privacy.PrivateOptions`; and the limits of the
@@ -233,8 +388,8 @@ def learn_private(
     scheme = _Scheme(*numbers, allocation, consistency, error_model, sensitivity, estimator, noise)
     if paper:
         if replace(scheme, allocation="sizes") != _DEFAULT or allocation == "data-dependent":
-            told = "paper=True sets the options of the scheme itself: leave them at their defaults"
-            raise ValueError(f"{told}, but for allocation='uniform'")
+            needed = "paper=True sets the options of the scheme itself: leave them at their defaults"
+            raise ValueError(f"{needed}, but for allocation='uniform'")
         scheme = replace(_PAPER, allocation="uniform", sampling=Fraction(1)) if allocation == "uniform" else _PAPER
     budget_of = partial(gaussian_budget, NAME) if scheme.noise == "gaussian" else as_budget
     entry = Entry(NAME, data, epsilon, delta, options, names=_Scheme.__slots__, budget_of=budget_of)
@@ -252,7 +407,7 @@ def learn_private(
 def _prepared(
     table: PrivateTable, structure: Structure | PrivateStructure, scheme: _Scheme, max_bytes: float | None
 ) -> tuple[_Learner, list[LinearMeasurement]]:
-    """Return what learns from a table, and what choosing the structure measured; all checks come before that."""
+    """Return the learner of a table, and the measurements made to choose the structure; all checks come before."""
     if not isinstance(structure, PrivateStructure):
         return _Learner(table.domain, structure, scheme, max_bytes), []
     if scheme.sensitivity == "covary":
@@ -261,13 +416,13 @@ def _prepared(
     parents, measured = select_parents(table, structure)
     try:
         return _Learner(table.domain, parents, scheme, max_bytes), measured
-    except ModelTooLargeError:  # budget has been spent by now: what needs least memory takes the model's place
+    except ModelTooLargeError:  # budget has been spent by now: the estimator of least memory takes the model's place
         return _Learner(table.domain, parents, replace(scheme, estimator="tables"), max_bytes), measured
 
 
 def measure_family(table: PrivateTable, family: Clique, amount: Fraction, law: Law) -> LinearMeasurement:
     """Measure a table for an amount of the budget."""
-    cells = max(2, table.domain.size(family))  # a table of one cell, which may cost nothing, gets the same noise
+    cells = max(2, table.domain.size(family))  # a table of one cell, which would cost nothing, gets the same noise
     if law == "gaussian":
         squared = table.privacy.squared_l2_sensitivity(Identity(cells))
         return table.measure(family, variance=Fraction(squared) / (2 * amount))
@@ -276,7 +431,7 @@ def measure_family(table: PrivateTable, family: Clique, amount: Fraction, law: L
 
 
 def _stddev(table: PrivateTable, amount: Fraction, law: Law) -> float:
-    """Return the standard deviation of the noise of a count that is measured for an amount of the budget."""
+    """Return the standard deviation of the noise on a count that is measured for an amount of the budget."""
     cell = Identity(2)
     if law == "gaussian":
         return math.sqrt(float(table.privacy.squared_l2_sensitivity(cell) / (2 * amount)))
@@ -293,12 +448,12 @@ class _Learner:
         self._domain, self._scheme, self._max_bytes = domain, scheme, max_bytes
         self._parents = parents_of(domain, structure)
         self._families = list(checked_families(domain, self._parents, max_bytes).values())
-        # Whatever does not fit the memory is met here, on uniform tables, before anything is spent.
+        # Tables beyond the memory raise here, on uniform tables, before anything is spent.
         self._importance([np.ones(domain.sizes(f)) for f in self._families])
         self._oracle = self._planned() if scheme.estimator == "model" else "exact"
 
     def measure(self, table: PrivateTable, known: Sequence[LinearMeasurement] = ()) -> list[LinearMeasurement]:
-        """Measure in one or two stages; return what was measured of all records, beside what is known of them."""
+        """Measure in one or two stages; return the measurements of all records, apart from the known ones."""
         law = self._scheme.noise
         assert law is not None
         n, unit, limit = len(self._families), table.ledger.budget.unit, table.ledger.remaining()
@@ -307,13 +462,13 @@ class _Learner:
         if self._scheme.allocation == "sizes":
             totals = [m for m in known if not m.clique]
             counted = [] if totals or table.public_total is not None else [measured_total(table, limit * _TOTAL)]
-            # Of a noisy number what is likely there: where it is noise alone, parts are equal.
+            # A likely lower bound of a noisy number: if it is noise alone, parts are equal.
             known_well = [float(m.values[0] - np.mean(m.stddev)) for m in (*totals, *counted)]
             records = known_well[0] if known_well else float(table.public_total or 0)
             cells, rest = [self._domain.size(f) for f in self._families], table.ledger.remaining()
             parts = shares_by_size(cells, records, _stddev(table, rest / n, law))
-            own = zip(self._families, parts, strict=True)
-            return counted + [measure_family(table, f, rest * p, law) for f, p in own]
+            families = zip(self._families, parts, strict=True)
+            return counted + [measure_family(table, f, rest * p, law) for f, p in families]
         first = limit * self._scheme.stage_one
         if self._scheme.sampling < 1:
             seen, kept = self._sampled(table, first), []
@@ -333,7 +488,7 @@ class _Learner:
             return [sample.measure(f, scale=scale) for f in self._families]
 
     def _weights(self, seen: list[LinearMeasurement]) -> list[float]:
-        """Return what shares are in proportion to, from noisy counts alone."""
+        """Return the weights of the shares, from noisy counts alone."""
         counts = [m.values.reshape(self._domain.sizes(m.clique)).astype(np.float64) for m in seen]
         weights = self._importance(counts)
         coefficients = [
@@ -343,7 +498,7 @@ class _Learner:
         return [float(w * c) for w, c in zip(weights, coefficients, strict=True)]
 
     def _importance(self, counts: list[NDArray[np.float64]]) -> NDArray[np.float64]:
-        """Return how much of the network rests on each table; the same for all unless a sensitivity is asked for."""
+        """Return the importance of each table for the network; equal unless a sensitivity is requested."""
         domain, parents, sensitivity = self._domain, self._parents, self._scheme.sensitivity
         if sensitivity is None or self._scheme.allocation != "data-dependent":
             return np.ones(len(self._families))
@@ -370,7 +525,7 @@ class _Learner:
         return CountedNetwork(self._domain, self._parents, self._rows(counts), total=records, fit=fit)
 
     def _planned(self) -> Literal["exact"] | RegionGraph:
-        """Return how to estimate: exactly, unless the junction tree is large; a graph of regions is planned here."""
+        """Return the plan of the estimate: exact, or on a graph of regions if the junction tree is large."""
         allowed = _EXACT_BYTES if self._max_bytes is None else min(_EXACT_BYTES, self._max_bytes / 4)
         try:
             tree = JunctionTree(self._domain, self._families, max_bytes=allowed)
@@ -381,14 +536,14 @@ class _Learner:
         return "exact"
 
     def _tables(self, measurements: list[LinearMeasurement]) -> list[NDArray[np.float64]]:
-        """Return the counts of each family by itself, made consistent as the scheme says."""
-        found = [pooled(measurements, f) for f in self._families]
-        counts = [c.reshape(self._domain.sizes(f)) for f, (c, _) in zip(self._families, found, strict=True)]
+        """Return the counts of each family on its own, made consistent as the scheme says."""
+        pools = [pooled(measurements, f) for f in self._families]
+        counts = [c.reshape(self._domain.sizes(f)) for f, (c, _) in zip(self._families, pools, strict=True)]
         if self._scheme.consistency is None:
             return counts
         if self._scheme.paper:
             counts = [_normalised(c) for c in counts]
-        precisions = [v**-1.0 if self._scheme.consistency == "variance" else v**-0.5 for _, v in found]
+        precisions = [v**-1.0 if self._scheme.consistency == "variance" else v**-0.5 for _, v in pools]
         if self._scheme.consistency == "epsilon":  # the weights are for tables, not for their sums
             return consistent(self._domain, self._families, counts, precisions, by_cells=False)
         return consistent(self._domain, self._families, counts, precisions)
@@ -399,10 +554,10 @@ def _normalised(counts: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _inner_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
-    """Return an epsilon on a sample that costs the records at most `epsilon`, and hardly less."""
+    """Return an epsilon on a sample that costs the records at most `epsilon`, and little less."""
     outer, share = float(epsilon), float(rate)
-    found = outer - math.log(share) + math.log1p((share - 1) * math.exp(-outer))
-    inner = round_down(Fraction(found), _BITS)
+    amplified = outer - math.log(share) + math.log1p((share - 1) * math.exp(-outer))
+    inner = round_down(Fraction(amplified), _BITS)
     while amplified_epsilon(rate, inner) > epsilon:
         inner = round_down(inner * (1 - Fraction(1, 1 << 20)), _BITS)
     return inner

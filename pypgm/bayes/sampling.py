@@ -54,7 +54,7 @@ def draw_rows(
     """Draw one value from each of some rows of a table: the first whose cumulative probability exceeds a uniform."""
     size = table.shape[1]
     cumulative = np.cumsum(table, axis=1)
-    # The last entry is exactly 1 then, above every uniform.
+    # The last entry is then exactly 1, above every uniform.
     cumulative /= cumulative[:, -1:]
     uniform = rng.random(len(rows))
     codes = np.zeros(len(rows), dtype=np.min_scalar_type(max(size - 1, 0)))

@@ -1,4 +1,4 @@
-"""A directed graph in any of the forms people have one in: as parents of each attribute, checked."""
+"""Directed graphs in any of their usual forms, turned into checked parents of each attribute."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ def parents_of(domain: Domain, structure: Structure) -> dict[str, Clique]:
     ----------
     domain : Domain
     structure : BayesianNetwork, networkx.DiGraph, mapping, sequence of pairs, or path
-        A network or the path of a BIF file, whose tables are left aside; a directed graph; the parents of each child;
-        or arcs (parent, child). Attributes that it does not name have no parents and no children.
+        A network or the path of a BIF file, whose tables are ignored; a directed graph; the parents of each child; or
+        arcs (parent, child). Attributes that are not named have no parents and no children.
 
     Raises
     ------
@@ -52,23 +52,23 @@ def parents_of(domain: Domain, structure: Structure) -> dict[str, Clique]:
     """
     if isinstance(structure, str | os.PathLike):
         structure = parse_bif(read_text(structure), os.fspath(structure)).parents
-    found = structure.parents if _is_network(structure) else structure
-    named = {c: as_clique(p) for c, p in found.items()} if isinstance(found, Mapping) else _of_arcs(found)
+    given = structure.parents if _is_network(structure) else structure
+    named = {c: as_clique(p) for c, p in given.items()} if isinstance(given, Mapping) else _of_arcs(given)
     domain.indices(tuple(named))
     parents = {a: named.get(a, ()) for a in domain}
-    for child, own in parents.items():
-        check_family(domain, child, own)
+    for child, members in parents.items():
+        check_family(domain, child, members)
     ordered(domain, parents)
     return parents
 
 
 def _of_arcs(structure: object) -> dict[str, Clique]:
-    """Return the parents of each node that arcs, or a graph, name."""
-    found: dict[str, list[str]] = {}
+    """Return the parents of each node in a list of arcs, or in a graph."""
+    by_child: dict[str, list[str]] = {}
     if _is_graph(structure):
         if not structure.is_directed():
             raise TypeError("a structure needs a directed graph, got an undirected one")
-        found = {node: [] for node in structure.nodes}
+        by_child = {node: [] for node in structure.nodes}
         structure = structure.edges()
     if not isinstance(structure, Iterable):
         raise TypeError(f"a structure is a network, a directed graph, parents or arcs, got {structure!r}")
@@ -76,12 +76,12 @@ def _of_arcs(structure: object) -> dict[str, Clique]:
         if isinstance(arc, str) or len(arc) != 2:
             raise TypeError(f"an arc is a pair (parent, child), got {arc!r}")
         parent, child = arc
-        found.setdefault(parent, [])
-        own = found.setdefault(child, [])
-        if parent in own:
+        by_child.setdefault(parent, [])
+        parents = by_child.setdefault(child, [])
+        if parent in parents:
             raise NetworkError(child, f"the arc from {parent!r} to {child!r} comes twice")
-        own.append(parent)
-    return {child: tuple(own) for child, own in found.items()}
+        parents.append(parent)
+    return {child: tuple(parents) for child, parents in by_child.items()}
 
 
 def _is_graph(value: object) -> TypeGuard[networkx.DiGraph[str]]:

@@ -1,4 +1,4 @@
-"""The text of a Bayesian network in the format XMLBIF: read into plain parts, and written."""
+"""Text of a Bayesian network in the format XMLBIF: read into plain parts, and written."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
     >>> parse_xmlbif(f"<BIF><NETWORK>{one}{table}</NETWORK></BIF>").tables["a"]
     array([0.25, 0.75])
     """
-    if "<!ENTITY" in text:  # of which a few lines may stand for gigabytes
-        raise ValueError(f"{path}: entities of one's own are not read")
+    if "<!ENTITY" in text:  # a few lines of which may expand to gigabytes
+        raise ValueError(f"{path}: entities declared in the file are not read")
     try:
         root = ElementTree.fromstring(text.encode() if text.lstrip("\ufeff").startswith("<?xml") else text)
     except ElementTree.ParseError as error:
@@ -43,26 +43,26 @@ def parse_xmlbif(text: str, path: str = "text") -> Description:
         raise ValueError(
             f"{path} must be XMLBIF, with BIF and NETWORK, got {root.tag!r}{it_looks_like(text, 'XMLBIF')}"
         )
-    found = Description(_text(network.find("NAME")) or "unknown")
+    description = Description(_text(network.find("NAME")) or "unknown")
     for variable in network.findall("VARIABLE"):
         name = _text(variable.find("NAME"))
-        found.labels[name] = tuple(_text(outcome) for outcome in variable.findall("OUTCOME"))
+        description.labels[name] = tuple(_text(outcome) for outcome in variable.findall("OUTCOME"))
     for block in network.findall("DEFINITION"):
         child, given = _text(block.find("FOR")), tuple(_text(parent) for parent in block.findall("GIVEN"))
         for name in (child, *given):
-            if name not in found.labels:
+            if name not in description.labels:
                 raise NetworkError(child, f"{path}: the definition of {child!r} names {name!r}, which is no variable")
         words = _text(block.find("TABLE")).split()
-        shape = tuple(len(found.labels[name]) for name in (*given, child))
+        shape = tuple(len(description.labels[name]) for name in (*given, child))
         if len(words) != np.prod(shape) or not all(map(is_weight, words)):
             needed = f"{int(np.prod(shape))} finite numbers of at least 0"
             raise NetworkError(child, f"{path}: the table of {child!r} needs {needed}, got {len(words)} words")
-        found.parents[child], found.tables[child] = given, np.array(list(map(float, words))).reshape(shape)
-    return found
+        description.parents[child], description.tables[child] = given, np.array(list(map(float, words))).reshape(shape)
+    return description
 
 
 def _escaped(text: str) -> str:
-    """Return a text as it stands between tags; `xml.sax.saxutils.escape` does the same, and imports an HTTP client."""
+    """Return a text escaped for use between tags; `xml.sax.saxutils.escape` would import an HTTP client."""
     return escape(text, quote=False)
 
 

@@ -13,7 +13,7 @@ __all__ = ["main"]
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Import the command and run it, as `pypgm.cli.command.main` says; Ctrl-C while it starts is one line too."""
+    """Import the command and run it, see `pypgm.cli.command.main`; Ctrl-C during the import gives one line too."""
     is_main = threading.current_thread() is threading.main_thread()
     if not is_main or signal.getsignal(signal.SIGINT) is not signal.default_int_handler:
         from pypgm.cli import command
@@ -27,7 +27,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _quit(number: int, frame: FrameType | None) -> None:
-    """End the process at once: compiled modules that are interrupted while they are imported raise other errors."""
+    """End the process at once: compiled modules interrupted during their import raise other errors."""
     del frame
     if sys.stderr is not None:
         os.write(2, b"pypgm: interrupted\n")

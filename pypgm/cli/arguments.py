@@ -1,4 +1,4 @@
-"""What several verbs of the command take, and how each is read."""
+"""Arguments that several verbs of the command share, and the parsing of each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 
 import numpy as np
 
-from pypgm import load
+from pypgm import load, workloads
+from pypgm.data.codebook import read_json
 from pypgm.data.derived_images import codes_giving
 from pypgm.data.evidence import codes_of_text, split_text
 from pypgm.data.file_kind import check_suffix
@@ -26,25 +27,74 @@ from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
 from pypgm.memory import memory_limit
 from pypgm.numeric import fraction_of, whole_of
 from pypgm.release import Release
+from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
     from pypgm.models.stored_model import ReleasedModel
 
+
+HELP = (
+    "marginals to answer well: a number K for all marginals of K attributes, up-to-K for those of at most K, or a "
+    '.json file with a list of marginals such as [["age", "sex"], ["income"]] (default: all pairs)'
+)
+
+
+def workload_named(domain: Domain, text: str) -> Workload:
+    """Return the workload of a text: ``2``, ``up-to-3`` or the name of a JSON file.
+
+    Parameters
+    ----------
+    domain : Domain
+        The domain of the attributes.
+    text : str
+        See `HELP`.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If the text or the file is no workload over the domain.
+
+    Examples
+    --------
+    >>> list(workload_named(Domain({"a": 2, "b": 3}), "up-to-2"))
+    [('a',), ('b',), ('a', 'b')]
+    """
+    number = text.removeprefix("up-to-")
+    if (order := whole_of(number)) is not None:
+        try:
+            return (workloads.all_k_way if number == text else workloads.up_to_k_way)(domain, order)
+        except ValueError as error:
+            raise ValueError(f"--workload {text}: {error}") from None
+    if not text.endswith(".json"):
+        raise ValueError(f"--workload needs a number, up-to-K or a .json file, got {text[:40]!r}")
+    listed = read_json(text)
+    if not isinstance(listed, list) or not all(
+        isinstance(c, list) and c and all(isinstance(a, str) for a in c) for c in listed
+    ):
+        raise ValueError(f'{text} needs a list of marginals, such as [["age", "sex"], ["income"]]')
+    try:
+        return Workload(domain, [domain.canonical(clique) for clique in listed])
+    except ValueError as error:
+        raise ValueError(f"{text}: {error}") from None
+
+
 Verbs: TypeAlias = "argparse._SubParsersAction[Any]"
-"""What the verbs of a parser are added to."""
+"""The object to which a parser's verbs are added."""
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser that answers wrong usage with one line."""
+    """Parser that answers wrong usage with one line."""
 
     def error(self, message: str) -> NoReturn:
-        """Raise what the command answers with status 2."""
+        """Raise the error that the command answers with status 2."""
         raise ValueError(f"{message} (see {self.prog} --help)")
 
     def _print_message(self, message: str, file: SupportsWrite[str] | None = None) -> None:
-        """Write help or the version: an output that takes none is an error, which argparse drops."""
+        """Write help or the version; a failed write is an error, which argparse would drop."""
         (file or sys.stdout).write(message)
 
 
@@ -62,7 +112,7 @@ def add_verb(
     examples: str | None = None,
     has_json: bool = True,
 ) -> argparse.ArgumentParser:
-    """Add a verb that runs a function of its arguments, and return its parser; all that print facts have --json."""
+    """Add a verb that runs a function of its arguments, and return its parser; verbs that print facts have --json."""
     parser: argparse.ArgumentParser = commands.add_parser(name, help=summary, description=about, epilog=examples)
     parser.set_defaults(run=run, verb=parser.prog.partition(" ")[2])
     if has_json:
@@ -86,39 +136,38 @@ def add_budget(command: argparse.ArgumentParser, epsilon: str | None = None, del
 
 
 def add_mechanism(command: argparse.ArgumentParser) -> None:
-    """Add the choice of a mechanism, of those that need nothing but a table and a budget."""
+    """Add the choice of a mechanism, among those that need nothing but a table and a budget."""
     command.add_argument(
         "--mechanism", choices=RUNNABLE, default=BEST, help=f"how to choose what is measured (default {BEST})"
     )
 
 
 def add_given(command: argparse.ArgumentParser) -> None:
-    """Add evidence."""
+    """Add the option for evidence."""
     command.add_argument(
         "--given",
         metavar="NAME=VALUE",
         action="append",
         default=[],
-        help="what is known, such as sex=F; a number or a date is a value, as in Python, and stands for its bin, "
-        "whose label will do too: hired=2020-Q1; several values mean any of them: job=cook,nurse, or repeat it; "
-        "a range has all values, in their order, from one to another: age=30..40, age=65.. (both "
-        "ends and the whole of their bins)",
+        help="evidence, such as sex=F; a number or a date stands for its bin, whose label is accepted too: "
+        "hired=2020-Q1; several values mean any of them: job=cook,nurse, or repeat the option; a range has all values, "
+        "in their order, from one to another: age=30..40, age=65.. (both ends with their whole bins)",
     )
 
 
 def add_reading(command: argparse.ArgumentParser) -> None:
-    """Add how a table is read."""
+    """Add the options for reading a table."""
     command.add_argument("--ignore-extra", action="store_true", help="leave out columns that are not declared")
     add_dialect(command)
 
 
 def add_table(command: argparse.ArgumentParser) -> None:
-    """Add which table of a DuckDB file is meant."""
+    """Add the option that names a table in a DuckDB file."""
     command.add_argument("--table", dest="duckdb_table", metavar="NAME", help="which table of a .duckdb file")
 
 
 def add_dialect(command: argparse.ArgumentParser) -> None:
-    """Add how a table is written."""
+    """Add the options for the dialect of a table."""
     command.add_argument("--delimiter", metavar="C", default=",", help="between fields (default a comma; tab is a tab)")
     command.add_argument("--encoding", default="utf-8", help="of the table, such as latin-1 (default utf-8)")
     command.add_argument("--decimal", metavar="C", default=".", help="the mark of decimals: . (the default) or ,")
@@ -128,12 +177,12 @@ def add_dialect(command: argparse.ArgumentParser) -> None:
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return how a table is read, as `pypgm.read_table` takes it."""
+    """Return the reading options of a table, for `pypgm.read_table`."""
     return dialect(arguments) | {"ignore_extra": arguments.ignore_extra}
 
 
 def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return how a table is written, as `pypgm.read_table` takes it."""
+    """Return the dialect of a table, for `pypgm.read_table`."""
     delimiter = {"tab": "\t", "\\t": "\t"}.get(arguments.delimiter, arguments.delimiter)
     marks = {"decimal": arguments.decimal, "thousands": arguments.thousands}
     return {"delimiter": delimiter, "encoding": arguments.encoding, **marks}
@@ -149,14 +198,14 @@ def as_number(text: str) -> Fraction:
 
 
 def as_rows(text: str, what: str = "a number of records") -> int:
-    """Return a number of records, or of something else."""
+    """Return a number of records, or of other things."""
     if (number := whole_of(text)) is None:
         raise argparse.ArgumentTypeError(f"needs {what}, 0 or more, got {text[:40]!r}")
     return number
 
 
 def as_seed(text: str) -> int:
-    """Return what draws start from."""
+    """Return the seed of draws."""
     return as_rows(text, "a whole number")
 
 
@@ -169,10 +218,10 @@ def as_seconds(text: str) -> float:
 
 
 def check_places(inputs: Sequence[str], outputs: Sequence[str | None], suffixes: Sequence[str] = ()) -> None:
-    """Refuse, before any work is done, to write where nothing can be written or something precious is.
+    """Refuse output paths, before any work is done, that cannot be written or would replace something precious.
 
-    With suffixes a name has to end in one of them, as another would be taken for that of another format, and a file
-    that holds something stays: it may be somebody's table.
+    With suffixes a name has to end in one of them, as any other would mean another format, and a file with contents is
+    never replaced: it may be somebody's table.
     """
     given = [path for path in outputs if path is not None]
     try:
@@ -207,7 +256,7 @@ def check_json_alone(arguments: argparse.Namespace) -> None:
 
 
 def _check_stream(path: str, stream: int) -> None:
-    """Raise ``OSError`` where an open stream takes no bytes, because it was closed."""
+    """Raise ``OSError`` if an open stream takes no bytes, because it was closed."""
     try:
         os.write(stream, b"")
     except OSError as error:
@@ -215,7 +264,7 @@ def _check_stream(path: str, stream: int) -> None:
 
 
 def check_rows(domain: Domain, rows: int) -> None:
-    """Refuse more records than memory takes, before anything is spent."""
+    """Refuse more records than fit into memory, before anything is spent."""
     needed = rows * sum(np.min_scalar_type(max(size - 1, 0)).itemsize for size in domain.shape)
     limit = memory_limit(None)
     if needed > limit:
@@ -226,23 +275,23 @@ def check_rows(domain: Domain, rows: int) -> None:
 
 
 def clique_named(text: str, names: Collection[str]) -> Clique:
-    """Return the attributes of a text such as ``age,sex``; white space around one belongs to it where a name has it."""
-    return as_clique([own if own in names else own.strip() for own in split_text(text)])
+    """Return the attributes of a text such as ``age,sex``; white space is stripped unless a name has it."""
+    return as_clique([part if part in names else part.strip() for part in split_text(text)])
 
 
 def model_in(path: str) -> tuple[ReleasedModel, Schema | None, Release | ReleasedModel]:
-    """Return the model in a file, of a release the one that explains it, the schema of its table, and what is in it."""
-    found = load(path)
-    return (found.model, found.schema, found) if isinstance(found, Release) else (found, None, found)
+    """Return the model in a file, or of the release in it, the schema of its table, and the release or model itself."""
+    content = load(path)
+    return (content.model, content.schema, content) if isinstance(content, Release) else (content, None, content)
 
 
 def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None = None) -> dict[str, list[Label]]:
-    """Return the values each attribute may have, as labels where it has them, else as codes.
+    """Return the values each attribute may have, as labels if it has them, else as codes.
 
-    With a schema a value stands for the label of its bin, and one of a column that is mapped from an attribute for all
-    of that attribute's values which it is mapped from.
+    With a schema a value stands for the label of its bin, and a value of a column that is mapped from an attribute for
+    all values of that attribute that map to it.
     """
-    found: dict[str, set[int]] = {}
+    codes_of: dict[str, set[int]] = {}
     mapped: list[tuple[str, set[int]]] = []
     for text in given:
         # An attribute's own name may hold "=".
@@ -256,19 +305,19 @@ def evidence_given(domain: Domain, given: Sequence[str], schema: Schema | None =
                 source, codes = codes_giving(schema, name, text[len(name) + 1 :])
                 mapped.append((source, set(codes)))
             else:
-                found.setdefault(name, set()).update(codes_of_text(domain, name, text[len(name) + 1 :], schema))
+                codes_of.setdefault(name, set()).update(codes_of_text(domain, name, text[len(name) + 1 :], schema))
         except ValueError as error:
             raise ValueError(f"--given {text!r}: {error}") from None
     for source, known in mapped:
-        found[source] = found.get(source, known) & known
-        if not found[source]:
+        codes_of[source] = codes_of.get(source, known) & known
+        if not codes_of[source]:
             raise ValueError(f"--given: no value of {source!r} agrees with all that is given")
     labels = domain.labels
-    return {a: [labels[a][code] if a in labels else code for code in sorted(codes)] for a, codes in found.items()}
+    return {a: [labels[a][code] if a in labels else code for code in sorted(codes)] for a, codes in codes_of.items()}
 
 
 def _meant(text: str, names: Sequence[str]) -> str:
-    """Return how evidence is written that may have been meant, or which attributes there are, as the end of a sentence.
+    """Return the evidence that may have been meant, or the attributes of the model, as the end of a sentence.
 
     Examples
     --------
@@ -276,14 +325,14 @@ def _meant(text: str, names: Sequence[str]) -> str:
     ('; a range with both its ends is age=70..', '; without blanks it is age=7')
     """
     for name in sorted(filter(text.startswith, names), key=len, reverse=True):
-        if found := re.fullmatch(r"\s*([<>=])=?\s*(.+)", text[len(name) :]):
-            told = "without blanks it" if found[1] == "=" else "a range with both its ends"
-            return f"; {told} is {name}={'..' * (found[1] == '<')}{found[2]}{'..' * (found[1] == '>')}"
+        if match := re.fullmatch(r"\s*([<>=])=?\s*(.+)", text[len(name) :]):
+            spelling = "without blanks it" if match[1] == "=" else "a range with both its ends"
+            return f"; {spelling} is {name}={'..' * (match[1] == '<')}{match[2]}{'..' * (match[1] == '>')}"
     return nearest(text.partition("=")[0], names) or f"; it has {listed([*map(repr, names)])}"
 
 
 def schema_in(path: str) -> Schema | OpenSchema:
-    """Return the schema in a file; where a package is missing to read it, that is one line too."""
+    """Return the schema in a file; a missing package to read it is an error of one line too."""
     try:
         return read_schema(path)
     except ImportError as error:

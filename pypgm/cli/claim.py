@@ -1,4 +1,4 @@
-"""A file name that one run holds from its start: no other run writes there, and what it leaves is whole or nothing."""
+"""File names that one run holds from its start: no other run writes there, and files are left whole or not at all."""
 
 from __future__ import annotations
 
@@ -11,32 +11,32 @@ from pypgm.data.files import as_path, open_stream
 
 try:
     import fcntl
-except ImportError:  # not on Windows, where the name alone tells that it is taken
+except ImportError:  # not on Windows, where the name alone marks it as taken
     _HAS_LOCKS = False
 else:
     _HAS_LOCKS = True
 
 
 class TakenError(ValueError):
-    """A file is there already, or another run writes it."""
+    """A file exists already, or another run writes it."""
 
 
 class Claim:
-    """The name of a file to be: an empty file of this name is made at once, and locked while the context lasts.
+    """The name of a future file: an empty file of this name is made at once, and locked while the context lasts.
 
-    Whoever makes the file puts it in the place of the empty one. What is still empty at the end is removed, if it was
-    not there before. A run that was killed leaves an empty file without a lock, which the next run takes over. What is
-    no regular file, a pipe or an open stream, is nobody's.
+    The finished file replaces the empty one. A file that is still empty at the end is removed, if it was not there
+    before. A run that was killed leaves an empty file without a lock, which the next run takes over. Pipes and open
+    streams, which are no regular files, are never claimed.
 
     Parameters
     ----------
     path : str
-        In a folder that exists.
+        A path in an existing folder.
 
     Raises
     ------
     TakenError
-        If there is a file that holds something, or another run holds the name.
+        If there is a file with contents, or another run holds the name.
     OSError
         If no file can be made there.
     """
@@ -51,7 +51,7 @@ class Claim:
 
     @property
     def is_held(self) -> bool:
-        """Whether this run has the name: not of what is nobody's."""
+        """Whether this run holds the name; False for pipes and streams."""
         return self._file is not None
 
     def _take(self) -> None:
@@ -60,21 +60,21 @@ class Claim:
             try:
                 file, is_new = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o666), True
             except FileExistsError:
-                found = self._opened()
-                if found is None:
+                opened = self._opened()
+                if opened is None:
                     continue
-                file, is_new = found, False
+                file, is_new = opened, False
             except OSError as error:
                 raise OSError(error.errno, error.strerror, self._shown) from None
             if self._locked(file, is_new):
                 self._file, self._made = file, os.fstat(file) if is_new else None
             else:
                 os.close(file)
-        if not _HAS_LOCKS:  # nor can a file be replaced there that is open
+        if not _HAS_LOCKS:  # nor can an open file be replaced there
             os.close(self._file)
 
     def _opened(self) -> int | None:
-        """Return a file that is there, None where it is gone again; refuse one that holds something."""
+        """Return an existing file, None if it is gone again; refuse a file with contents."""
         with contextlib.suppress(FileNotFoundError):
             size = self.path.stat().st_size
             if size > 0 or not _HAS_LOCKS:
@@ -92,21 +92,21 @@ class Claim:
             except BlockingIOError:
                 os.close(file)
                 raise TakenError(f"another run writes {self._shown}: name another file, or wait for its end") from None
-            except OSError:  # a file system without locks, on which the name alone tells that it is taken
+            except OSError:  # a file system without locks, where the name alone marks it as taken
                 if not is_new:
                     os.close(file)
                     raise TakenError(f"{self._shown} is there already, empty: move it away") from None
-        own = os.fstat(file)
-        return own.st_size == 0 and self._is_named(own)
+        opened = os.fstat(file)
+        return opened.st_size == 0 and self._is_named(opened)
 
-    def _is_named(self, own: os.stat_result) -> bool:
+    def _is_named(self, opened: os.stat_result) -> bool:
         with contextlib.suppress(FileNotFoundError):
-            found = self.path.stat()
-            return (own.st_dev, own.st_ino, own.st_size) == (found.st_dev, found.st_ino, found.st_size)
+            named = self.path.stat()
+            return (opened.st_dev, opened.st_ino, opened.st_size) == (named.st_dev, named.st_ino, named.st_size)
         return False
 
     def close(self) -> None:
-        """Give the name up, and remove the file if this run made it and it is empty still."""
+        """Give up the name, and remove the file if this run made it and it is still empty."""
         file, made, self._file, self._made = self._file, self._made, None, None
         with contextlib.suppress(OSError):
             if made is not None and self._is_named(made):

@@ -1,36 +1,38 @@
-"""The command: its verbs, what its errors mean, and how it ends."""
+"""The command: its streams, its verbs, the meaning of its errors, and its end."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib
+import os
 import re
 import sys
 import traceback
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any, TextIO, cast
 
 from pypgm import __version__
 from pypgm.cli.arguments import Parser
 from pypgm.cli.printing import tell
 from pypgm.cli.stopping import STOPPING
-from pypgm.cli.streams import open_streams
 from pypgm.cli.synth import PaidError
 from pypgm.errors import DraftWarning, EstimateInterruptedWarning, ImpossibleEvidenceError, WeakGuaranteeWarning
 
-_ABOUT = """\
+_DESCRIPTION = """\
 Private synthetic records, and answers from the model behind them.
 
 A table of records is read once, a few of its marginals are measured with exact noise, and one graphical model is fitted
 to what was measured. The model answers any question and draws records; nothing of this costs privacy again.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm demo
-      the whole way on a small table that is built in; nothing to prepare
+      all steps on a small built-in table; nothing to prepare
   pypgm schema init people.csv --out schema.json
-      a draft of what is to be declared of a table, to be edited
+      a draft of a table's schema, to be edited
   pypgm synth people.csv --schema schema.json --epsilon 1 --delta 1e-9 --out synthetic.csv --model people.pgm
       synthetic records, and the release for later questions
   pypgm sample people.pgm --rows 1000 --given sex=F --out women.csv
@@ -72,27 +74,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         try:
             arguments = _parsed(sys.argv[1:] if argv is None else argv)
             with warnings.catch_warnings():
-                warnings.showwarning = lambda message, *_, **__: _told(message)
-                for said in (DraftWarning, WeakGuaranteeWarning):  # what was made says it too
+                warnings.showwarning = lambda message, *_, **__: _print_message(message)
+                for said in (DraftWarning, WeakGuaranteeWarning):  # the release itself says so too
                     warnings.simplefilter("ignore", said)
-                # A command that Ctrl-C ends hands out nothing, and says so.
+                # A command ended by Ctrl-C hands out nothing, and says so.
                 warnings.simplefilter("ignore", EstimateInterruptedWarning)
                 arguments.run(arguments)
             sys.stdout.flush()
         except (Exception, KeyboardInterrupt) as error:
             status, message = _verdict(error.cause if isinstance(error, PaidError) else error)
             if isinstance(error, PaidError):
-                message = f"{message or 'nobody reads the output any more'}; {error}"
+                message = f"{message or 'the reader of the output has closed it'}; {error}"
             if message:
-                _told(message)
+                _print_message(message)
             return status
     return 0
 
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
-    """Return what the arguments say; ``SystemExit`` where that is help or the version, which is out then."""
+    """Return the parsed arguments; ``SystemExit`` after help or the version is printed."""
     try:
-        # Nobody waits for the other verbs to be imported.
+        # Only the requested verb is imported, as imports take time.
         return _parser_of([argv[0]] if argv and argv[0] in _VERBS else _VERBS).parse_args(_joined(argv))
     except SystemExit:
         sys.stdout.flush()
@@ -100,7 +102,7 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
 
 
 def _joined(argv: Sequence[str]) -> list[str]:
-    """Return arguments with negative numbers such as -1e-6, which argparse takes for options, joined to those before.
+    """Return arguments with negative numbers such as -1e-6, which look like options, joined to the option before.
 
     Examples
     --------
@@ -116,16 +118,16 @@ def _joined(argv: Sequence[str]) -> list[str]:
     return joined
 
 
-def _told(message: Warning | str) -> None:
+def _print_message(message: Warning | str) -> None:
     """Write a warning or an error as one line."""
     tell([f"pypgm: {' '.join(str(message).split())}"])
 
 
 def _verdict(error: BaseException) -> tuple[int, str]:
-    """Return the exit status that an error means, and what to say about it."""
+    """Return the exit status of an error, and its message."""
     if isinstance(error, KeyboardInterrupt):
         return STOPPING.status, f"{STOPPING.word}; {str(error) or 'no unfinished file was left'}"
-    if isinstance(error, BrokenPipeError):  # whoever read the output has left
+    if isinstance(error, BrokenPipeError):  # the reader of the output has left
         return 1, ""
     if isinstance(error, OSError) and error.filename is not None:
         return 2, f"{error.filename}: {error.strerror}"
@@ -134,7 +136,7 @@ def _verdict(error: BaseException) -> tuple[int, str]:
         return 2, f"{why if isinstance(error, ImpossibleEvidenceError) else ''}{error}"
     if isinstance(error, MemoryError):
         return 1, str(error) or "out of memory"
-    # What an unforeseen error says may be private: the terminal gets its kind and its place alone.
+    # The text of an unforeseen error may be private: the terminal gets its type and place alone.
     place = traceback.extract_tb(error.__traceback__)[-1]
     return 1, f"unexpected {type(error).__name__} at {Path(place.filename).name}:{place.lineno}, a defect of pypgm"
 
@@ -146,10 +148,96 @@ def parser_of_all() -> argparse.ArgumentParser:
 
 def _parser_of(verbs: Sequence[str]) -> argparse.ArgumentParser:
     """Return the parser of the command with some of its verbs, each a module of its name."""
-    parser = Parser(prog="pypgm", description=_ABOUT, epilog=_EXAMPLES, allow_abbrev=False)
+    parser = Parser(prog="pypgm", description=_DESCRIPTION, epilog=_USAGE, allow_abbrev=False)
     parser.formatter_class = argparse.RawDescriptionHelpFormatter
     parser.add_argument("--version", action="version", version=f"pypgm {__version__}")
     commands = parser.add_subparsers(metavar="COMMAND", required=True)
     for verb in verbs:
         importlib.import_module(f"pypgm.cli.{verb}").add_to(commands)
     return parser
+
+
+_FLAGS = (os.O_RDONLY, os.O_RDONLY, os.O_WRONLY)  # writing to a closed output fails, to a closed error it is ignored
+
+
+@contextlib.contextmanager
+def open_streams() -> Iterator[None]:
+    """Open both streams for this context, even if the process started with them closed.
+
+    A full output raises an ``OSError`` that names it, or `BrokenPipeError`. A full error stream never ends anything: no
+    paid release is lost for a line about it.
+    """
+    for number, flags in enumerate(_FLAGS):
+        if _is_closed(number):  # else the next opened file would get the number, and the text meant for the terminal
+            os.open(os.devnull, flags)
+    out = cast("TextIO | None", sys.stdout) or open(1, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    error = cast("TextIO | None", sys.stderr) or open(2, "w", encoding="utf-8", closefd=False)  # noqa: SIM115
+    with contextlib.redirect_stdout(_Output(out)), contextlib.redirect_stderr(_Error(error)):
+        yield
+
+
+def _is_closed(number: int) -> bool:
+    try:
+        os.fstat(number)
+    except OSError:
+        return True
+    return False
+
+
+class _Stream:
+    """A wrapper of a stream that handles its failing writes."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - whatever the stream has
+        return getattr(self._stream, name)
+
+    def _abandon(self) -> None:
+        """Point the stream to the null device, so that its unwritten rest raises no complaint when the process ends."""
+        with contextlib.suppress(OSError, ValueError):
+            nowhere = os.open(os.devnull, os.O_WRONLY)
+            os.dup2(nowhere, self._stream.fileno())
+            os.close(nowhere)
+
+
+class _Output(_Stream):
+    def write(self, text: str) -> int:
+        with self._explained():
+            return self._stream.write(text)
+
+    def flush(self) -> None:
+        with self._explained():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _explained(self) -> Iterator[None]:
+        try:
+            yield
+        except UnicodeEncodeError as error:
+            advice = "--out FILE writes UTF-8, and so does PYTHONIOENCODING=utf-8"
+            raise ValueError(f"standard output is {error.encoding} and cannot hold a label: {advice}") from None
+        except BrokenPipeError:
+            self._abandon()
+            raise
+        except OSError as error:
+            self._abandon()
+            raise OSError(error.errno, error.strerror, "standard output") from None
+
+
+class _Error(_Stream):
+    def write(self, text: str) -> int:
+        with self._unheard():
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with self._unheard():
+            self._stream.flush()
+
+    @contextlib.contextmanager
+    def _unheard(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError:
+            self._abandon()

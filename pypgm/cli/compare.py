@@ -1,4 +1,4 @@
-"""``pypgm compare``: how far a release, or a synthetic table, is from the real one. Its output is not private."""
+"""``pypgm compare``: the distance of a release, or a synthetic table, from the real one. Its output is not private."""
 
 from __future__ import annotations
 
@@ -29,19 +29,19 @@ if TYPE_CHECKING:
     from pypgm.reporting.compared import ColumnPair, ComparedTables
     from pypgm.reporting.text import Rows
 
-_ATTRIBUTES = 300  # whose pairs are compared at most, evenly spaced among all
-_CELLS = 10**7  # of a pair that is compared
+_ATTRIBUTES = 300  # columns at most whose pairs are compared, evenly spaced among all
+_CELLS = 10**7  # cells at most of a pair that is compared
 _WORST = 5  # pairs that are named
-_ABOUT = """\
+_DESCRIPTION = """\
 Print how far synthetic records are from the real ones: one score, then for each column and for the worst pairs of them
 the percentage of records that would have to change ("points"), beside it that of two tables of the same people
 ("chance"), means, medians, quantiles and missing values. Values are compared as files have them: what became "other",
-or was drawn within a bin, counts too. Of a release its own answers are compared as well, in the bins of its schema.
+or was drawn within a bin, counts too. The answers of a release are compared as well, in the bins of its schema.
 
-The numbers printed come from the records themselves and are NOT private. They are for whom the table belongs to, and
---unsafe says that this is understood.
+The numbers printed come from the records themselves and are NOT private. They are for the owner of the table, and
+--unsafe confirms that this is understood.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm compare people.pgm people.csv --unsafe
   pypgm compare synthetic.csv people.csv --unsafe
@@ -52,12 +52,12 @@ examples:
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "how far synthetic records are from the real ones (not private)"
-    compare = add_verb(commands, "compare", _compare, summary=summary, about=_ABOUT, examples=_EXAMPLES)
+    compare = add_verb(commands, "compare", _compare, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     compare.add_argument("release", metavar="SYNTHETIC", help="a file that synth wrote: a release, or a table")
     compare.add_argument("table", metavar="TABLE", help="the real records: a .csv, .csv.gz, .parquet or .duckdb file")
     compare.add_argument("--schema", metavar="SCHEMA", help="of two tables: missing texts, how numbers and dates look")
     compare.add_argument("--unsafe", action="store_true", help="print numbers that are not private")
-    compare.add_argument("--out", metavar="FILE", help="also a page of HTML, as little private as what is printed")
+    compare.add_argument("--out", metavar="FILE", help="also write a page of HTML, no more private than the output")
     compare.add_argument("--sdmetrics", action="store_true", help="SDV's scores too; needs the extra sdmetrics")
     add_table(compare)
     add_reading(compare)
@@ -76,59 +76,61 @@ def _compare(arguments: argparse.Namespace) -> None:
     else:
         if schema is not None:
             raise ValueError("--schema is for two tables: a release knows its own")
-        found = load(arguments.release)
-        known = found.schema if isinstance(found, Release) else None
+        content = load(arguments.release)
+        known = content.schema if isinstance(content, Release) else None
         if not is_database(arguments.table):
-            answers = _of_answers(found.model if isinstance(found, Release) else found, known, arguments)
-        synthetic = synthetic_texts(found)
+            answers = _of_answers(content.model if isinstance(content, Release) else content, known, arguments)
+        synthetic = synthetic_texts(content)
     real = text_table(arguments.table, known, table=arguments.duckdb_table, **dialect(arguments))
-    told = compare_texts(real, synthetic, known)
+    compared = compare_texts(real, synthetic, known)
     try:
-        scores = told.sdmetrics_scores() if arguments.sdmetrics else {}
+        scores = compared.sdmetrics_scores() if arguments.sdmetrics else {}
         if arguments.out:
             with Claim(arguments.out):
-                told.report_html(arguments.out)
+                compared.report_html(arguments.out)
     except ImportError as error:
         raise ValueError(str(error)) from None
     more: Rows = [("sdmetrics", ", ".join(f"{n} {100 * s:.1f} %" for n, s in scores.items()))] if scores else []
     more += [("file", f"{arguments.out}  the same as a page: not private")] if arguments.out else []
-    facts = _facts(told, answers) | {"sdmetrics": scores or None, "files": {"report": arguments.out}}
-    present(arguments, facts, _lines(told, answers, more, terminal_width()))
+    facts = _facts(compared, answers) | {"sdmetrics": scores or None, "files": {"report": arguments.out}}
+    present(arguments, facts, _lines(compared, answers, more, terminal_width()))
 
 
 def _of_answers(model: ReleasedModel, known: Schema | None, arguments: argparse.Namespace) -> dict[str, float]:
-    """Return how far a model's own answers are off, in percentage points: of its columns and of their pairs."""
+    """Return the errors of a model's own answers, in percentage points, for its columns and their pairs."""
     data = read_table(arguments.table, model.domain if known is None else known.of_records(), **reading(arguments))
     names = model.domain.attributes
     some = names[:: -(-len(names) // _ATTRIBUTES)] if names else ()
     pairs = [c for c in itertools.combinations(some, 2) if model.domain.size(c) <= _CELLS]
-    asked: dict[str, list[Clique]] = {"columns": [(a,) for a in names], "pairs": [*pairs]}
-    return {n: 100 * evaluate(model, cliques=own, unsafe_data=data).mean for n, own in asked.items() if own}
+    groups: dict[str, list[Clique]] = {"columns": [(a,) for a in names], "pairs": [*pairs]}
+    return {
+        n: 100 * evaluate(model, cliques=cliques, unsafe_data=data).mean for n, cliques in groups.items() if cliques
+    }
 
 
-def _lines(told: ComparedTables, answers: dict[str, float], more: Rows, width: int) -> list[str]:
-    rows: Rows = [("NOT PRIVATE", NOT_PRIVATE), ("score", f"{told.score:.1f} of 100: {SCORE}")]
-    rows.append(("columns", f"{rounded(100 - told.column_score)} points off on average"))
-    if told.pairs:
-        worst = sorted(told.pairs.items(), key=lambda entry: -entry[1][0])[:_WORST]
+def _lines(compared: ComparedTables, answers: dict[str, float], more: Rows, width: int) -> list[str]:
+    rows: Rows = [("NOT PRIVATE", NOT_PRIVATE), ("score", f"{compared.score:.1f} of 100: {SCORE}")]
+    rows.append(("columns", f"{rounded(100 - compared.column_score)} points off on average"))
+    if compared.pairs:
+        worst = sorted(compared.pairs.items(), key=lambda entry: -entry[1][0])[:_WORST]
         named = ", ".join(f"{a} × {b} {rounded(points)} (chance {rounded(by)})" for (a, b), (points, by) in worst)
-        rows.append(("pairs", f"{rounded(100 - told.pair_score)} points off on average; the worst: {named}"))
+        rows.append(("pairs", f"{rounded(100 - compared.pair_score)} points off on average; the worst: {named}"))
     if answers:
-        own = " and ".join(f"{rounded(points)} points of {name}" for name, points in answers.items())
-        rows.append(("answers", f"of the release itself, in the bins of its schema: {own}"))
+        text = " and ".join(f"{rounded(points)} points of {name}" for name, points in answers.items())
+        rows.append(("answers", f"of the release itself, in the bins of its schema: {text}"))
     rows += [
         (f"only {where}", ", ".join(names))
-        for where, names in zip(("real", "synthetic"), told.only, strict=True)
+        for where, names in zip(("real", "synthetic"), compared.only, strict=True)
         if names
     ]
-    rows += [(f"in {c.name}", c.note) for c in told.columns if c.note]
-    return [*laid_out([*rows, *more], width), "", *_table(told.columns, width)]
+    rows += [(f"in {c.name}", c.note) for c in compared.columns if c.note]
+    return [*laid_out([*rows, *more], width), "", *_table(compared.columns, width)]
 
 
 def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
-    """Return a table of the columns: for each a line of real values, below it one of synthetic ones.
+    """Return a table of the columns: for each one line of real values and one of synthetic values.
 
-    What is too wide loses its last columns.
+    A table that is too wide loses its last columns.
     """
     rows: list[Sequence[str]] = [
         ("column", "points", "", "missing %", "values", "mean", "median", "5 %", "95 %"),
@@ -147,12 +149,12 @@ def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
     return aligned([row[:3] for row in rows], width, numbers=[1])
 
 
-def _facts(told: ComparedTables, answers: dict[str, float]) -> dict[str, Any]:
-    """Return a comparison as JSON holds it: of two numbers the first is of the real table."""
-    columns = [asdict(c) for c in told.columns]
-    pairs = [{"columns": list(pair), "points": p, "chance": by} for pair, (p, by) in told.pairs.items()]
-    only = dict(zip(("real", "synthetic"), told.only, strict=True))
-    scores = {"score": told.score, "column_score": told.column_score, "pair_score": told.pair_score}
-    records = dict(zip(("real", "synthetic"), told.records, strict=True))
-    found = {"not_private": NOT_PRIVATE, **scores, "records": records, "columns": columns, "pairs": pairs}
-    return {**found, "only": only, "answers": answers or None}
+def _facts(compared: ComparedTables, answers: dict[str, float]) -> dict[str, Any]:
+    """Return a comparison as JSON: of two numbers the first is of the real table."""
+    columns = [asdict(c) for c in compared.columns]
+    pairs = [{"columns": list(pair), "points": p, "chance": by} for pair, (p, by) in compared.pairs.items()]
+    only = dict(zip(("real", "synthetic"), compared.only, strict=True))
+    scores = {"score": compared.score, "column_score": compared.column_score, "pair_score": compared.pair_score}
+    records = dict(zip(("real", "synthetic"), compared.records, strict=True))
+    fields = {"not_private": NOT_PRIVATE, **scores, "records": records, "columns": columns, "pairs": pairs}
+    return {**fields, "only": only, "answers": answers or None}

@@ -7,12 +7,12 @@ import sys
 
 from pypgm.cli.arguments import Verbs, add_verb
 
-_ABOUT = """\
+_DESCRIPTION = """\
 Print a script with which a shell completes verbs, options, their values and files. It is made once and runs without
 Python, so Tab answers at once; make it anew with another version of pypgm. It needs shtab, which is the extra
 pypgm[completion].
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm completion bash > ~/.local/share/bash-completion/completions/pypgm
   pypgm completion zsh > ~/.zfunc/_pypgm   (in a folder of $fpath)
@@ -24,7 +24,7 @@ def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "a script for Tab in a shell"
     verb = add_verb(
-        commands, "completion", _completion, summary=summary, about=_ABOUT, examples=_EXAMPLES, has_json=False
+        commands, "completion", _completion, summary=summary, about=_DESCRIPTION, examples=_USAGE, has_json=False
     )
     verb.add_argument("shell", choices=_SHELLS, help="for which shell")
 
@@ -42,7 +42,7 @@ def _completion(arguments: argparse.Namespace) -> None:
 
 
 def _complete_files(parser: argparse.ArgumentParser, files: object) -> None:
-    """Have files completed wherever an argument is not one of some choices."""
+    """Add completion of files to all arguments without choices."""
     for action in parser._actions:
         if isinstance(action.choices, dict):
             for inner in action.choices.values():

@@ -1,4 +1,4 @@
-"""``pypgm demo``: the whole way on a table that is built in."""
+"""``pypgm demo``: all steps on a built-in table."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pypgm.terminal import laid_out, terminal_width
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
-    summary = "the whole way on a small built-in table"
+    summary = "all steps on a small built-in table"
     show = add_verb(commands, "demo", _demo, summary=summary, about=demo.__doc__)
     add_budget(show, epsilon="1", delta="1e-9")
 
@@ -36,8 +36,8 @@ def _demo(arguments: argparse.Namespace) -> None:
     lines += [*demo.table_lines(synthetic, errors, names, unsafe_data=people), ""]
     try:
         picture: str | None = str(demo.draw(synthetic, title, errors, names, unsafe_data=people))
-        told = f"picture: {picture}"
+        note = f"picture: {picture}"
     except ImportError:
-        picture, told = None, 'picture: needs matplotlib; pip install "pypgm[plot]"'
+        picture, note = None, 'picture: needs matplotlib; pip install "pypgm[plot]"'
     files = {"files": {"picture": picture}}
-    present(arguments, facts.to_dict() | files, [*lines, *laid_out(rows, terminal_width()), told])
+    present(arguments, facts.to_dict() | files, [*lines, *laid_out(rows, terminal_width()), note])

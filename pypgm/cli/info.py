@@ -1,4 +1,4 @@
-"""``pypgm info``: what a release guarantees, how good it is, and what it holds."""
+"""``pypgm info``: the guarantee, the quality and the contents of a release."""
 
 from __future__ import annotations
 
@@ -15,34 +15,34 @@ from pypgm.reporting.facts import Facts
 from pypgm.reporting.text import column_lines, digest_row, release_lines
 from pypgm.terminal import laid_out, terminal_width
 
-_ABOUT = """\
-Print what a release guarantees to whom, how far its answers may be from the table it was made of, and what it holds.
+_DESCRIPTION = """\
+Print the guarantee of a release, how far its answers may be from the table it was made from, and its contents.
 
 "points" are percentage points: the share of the records that would have to change for a column, or a pair of columns,
-to agree with the table. They are told by the release alone, and cost no privacy.
+to agree with the table. They are computed from the release alone, at no privacy cost.
 """
 
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
-    info = add_verb(commands, "info", _info, summary="what a release guarantees, how good it is", about=_ABOUT)
+    info = add_verb(commands, "info", _info, summary="what a release guarantees, how good it is", about=_DESCRIPTION)
     info.add_argument("release", metavar="RELEASE", help="a file that synth wrote, or a model")
     info.add_argument("--ledger", action="store_true", help="what the budget was spent on, draw by draw")
     info.add_argument("--model", action="store_true", help="what was measured at which noise, and the model's size")
 
 
 def _info(arguments: argparse.Namespace) -> None:
-    found = load(arguments.release)
+    content = load(arguments.release)
     width = terminal_width()
-    if not isinstance(found, Release):
-        facts: dict[str, Any] = {"records": found.total, "columns": _sizes(found)}
-        rows = [("total", f"{found.total:,.0f} records"), digest_row(found.digest)]
-        lines = [*model_lines(found), *laid_out(rows, width), *column_lines(found, None, None, width)]
+    if not isinstance(content, Release):
+        facts: dict[str, Any] = {"records": content.total, "columns": _sizes(content)}
+        rows = [("total", f"{content.total:,.0f} records"), digest_row(content.digest)]
+        lines = [*model_lines(content), *laid_out(rows, width), *column_lines(content, None, None, width)]
     else:
-        of_release = Facts(found)
+        of_release = Facts(content)
         facts = of_release.to_dict(ledger=arguments.ledger)
         lines = release_lines(of_release, width, model=arguments.model, ledger=arguments.ledger)
-    present(arguments, {**facts, "digest": found.digest}, lines)
+    present(arguments, {**facts, "digest": content.digest}, lines)
 
 
 def _sizes(model: ReleasedModel) -> dict[str, int]:

@@ -1,4 +1,4 @@
-"""``pypgm plan``: what a budget would buy, before anything is spent."""
+"""``pypgm plan``: the errors a budget would buy, before anything is spent."""
 
 from __future__ import annotations
 
@@ -8,9 +8,8 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pypgm import mechanisms
-from pypgm.cli.arguments import add_budget, add_mechanism, add_verb, as_rows, schema_in
+from pypgm.cli.arguments import HELP, add_budget, add_mechanism, add_verb, as_rows, schema_in, workload_named
 from pypgm.cli.printing import present
-from pypgm.cli.workload import HELP, workload_named
 from pypgm.data.schema import OpenSchema
 from pypgm.privacy import Budget
 from pypgm.privacy.arguments import relation_of
@@ -28,28 +27,25 @@ if TYPE_CHECKING:
     from pypgm.planning import Plan
 
 _VALUES = 20
-_NAMED = 4  # columns that are named, the worst
-_ABOUT = """\
-Rehearse a mechanism on made-up records and print how far its answers would be off, what it would measure at which
-noise, time and memory. No table is read and nothing is spent: the number of records is what is publicly known or
-guessed of it. There are two tables of them, from few frequent values that hardly depend on each other to evener ones
-that depend much: the errors of both are a range. Open columns are taken to have so many values, bins of quantiles to
-be of even width, and what finding them costs is left out of the budget.
+_NAMED = 4  # number of the worst columns, which are named
+_DESCRIPTION = """\
+Rehearse a mechanism on simulated records and print how far its answers would be off, the counts it would measure with
+their noise, time and memory. No table is read and nothing is spent: the number of records is public knowledge or a
+guess. Errors are a range, from two simulated tables: an easy one, with few frequent values that hardly depend on each
+other, and a hard one, with even values that depend much. Open columns are assumed to have so many values, bins of
+quantiles to be of even width, and the cost of finding them is left out of the budget.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9
   pypgm plan schema.json --records 50000 --epsilon 1 --delta 1e-9 --mechanism hdmm --workload up-to-2
 """
-_CAUTION = (
-    "on two tables of made-up records, of few frequent values that hardly depend on each other and of evener ones that "
-    "depend much; records drawn from the answers add to it"
-)
+_CAUTION = "estimated on two simulated tables, an easy and a hard one; sampling records adds a little more"
 
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
-    plan = add_verb(commands, "plan", _plan, summary="what a budget would buy", about=_ABOUT, examples=_EXAMPLES)
+    plan = add_verb(commands, "plan", _plan, summary="what a budget would buy", about=_DESCRIPTION, examples=_USAGE)
     plan.add_argument("domain", metavar="SCHEMA", help="the columns: a .json or .yaml file")
     plan.add_argument("--records", metavar="N", type=_records, required=True, help="how many records there are, about")
     add_budget(plan)
@@ -76,35 +72,35 @@ def _records(text: str) -> int:
 
 
 def _left(budget: Budget, share: Fraction) -> Budget:
-    """Return what finding values and bins, for a share of a budget, leaves of it."""
+    """Return the rest of a budget after values and bins are found for a share of it."""
     left = budget.limit * (1 - share)
     return Budget(rho=left) if budget.unit == "rho" else Budget(epsilon=left)
 
 
 def _plan(arguments: argparse.Namespace) -> None:
     declared = schema_in(arguments.domain)
-    asked = budget_for(declared, arguments.epsilon, arguments.delta)
+    budget = budget_for(declared, arguments.epsilon, arguments.delta)
     schema = declared.assumed(arguments.open_values) if isinstance(declared, OpenSchema) else declared
     domain = schema.domain
     work = None if arguments.workload is None else workload_named(domain, arguments.workload)
     privacy = relation_of(arguments.neighbours, schema)
-    left = _left(asked, declared.open_share) if declared.open else asked
-    found = mechanisms.plan(
+    left = _left(budget, declared.open_share) if declared.open else budget
+    plan = mechanisms.plan(
         arguments.mechanism, domain, budget=left, workload=work, n_records=arguments.records, privacy=privacy
     )
     width = terminal_width()
     rows = [
-        *promise_rows(Promise.of(LedgerReport(asked), privacy.sentence, [declared])),
-        *_quality_rows(found),
-        *_measured_rows(found),
-        ("time", f"{found.seconds:.1f} s beside reading the table{_memory(found)}"),
+        *promise_rows(Promise.of(LedgerReport(budget), privacy.sentence, [declared])),
+        *_quality_rows(plan),
+        *_measured_rows(plan),
+        ("time", f"{plan.seconds:.1f} s beside reading the table{_memory(plan)}"),
         ("next", f"pypgm synth TABLE --schema {arguments.domain} --epsilon … --delta … --out synthetic.csv"),
     ]
-    present(arguments, _facts(found), [*laid_out(rows, width), *(_listed(found, width) if arguments.ledger else [])])
+    present(arguments, _facts(plan), [*laid_out(rows, width), *(_listed(plan, width) if arguments.ledger else [])])
 
 
 def _quality_rows(plan: Plan) -> list[tuple[str, str]]:
-    """Return how far answers would be off, of columns and of pairs."""
+    """Return rows on the errors of answers, for columns and for pairs."""
     points = {c: 100 * d for c, d in plan.distances.items()}
     columns = {c: p for c, p in sorted(points.items(), key=lambda e: -e[1]) if len(c) == 1}
     pairs = {c: p for c, p in sorted(points.items(), key=lambda e: -e[1]) if len(c) == 2}
@@ -121,15 +117,18 @@ def _quality_rows(plan: Plan) -> list[tuple[str, str]]:
 
 
 def _measured_rows(plan: Plan) -> list[tuple[str, str]]:
-    """Return what would be measured, by size, and the noise."""
+    """Return rows on the measured cliques, by size, and their noise."""
     sizes = [len(c) for c in set(plan.cliques)]
     nouns = {0: "count of all records", 1: "single column", 2: "pair"}
-    told = [many(sizes.count(n), nouns.get(n, f"group of {n} columns")) for n in sorted(set(sizes))]
-    if not told:
+    groups = [many(sizes.count(n), nouns.get(n, f"group of {n} columns")) for n in sorted(set(sizes))]
+    if not groups:
         return []
     noise = [stddev for *_, stddev in together(zip(plan.cliques, plan.numbers, plan.stddev, strict=True))]
     return [
-        ("counts", f"{', '.join(told)} by {plan.mechanism}, with noise of {min(noise):.3g} to {max(noise):.3g} records")
+        (
+            "counts",
+            f"{', '.join(groups)} by {plan.mechanism}, with noise of {min(noise):.3g} to {max(noise):.3g} records",
+        )
     ]
 
 
@@ -145,10 +144,10 @@ def _listed(plan: Plan, width: int) -> list[str]:
 
 
 def _facts(plan: Plan) -> dict[str, Any]:
-    """Return a plan as JSON holds it: distances in percentage points."""
-    told = asdict(plan)
-    measured = zip(told.pop("cliques"), told.pop("numbers"), told.pop("stddev"), strict=True)
-    points = [{"columns": list(c), "points": 100 * d} for c, d in told.pop("distances").items()]
+    """Return a plan as JSON, distances in percentage points."""
+    fields = asdict(plan)
+    measured = zip(fields.pop("cliques"), fields.pop("numbers"), fields.pop("stddev"), strict=True)
+    points = [{"columns": list(c), "points": 100 * d} for c, d in fields.pop("distances").items()]
     counts = [{"columns": list(c), "numbers": n, "noise": s} for c, n, s in measured]
-    told |= {name: 100 * told[name] for name in ("error", "low", "high")}
-    return told | {"points": points, "counts": counts}
+    fields |= {name: 100 * fields[name] for name in ("error", "low", "high")}
+    return fields | {"points": points, "counts": counts}

@@ -1,4 +1,4 @@
-"""Lines for people, and JSON for programs: whatever is in a name, a label or a path, a terminal obeys none of it."""
+"""Lines for people, and JSON for programs; control characters in names, labels and paths are escaped."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def present(
     lines: Iterable[str],
     write: Callable[[Iterable[str]], None] = show,
 ) -> None:
-    """Write facts as JSON to the standard output where --json asks for it, else the lines that say the same."""
+    """Write facts as JSON to the standard output if --json is given, else the lines that say the same."""
     if arguments.json:
         sys.stdout.write(json_text(arguments.verb, facts))
     else:
@@ -45,9 +45,9 @@ def present(
 
 
 def _finite(value: Any) -> Any:  # noqa: ANN401 - whatever JSON holds
-    """Return what JSON can hold: a number that is not finite is null."""
+    """Return a value that JSON can hold: numbers that are not finite become null."""
     if isinstance(value, dict):
-        return {str(name): _finite(own) for name, own in value.items()}
+        return {str(name): _finite(entry) for name, entry in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(own) for own in value]
+        return [_finite(entry) for entry in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -33,23 +33,21 @@ from pypgm.release import Release
 from pypgm.report import cells
 from pypgm.terminal import aligned, escaped, label_text, terminal_width
 
-_ABOUT = """\
-Print marginals of a model: for each cell its expected number of records, and the error to expect of it, which is how
-far it may be from the records for the noise and for all that was not measured. Nothing is known of an attribute that
-was never measured: inf. Beside it stands what the answer rests on: measured, merged (only together with other values),
-unmeasured (the attributes were never measured together) or unknown.
+_DESCRIPTION = """\
+Print marginals of a model: for each cell its expected number of records, and its expected error, due to the noise and
+to everything that was not measured; inf for an attribute that was never measured. The basis of the answer follows:
+measured, merged (only together with other values), unmeasured (the attributes were never measured together) or unknown.
 
 In a terminal answers are a table, in which a missing value is "(missing)" and counts have their total; to a file or
 another program they are CSV.
 
-Of columns that are derived from others counts are those of the columns that they follow from, without errors.
+Counts of derived columns come from the columns they are derived from, without errors.
 
 With --given it prints conditional probabilities instead. Any attributes can be asked for together, measured or not.
 
-What is printed has escapes in the place of characters of labels that a terminal would obey; --out writes them as they
-are.
+Control characters in labels are printed as escapes; --out writes them unchanged.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm query people.pgm age,sex income
   pypgm query people.pgm income --given sex=F --given age=30..40   (women from 30 to 40)
@@ -62,7 +60,7 @@ examples:
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "marginals and conditional probabilities"
-    query = add_verb(commands, "query", _query, summary=summary, about=_ABOUT, examples=_EXAMPLES)
+    query = add_verb(commands, "query", _query, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     query.add_argument("model", metavar="MODEL", help="a file that synth wrote, or a .bif or .bif.gz network")
     query.add_argument("cliques", metavar="ATTRIBUTES", nargs="+", help="names with commas between them: age,sex")
     add_given(query)
@@ -71,7 +69,7 @@ def add_to(commands: Verbs) -> None:
         metavar="N",
         type=_draws,
         default=20,
-        help="estimates by which the expected errors are told (default 20, known to 16 %%; 0: no errors)",
+        help="estimates from which expected errors are computed (default 20, within 16 %%; 0: no errors)",
     )
     query.add_argument("--encoding", default="utf-8", help="of a .bif network, such as latin-1 (default utf-8)")
     query.add_argument("--out", metavar="FILE", help="write the marginal to a .csv, .csv.gz or .json file")
@@ -102,7 +100,7 @@ def _query(arguments: argparse.Namespace) -> None:
     names = [*model.domain, *(() if schema is None else schema.made)]
     cliques = [clique_named(text, names) for text in arguments.cliques]
     evidence = evidence_given(model.domain, arguments.given, schema)
-    # All are asked before one is shown: an error leaves no half an answer.
+    # All are computed before one is shown: an error leaves no half answers.
     if isinstance(model, BayesianNetwork) or evidence:
         answers = [conditioned(schema, clique, evidence, model.query) for clique in cliques]
         unit = "probability"
@@ -114,8 +112,8 @@ def _query(arguments: argparse.Namespace) -> None:
         talks = sys.stderr.isatty()
         read = {i: clique for i, clique in enumerate(cliques) if clique == read_names(schema, clique)}
         knows = whole if isinstance(whole, Release) else model
-        found = knows.expected_error_many([*read.values()], evidence or None, draws=arguments.draws, progress=talks)
-        for (i, clique), error in zip(read.items(), found, strict=True):
+        bounds = knows.expected_error_many([*read.values()], evidence or None, draws=arguments.draws, progress=talks)
+        for (i, clique), error in zip(read.items(), bounds, strict=True):
             errors[i], bases[i] = error, model.basis(tuple(dict.fromkeys([*clique, *evidence])))
     file = io.StringIO()  # written whole or not at all
     is_file = arguments.out is not None
@@ -139,7 +137,7 @@ def _query(arguments: argparse.Namespace) -> None:
 
 
 def _table_lines(rows: Iterable[Sequence[str]], n_names: int, unit: str, evidence: Evidence) -> list[str]:
-    """Return an answer as a person reads it, under what is known."""
+    """Return an answer as a table for people, under its evidence."""
     known = [f"given {a} = {' or '.join(map(label_text, values))}" for a, values in dict(evidence).items()]
     header, *cells_ = rows
     number = "{:,.1f}" if unit == "count" else "{:.4f}"
@@ -153,7 +151,7 @@ def _table_lines(rows: Iterable[Sequence[str]], n_names: int, unit: str, evidenc
 
 
 def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, evidence: Evidence) -> dict[str, Any]:
-    """Return an answer as JSON holds it: labels as they are, a number for each cell."""
+    """Return an answer as JSON: unchanged labels, a number for each cell."""
     unit, expected = (_beside(name, answer.domain) for name in (unit, "expected_error"))
     numbers = {unit: answer.datavector()} | ({} if errors is None else {expected: errors.datavector()})
     values = [_values(answer.domain, a) for a in answer.domain]
@@ -166,7 +164,7 @@ def _json_table(answer: Factor, errors: Factor | None, basis: str, unit: str, ev
 
 
 def _beside(name: str, domain: Domain) -> str:
-    """Return the name of a column of numbers, with a low line behind it where an attribute has the name."""
+    """Return the name of a column of numbers, followed by an underscore if an attribute has the name."""
     while name in domain:
         name += "_"
     return name

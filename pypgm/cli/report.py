@@ -19,7 +19,7 @@ from pypgm.reporting.facts import Facts, related_dict
 from pypgm.reporting.page import TITLE
 from pypgm.reporting.text import warning_lines
 
-_ABOUT = """\
+_DESCRIPTION = """\
 Write one page of HTML: what a release promises in plain words, what the budget was spent on, how far each column and
 each pair of columns may be from the real table, what was lost, what not to use it for, and the ledger. The page loads
 nothing and runs nothing, and is as public as the release.
@@ -29,7 +29,7 @@ makes one of the mechanism wide, in about a minute.
 
 With TABLE and --unsafe the real counts are drawn beside, in red. That page is NOT private.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm report people.pgm --out report.html
   pypgm report people.pgm people.csv --unsafe --out for-us-alone.html
@@ -41,12 +41,12 @@ examples:
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "one page to show: promise, quality, losses"
-    report = add_verb(commands, "report", _report, summary=summary, about=_ABOUT, examples=_EXAMPLES)
+    report = add_verb(commands, "report", _report, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     report.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
     report.add_argument("table", metavar="TABLE", nargs="?", help="the real records, with --unsafe")
     report.add_argument("--unsafe", action="store_true", help="draw counts of the real records: not private")
-    report.add_argument("--audit", metavar="FILE", help="what python -m pypgm.audit wrote: .json")
-    report.add_argument("--title", default=TITLE, help="what the page is called: of what, by whom")
+    report.add_argument("--audit", metavar="FILE", help="the file of python -m pypgm.audit: .json")
+    report.add_argument("--title", default=TITLE, help="title of the page: its data, its author")
     report.add_argument("--out", metavar="FILE", required=True, help="where the page goes: .html")
     add_reading(report)
 
@@ -59,28 +59,28 @@ def _report(arguments: argparse.Namespace) -> None:
     check_places(inputs, [arguments.out], (".html", ".htm"))
     if not Path(arguments.release).is_dir() and is_table(arguments.release):
         other = arguments.table or "TABLE"
-        way = shlex.join(["pypgm", "compare", arguments.release, other, "--unsafe", "--out", arguments.out])
-        raise ValueError(f"{arguments.release} is a table, and a report is of a release; of two tables: {way}")
-    found = RelatedRelease.load(arguments.release) if Path(arguments.release).is_dir() else load(arguments.release)
-    if not isinstance(found, Release | RelatedRelease):
+        command = shlex.join(["pypgm", "compare", arguments.release, other, "--unsafe", "--out", arguments.out])
+        raise ValueError(f"{arguments.release} is a table, and a report is of a release; of two tables: {command}")
+    release = RelatedRelease.load(arguments.release) if Path(arguments.release).is_dir() else load(arguments.release)
+    if not isinstance(release, Release | RelatedRelease):
         raise ValueError(f"{arguments.release} holds a model alone: a report is of a release, with its ledger")  # noqa: TRY004
     facts: dict[str, Any]
     with Claim(arguments.out):
         try:
-            if isinstance(found, Release):
-                facts = Facts(found).to_dict() if arguments.json else {}
+            if isinstance(release, Release):
+                facts = Facts(release).to_dict() if arguments.json else {}
                 records = None
                 if arguments.table is not None:
-                    known = found.model.domain if found.schema is None else found.schema.of_records()
+                    known = release.model.domain if release.schema is None else release.schema.of_records()
                     records = read_table(arguments.table, known, **reading(arguments))
-                found.report_html(arguments.out, unsafe_data=records, audit=arguments.audit, title=arguments.title)
+                release.report_html(arguments.out, unsafe_data=records, audit=arguments.audit, title=arguments.title)
             else:
                 if arguments.unsafe:
                     raise ValueError("a report of two related tables has no real records beside")
-                facts = related_dict(found._facts, found.ledger, found.promise) if arguments.json else {}
-                found.report_html(arguments.out, audit=arguments.audit, title=arguments.title)
+                facts = related_dict(release._facts, release.ledger, release.promise) if arguments.json else {}
+                release.report_html(arguments.out, audit=arguments.audit, title=arguments.title)
         except ImportError as error:
             raise ValueError(str(error)) from None
     kind = f"NOT PRIVATE: {NOT_PRIVATE}" if arguments.unsafe else "as public as the release"
-    lines = [*warning_lines(found.promise.caveats), f"wrote {arguments.out}, {kind}"]
+    lines = [*warning_lines(release.promise.caveats), f"wrote {arguments.out}, {kind}"]
     present(arguments, facts | {"files": {"report": arguments.out}}, lines, tell)

@@ -1,4 +1,4 @@
-"""``pypgm sample``: more records from a release, at no cost of privacy."""
+"""``pypgm sample``: more records from a release, at no privacy cost."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ from pypgm.models.stored_model import ReleasedModel
 from pypgm.numeric import as_generator
 from pypgm.release import Release, load
 
-_ABOUT = """\
+_DESCRIPTION = """\
 Draw synthetic records from a release, as often as wanted: what was released costs no privacy again.
 
 With --given all records agree with what is known; by default there are then as many as the release expects of them.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm sample people.pgm --out synthetic.csv
   pypgm sample people.pgm --rows 1000 --given sex=F --seed 7 --out women.csv
@@ -44,7 +44,7 @@ examples:
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "more synthetic records from a release"
-    sample = add_verb(commands, "sample", _sample, summary=summary, about=_ABOUT, examples=_EXAMPLES)
+    sample = add_verb(commands, "sample", _sample, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     sample.add_argument("release", metavar="RELEASE", help="a file that synth wrote")
     sample.add_argument("--out", metavar="FILE", required=True, help="where the records go: .csv, .csv.gz or .parquet")
     sample.add_argument(
@@ -55,17 +55,17 @@ def add_to(commands: Verbs) -> None:
     )
     add_given(sample)
     sample.add_argument(
-        "--seed", metavar="S", type=as_seed, help="the same records every time (default: others every time)"
+        "--seed", metavar="S", type=as_seed, help="draw the same records every time (default: new ones every time)"
     )
-    sample.add_argument("--quiet", action="store_true", help="do not say what was written, only warnings")
+    sample.add_argument("--quiet", action="store_true", help="print nothing but warnings")
 
 
 def _sample(arguments: argparse.Namespace) -> None:
     check_places([arguments.release], [arguments.out], TABLES)
     check_json_alone(arguments)
-    found = load(arguments.release)
-    release = found if isinstance(found, Release) else None
-    model = found.model if isinstance(found, Release) else found
+    content = load(arguments.release)
+    release = content if isinstance(content, Release) else None
+    model = content.model if isinstance(content, Release) else content
     schema, layout = (None, None) if release is None else (release.schema, release.layout)
     evidence = evidence_given(model.domain, arguments.given, schema)
     if arguments.rows is not None:
@@ -83,7 +83,7 @@ def _sample(arguments: argparse.Namespace) -> None:
 
 
 def _expected(model: ReleasedModel, evidence: Mapping[str, Sequence[Label]]) -> int:
-    """Return how many records of a model agree with evidence: its total times one conditional probability each."""
+    """Return the number of a model's records that agree with evidence: its total times conditional probabilities."""
     expected = model.total
     known: dict[str, Sequence[Label]] = {}
     for name, values in evidence.items():

@@ -12,13 +12,13 @@ from pypgm.data.draft import draft_schema
 from pypgm.data.files import write_text
 from pypgm.data.typed_draft import draft_text
 
-_ABOUT = """\
+_DESCRIPTION = """\
 Draft the schema of a table, to be edited. The draft comes from the records and is NOT private: at everything that was
 read from them it has a warning. Replace it by what is publicly known, delete the warning, and give the file to
 pypgm synth --schema. Columns that have about a value of their own for each record are dropped.
 """
 _SUMMARY = "draft the schema of a table (not private)"
-_EXAMPLES = """\
+_USAGE = """\
 example:
   pypgm schema init people.csv --out schema.json
 """
@@ -26,9 +26,9 @@ example:
 
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
-    schema = add_verb(commands, "schema", _init, summary=_SUMMARY, about=_ABOUT, has_json=False)
+    schema = add_verb(commands, "schema", _init, summary=_SUMMARY, about=_DESCRIPTION, has_json=False)
     steps = schema.add_subparsers(metavar="COMMAND", required=True)
-    init = add_verb(steps, "init", _init, summary="draft a schema from a table", about=_ABOUT, examples=_EXAMPLES)
+    init = add_verb(steps, "init", _init, summary="draft a schema from a table", about=_DESCRIPTION, examples=_USAGE)
     init.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz, .parquet or .duckdb file")
     add_table(init)
     init.add_argument("--out", metavar="FILE", help="where the draft goes: a .json file (default: it is printed)")

@@ -1,4 +1,4 @@
-"""How a command is stopped: Ctrl-C, SIGTERM and SIGHUP all end it as `KeyboardInterrupt` does."""
+"""Signals that stop a command: Ctrl-C, SIGTERM and SIGHUP all end it by `KeyboardInterrupt`."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from collections.abc import Iterator
 from types import FrameType
 
 _WORDS = {"SIGINT": "interrupted", "SIGTERM": "terminated", "SIGHUP": "hung up"}
-_BEFORE = (signal.SIG_DFL, signal.default_int_handler)  # an ignored signal stays ignored, and others' handlers stay
+_BEFORE = (signal.SIG_DFL, signal.default_int_handler)  # ignored signals stay ignored, and handlers of others stay
 
 
 class Stopping:
-    """What signals said while a command ran.
+    """Signals that came while a command ran.
 
     Attributes
     ----------
     number : int
-        Of the signal that came first; 0 if none did.
+        The number of the first signal; 0 if none came.
     """
 
     def __init__(self) -> None:
@@ -32,16 +32,16 @@ class Stopping:
 
     @property
     def word(self) -> str:
-        """What the signal did."""
+        """The effect of the signal, in a word."""
         return _WORDS[signal.Signals(self.number or signal.SIGINT).name]
 
     @contextlib.contextmanager
     def listening(self) -> Iterator[None]:
-        """Turn the signals into `KeyboardInterrupt` in this context; threads but the main one hear none."""
+        """Turn the signals into `KeyboardInterrupt` in this context; only the main thread receives them."""
         self.number, self._is_held = 0, False
-        own = [getattr(signal, name) for name in _WORDS if hasattr(signal, name)]
+        signals = [getattr(signal, name) for name in _WORDS if hasattr(signal, name)]
         is_main = threading.current_thread() is threading.main_thread()
-        before = {s: signal.getsignal(s) for s in own if is_main and signal.getsignal(s) in _BEFORE}
+        before = {s: signal.getsignal(s) for s in signals if is_main and signal.getsignal(s) in _BEFORE}
         for number in before:
             signal.signal(number, self._heard)
         try:
@@ -52,7 +52,7 @@ class Stopping:
 
     @contextlib.contextmanager
     def held(self) -> Iterator[None]:
-        """Let a step that must not be half done end first; `check` then ends the command."""
+        """Delay signals until a step that must not be interrupted ends; `check` then ends the command."""
         self._is_held = True
         try:
             yield
@@ -60,7 +60,7 @@ class Stopping:
             self._is_held = False
 
     def check(self) -> None:
-        """Raise `KeyboardInterrupt` if a signal came: what caught it may have gone on."""
+        """Raise `KeyboardInterrupt` if a signal came, as code that caught the first one may have gone on."""
         if self.number:
             raise KeyboardInterrupt
 
@@ -68,10 +68,10 @@ class Stopping:
         del frame
         is_first = not self.number
         self.number = self.number or number
-        # A second SIGTERM does not cut short what cleans up after the first; a second Ctrl-C is meant.
+        # A second SIGTERM does not interrupt the cleaning up after the first; a second Ctrl-C is intended.
         if not self._is_held and (is_first or number == signal.SIGINT):
             raise KeyboardInterrupt
 
 
 STOPPING = Stopping()
-"""Of the process: signals are no command's alone."""
+"""The state of the process: signals belong to no single command."""

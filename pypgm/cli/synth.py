@@ -1,15 +1,20 @@
-"""``pypgm synth``: private synthetic records from a table."""
+"""``pypgm synth``: private synthetic records from a table, and a place for the release, reserved beforehand."""
 
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import shlex
 import sys
+import tempfile
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from pypgm.cli.arguments import (
+    HELP,
     Verbs,
     add_budget,
     add_mechanism,
@@ -23,15 +28,15 @@ from pypgm.cli.arguments import (
     check_rows,
     reading,
     schema_in,
+    workload_named,
 )
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import json_text, tell
-from pypgm.cli.release_file import Place, default_place
 from pypgm.cli.stopping import STOPPING
-from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import Dataset, OpenSchema, Schema, write_table
 from pypgm.data.file_kind import TABLES
 from pypgm.domain import Domain
+from pypgm.files.file import file_bytes
 from pypgm.mechanisms.tables import prepared
 from pypgm.privacy.promise import budget_text
 from pypgm.release import Release
@@ -39,7 +44,11 @@ from pypgm.reporting.facts import Facts
 from pypgm.reporting.text import ledger_text, promise_rows, quality_rows, warning_lines
 from pypgm.terminal import laid_out, terminal_width
 
-_ABOUT = """\
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+_DESCRIPTION = """\
 Read a table, spend a privacy budget on it once, and write synthetic records.
 
 TABLE is a CSV file with a header, plain or gzip, a Parquet file, or a DuckDB file with --table. SCHEMA is a JSON or
@@ -52,7 +61,7 @@ Columns are matched by name. The synthetic table looks like the real one; number
 A file with only a size or a list of labels for each attribute, {"age": 85, "sex": ["F", "M"]}, is a schema too: one
 with a size has the codes 0 .. size - 1 in the table.
 """
-_EXAMPLES = """\
+_USAGE = """\
 examples:
   pypgm synth people.csv --schema schema.json --epsilon 1 --delta 1e-9 --out synthetic.csv
   pypgm synth people.csv.gz --schema schema.json --epsilon 0.5 --delta 1e-9 --out synthetic.csv.gz \\
@@ -65,7 +74,7 @@ examples:
 def add_to(commands: Verbs) -> None:
     """Add the verb."""
     summary = "private synthetic records from a table"
-    synth = add_verb(commands, "synth", _synth, summary=summary, about=_ABOUT, examples=_EXAMPLES)
+    synth = add_verb(commands, "synth", _synth, summary=summary, about=_DESCRIPTION, examples=_USAGE)
     synth.add_argument("table", metavar="TABLE", help="the records: a .csv, .csv.gz, .parquet or .duckdb file")
     add_table(synth)
     synth.add_argument(
@@ -99,12 +108,12 @@ def add_to(commands: Verbs) -> None:
     )
     add_reading(synth)
     synth.add_argument("--time-limit", metavar="SECONDS", type=as_seconds, help="end the estimate after so long")
-    synth.add_argument("--ledger", action="store_true", help="tell what the budget was spent on, draw by draw")
+    synth.add_argument("--ledger", action="store_true", help="list what the budget was spent on, draw by draw")
     synth.add_argument("--quiet", action="store_true", help="no progress and no summary, only warnings")
 
 
 class PaidError(Exception):
-    """What went wrong after the release was paid for and kept, and how to go on."""
+    """Error after the release was paid for and kept, with advice on how to go on."""
 
     def __init__(self, cause: BaseException, kept: Path, price: str, way_on: str) -> None:
         super().__init__(f"the release, paid for with {price}, is whole in {kept}, its ledger too{way_on}")
@@ -122,7 +131,7 @@ def _synth(arguments: argparse.Namespace) -> None:
     mechanism_run = _prepared(arguments, schema)
     with Claim(arguments.out), Place(file, _bytes_of_pairs(domain), partial(_way_on, arguments)) as place:
         release = mechanism_run()
-        # From here on nothing depends on the records but through the release.
+        # From here on everything depends on the records through the release alone.
         del mechanism_run
         stop_if_interrupted(release)
         with STOPPING.held():
@@ -141,19 +150,19 @@ def _synth(arguments: argparse.Namespace) -> None:
 
 
 def _way_on(arguments: argparse.Namespace, kept: Path) -> str:
-    """Return how to get the records that were asked for from a release that is in a file, as the end of a sentence."""
+    """Return the command that draws the requested records from a release in a file, as the end of a sentence."""
     rest = [] if arguments.rows is None else ["--rows", str(arguments.rows)]
     words = ["pypgm", "sample", str(kept), "--out", arguments.out, *rest, *(["--quiet"] if arguments.quiet else [])]
     return f"; go on with: {shlex.join(words)}"
 
 
 def _present(arguments: argparse.Namespace, facts: Facts, synthetic: Dataset, kept: Path) -> None:
-    """Tell what was made: as JSON on the standard output, or to a person beside it."""
+    """Write a summary of the release, as JSON to the standard output or as lines to the terminal."""
     if arguments.json:
-        told = facts.to_dict(ledger=arguments.ledger)
+        fields = facts.to_dict(ledger=arguments.ledger)
         files = {"records": arguments.out, "release": str(kept)}
-        told |= {"synthetic_records": synthetic.n_records, "files": files}
-        sys.stdout.write(json_text(arguments.verb, told))
+        fields |= {"synthetic_records": synthetic.n_records, "files": files}
+        sys.stdout.write(json_text(arguments.verb, fields))
         return
     width = terminal_width()
     rows = [
@@ -175,8 +184,8 @@ def _talks(arguments: argparse.Namespace) -> bool:
 
 
 def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Callable[[], Release]:
-    """Read the table, and return what spends the budget on it."""
-    asked = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
+    """Read the table, and return a function that spends the budget on it."""
+    workload = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
     return prepared(
         arguments.table,
         schema,
@@ -185,17 +194,135 @@ def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Cal
         mechanism=arguments.mechanism,
         neighbours=arguments.neighbours,
         reading=reading(arguments) | {"table": arguments.duckdb_table},
-        options={"workload": asked, "time_limit": arguments.time_limit, "progress": _talks(arguments)},
+        options={"workload": workload, "time_limit": arguments.time_limit, "progress": _talks(arguments)},
     )
 
 
 def _bytes_of_pairs(domain: Domain) -> int:
-    """Return what two numbers for each cell of each pair take: about the file of a release, before it is packed."""
+    """Return the bytes of two numbers for each cell of each pair: about a release file before compression."""
     sizes = domain.shape
     return 8 * (sum(sizes) ** 2 - sum(n * n for n in sizes))
 
 
 def stop_if_interrupted(release: Release) -> None:
-    """Turn an estimate that Ctrl-C ended early into the end of the command: the release is discarded unseen."""
+    """End the command after an estimate that Ctrl-C ended early: the release is discarded unseen."""
     if STOPPING.number or (release.model.fit is not None and release.model.fit.status == "interrupted"):
         raise KeyboardInterrupt("the release was discarded, and no file was left")
+
+
+_MIN_BYTES = 1 << 20  # bytes reserved for any release: ledger, measurements and options of a small table
+_MAX_BYTES = 1 << 26  # bytes reserved at most: a file of all pairs of 100 attributes is smaller
+
+
+def default_place(table: str, out: str) -> str:
+    """Return the default path of a release: beside the records, or by the name of the table.
+
+    Examples
+    --------
+    >>> default_place("people.csv", "made/out.csv.gz"), default_place("people.csv", "/dev/stdout")
+    ('made/out.pgm', 'people.pgm')
+    """
+    path = Path(out)
+    if path.parts[:2] in {("/", "dev"), ("/", "proc")} or (path.exists() and not path.is_file()):
+        return f"{Path(table).name.split('.')[0]}.pgm"
+    return str(path.with_name(f"{path.name.split('.')[0] or 'release'}.pgm"))
+
+
+class Place:
+    """The file of a release: its name and its space on the disk are reserved at once, and nothing there is replaced.
+
+    Leaving the context without a release leaves nothing behind.
+
+    Parameters
+    ----------
+    path : str
+        The file, in an existing folder.
+    expected : int
+        Bytes that the release may take; between 1 and 64 MiB are reserved.
+    go_on : callable, optional
+        Gives the advice on how to go on with a release in a file.
+
+    Raises
+    ------
+    ValueError
+        If the file exists already, another run makes it, or it is no regular file.
+    OSError
+        If the file cannot be made, or the disk has no space for it.
+    """
+
+    def __init__(self, path: str, expected: int = 0, go_on: Callable[[Path], str] = lambda _: "") -> None:
+        self._claim = Claim(path)
+        if not self._claim.is_held:  # replacing a device or a pipe would remove it from the system
+            raise ValueError(f"{path} must be a regular file, to keep the release, and is a device, a pipe or a stream")
+        self.path, self._go_on = Path(path), go_on
+        self._draft = self._claim.path.with_name(f".{self._claim.path.name}.part")
+        try:
+            self._draft.unlink(missing_ok=True)  # of a killed run: no other uses it while this one holds the name
+            with self._draft.open("xb") as file:
+                left = min(max(expected, _MIN_BYTES), _MAX_BYTES)
+                for _ in range(0, left, _MIN_BYTES):
+                    file.write(bytes(_MIN_BYTES))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            self._clear()
+            raise OSError(error.errno, f"{error.strerror}; nothing was spent", path) from None
+        except BaseException:
+            self._clear()
+            raise
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._clear()
+
+    def keep(self, release: Release) -> Path:
+        """Write a release, whole and flushed to the disk, and return its path.
+
+        If its own place is full or gone, the release goes to the working directory, the directory for temporary files
+        or home, and the error names the path.
+
+        Raises
+        ------
+        OSError
+            If the release is in another place, or in none.
+        """
+        packed = file_bytes(release.archive())
+        try:
+            _fill(self._draft, packed)
+            self._draft.replace(self._claim.path)
+        except OSError as error:
+            self._clear()
+            raise OSError(f"{self.path}: {error.strerror}; {self._elsewhere(packed, release)}") from None
+        return self.path
+
+    def _elsewhere(self, packed: bytes, release: Release) -> str:
+        """Keep a release in another place, and return the message."""
+        price = budget_text(release.ledger.budget)
+        for folder in (Path.cwd(), Path(tempfile.gettempdir()), Path.home()):
+            path = folder / f"{self.path.stem}-{os.urandom(4).hex()}.pgm"
+            try:
+                _fill(path, packed)
+            except OSError:
+                with contextlib.suppress(OSError):
+                    path.unlink(missing_ok=True)
+            else:
+                return f"the release, paid for with {price}, is whole in {path}{self._go_on(path)}"
+        return f"no other disk takes the release either, for which {price} is spent"
+
+    def _clear(self) -> None:
+        with contextlib.suppress(OSError):
+            self._draft.unlink(missing_ok=True)
+        self._claim.close()
+
+
+def _fill(path: Path, packed: bytes) -> None:
+    """Write bytes over the contents of a file, in its own space, and flush them to the disk."""
+    with path.open("r+b" if path.exists() else "xb") as file:
+        file.write(packed)
+        file.truncate()
+        file.flush()
+        os.fsync(file.fileno())

@@ -1,7 +1,7 @@
 """Other packages' interfaces over pypgm's engine, so that scripts written for them run as they are.
 
-`pypgm.compat.mbi` has the names of mbi 1.1 and 2.0, `pypgm.compat.mbi2021` those of the generation before. What
-imports `mbi` itself is served by `install_as_mbi`, or by ``python -m pypgm.compat run script.py``.
+`pypgm.compat.mbi` has the names of mbi 1.1 and 2.0, `pypgm.compat.mbi2021` those of the generation before. Scripts that
+import `mbi` itself run after `install_as_mbi`, or by ``python -m pypgm.compat run script.py``.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import importlib.util
 import pkgutil
 import sys
 import types
-from typing import Literal
-
-from pypgm.compat._options import OPTIONS
+from typing import Any, Literal
 
 __all__ = ["install_as_mbi", "options", "uninstall"]
 
 _GENERATIONS = {"mbi": "pypgm.compat.mbi", "2021": "pypgm.compat.mbi2021"}
+OPTIONS: dict[str, Any] = {"stop": "optimum", "tolerance": 1e-6}
+"""Options for `pypgm.estimate` of all estimates of the compatible surface."""
 
 
 def install_as_mbi(generation: Literal["mbi", "2021"] = "mbi", *, jax: bool = True) -> None:
@@ -29,7 +29,7 @@ def install_as_mbi(generation: Literal["mbi", "2021"] = "mbi", *, jax: bool = Tr
     generation : {"mbi", "2021"}
         The surface of mbi 1.1 and 2.0, or that of the generation before.
     jax : bool
-        Whether ``jax.numpy`` is NumPy where JAX is not installed: OpenDP asks it for a type, and for nothing else.
+        Whether ``jax.numpy`` is NumPy if JAX is not installed: OpenDP needs one type of it, and nothing else.
 
     Raises
     ------
@@ -42,8 +42,8 @@ def install_as_mbi(generation: Literal["mbi", "2021"] = "mbi", *, jax: bool = Tr
     if getattr(sys.modules.get("mbi"), "__name__", home) != home:
         raise ImportError("mbi was imported already: call install_as_mbi before")
     surface = importlib.import_module(home)
-    for found in pkgutil.walk_packages(getattr(surface, "__path__", []), f"{home}."):
-        importlib.import_module(found.name)
+    for module in pkgutil.walk_packages(getattr(surface, "__path__", []), f"{home}."):
+        importlib.import_module(module.name)
     sys.modules |= {"mbi" + n[len(home) :]: m for n, m in sys.modules.items() if f"{n}.".startswith(f"{home}.")}
     if jax and "jax" not in sys.modules and importlib.util.find_spec("jax") is None:
         sys.modules |= _jax_stub()
@@ -59,7 +59,7 @@ def uninstall() -> None:
 
 
 def _jax_stub() -> dict[str, types.ModuleType]:
-    """Return what stands for JAX: NumPy, and a class of arrays that nothing is an instance of."""
+    """Return a stand-in for JAX: NumPy, and a class of arrays without instances."""
     import numpy as np
 
     stub = types.ModuleType("jax", "NumPy under the name of jax.numpy.")
@@ -69,14 +69,14 @@ def _jax_stub() -> dict[str, types.ModuleType]:
 
 
 def options(*, stop: Literal["optimum", "validated"] | None = None, tolerance: float | None = None) -> None:
-    """Set where all estimates of the compatible surface end; see `pypgm.estimate`.
+    """Set the stopping rule of all estimates of the compatible surface; see `pypgm.estimate`.
 
     Parameters
     ----------
     stop : {"optimum", "validated"}, optional
-        At the least loss, as mbi's do, or where noise begins to be fitted, which has the least expected error.
+        Stop at the least loss, as mbi does, or when noise begins to be fitted, which has the least expected error.
     tolerance : float, optional
-        Loss that may be left, relative; 1e-6 unless it is set.
+        Remaining loss, relative; 1e-6 unless it is set.
     """
     if stop is not None:
         if stop not in {"optimum", "validated"}:

@@ -1,4 +1,4 @@
-"""The surface of mbi's generation of 2021, `FactoredInference` and what it needs, over pypgm's engine."""
+"""The surface of mbi's generation of 2021, around `FactoredInference`, over pypgm's engine."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 
 import pypgm
-from pypgm.compat._options import OPTIONS
+from pypgm.compat import OPTIONS
 from pypgm.compat.mbi import dataset as _dataset
 from pypgm.compat.mbi import domain as _domain
 from pypgm.compat.mbi import factor as _factor
@@ -43,7 +43,7 @@ class Factor(_factor.Factor):
 
     @staticmethod
     def active(domain: _domain.Domain, structural_zeros: Iterable[tuple[int, ...]]) -> Factor:
-        """Return 0, and -inf in the cells named."""
+        """Return a table of 0, with -inf in the named cells."""
         values = np.zeros(domain.shape)
         values[tuple(np.array(list(structural_zeros)).T)] = -np.inf
         return Factor(domain, values)
@@ -117,9 +117,9 @@ class Dataset(_dataset.Dataset):
         return super().project(self.domain.attributes).datavector(flatten)
 
 
-def _tables(domain: _domain.Domain, cliques: Iterable[object], found: Any) -> CliqueVector:
-    """Return what something of the engine projects cliques onto."""
-    vector = Bridge.of(domain).marginals([*map(as_clique, cliques)], found)
+def _tables(domain: _domain.Domain, cliques: Iterable[object], answers: Any) -> CliqueVector:
+    """Return the projections of one of the engine's answers onto cliques."""
+    vector = Bridge.of(domain).marginals([*map(as_clique, cliques)], answers)
     return CliqueVector({c: Factor(table.domain, table.values) for c, table in vector.tables.items()})
 
 
@@ -134,13 +134,13 @@ class _Answers:
 
     @cached_property
     def marginals(self) -> CliqueVector:
-        """Of its cliques, in counts."""
+        """Marginals of its cliques, in counts."""
         return self.calculate_many_marginals(self.cliques)
 
     def project(self, attrs: object) -> Factor:
         """Return the marginal of any attributes, in counts."""
-        found: Factor = self.calculate_many_marginals([attrs])[as_clique(attrs)]
-        return found
+        table: Factor = self.calculate_many_marginals([attrs])[as_clique(attrs)]
+        return table
 
     def datavector(self, flatten: bool = True) -> Any:
         return self.project(self.domain.attributes).datavector(flatten)
@@ -189,20 +189,22 @@ class GraphicalModel(_Answers):
         return self.engine.answer(pypgm.KroneckerQuery(blocks))
 
     def mle(self, marginals: Mapping[Clique, Any]) -> CliqueVector:
-        """Return the potentials of given marginals: ratios along the tree."""
-        told = [(None, table.datavector(), 1.0, c) for c, table in marginals.items()]
+        """Return the potentials of given marginals, as ratios along the tree."""
+        measured = [(None, table.datavector(), 1.0, c) for c, table in marginals.items()]
         bridge = Bridge.of(self.domain)
-        found = pypgm.estimate(bridge.engine, _told(bridge, told), self.total, stop="optimum", tolerance=1e-9)
-        return self._over_tree(found)
+        estimate = pypgm.estimate(
+            bridge.engine, _engine_measurements(bridge, measured), self.total, stop="optimum", tolerance=1e-9
+        )
+        return self._over_tree(estimate)
 
     def fit(self, data: Dataset) -> None:
-        """Take the marginals of records."""
+        """Fit the model to the marginals of records."""
         self.total = float(np.sum(data.weights))
         self.potentials = self.mle(CliqueVector.from_data(data, self.cliques))
 
-    def _over_tree(self, found: pypgm.GraphicalModel) -> CliqueVector:
+    def _over_tree(self, model: pypgm.GraphicalModel) -> CliqueVector:
         bridge, potentials = Bridge.of(self.domain), CliqueVector.zeros(self.domain, self.cliques)
-        potentials.combine(bridge.parts(bridge.scopes(found.potentials), found.potentials).tables)
+        potentials.combine(bridge.parts(bridge.scopes(model.potentials), model.potentials).tables)
         return potentials
 
     @staticmethod
@@ -212,15 +214,15 @@ class GraphicalModel(_Answers):
 
     @staticmethod
     def load(path: str) -> None:
-        """Refuse: files of this generation are pickles, which are not loaded from strangers."""
+        """Refuse files of this generation: they are pickles, which are not loaded from strangers."""
         raise ValueError(f"{path} would be a pickle, which runs what is in it; pypgm.load reads what save wrote")
 
 
-def _told(bridge: Bridge, measurements: Any) -> list[pypgm.LinearMeasurement]:
+def _engine_measurements(bridge: Bridge, measurements: Any) -> list[pypgm.LinearMeasurement]:
     """Return 4-tuples (Q, y, noise, proj) as measurements of the engine."""
     if not isinstance(measurements, list) or any(len(each) != 4 for each in measurements):
         raise ValueError(f"measurements need a list of (Q, y, noise, proj), got {type(measurements).__name__}")
-    found = []
+    converted = []
     for matrix, answers, noise, attrs in measurements:
         query: Any = None
         if hasattr(matrix, "matvec"):
@@ -228,16 +230,16 @@ def _told(bridge: Bridge, measurements: Any) -> list[pypgm.LinearMeasurement]:
         elif matrix is not None:
             query = pypgm.queries.Matrix(matrix)
         values = np.asarray(answers, dtype=np.float64).reshape(-1)
-        found.append(pypgm.LinearMeasurement(values, bridge.clique(attrs), noise, query))
-    return found
+        converted.append(pypgm.LinearMeasurement(values, bridge.clique(attrs), noise, query))
+    return converted
 
 
-def _total(bridge: Bridge, told: list[pypgm.LinearMeasurement], total: float | None) -> float:
+def _total(bridge: Bridge, measured: list[pypgm.LinearMeasurement], total: float | None) -> float:
     if total is not None:
         return float(total)
     try:
-        return max(1.0, estimate_total(bridge.engine, told)[0])
-    except ValueError:  # nothing tells it
+        return max(1.0, estimate_total(bridge.engine, measured)[0])
+    except ValueError:  # no measurement implies it
         return 1.0
 
 
@@ -258,7 +260,7 @@ class FactoredInference:
         warm_start: bool = False,
         elim_order: Any = None,
     ) -> None:
-        del backend, warm_start  # one engine, which needs no start
+        del backend, warm_start  # there is one engine, and it needs no start
         if log:
             warnings.warn("log prints nothing: a callback is told of each step", stacklevel=2)
         self.domain, self.metric, self.iters, self.elim_order = domain, metric, iters, elim_order
@@ -274,25 +276,25 @@ class FactoredInference:
     ) -> Any:
         """Return the model whose marginals are closest to measurements (Q, y, noise, proj)."""
         bridge = Bridge.of(self.domain)
-        told = _told(bridge, measurements)
-        records = _total(bridge, told, total)
-        own = list(dict.fromkeys(self.domain.canonical(bridge.attributes[n] for n in m.clique) for m in told))
+        measured = _engine_measurements(bridge, measurements)
+        records = _total(bridge, measured, total)
+        cliques = list(dict.fromkeys(self.domain.canonical(bridge.attributes[n] for n in m.clique) for m in measured))
         if self.metric == "L1" and "stepsize" not in options:
             raise ValueError("metric 'L1' needs options={'stepsize': …}")
-        how: dict[str, Any] = {"oracle": self.oracle, "loss": self._loss(own)}
+        how: dict[str, Any] = {"oracle": self.oracle, "loss": self._loss(cliques)}
         if self.oracle == "exact":
             how["method"] = _METHODS[engine] if self.metric == "L2" else "auto"
         is_free = how.get("method", "auto") == "auto" and isinstance(how["loss"], str)
         if callback is not None:
-            how["callback"] = lambda state: callback(_tables(self.domain, own, state.marginals))
+            how["callback"] = lambda state: callback(_tables(self.domain, cliques, state.marginals))
         zeros = [
             pypgm.Constraint(bridge.clique(c), forbidden=[tuple(map(int, cell)) for cell in cells])
             for c, cells in self.structural_zeros.items()
         ]
         how |= {"iterations": max(1, self.iters), "tolerance": OPTIONS["tolerance"]}
         how["stop"] = OPTIONS["stop"] if is_free else "optimum"
-        found = pypgm.estimate(bridge.engine, told, records, constraints=zeros, **how)
-        self.model = self._model(found, [*own, *self.structural_zeros], records)
+        estimate = pypgm.estimate(bridge.engine, measured, records, constraints=zeros, **how)
+        self.model = self._model(estimate, [*cliques, *self.structural_zeros], records)
         return self.model
 
     infer = estimate
@@ -302,15 +304,15 @@ class FactoredInference:
             return self.metric.lower()
         bridge, metric = Bridge.of(self.domain), self.metric
 
-        def function(found: pypgm.CliqueVector) -> tuple[float, pypgm.CliqueVector]:
-            value, gradient = metric(_tables(self.domain, cliques, found))
+        def function(vector: pypgm.CliqueVector) -> tuple[float, pypgm.CliqueVector]:
+            value, gradient = metric(_tables(self.domain, cliques, vector))
             return float(value), bridge.vector(gradient[c] for c in cliques)
 
         return pypgm.losses.Custom(function, [bridge.clique(c) for c in cliques])
 
-    def _model(self, found: Any, cliques: list[Clique], total: float) -> Any:
+    def _model(self, estimate: Any, cliques: list[Clique], total: float) -> Any:
         model = GraphicalModel(self.domain, cliques, total, self.elim_order)
-        model.potentials = model._over_tree(found)
+        model.potentials = model._over_tree(estimate)
         return model
 
 
@@ -324,8 +326,8 @@ class LocalInference(FactoredInference):
             warnings.warn(f"the oracle {marginal_oracle!r} is not convex: the convex one takes its place", stacklevel=2)
         self.oracle = "factor_graph" if "pairwise" in marginal_oracle else "region_graph"
 
-    def _model(self, found: Any, cliques: list[Clique], total: float) -> Any:
-        return _Answers(self.domain, found, cliques, total)
+    def _model(self, answers: Any, cliques: list[Clique], total: float) -> Any:
+        return _Answers(self.domain, answers, cliques, total)
 
 
 class PublicInference:
@@ -338,10 +340,10 @@ class PublicInference:
     def estimate(self, measurements: Any, total: float | None = None) -> Dataset:
         """Return the public records with weights."""
         public, bridge = self.public_data, Bridge.of(self.public_data.domain)
-        told = _told(bridge, measurements)
+        measured = _engine_measurements(bridge, measurements)
         records = pypgm.Dataset({bridge.names[a]: column for a, column in public.data.items()}, bridge.engine)
-        found = pypgm.reconstruction.reweight(records, told, _total(bridge, told, total))
-        return Dataset(public.data, public.domain, found.data.weights)
+        reweighted = pypgm.reconstruction.reweight(records, measured, _total(bridge, measured, total))
+        return Dataset(public.data, public.domain, reweighted.data.weights)
 
 
 class MixtureInference:
@@ -357,10 +359,10 @@ class MixtureInference:
     def estimate(self, measurements: Any, total: float | None = None) -> Any:
         """Return the mixture."""
         bridge = Bridge.of(self.domain)
-        told = _told(bridge, measurements)
-        records, project = _total(bridge, told, total), pypgm.reconstruction.relaxed_projection
-        found = project(bridge.engine, told, records, kinds=self.components, iterations=self.iters)
-        return _Answers(self.domain, found, [], records)
+        measured = _engine_measurements(bridge, measurements)
+        records, project = _total(bridge, measured, total), pypgm.reconstruction.relaxed_projection
+        projection = project(bridge.engine, measured, records, kinds=self.components, iterations=self.iters)
+        return _Answers(self.domain, projection, [], records)
 
 
 def _check_l2(metric: str) -> None:

@@ -1,1 +1,1 @@
-"""Release and model files (`.pgm`): what stands in them, their container, and how those of earlier formats are read."""
+"""Release and model files (`.pgm`): their fields, their container, and upgrades of earlier formats."""

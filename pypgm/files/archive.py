@@ -1,8 +1,8 @@
 """The container of release and model files: fields as one JSON text, and the arrays among them, in an .npz archive.
 
 Members are ``header.npy``, the bytes of the text, and ``array 0.npy``, ``array 1.npy``, ... in the order in which the
-text names them, each once. The field ``digest`` is the SHA-256 of the text without it and without the seconds of the
-estimate, which differ where all else is equal, and of a line for each array.
+text names them, each once. The field ``digest`` is the SHA-256 of the text without that field and without the seconds
+of the estimate, which differ between equal estimates, and of a line for each array.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ from pypgm.files.members import HEADER, Members, line_of, number_of, plain_array
 from pypgm.files.upgrades import UPGRADES
 from pypgm.memory import memory_limit
 
-_UNSEALED = 2  # the version of files that have no digest
-_TIMED = 3  # the last version whose digest is of the seconds of the estimate too
-_ARRAY = "array in this file"  # the key of what stands in the text for an array, whose name is the value
+_UNSEALED = 2  # the version of files without a digest
+_TIMED = 3  # the last version whose digest includes the seconds of the estimate
+_ARRAY = "array in this file"  # the key that stands in the text for an array; its value is the array's name
 _DIGEST = "digest"
-_READERS = {  # of files that people load and that hold no model of pypgm's, by their kind
+_READERS = {  # for files without a model of pypgm that people try to load, by kind
     "a BIF network": "pypgm.bayes.BayesianNetwork.read_bif",
     "a UAI model": "pypgm.read_uai",
 }
@@ -36,23 +36,23 @@ Arrays = dict[str, "NDArray[Any]"]
 
 
 def archive_bytes(fields: dict[str, Any]) -> bytes:
-    """Return the bytes of a model file: of JSON values, however nested, and arrays among them."""
+    """Return the bytes of a model file of JSON values, however nested, with arrays among them."""
     header, arrays = _split(fields)
     text = _text(header | {_DIGEST: _digest(header, _lines(arrays))})
     buffer = io.BytesIO()
-    save: Callable[..., None] = np.savez_compressed  # whose own options are keywords beside the names of arrays
+    save: Callable[..., None] = np.savez_compressed  # its own options are keywords like the names of arrays
     save(buffer, header=np.frombuffer(text.encode(), dtype=np.uint8), **arrays)
     return buffer.getvalue()
 
 
 def digest_of(fields: dict[str, Any]) -> str:
-    """Return the digest that the file of these fields has, 64 hexadecimal digits."""
+    """Return the digest of the file of these fields, 64 hexadecimal digits."""
     header, arrays = _split(fields)
     return _digest(header, _lines(arrays))
 
 
 def parse_archive(file: BinaryIO, name: str, max_bytes: float | None = None) -> dict[str, Any]:
-    """Return the fields of a model file that is open, but for the digest, which is compared.
+    """Return the fields of an open model file without the digest, which is compared.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def parse_archive(file: BinaryIO, name: str, max_bytes: float | None = None) -> 
         If it unpacks to more than `max_bytes`; nothing was unpacked then.
     """
     if max_bytes is not None:
-        memory_limit(max_bytes)  # which checks it
+        memory_limit(max_bytes)  # the check happens there
     start = file.read(START)
     kind = file_kind(start)
     if not start.startswith(ZIP_MAGIC) or kind not in {ARCHIVE, RELEASE}:
@@ -96,14 +96,14 @@ def parse_archive(file: BinaryIO, name: str, max_bytes: float | None = None) -> 
 
 
 def _split(fields: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
-    """Return the header of fields as JSON reads it, without the digest, and their arrays."""
+    """Return the header of the fields as JSON reads it, without the digest, and their arrays."""
     arrays: Arrays = {}
 
     def plain(value: object) -> object:
         if isinstance(value, np.ndarray):
             arrays[name := f"array {len(arrays)}"] = plain_array(value)
             return {_ARRAY: name}
-        if isinstance(value, np.generic):  # such as a label taken from an array
+        if isinstance(value, np.generic):  # a label taken from an array, say
             return value.item()
         raise TypeError(f"a label must be a string or a number to be saved, got {value!r}")
 
@@ -114,7 +114,7 @@ def _split(fields: dict[str, Any]) -> tuple[dict[str, Any], Arrays]:
 
 
 def _whole(header: dict[str, Any], members: Members) -> dict[str, Any]:
-    """Return a header with its arrays in their places, after the digest was compared."""
+    """Return a header with its arrays in their places, after comparing the digest."""
     arrays: Arrays = {}
 
     def filled(value: object) -> object:
@@ -131,7 +131,7 @@ def _whole(header: dict[str, Any], members: Members) -> dict[str, Any]:
     if len(members):
         raise ValueError("it has arrays that nothing in it names")
     if header["version"] != _UNSEALED and digest != _digest(header, _lines(arrays)):
-        raise ValueError("its digest is of other content: something in it was changed")
+        raise ValueError("its digest does not match its content: something in it was changed")
     return fields
 
 
@@ -148,13 +148,13 @@ def _digest(header: dict[str, Any], lines: Iterable[str]) -> str:
 
 
 def _text(header: dict[str, Any]) -> str:
-    """Return a header in its one canonical form: without spaces, in ASCII, in the order it has."""
+    """Return a header in its canonical form: without spaces, in ASCII, in its own order."""
     return json.dumps(header, separators=(",", ":"))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """Return an object of JSON; ``ValueError`` if it has two values of a name."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    """Return an object of JSON; ``ValueError`` if a name comes twice."""
+    entries = dict(pairs)
+    if len(entries) < len(pairs):
         raise ValueError("a name stands twice")
-    return found
+    return entries

@@ -1,4 +1,4 @@
-"""Whole files: what stands in them is checked, shared and brought up to date between the container and the models."""
+"""Whole files: their fields are checked, shared and upgraded between the container and the models."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pypgm.files.format import FILES
 from pypgm.files.sharing import shared, spread
 from pypgm.files.upgrades import upgraded
 
-_LINKED = 3  # the version from which releases say which line charged each measurement
+_LINKED = 3  # the first version whose releases link each measurement to the line that charged it
 Fields = dict[str, Any]
 
 
@@ -23,17 +23,17 @@ def write_file(path: str | os.PathLike[str], fields: Fields) -> None:
 
 
 def file_bytes(fields: Fields) -> bytes:
-    """Return the bytes of a file: of JSON values, however nested, and arrays among them."""
+    """Return the bytes of a file of JSON values, however nested, with arrays among them."""
     return archive.archive_bytes(shared(fields))
 
 
 def digest_of(fields: Fields) -> str:
-    """Return the digest that the file of these fields has, 64 hexadecimal digits."""
+    """Return the digest of the file of these fields, 64 hexadecimal digits."""
     return archive.digest_of(shared(fields))
 
 
 def read_file(path: str | os.PathLike[str], max_bytes: float | None = None) -> Fields:
-    """Read what `write_file` wrote; see `parse_file`, whose errors then name the file.
+    """Read a file that `write_file` wrote; see `parse_file`, whose errors then name the file.
 
     Raises
     ------
@@ -50,7 +50,7 @@ def read_file(path: str | os.PathLike[str], max_bytes: float | None = None) -> F
 
 
 def parse_file(file: BinaryIO, name: str, max_bytes: float | None = None) -> Fields:
-    """Return the fields of a file that is open, each of its kind; ``version`` is that of the file.
+    """Return the fields of an open file, each of its kind; ``version`` is that of the file.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""What stands in a release or model file: each field, its kind and its meaning.
+"""Fields of release and model files: each with its kind and its meaning.
 
 docs/format.md is made of these records.
 """
@@ -18,7 +18,7 @@ from pypgm.graphs.counting_numbers import CountingNumbers
 
 FORMAT = "pypgm model"
 VERSION = 4
-"""Of the format: raised by each change of it, with a step in `pypgm.files.upgrades`."""
+"""Version of the format, raised by each change of it, with a step in `pypgm.files.upgrades`."""
 
 _NUMBER = (str, float)
 _NUMBERS = ([int], "numbers of its measurements in the list of the file, each once")
@@ -221,8 +221,8 @@ _POOL = ([MEASUREMENT], "each once: those of the release, of its model and of th
 FILES = {
     kind: Record(
         title,
-        _HEADER | own | {"measurements?": _POOL, "release?": (_RELEASE, "where the file is one")},
+        _HEADER | parts | {"measurements?": _POOL, "release?": (_RELEASE, "where the file is one")},
     )
-    for kind, (title, own) in _KINDS.items()
+    for kind, (title, parts) in _KINDS.items()
 }
 """The fields of a file of each kind of model."""

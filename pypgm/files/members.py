@@ -1,4 +1,4 @@
-"""Members of an .npz archive: what they unpack to is known, and within a limit, before one of them is unpacked."""
+"""Members of an .npz archive, whose unpacked sizes are known, and within a limit, before any is unpacked."""
 
 from __future__ import annotations
 
@@ -23,28 +23,28 @@ _DESCRIBED = re.compile(
 )
 _MAGIC = b"\x93NUMPY\x01\x00"
 _END = struct.Struct("<4s4H2LH")  # of the archive: magic, disks and entries, length and place of the directory, comment
-_ENTRY = 16  # bytes of memory that a byte of the directory takes once it is read, or less
-_TEXT = 64  # bytes of memory that a byte of the header takes once it is parsed and used: 24 where all objects are empty
-_DEFLATED = 1032  # bytes that a byte of a deflated stream unpacks to at most
+_ENTRY = 16  # bytes of memory at most that a byte of the directory takes once it is read
+_TEXT = 64  # bytes of memory that a byte of the header takes once it is parsed and used: 24 if all objects are empty
+_DEFLATED = 1032  # bytes at most to which a byte of a deflated stream unpacks
 _OVERHEAD = 64  # bytes to which an empty stream, of few bytes, may seem to unpack
 _CHUNK = 1 << 20
 _WAY_OUT = "pass max_bytes"
 
 
 class Members:
-    """The arrays of an archive that is open, each to be read once.
+    """The arrays of an open archive, each to be read once.
 
-    Only what pypgm writes is taken: members of its names, each once, stored or deflated, of booleans, integers or
-    doubles in C order; nothing before them and nothing behind.
+    Only archives such as pypgm writes are accepted: members of its names, each once, stored or deflated, of booleans,
+    integers or doubles in C order; nothing before them and nothing after.
 
     Parameters
     ----------
     file : binary file
         Open, seekable.
     name : str
-        What errors call it.
+        Name of the file in errors.
     max_bytes : float, optional
-        Memory that all may take, the header's text parsed; by default half of what is available.
+        Memory that all members may take, with the header's text parsed; by default half of the available memory.
 
     Raises
     ------
@@ -69,7 +69,7 @@ class Members:
         check_fits(needed, max_bytes, what, _WAY_OUT)
 
     def __len__(self) -> int:
-        """Return how many arrays were not read yet."""
+        """Return the number of arrays not read yet."""
         return len(self._left)
 
     def read(self, name: str) -> Array:
@@ -92,25 +92,25 @@ class Members:
                     raise ValueError(f"{name!r} is cut off")
                 rest[: chunk.size] = chunk
                 rest = rest[chunk.size :]
-            if member.read(1):  # where nothing is left the checksum is compared
-                raise ValueError(f"{name!r} goes on behind its end")
+            if member.read(1):  # reading at the end compares the checksum
+                raise ValueError(f"{name!r} continues after its end")
         return array
 
 
 def sha256(data: bytes | memoryview) -> str:
     """Return the SHA-256 of bytes, 64 hexadecimal digits."""
-    import hashlib  # a mebibyte, which few calls need
+    import hashlib  # importing it takes a mebibyte, which few calls need
 
     return hashlib.sha256(data).hexdigest()
 
 
 def plain_array(array: Array) -> Array:
-    """Return an array as a member holds it: C-ordered, the lowest byte first."""
+    """Return an array in the form of a member: C-ordered, the lowest byte first."""
     return np.asarray(array, array.dtype.newbyteorder("<"), order="C")
 
 
 def line_of(name: str, array: Array) -> str:
-    """Return the line of a plain array that a digest is of: its name, type, shape, and the SHA-256 of its bytes."""
+    """Return the line of a plain array for the digest: its name, type, shape, and the SHA-256 of its bytes."""
     return f"{name} {array.dtype.str} {array.shape} {sha256(array.reshape(-1).view(np.uint8).data)}"
 
 
@@ -120,17 +120,17 @@ def number_of(name: str) -> int:
 
 
 def _listed(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
-    """Return the members by the names of their arrays; ``ValueError`` unless all are such as pypgm writes."""
+    """Return the members by the names of their arrays; ``ValueError`` if pypgm would not write one of them."""
     members: dict[str, zipfile.ZipInfo] = {}
     for info in archive.infolist():
-        found = _NAME.fullmatch(info.filename)
-        if found is None or found[1] in members:
+        name = _NAME.fullmatch(info.filename)
+        if name is None or name[1] in members:
             raise ValueError("it has a member that pypgm does not write, or one twice")
         if info.flag_bits or info.compress_type not in {zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED}:
             raise ValueError("it has a member that is neither stored nor deflated")
         if info.file_size > _DEFLATED * info.compress_size + _OVERHEAD:
             raise ValueError("it has a member that claims to unpack to more than it can")
-        members[found[1]] = info
+        members[name[1]] = info
     if HEADER not in members or min(info.header_offset for info in members.values()) != 0:
         raise ValueError("it does not begin with its members, or has no header")
     if sum(info.compress_size for info in members.values()) > size:
@@ -139,13 +139,13 @@ def _listed(archive: zipfile.ZipFile, size: int) -> dict[str, zipfile.ZipInfo]:
 
 
 def _empty(member: IO[bytes], size: int) -> Array:
-    """Return an array of the type and the shape that the head of a member of a size says."""
+    """Return an empty array of the type and shape in the head of a member, checked against its size."""
     start = member.read(len(_MAGIC) + 2)
     length = int.from_bytes(start[len(_MAGIC) :], "little")
-    found = _DESCRIBED.fullmatch(member.read(length))
-    if start[: len(_MAGIC)] != _MAGIC or found is None:
+    header = _DESCRIBED.fullmatch(member.read(length))
+    if start[: len(_MAGIC)] != _MAGIC or header is None:
         raise ValueError("it has an array that is not of booleans, integers or doubles in C order")
-    dtype, shape = np.dtype(found[1].decode()), tuple(int(n) for n in found[2].split(b",") if n.strip())
+    dtype, shape = np.dtype(header[1].decode()), tuple(int(n) for n in header[2].split(b",") if n.strip())
     if len(start) + length + prod(shape) * dtype.itemsize != size:
         raise ValueError("it has an array of another size than its shape says")
     return np.empty(shape, dtype)

@@ -1,4 +1,4 @@
-"""Measurements are kept once in a file: a release, its model and the model's prior hold the numbers of theirs."""
+"""Sharing of measurements in a file: each is kept once, and a release, its model and its prior hold numbers."""
 
 from __future__ import annotations
 
@@ -19,23 +19,23 @@ Fields = dict[str, Any]
 
 
 def shared(fields: Mapping[str, Any]) -> Fields:
-    """Return fields in which each measurement stands once, in a list of its own.
+    """Return fields in which each measurement is stored once, in a separate list.
 
-    Measurements of one list are different ones, though they may have equal answers.
+    The measurements of one list are distinct, though they may have equal answers.
     """
     pool: dict[tuple[str, int], tuple[int, Fields]] = {}
 
     def numbers(entries: Iterable[Fields]) -> list[int]:
         seen: Counter[str] = Counter()
-        found = []
+        positions = []
         for entry in entries:
             text = _text(entry)
-            found.append(pool.setdefault((text, seen[text]), (len(pool), entry))[0])
+            positions.append(pool.setdefault((text, seen[text]), (len(pool), entry))[0])
             seen[text] += 1
-        return found
+        return positions
 
-    found = _replaced(fields, numbers)
-    return found | {POOL: [entry for _, entry in pool.values()]} if pool else found
+    replaced = _replaced(fields, numbers)
+    return replaced | {POOL: [entry for _, entry in pool.values()]} if pool else replaced
 
 
 def spread(fields: Mapping[str, Any], name: str, max_bytes: float | None = None) -> Fields:
@@ -56,32 +56,32 @@ def spread(fields: Mapping[str, Any], name: str, max_bytes: float | None = None)
 
     def entries(numbers: object) -> list[Fields]:
         check_fields(numbers, [int], POOL)
-        own: list[int] = list(numbers)  # type: ignore[call-overload]
-        if len(set(own)) < len(own) or not all(0 <= i < len(pool) for i in own):
+        positions: list[int] = list(numbers)  # type: ignore[call-overload]
+        if len(set(positions)) < len(positions) or not all(0 <= i < len(pool) for i in positions):
             raise ValueError("it holds a measurement twice, or one that it does not have")
-        for i in own:
+        for i in positions:
             held[i] += 1
         needed = sum(size * times for size, times in zip(sizes, held, strict=True))
         check_fits(needed, max_bytes, f"{name} holds measurements of {needed:,} bytes", "pass max_bytes")
-        return [pool[i] for i in own]
+        return [pool[i] for i in positions]
 
-    found = _replaced(fields, entries)
+    replaced = _replaced(fields, entries)
     if not all(held):
         raise ValueError("it has measurements that nothing in it holds")
-    return found
+    return replaced
 
 
 def _replaced(fields: Mapping[str, Any], change: Callable[[Any], list[Any]]) -> Fields:
-    """Return fields with another list of measurements in each part that has one: a release, and recipes."""
-    found = dict(fields)
+    """Return fields with the list of measurements changed in each part that has one: a release, and recipes."""
+    changed = dict(fields)
     for part in ("release", "recipe", "prior_recipe"):
-        if isinstance(found.get(part), Mapping):
-            found[part] = _replaced(found[part], change)
-    return found | {POOL: change(found[POOL])} if POOL in found else found
+        if isinstance(changed.get(part), Mapping):
+            changed[part] = _replaced(changed[part], change)
+    return changed | {POOL: change(changed[POOL])} if POOL in changed else changed
 
 
 def _bytes(value: object) -> int:
-    """Return what the arrays in a value take."""
+    """Return the bytes of the arrays in a value."""
     if isinstance(value, np.ndarray):
         return value.nbytes
     parts: Iterable[object] = value.values() if isinstance(value, Mapping) else value if isinstance(value, list) else ()

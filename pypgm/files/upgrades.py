@@ -1,4 +1,4 @@
-"""Files of earlier formats, a version at a time: each step makes of the fields of one those of the next."""
+"""Upgrades of files of earlier formats: each step turns the fields of one version into those of the next."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ Fields = dict[str, Any]
 
 
 def upgraded(fields: Fields, version: int) -> Fields:
-    """Return the fields of a file of a version as those of the present one; ``version`` says what was read."""
+    """Return the fields of a file of any version as those of the present one; ``version`` stays that of the file."""
     for step in range(version, VERSION):
         fields = UPGRADES[step](fields)
     return fields
 
 
 def _from_2(fields: Fields) -> Fields:
-    """Give fields their names of today, name what a release may have left out, and share measurements.
+    """Give fields their present names, name those that a release may have left out, and share measurements.
 
-    A release has no version of its own. Which line charged which measurement is not known.
+    A release has no version of its own. The line that charged each measurement is unknown.
     """
     fields["kind"] = fields.get("kind") or "junction tree"
     if "prior_cells" in fields:
@@ -40,11 +40,11 @@ def _recipe(origin: Fields) -> Fields:
 
 
 def _from_3(fields: Fields) -> Fields:
-    """Say of a release why pairs were left out, which followed from its mechanism; the digest is of something else."""
+    """Add to a release the reason why pairs were left out, which its mechanism implied, and drop the old digest."""
     if fields.get("release", {}).get("mechanism") == "wide":
         fields["release"]["unmeasured"] = "hidden by noise"
     return fields
 
 
 UPGRADES: dict[int, Callable[[Fields], Fields]] = {2: _from_2, 3: _from_3}
-"""By the version they read."""
+"""Steps by the version they read."""

@@ -1,4 +1,4 @@
-"""A synthesizer as other packages have it: first fitted, then asked for records."""
+"""Base of synthesizers in the style of other packages: first fitted, then sampled."""
 
 from __future__ import annotations
 
@@ -12,26 +12,29 @@ from pypgm.data.frames import Frame
 from pypgm.data.schema import SchemaLike, as_any_schema
 from pypgm.data.typed_draft import draft_text, typed_draft
 
-_SHARE, _MOST_SHARE = 0.3, 0.05  # of the budget, for all columns whose values have to be found, and for one of them
+_VALUES_SHARE, _MAX_COLUMN_SHARE = (
+    0.3,
+    0.05,
+)  # shares of the budget for all columns whose values have to be found, and for one of them
 
 
 class TableSynthesizer:
-    """A mechanism of pypgm that is fitted once and asked for records as often as one likes.
+    """A mechanism of pypgm that is fitted once and sampled as often as needed.
 
     Parameters
     ----------
     epsilon, delta : float
-        The guarantee for the presence of one person, natural logs for epsilon.
+        The guarantee for the presence of one person; epsilon in natural logs.
     schema : schema, mapping or path, optional
-        What is publicly known of the columns, as `pypgm.synthesize` takes it.
+        Public knowledge of the columns, as `pypgm.synthesize` takes it.
     bounds : mapping of str to sequence, optional
-        Where there is no schema: the lowest and the highest value of each column of numbers or dates; of others a list
+        Without a schema: the lowest and the highest value of each column of numbers or dates; for other columns a list
         of all values, which are otherwise found privately.
     **options
-        Of `pypgm.synthesize`, such as ``mechanism``, ``neighbours`` and ``workload``.
+        Options of `pypgm.synthesize`, such as ``mechanism``, ``neighbours`` and ``workload``.
     """
 
-    _found: pypgm.Release[Any] | None = None
+    _release: pypgm.Release[Any] | None = None
 
     def __init__(
         self,
@@ -45,14 +48,14 @@ class TableSynthesizer:
         self.epsilon, self.delta, self.schema, self.bounds, self.options = epsilon, delta, schema, bounds, options
 
     def _fit(self, frame: Frame, schema: SchemaLike | None, listed: Iterable[str], ids: Iterable[str]) -> None:
-        """Release; values of columns that are `listed` and have no bounds are found privately, `ids` are never read."""
+        """Make the release; values of `listed` columns without bounds are found privately, `ids` are never read."""
         schema = self.schema if schema is None else schema
         if schema is None:
             draft, missing = typed_draft(frame, self.bounds or {})
             columns = draft["columns"] | {name: {"kind": "id"} for name in ids}
-            found = {*listed, *(n for n, c in columns.items() if c["kind"] == "open")} - {*(self.bounds or ())}
-            share = round(min(_MOST_SHARE, _SHARE / max(1, len(found))), 4)
-            is_open = {n for n in found if columns[n]["kind"] not in {"boolean", "categorical", "id"}}
+            sought = {*listed, *(n for n, c in columns.items() if c["kind"] == "open")} - {*(self.bounds or ())}
+            share = round(min(_MAX_COLUMN_SHARE, _VALUES_SHARE / max(1, len(sought))), 4)
+            is_open = {n for n in sought if columns[n]["kind"] not in {"boolean", "categorical", "id"}}
             draft["columns"] = columns | {n: {"kind": "open", "share": share, "null": True} for n in is_open}
             left = [name for name in missing if draft["columns"][name]["kind"] not in {"open", "id"}]
             if left:
@@ -60,16 +63,16 @@ class TableSynthesizer:
                 raise ValueError(f"fit needs {needed}. The draft of one, to be completed:\n{draft_text(draft)}")
             schema = pypgm.Schema.from_dict(draft)
         schema = as_any_schema(schema)
-        if isinstance(frame, dict) and not frame:  # of no rows, which tell no columns
+        if isinstance(frame, dict) and not frame:  # a table without rows has no columns here
             frame = {name: [] for name in schema.provisional.reading}
-        self._found = pypgm.synthesize(frame, schema, self.epsilon, self.delta, **self.options)
+        self._release = pypgm.synthesize(frame, schema, self.epsilon, self.delta, **self.options)
 
     @property
     def release(self) -> pypgm.Release[Any]:
         """The release of the last fit; ``ValueError`` before."""
-        if self._found is None:
+        if self._release is None:
             raise ValueError("records can be drawn after fit")
-        return self._found
+        return self._release
 
     def _sampled(self, rows: int | None, evidence: Mapping[str, Any] | None = None) -> Frame:
         return self.release.to_frame(rows, self._seed(), evidence=evidence)

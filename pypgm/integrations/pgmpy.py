@@ -1,4 +1,4 @@
-"""Networks and fields of pgmpy, as those of pypgm and back."""
+"""Networks and fields of pgmpy, converted to those of pypgm and back."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ __all__ = ["from_pgmpy", "to_pgmpy"]
 def from_pgmpy(model: Any) -> BayesianNetwork | MarkovRandomField:
     """Return a discrete Bayesian network or Markov network of pgmpy; names of states become labels.
 
-    States that are numbered, as pgmpy does where they have no names, are codes.
+    Numbered states, as pgmpy has them without names, are codes.
 
     Raises
     ------
@@ -41,7 +41,7 @@ def from_pgmpy(model: Any) -> BayesianNetwork | MarkovRandomField:
     lost = [a for a in model.nodes() if a not in names]
     if lost:
         raise ValueError(f"node {lost[0]!r} of the model has no table")
-    domain = Domain({a: len(own) if own == list(range(len(own))) else own for a, own in names.items()})
+    domain = Domain({a: len(values) if values == list(range(len(values))) else values for a, values in names.items()})
     if not is_network:
         return MarkovRandomField.from_factors(domain, [_factor(domain, names, table) for table in given])
     tables = {table.variables[0]: _factor(domain, names, table) for table in given}
@@ -50,11 +50,11 @@ def from_pgmpy(model: Any) -> BayesianNetwork | MarkovRandomField:
 
 
 def _factor(domain: Domain, names: dict[str, list[Any]], table: Any) -> Factor:
-    """Return a table with the states of each attribute in one order: each of pgmpy's has its own."""
+    """Return a table with the states of each attribute in one order, as each of pgmpy's has its own."""
     values: NDArray[np.float64] = np.asarray(table.values, dtype=np.float64)
     for axis, a in enumerate(table.variables):
-        own = list(table.state_names[a])
-        values = values.take([own.index(name) for name in names[a]], axis=axis)
+        states = list(table.state_names[a])
+        values = values.take([states.index(name) for name in names[a]], axis=axis)
     return Factor(domain.project(tuple(table.variables)), values)
 
 
@@ -70,22 +70,22 @@ def to_pgmpy(model: BayesianNetwork | MarkovRandomField) -> Any:
     domain = model.domain
     names = {a: list(domain.labels.get(a, range(domain.size(a)))) for a in domain}
     if isinstance(model, BayesianNetwork):
-        found = models.DiscreteBayesianNetwork(list(model.to_networkx().edges))
-        found.add_nodes_from(list(domain))
+        network = models.DiscreteBayesianNetwork(list(model.to_networkx().edges))
+        network.add_nodes_from(list(domain))
         for a, table in model.tables.items():
             values = table.values.reshape(-1, domain.size(a)).T
-            own = list(model.parents[a])
-            states = {b: names[b] for b in (a, *own)}
-            cpd = (a, domain.size(a), values, own or None, list(domain.sizes(own)) or None)
-            found.add_cpds(factors.TabularCPD(*cpd, state_names=states))
-        return found
-    found = models.DiscreteMarkovNetwork(list(model.to_networkx().edges))
-    found.add_nodes_from(list(domain))
+            parents = list(model.parents[a])
+            states = {b: names[b] for b in (a, *parents)}
+            cpd = (a, domain.size(a), values, parents or None, list(domain.sizes(parents)) or None)
+            network.add_cpds(factors.TabularCPD(*cpd, state_names=states))
+        return network
+    network = models.DiscreteMarkovNetwork(list(model.to_networkx().edges))
+    network.add_nodes_from(list(domain))
     for i, scope in enumerate(model.cliques):
         weights = np.exp(model.potentials.table(i)).reshape(-1)
         states = {a: names[a] for a in scope}
-        found.add_factors(factors.DiscreteFactor(list(scope), _sizes(domain, scope), weights, state_names=states))
-    return found
+        network.add_factors(factors.DiscreteFactor(list(scope), _sizes(domain, scope), weights, state_names=states))
+    return network
 
 
 def _sizes(domain: Domain, scope: Sequence[str]) -> list[int]:

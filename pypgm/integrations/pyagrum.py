@@ -1,4 +1,4 @@
-"""Networks and fields of pyAgrum, as those of pypgm and back: with them all formats that pyAgrum reads and writes."""
+"""Networks and fields of pyAgrum, converted to those of pypgm and back, and so all formats of pyAgrum."""
 
 from __future__ import annotations
 
@@ -53,21 +53,21 @@ def to_pyagrum(model: BayesianNetwork | MarkovRandomField) -> Any:
     pyagrum = importlib.import_module("pyagrum")
     domain = model.domain
     is_network = isinstance(model, BayesianNetwork)
-    found = pyagrum.BayesNet(model.name) if isinstance(model, BayesianNetwork) else pyagrum.MarkovRandomField()
+    network = pyagrum.BayesNet(model.name) if isinstance(model, BayesianNetwork) else pyagrum.MarkovRandomField()
     for a in domain:
         labels = label_texts(domain, a) or list(map(str, range(domain.size(a))))
-        found.add(pyagrum.LabelizedVariable(a, a, labels))
+        network.add(pyagrum.LabelizedVariable(a, a, labels))
     if isinstance(model, BayesianNetwork):
-        for child, own in model.parents.items():
-            for parent in own:
-                found.addArc(parent, child)
+        for child, parents in model.parents.items():
+            for parent in parents:
+                network.addArc(parent, child)
         tables: Iterable[Factor] = model.tables.values()
     else:
         cliques = enumerate(model.cliques)
         tables = [Factor(domain.project(scope), np.exp(model.potentials.table(i)).reshape(-1)) for i, scope in cliques]
     for table in tables:
         scope = table.domain.attributes
-        own_table = found.cpt(scope[-1]) if is_network else found.addFactor(list(scope))
+        own_table = network.cpt(scope[-1]) if is_network else network.addFactor(list(scope))
         order = tuple(reversed(own_table.names))
         own_table.fillWith(table.transpose(order).datavector().tolist())
-    return found
+    return network

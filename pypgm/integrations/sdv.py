@@ -1,4 +1,4 @@
-"""A synthesizer with the methods of SDV's single table."""
+"""A synthesizer with the methods of SDV's synthesizers of one table."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pypgm.integrations._synthesizer import TableSynthesizer
 
 __all__ = ["Synthesizer"]
 
-_READ = {"categorical", "boolean", "numerical", "datetime", "unknown"}  # all others are keys or made up
+_READ = {"categorical", "boolean", "numerical", "datetime", "unknown"}  # all other kinds are keys or made up
 
 
 class Synthesizer(TableSynthesizer):
@@ -21,10 +21,10 @@ class Synthesizer(TableSynthesizer):
     Parameters
     ----------
     metadata : sdv.metadata.Metadata, or mapping
-        Of one table, or what its ``to_dict`` gives. Columns that are neither categorical, boolean, numerical nor of
-        dates are never read: they get numbers. Bounds of numbers and dates are not in it.
+        Metadata of one table, or the result of its ``to_dict``. Columns that are neither categorical, boolean,
+        numerical nor dates are never read: they get numbers. It has no bounds of numbers and dates.
     *budget, **options
-        ``epsilon``, ``delta``, ``schema``, ``bounds`` and what else `TableSynthesizer` takes.
+        ``epsilon``, ``delta``, ``schema``, ``bounds`` and the other options of `TableSynthesizer`.
 
     Examples
     --------
@@ -40,14 +40,14 @@ class Synthesizer(TableSynthesizer):
     def __init__(self, metadata: Any, *budget: Any, **options: Any) -> None:
         super().__init__(*budget, **options)
         self.metadata = metadata
-        told: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
-        tables = [*told.get("tables", {"": told}).values()]
+        description: Mapping[str, Any] = metadata if isinstance(metadata, Mapping) else metadata.to_dict()
+        tables = [*description.get("tables", {"": description}).values()]
         if len(tables) != 1 or "columns" not in tables[0]:
             raise ValueError(f"metadata needs one table with columns, got {len(tables)}")
         self._kinds = {name: column.get("sdtype", "unknown") for name, column in tables[0]["columns"].items()}
 
     def get_metadata(self) -> Any:
-        """Return the metadata as they were given."""
+        """Return the metadata unchanged."""
         return self.metadata
 
     def fit(self, data: Frame) -> None:
@@ -56,16 +56,16 @@ class Synthesizer(TableSynthesizer):
         self._fit(data, None, listed, [name for name, kind in self._kinds.items() if kind not in _READ])
 
     def sample(self, num_rows: int | None = None) -> Frame:
-        """Return records, in the library and with the types of the table; for None about as many as it had."""
+        """Return records, in the library and with the types of the table; by default about as many as it had."""
         return self._sampled(num_rows)
 
     def fit_sample(self, data: Frame) -> Frame:
-        """Fit, and return about as many records as there are: how many there are is private."""
+        """Fit the table, and return about as many records as it has: their exact number is private."""
         self.fit(data)
         return self.sample()
 
     def sample_from_conditions(self, conditions: Iterable[Any]) -> Frame:
-        """Return records that agree with conditions, distributed as the model's records that do: none is thrown away.
+        """Return records that agree with conditions, distributed as the model's records that do; none is rejected.
 
         Parameters
         ----------
@@ -81,15 +81,15 @@ class Synthesizer(TableSynthesizer):
         return pandas.concat(parts, ignore_index=True)
 
     def save(self, filepath: str | os.PathLike[str]) -> None:
-        """Write the release, which `pypgm.load` reads: metadata and options are not in it."""
+        """Write the release, which `pypgm.load` reads; metadata and options are not in it."""
         self.release.save(filepath)
 
     @classmethod
     def load(cls, filepath: str | os.PathLike[str]) -> Synthesizer:
-        """Return a synthesizer of a release that was saved, without metadata: it is there to be asked for records."""
+        """Return a synthesizer of a saved release, without metadata, to draw records from."""
         made = cls({"columns": {}})
-        found = pypgm.load(filepath)
-        if not isinstance(found, pypgm.Release):
-            raise ValueError(f"load needs a release with its schema, got a {type(found).__name__}")  # noqa: TRY004
-        made._found = found
+        release = pypgm.load(filepath)
+        if not isinstance(release, pypgm.Release):
+            raise ValueError(f"load needs a release with its schema, got a {type(release).__name__}")  # noqa: TRY004
+        made._release = release
         return made

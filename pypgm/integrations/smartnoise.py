@@ -1,4 +1,4 @@
-"""A synthesizer with SmartNoise's methods."""
+"""A synthesizer with the methods of SmartNoise's."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Synthesizer(TableSynthesizer):
         preprocessor_eps: float = 0.0,
         nullable: bool = False,
     ) -> None:
-        """Spend the budget on a table: a data frame, an array, or a list of rows, columns "0", "1" and on.
+        """Spend the budget on a table: a data frame, an array, or a list of rows, with columns "0", "1", ….
 
         Parameters
         ----------
@@ -50,11 +50,11 @@ class Synthesizer(TableSynthesizer):
         *ignore
             Not used.
         transformer : schema, mapping or path, optional
-            A schema of pypgm, instead of that of the synthesizer.
+            A schema of pypgm, in place of that of the synthesizer.
         categorical_columns, ordinal_columns : list
-            Columns whose values are found privately, where there is no schema and no bounds.
+            Columns whose values are found privately, without a schema and without bounds.
         continuous_columns, preprocessor_eps, nullable
-            Not needed: bounds are stated, finding values is part of the budget, and missing values are kept.
+            Not used: bounds are stated, values are found within the budget, and missing values are kept.
         """
         del ignore, continuous_columns, preprocessor_eps, nullable
         if type(transformer).__module__.startswith("snsynth"):
@@ -65,7 +65,7 @@ class Synthesizer(TableSynthesizer):
         self._fit(data if self._is_frame else _columns(data), transformer, listed, ())
 
     def sample(self, n_rows: int | None) -> Any:
-        """Return records of the kind that was given to `fit`, a frame in its library; for None as many as counted."""
+        """Return records of the kind given to `fit`, frames in their library; by default as many as were counted."""
         if self._is_frame:
             return self._sampled(n_rows)
         release, seed = self.release, self._seed()
@@ -74,13 +74,13 @@ class Synthesizer(TableSynthesizer):
         return rows if self._dtype is None else np.array(rows, dtype=self._dtype)
 
     def fit_sample(self, data: Any, *ignore: Any, **options: Any) -> Any:
-        """Fit, and return about as many records as there are: how many there are is private."""
+        """Fit the table, and return about as many records as it has: their exact number is private."""
         self.fit(data, *ignore, **options)
         return self.sample(None)
 
 
 def _columns(data: NDArray[Any] | list[Any]) -> dict[str, Any]:
-    """Return the columns of rows or of an array; values of rows stay what they are, whatever stands beside them."""
+    """Return the columns of rows or of an array; values of rows keep their types, whatever the others are."""
     if isinstance(data, np.ndarray) and data.ndim == 2:
         return {str(i): column for i, column in enumerate(data.T)}
     return {str(i): list(column) for i, column in enumerate(zip(*data, strict=True))}

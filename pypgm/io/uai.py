@@ -21,19 +21,19 @@ from pypgm.html import Shown
 
 Kind = Literal["MARKOV", "BAYES"]
 
-_MOST_TEXT = 1 << 25  # characters of a file
-_MOST_DIGITS = 640  # of an integer: so many Python converts under any limit of its own
+_MAX_CHARACTERS = 1 << 25  # characters of a file at most
+_MAX_DIGITS = 640  # digits of an integer that Python converts under any limit of its own
 
 
 @dataclass(frozen=True)
 class UaiModel(Shown):
-    """What a UAI file says.
+    """Contents of a UAI file.
 
     Attributes
     ----------
     kind : {"MARKOV", "BAYES"}
     domain : Domain
-        Attributes in the order of the file, which knows them by number.
+        Attributes in the order of the file, which numbers them.
     tables : tuple of Factor
         Weights, not logarithms; axes in the order of each scope. In a ``BAYES`` model the last is the child.
     """
@@ -44,7 +44,7 @@ class UaiModel(Shown):
 
 
 class _Model(Protocol):
-    """A model of the package."""
+    """Interface of a model of the package."""
 
     @property
     def domain(self) -> Domain: ...
@@ -92,7 +92,7 @@ def read_uai(path: str | os.PathLike[str]) -> CliqueVector:
 
 
 def read_uai_model(path: str | os.PathLike[str]) -> UaiModel:
-    """Read a UAI file as it stands: its kind, its scopes in their own order, its weights to the last bit.
+    """Read a UAI file unchanged: its kind, its scopes in their own order, its weights to the last bit.
 
     Raises as `read_uai` does, and ``ValueError`` if a ``BAYES`` file does not have one table for each attribute.
 
@@ -142,9 +142,9 @@ def write_uai(model: CliqueVector | UaiModel | _Model, path: str | os.PathLike[s
     Parameters
     ----------
     model : CliqueVector, UaiModel, BayesianNetwork, MarkovRandomField or GraphicalModel
-        Log-potentials become a ``MARKOV`` file of their exponentials, scopes in the domain's order; where a double has
-        the given logarithm, that double is written, so that what was read from a file reads back to the last bit. A
-        `UaiModel` is written as it stands, a network as a ``BAYES`` file, of another model its potentials. Attributes
+        Log-potentials become a ``MARKOV`` file of their exponentials, scopes in the domain's order; if a double has the
+        given logarithm, that double is written, so that models read from a file are written back to the last bit. A
+        `UaiModel` is written unchanged, a network as a ``BAYES`` file, any other model as its potentials. Attributes
         are numbered in the order of the domain; names and labels have no place in the format.
     path : path
         A name that ends in ``.gz`` compresses the file. It appears whole or not at all.
@@ -177,7 +177,7 @@ def write_uai(model: CliqueVector | UaiModel | _Model, path: str | os.PathLike[s
 
 
 def _described(model: Any) -> UaiModel:  # noqa: ANN401 - see `write_uai`
-    """Return what the file of a model says."""
+    """Return the contents of a model's file."""
     if isinstance(model, UaiModel):
         return model
     if isinstance(getattr(model, "tables", None), Mapping):  # a Bayesian network
@@ -192,18 +192,18 @@ def _described(model: Any) -> UaiModel:  # noqa: ANN401 - see `write_uai`
 def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None) -> dict[str, Label]:
     """Read an evidence file: a number of pairs, then as many of attribute and code.
 
-    In the older form, of the evaluation of 2008, a number of sets stands before it, which has to be 1.
+    In the older form, of the evaluation of 2008, a number of sets precedes it, which has to be 1.
 
     Parameters
     ----------
     path : path
     domain : Domain, optional
-        Of the model; gives attributes their names, and is checked against. By default they are named "0", "1", ….
+        Domain of the model, which names the attributes and checks the evidence. By default they are named "0", "1", ….
 
     Returns
     -------
     dict of str to label or code
-        Evidence for any query: a label where the domain has them.
+        Evidence for any query: labels if the domain has them.
 
     Raises
     ------
@@ -233,7 +233,7 @@ def read_uai_evidence(path: str | os.PathLike[str], domain: Domain | None = None
         if name in evidence:
             words.fail(f"evidence names attribute {number} more than once")
         evidence[name] = words.integer("a value", 0, None if domain is None else domain.shape[number] - 1)
-    if count:  # files of libDAI without evidence go on after their 0
+    if count:  # libDAI's files without evidence continue after their 0
         words.end("the last pair (one set of evidence is read)")
     return dict(evidence) if domain is None else domain.project(tuple(evidence)).labelled(evidence.values())
 
@@ -245,7 +245,7 @@ def write_uai_evidence(evidence: Mapping[str, object], domain: Domain, path: str
     ----------
     evidence : mapping of str to label or code
     domain : Domain
-        Of the model; gives attributes their numbers.
+        Domain of the model, which numbers the attributes.
     path : path
 
     Raises
@@ -274,14 +274,14 @@ def _scope(table: Factor) -> str:
 
 
 def _weights(logs: NDArray[np.float64], clique: Clique) -> NDArray[np.float64]:
-    """Return the doubles whose logarithms these are, or come nearest."""
+    """Return the doubles with these logarithms, or with the nearest ones."""
     with np.errstate(over="ignore", under="ignore"):
         weights = np.exp(logs)
     lost = ~(weights < np.inf) | ((weights == 0) & (logs > -np.inf))
     if lost.any():
         what = f"the table over ({', '.join(clique)}) needs logarithms of doubles, -745 to 709 or -inf"
         raise ValueError(f"{what}, got {logs[lost.argmax()]}")
-    # The exponential rounds; a neighbour may have the very logarithm.
+    # The exponential rounds; a neighbour may have exactly this logarithm.
     some = np.flatnonzero(weights)
     wanted = logs[some]
     for _ in range(3):
@@ -321,11 +321,11 @@ def _read_table(words: _Words, domain: Domain) -> Factor:
 
 
 class _Words:
-    """The words of a file, with messages that say what was expected."""
+    """The words of a file, with messages that name the expected ones."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         self.path = os.fspath(path)
-        text = read_text(path, most=_MOST_TEXT)
+        text = read_text(path, most=_MAX_CHARACTERS)
         self.hint = it_looks_like(text, "a UAI model")
         self._words = text.split()
         self._next = 0
@@ -346,27 +346,27 @@ class _Words:
         return self._words[self._next - 1]
 
     def integer(self, what: str, low: int = 0, high: int | None = None) -> int:
-        found = self.word(what)
-        if len(found) > _MOST_DIGITS:
-            needed = f"an integer of at most {_MOST_DIGITS} digits"
-            self.fail(f"{what} must be {needed}, got {found[:20]}… with {len(found)}")
-        good = found.isascii() and found.isdigit()
-        if not good or int(found) < low or (high is not None and int(found) > high):
+        word = self.word(what)
+        if len(word) > _MAX_DIGITS:
+            needed = f"an integer of at most {_MAX_DIGITS} digits"
+            self.fail(f"{what} must be {needed}, got {word[:20]}… with {len(word)}")
+        good = word.isascii() and word.isdigit()
+        if not good or int(word) < low or (high is not None and int(word) > high):
             limits = f"at least {low}" if high is None else f"from {low} to {high}"
-            self.fail(f"{what} must be an integer {limits}, got {found!r}")
-        return int(found)
+            self.fail(f"{what} must be an integer {limits}, got {word!r}")
+        return int(word)
 
     def weights(self, count: int) -> NDArray[np.float64]:
-        found = self._words[self._next : self._next + count]
-        self._next += len(found)
+        words = self._words[self._next : self._next + count]
+        self._next += len(words)
         try:
-            weights = np.fromiter(map(float, found), np.float64, len(found))
+            weights = np.fromiter(map(float, words), np.float64, len(words))
         except ValueError:
             weights = np.array([math.nan])
-        if not ((weights >= 0) & (weights < np.inf)).all() or "_" in "".join(found):
-            bad = next(word for word in found if not is_weight(word))
+        if not ((weights >= 0) & (weights < np.inf)).all() or "_" in "".join(words):
+            bad = next(word for word in words if not is_weight(word))
             self.fail(f"entries must be finite and at least 0, got {bad!r}")
-        if len(found) < count:
+        if len(words) < count:
             self.fail("the file ends where an entry of a table should stand")
         return weights
 

@@ -24,7 +24,7 @@ from pypgm.numeric import checked_real
 from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
-from pypgm.privacy.score_weights import SCREEN_BITS
+from pypgm.privacy.selector import SCREEN_BITS
 from pypgm.release import ModelRelease
 from pypgm.workloads import WorkloadLike
 

@@ -16,9 +16,9 @@ from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.counts import has_rows, in_rows
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
+from pypgm.privacy.noise import drawable_rate
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number, as_fraction, isqrt_down
-from pypgm.privacy.selection import drawable_rate
 
 MOST_CODES = 256
 MOST_STEPS = 1 << 15  # margins are integers of 32 bits

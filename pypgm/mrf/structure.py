@@ -18,9 +18,9 @@ from pypgm.mrf.regression_plans import pairwise_plan
 from pypgm.mrf.stability import Stability
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.noise import laplace_threshold
 from pypgm.privacy.rational import Number, isqrt_down
 from pypgm.privacy.tables import takes_any_table
-from pypgm.privacy.thresholds import laplace_threshold
 
 if TYPE_CHECKING:
     import networkx

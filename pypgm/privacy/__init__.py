@@ -1,24 +1,20 @@
-"""What differential privacy needs: a neighbour relation, a budget, a ledger, exact noise, access that is charged."""
+"""Differential privacy: neighbour relations, budgets, ledgers, exact noise, and access to records that is charged."""
 
 from __future__ import annotations
 
-from pypgm.privacy.accounting import dp_events
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.entry import PrivateOptions
 from pypgm.privacy.l1_selector import L1Selector
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.privacy.ledger_report import LedgerReport, dp_events
 from pypgm.privacy.pld import realised_pld_epsilon
-from pypgm.privacy.private_column import PrivateColumn
-from pypgm.privacy.private_table import PrivateTable
+from pypgm.privacy.private_column import PrivateColumn, sparse_histogram
+from pypgm.privacy.private_table import PrivateTable, RealAnswers, measure_real
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
-from pypgm.privacy.real_queries import RealAnswers, measure_real
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.screen import Screen
-from pypgm.privacy.selector import Selector, StatedSelector
+from pypgm.privacy.selector import Screen, Selector, StatedSelector
 from pypgm.privacy.settling import settle
-from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""How selectors and learners reach records, ledger and randomness: each of them charges before it counts."""
+"""Access of selectors and learners to records, ledger and randomness: each step charges before it counts."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Adder, Sampler
 from pypgm.queries import LinearQuery
 
-_COST_BITS = 32  # significant ones of a cost that noise cannot be drawn for exactly
+_COST_BITS = 32  # significant bits of a cost for which noise cannot be drawn exactly
 
 
 @dataclass(frozen=True, slots=True)
 class ChargedNoise:
-    """Noise whose cost stands in a ledger.
+    """Noise whose cost is in a ledger.
 
     Attributes
     ----------
     law : DiscreteGaussian or DiscreteLaplace
-        What was charged.
+        The law that was charged.
     add : callable
-        Draws of exactly that: takes int64 counts and returns new ones with noise.
+        Draws from exactly that law: takes int64 counts and returns new ones with noise.
     """
 
     law: Noise
@@ -43,16 +43,16 @@ class ChargedNoise:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Access:
-    """What a step needs to charge and to draw; for the code of this package alone, which is trusted to charge first.
+    """Ledger and randomness for one step; for the code of this package alone, which is trusted to charge first.
 
     Attributes
     ----------
     privacy : Privacy
         The neighbour relation.
     ledger : Ledger
-        Where steps are charged.
+        The ledger to which steps are charged.
     sampler : Sampler
-        What they draw with.
+        The source of their randomness.
     check_open : callable
         Raises ``ValueError`` where the records are gone; to be called before a charge.
     """
@@ -76,8 +76,8 @@ class Access:
     ) -> ChargedNoise:
         """Charge noise on the answers to a query by exactly one of its cost in rho, its variance and its Laplace scale.
 
-        With a `delta`, the noise is for a histogram of unknown keys and comes with its threshold. It is charged for
-        another relation where one is given.
+        With a `delta`, the noise is for a histogram of unknown keys and comes with its threshold. If another relation
+        is given, the charge is for that one.
 
         Raises
         ------
@@ -87,7 +87,7 @@ class Access:
             If not exactly one parameter is given, it is out of range, or the noise is too small for its standard
             deviation to be a float above 0.
         ImportError
-            If what draws the noise is not installed.
+            If the backend that draws the noise is not installed.
         """
         law = self._law(query, on, rho=rho, variance=variance, scale=scale, delta=delta, privacy=privacy)
         noise = ChargedNoise(law, law.adder(self.sampler))
@@ -95,9 +95,9 @@ class Access:
         return noise
 
     def charge_gaussians(
-        self, asked: Sequence[tuple[LinearQuery, str, Fraction]], what: str, ledger: Ledger
+        self, requests: Sequence[tuple[LinearQuery, str, Fraction]], what: str, ledger: Ledger
     ) -> list[ChargedNoise]:
-        """Charge Gaussian noise on the answers to many queries, of which each is given what it is on and its rho.
+        """Charge Gaussian noise on the answers to many queries, each given with the clique it is on and its rho.
 
         Raises
         ------
@@ -108,15 +108,15 @@ class Access:
         """
         made: dict[tuple[int, int], ChargedNoise] = {}
         each = []
-        for query, on, rho in asked:
+        for query, on, rho in requests:
             noise = made.get((id(query), id(rho)))
             if noise is None:
                 law = self._law(query, on, rho=rho)
-                if law.cost("rho") != rho:  # thousands of costs are summed fast where their denominators are alike
+                if law.cost("rho") != rho:  # thousands of costs are summed fast if they share denominators
                     law = self._law(query, on, rho=significant_down(rho, _COST_BITS))
                 noise = made[id(query), id(rho)] = ChargedNoise(law, law.adder(self.sampler))
             each.append(noise)
-        ledger.charge_many(what, [(on, noise.law) for (_, on, _), noise in zip(asked, each, strict=True)])
+        ledger.charge_many(what, [(on, noise.law) for (_, on, _), noise in zip(requests, each, strict=True)])
         return each
 
     def _law(
@@ -143,14 +143,14 @@ class Access:
             s = drawable_variance(as_fraction("variance", 0 if variance is None else variance))
             law = DiscreteGaussian(s, relation.squared_l2_sensitivity(query), relation.largest_change(query))
         if not law.stddev > 0:
-            raise ValueError(f"noise on {on} of stddev {law.stddev:.3g} is none in floating point; use more")
+            raise ValueError(f"noise on {on} of stddev {law.stddev:.3g} is 0 in floating point; use more")
         if delta is not None:
             fails, k = as_fraction("delta", delta), relation.records_per_person
             law = replace(law, threshold=k + law.reach(fails / k), records_per_person=k, delta=fails)
         return law
 
     def charge_screen(self, changes: Sequence[int], what: str, on: str, rho: Number) -> ChargedNoise:
-        """Charge discrete Gaussian noise on integers, of which neighbours change each by at most what `changes` says.
+        """Charge discrete Gaussian noise on integers; `changes` holds the most that neighbours change each of them.
 
         All of them may change at once: the squared L2 sensitivity is the sum of squares.
 
@@ -161,7 +161,7 @@ class Access:
         ValueError
             If rho is not above 0, the noise is beyond what can be drawn, or the budget is pure.
         ImportError
-            If what draws the noise is not installed.
+            If the backend that draws the noise is not installed.
         """
         squared = sum(c * c for c in changes)
         law = DiscreteGaussian(drawable_variance(_variance_of(rho, squared)), squared, max(changes))
@@ -172,16 +172,16 @@ class Access:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableAccess(Access):
-    """What a step needs of a private table, its exact counts included.
+    """Access of a step to a private table, with its exact counts.
 
     Attributes
     ----------
     domain : Domain
         Attributes and sizes.
     schema : Schema, optional
-        That of the records.
+        The schema of the records.
     records : callable
-        Gives the records; raises ``ValueError`` where they are gone.
+        Gives the records; raises ``ValueError`` if they are gone.
     """
 
     domain: Domain
@@ -197,18 +197,18 @@ class TableAccess(Access):
         return False
 
     def count(self, cliques: Sequence[Clique]) -> Iterator[NDArray[np.int64]]:
-        """Yield exact tables of cliques, counted in batches; to be called once paid."""
+        """Yield exact tables of cliques, counted in batches; to be called after the charge."""
 
         def counted(batch: tuple[int, int]) -> Sequence[NDArray[np.int64]]:
             return self.records().count(cliques[slice(*batch)], self.sampler.n_threads)
 
-        # No generator of ours: closing one that Ctrl-C left would run code of it.
+        # Not a generator: closing one that Ctrl-C interrupted would run its code.
         return itertools.chain.from_iterable(map(counted, batches([self.domain.size(c) for c in cliques])))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ColumnAccess(Access):
-    """What a step needs of a private column, its exact values included.
+    """Access of a step to a private column, with its exact values.
 
     Attributes
     ----------
@@ -223,7 +223,7 @@ class ColumnAccess(Access):
 
 
 def _variance_of(rho: Number, squared_sensitivity: int) -> Fraction:
-    """Return the variance that costs so much."""
+    """Return the variance whose noise costs a rho."""
     exact = as_fraction("rho", rho)
     if exact <= 0:
         raise ValueError(f"rho must be more than 0, got {rho}")

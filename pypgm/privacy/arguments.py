@@ -1,4 +1,4 @@
-"""What every mechanism is asked in the same words: a budget and a neighbour relation."""
+"""Arguments that every mechanism spells alike: a budget and a neighbour relation."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pypgm.queries import Neighbours
 
 
 def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
-    """Return the budget named one way or the other; ``TypeError`` unless it is exactly one."""
+    """Return the budget that is given in one of two forms; ``TypeError`` unless exactly one is."""
     if budget is None:
         if epsilon is None:
             raise TypeError("a mechanism needs a budget: epsilon and delta, or budget=")
@@ -26,17 +26,17 @@ def as_budget(epsilon: Number | None, delta: Number | None, budget: Budget | Non
 
 
 def gaussian_budget(name: str, epsilon: Number | None, delta: Number | None, budget: Budget | None) -> Budget:
-    """Return the budget as `as_budget` does; ``ValueError``, naming the mechanism, if it is a pure one."""
-    asked = as_budget(epsilon, delta, budget)
-    if asked.unit == "epsilon":
+    """Return the budget as `as_budget` does; ``ValueError``, naming the mechanism, for a pure one."""
+    named = as_budget(epsilon, delta, budget)
+    if named.unit == "epsilon":
         raise ValueError(
             f"{name} draws Gaussian noise, which gives no pure guarantee: delta must be more than 0 (for example 1e-9)"
         )
-    return asked
+    return named
 
 
 def one_relation(neighbours: Neighbours | None, privacy: Privacy | None) -> Privacy | Neighbours | None:
-    """Return the relation named one way or the other, as a private table takes it; ``TypeError`` if both are given."""
+    """Return the relation that is given in one of two forms, for a private table; ``TypeError`` if both are given."""
     if neighbours is not None and privacy is not None:
         raise TypeError("pass either neighbours or privacy=, not both")
     if not isinstance(privacy, Privacy | None):
@@ -45,21 +45,21 @@ def one_relation(neighbours: Neighbours | None, privacy: Privacy | None) -> Priv
 
 
 def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSchema | None) -> Privacy:
-    """Return the relation that records of a schema are protected by: the one place where both are brought together.
+    """Return the neighbour relation for records of a schema: the one place where both are brought together.
 
     Parameters
     ----------
     relation : Privacy, "add-remove" or "replace", optional
-        By name, or not at all, the schema says how many records a person has.
+        Given by name or left out, the schema says how many records a person has.
     schema : Schema or OpenSchema, optional
-        That of the records.
+        The schema of the records.
 
     Raises
     ------
     ValueError
         If a `Privacy` has another number of records per person than the schema states, or other persons.
     TypeError
-        If what was given is no relation.
+        If the relation is neither a name nor a `Privacy`.
 
     Examples
     --------
@@ -87,12 +87,9 @@ def relation_of(relation: Privacy | Neighbours | None, schema: Schema | OpenSche
 
 
 def warn_at_door(schema: Schema | OpenSchema | None, budget: Budget) -> None:
-    """Warn whoever called the package where records come behind a ledger.
-
-    They do by a draft that nobody has reviewed, or for a delta that protects hardly anybody, whatever the records are.
-    """
+    """Warn the caller of the package of a draft that nobody has reviewed, or of a delta that is too large."""
     if schema is not None and schema.draft_warning:
         warn_caller(schema.draft_warning, DraftWarning)
     if is_large(budget.delta):
-        advice = "delta has to be far below one in all people, such as 1e-9"
+        advice = "delta has to be far below one in the number of people, such as 1e-9"
         warn_caller(f"{weakness(budget)}; {advice}", WeakGuaranteeWarning)

@@ -1,4 +1,4 @@
-"""How much privacy a release may cost."""
+"""Budgets: the most privacy that a release may cost."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Budget:
     Attributes
     ----------
     unit : {"rho", "epsilon"}
-        What charges are counted in: rho of zCDP, or epsilon where the budget is pure.
+        The unit of charges: rho of zCDP, or epsilon if the budget is pure.
     limit : Fraction
         The most that can be charged, in that unit. From (epsilon, delta) it is a rho rounded down.
     epsilon, delta : Fraction or None
-        What was asked for.
+        The numbers given.
     reserved_delta : Fraction
         The most that can be charged in probabilities of failure.
 
@@ -94,7 +94,7 @@ class Budget:
             object.__setattr__(self, name, value)
 
     def arguments(self) -> dict[str, Fraction]:
-        """Return what makes an equal budget: the numbers it was asked for, exactly."""
+        """Return the arguments that make an equal budget: the numbers given, exactly."""
         named = {"rho": self.limit} if self.epsilon is None else {"epsilon": self.epsilon, "delta": self.delta}
         named["reserved_delta"] = self.reserved_delta
         return {name: value for name, value in named.items() if value}
@@ -106,14 +106,14 @@ class Budget:
 def own_budget(budget: Budget) -> Budget:
     """Return a copy of a budget; ``TypeError`` for anything else, a subclass included."""
     if type(budget) is not Budget:
-        raise TypeError(f"a ledger needs a Budget, got {type(budget).__name__}: no subclass is one")
+        raise TypeError(f"a ledger needs a Budget, got {type(budget).__name__}: subclasses are refused")
     return copy.copy(budget)
 
 
 def check_new(thing: object, field: str) -> None:
-    """Raise ``TypeError`` where an object that never changes, and has this field, is initialised again."""
+    """Raise ``TypeError`` if an immutable object, which has this field already, is initialised again."""
     if hasattr(thing, field):
-        raise TypeError(f"a {type(thing).__name__} is made once; make another one")
+        raise TypeError(f"a {type(thing).__name__} cannot be initialised again; make another one")
 
 
 def _positive(name: str, value: Number) -> Fraction:

@@ -13,12 +13,12 @@ from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.access import TableAccess
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
+from pypgm.privacy.noise import drawable_rate, selection_epsilon
 from pypgm.privacy.observer import observed
 from pypgm.privacy.rational import Number
-from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.privacy.trusted_query import own_clique
 
-_COUNT_LIMIT = 1 << 40  # counts beyond stay there, which makes none of them change by more
+_COUNT_LIMIT = 1 << 40  # larger counts are cut off here, which makes none of them change by more
 _WEIGHT_LIMIT = 1 << 18  # with it, gaps between scores stay below 2^62
 _OFFSET_LIMIT = float(1 << 58)
 
@@ -27,10 +27,10 @@ Drawn = tuple[int, int, bool]
 
 
 class CellSelector:
-    """Exponential mechanisms over the counts of all cells of some cliques, and of the records that are not in them.
+    """Exponential mechanisms over the counts of all cells of some cliques, and of the records outside each cell.
 
     With c the count of a cell, n the number of records, N a public number and o a public offset, a cell's score is
-    ``w c + o``, that of its complement ``w (n - c) - w N - o``: the same for the share of records that are not in it.
+    ``w c + o``, that of its complement ``w (n - c) - w N - o``: the same for the share of records outside it.
     Adding a record changes each score by 0 or by w (add-remove); replacing one by at most w up or down. Made by
     `PrivateTable.cell_selector`.
     """
@@ -46,7 +46,7 @@ class CellSelector:
         self.__counts: tuple[NDArray[np.int64], NDArray[np.int64]] | None = None
 
     def close(self) -> None:
-        """Forget the counts, as the table does its records."""
+        """Forget the counts, as the table forgets its records."""
         self.__counts = None
 
     @observed
@@ -60,7 +60,7 @@ class CellSelector:
         rho: Number | None = None,
         epsilon: Number | None = None,
     ) -> list[Drawn]:
-        """Charge, then draw so many cells or complements independently, each by an exponential mechanism.
+        """Draw cells or complements independently, each by an exponential mechanism, after the charge.
 
         Parameters
         ----------
@@ -71,9 +71,9 @@ class CellSelector:
         total : float
             N, a public number of records; ``w N`` is rounded to an integer.
         draws : int
-            How many; they may be the same.
+            Number of draws; cells may repeat.
         rho, epsilon : number
-            Exactly one, of all draws together, of which each costs an equal part.
+            Exactly one: the cost of all draws together, each an equal part.
 
         Returns
         -------
@@ -114,7 +114,7 @@ class CellSelector:
         return np.rint(flat).astype(np.int64)
 
     def _scores(self, weight: int, public: NDArray[np.int64], shift: int) -> NDArray[np.int64]:
-        """Return the scores of all cells, then those of their complements; to be called once paid."""
+        """Return the scores of all cells, then those of their complements; to be called after the charge."""
         if self.__counts is None:
             pairs = [_with_others(counts) for counts in self._access.count(self._cliques)]
             self.__counts = np.concatenate([p[0] for p in pairs]), np.concatenate([p[1] for p in pairs])
@@ -135,7 +135,7 @@ class CellSelector:
 
 
 def _with_others(counts: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the records in each cell and those in all others, cut off: each changes by 0 or 1 as they do."""
+    """Return the number of records in each cell and outside it, cut off: each still changes by 0 or 1."""
     total = sum(counts.tolist())
     others = np.array([min(total - c, _COUNT_LIMIT) for c in counts.tolist()], dtype=np.int64)
     return np.minimum(counts, _COUNT_LIMIT), others

@@ -1,4 +1,4 @@
-"""One line of a ledger: what was drawn from which law, and what that costs."""
+"""Lines of a ledger: a step, the law it draws from, and the cost that follows."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ _SETTLE, _QUANTILES = "settle / ", " / quantiles"  # allocations of `pypgm.priva
 
 @dataclass(frozen=True, slots=True, init=False)
 class Charge:
-    """One line of a ledger; its cost follows from its law, and is never given.
+    """Line of a ledger, whose cost follows from its law and is never given.
 
     Parameters
     ----------
     what : str
-        What was done: "measure", "select".
+        The step: "measure", "select".
     on : str
-        What it was done to: the clique, or the candidates.
+        The object of the step: the clique, or the candidates.
     law : Law
-        What was drawn from, one of `pypgm.privacy.laws`; `Stated` for a step of one's own, whose cost the ledger cannot
+        The law of the draw, one of `pypgm.privacy.laws`; `Stated` for a step of one's own, whose cost the ledger cannot
         check.
     unit : {"rho", "epsilon"}
         The unit of the ledger's budget.
@@ -46,14 +46,14 @@ class Charge:
     Attributes
     ----------
     cost : Fraction
-        What it costs, in the unit.
+        The cost of the step, in the unit.
 
     Raises
     ------
     ValueError
         If the law has no guarantee in the unit.
     TypeError
-        If the law is none of those.
+        If the law is not one of these.
 
     Examples
     --------
@@ -75,21 +75,21 @@ class Charge:
         check_new(self, "cost")
         if unit not in get_args(Unit):
             raise ValueError(f"a charge is in 'rho' or 'epsilon', got {unit!r}")
-        own = own_law(law)
-        self._fill(str(what), str(on), own, unit, str(within), own.cost(unit))
+        kept = own_law(law)
+        self._fill(str(what), str(on), kept, unit, str(within), kept.cost(unit))
 
     def _fill(self, *values: object) -> None:
         for name, value in zip(Charge.__slots__, values, strict=True):
             object.__setattr__(self, name, value)
 
     def _like(self, what: str, on: str, within: str) -> Charge:
-        """Return a line of the same law, of which nothing needs to be checked again."""
+        """Return a line of the same law, which needs no new check."""
         other = object.__new__(Charge)
         other._fill(str(what), str(on), self.law, self.unit, str(within), self.cost)
         return other
 
-    def told_by(self, name: str) -> Charge:
-        """Return the line as the ledger tells it that the allocation of this name was taken from."""
+    def within_part(self, name: str) -> Charge:
+        """Return the line as it stands in the ledger from which the allocation of this name was taken."""
         return self._like(self.what, self.on, f"{name} / {self.within}" if self.within else name)
 
     @property
@@ -99,7 +99,7 @@ class Charge:
 
     @property
     def parameters(self) -> Mapping[str, Fraction]:
-        """Those of the law."""
+        """Parameters of the law."""
         return MappingProxyType(self.law.parameters)
 
     @property
@@ -108,7 +108,7 @@ class Charge:
         return self.law.delta
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` takes: text only, rationals as "a/b"."""
+        """Return the fields that `from_dict` takes: text only, rationals as "a/b"."""
         return {
             "what": self.what,
             "on": self.on,
@@ -128,7 +128,7 @@ class Charge:
         ------
         ValueError
             If the law is unknown or has other parameters, one is out of its range or not finite, the law does not keep
-            its delta, or the stored cost is not the one that it has.
+            its delta, or the stored cost is not that of the law.
         KeyError
             If an entry is missing.
         """
@@ -162,7 +162,7 @@ def purpose_of(charge: Charge) -> str:
 
 
 def charges(entries: Sequence[tuple[str, str, Law, str]], unit: Unit) -> list[Charge]:
-    """Return the lines of what, on, law and within; a law that several of them name is checked and copied once."""
+    """Return lines made of what, on, law and within; a law that several entries share is checked and copied once."""
     first: dict[int, Charge] = {}
     lines = []
     for what, on, law, within in entries:

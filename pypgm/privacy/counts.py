@@ -1,4 +1,4 @@
-"""What a private table needs of the records behind it."""
+"""Exact counts of the records behind a private table, and the records of its schema's persons."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pypgm.privacy.sampler import Sampler
 
 
 class Counts(Protocol):
-    """What a table must offer: its domain, whether it is weighted, and exact counts."""
+    """Interface of a table: its domain, its weights if it has any, and exact counts."""
 
     @property
     def domain(self) -> Domain:
@@ -35,14 +35,14 @@ class Counts(Protocol):
 
 
 def part_of(data: Counts, domain: Domain) -> Counts:
-    """Return a table without some of its attributes; ``ValueError`` unless the others are as they were."""
+    """Return a table without some of its attributes; ``ValueError`` unless the others are unchanged."""
     if data.domain.project(domain) != domain:
         raise ValueError(f"a part of {data.domain!r} is over some of its attributes, got {domain!r}")
     return Dataset({a: data.columns[a] for a in domain}, domain) if isinstance(data, Dataset) else _Part(data, domain)
 
 
 class _Part:
-    """Some attributes of a table that is counted where it is."""
+    """Some attributes of a table, counted by the table itself."""
 
     def __init__(self, whole: Counts, domain: Domain) -> None:
         self._whole, self._domain = whole, domain
@@ -54,7 +54,7 @@ class _Part:
 
     @property
     def weights(self) -> NDArray[Any] | None:
-        """Those of the table."""
+        """Weights of the table's records."""
         return self._whole.weights
 
     @property
@@ -68,12 +68,12 @@ class _Part:
 
 
 def has_rows(data: Counts) -> bool:
-    """Return whether the codes of records can be had, and not their counts alone."""
+    """Return whether a table has the codes of its records, and not their counts alone."""
     return isinstance(data, Dataset | Ordered)
 
 
 def in_rows(data: Counts) -> Dataset:
-    """Return the records of a table that has rows, without their schema where it is read; to be called once paid."""
+    """Return the records of a table that has rows, read without their schema; to be called after the charge."""
     if isinstance(data, Dataset):
         return data
     names, none = data.domain.attributes, np.zeros(0, np.uint8)
@@ -82,7 +82,7 @@ def in_rows(data: Counts) -> Dataset:
 
 
 def check_counts(data: object) -> None:
-    """Raise ``TypeError`` unless something is a table; its class is asked, nothing of the records is read."""
+    """Raise ``TypeError`` unless an object is a table, which its class decides: no record is read."""
     if not hasattr(type(data), "n_records"):
         raise TypeError(
             f"data needs a pypgm.Dataset, got {type(data).__name__}: mechanisms take frames and files "
@@ -92,7 +92,7 @@ def check_counts(data: object) -> None:
 
 
 def schema_of(data: Counts) -> Schema | None:
-    """Return the schema of a table that knows it; ``ValueError`` where that is of another domain than the records."""
+    """Return the schema of a table, if it knows one; ``ValueError`` if that has another domain than the records."""
     schema = getattr(data, "schema", None)
     if not isinstance(schema, Schema):
         return None
@@ -101,12 +101,12 @@ def schema_of(data: Counts) -> Schema | None:
 
 
 def kept(data: Counts, schema: Schema | None, sampler: Sampler) -> Counts:
-    """Return the records of which no person has more than the schema keeps: a table itself where none is named.
+    """Return a table in which no person has more records than the schema keeps; the same one if it names no person.
 
     Raises
     ------
     ValueError
-        If nobody said who the records are of.
+        If the table does not know whose records these are.
     """
     if schema is None or schema.person is None:
         return data
@@ -118,7 +118,7 @@ def kept(data: Counts, schema: Schema | None, sampler: Sampler) -> Counts:
 
 
 def batches(sizes: Sequence[int]) -> list[tuple[int, int]]:
-    """Return ranges of tables of given sizes that are small enough to be counted together."""
+    """Return ranges of tables, of given sizes, each small enough to be counted together."""
     most = the_observer().batch_cells
     ranges: list[tuple[int, int]] = []
     first, cells = 0, 0

@@ -1,4 +1,4 @@
-"""One call of a mechanism or a learner: options that all of them spell the same, and the records behind a ledger."""
+"""Calls of mechanisms and learners: options that all of them spell alike, and the records behind a ledger."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from pypgm.estimation.limits import LimitOptions, Limits
 from pypgm.memory import short
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
+from pypgm.privacy.charge import Charge
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.observer import Observer, the_observer
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.shown_charges import shown_ledger
 from pypgm.progress import Bar
 from pypgm.queries import Identity, Neighbours
 from pypgm.signatures import split_options
@@ -28,26 +29,27 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
 
+
 R = TypeVar("R")
 
-_MOST_NOISE = 2**22  # records: standard deviation of a count that has the whole budget
-_ALL = 10**6  # a part of a budget below one in so many is what dividing it left over
+_MAX_NOISE = 2**22  # records: standard deviation of a count that has the whole budget
+_ROUNDING_PARTS = 10**6  # a remainder below one in so many parts of the budget is a rounding error of dividing it
 
 
 class PrivateOptions(TypedDict, total=False):
-    """What is protected and how, as keywords of whatever spends a budget on records.
+    """Keywords of every call that spends a budget on records: the protection and its randomness.
 
     Parameters
     ----------
     schema : Schema, Domain, mapping or path, optional
-        Of a table that is not encoded: `data` may then be whatever `pypgm.synthesize` takes, a frame, the path of a CSV
-        or Parquet file, a DuckDB relation or an Ibis table. What the schema leaves open is found first.
+        The schema of a table that is not encoded: `data` may then be whatever `pypgm.synthesize` takes, a frame, the
+        path of a CSV or Parquet file, a DuckDB relation or an Ibis table. Columns that the schema leaves open are
+        settled first.
     budget : Budget
-        Instead of epsilon and delta. With an open `PrivateTable` there is neither: all that its ledger has left is
-        spent.
+        Instead of epsilon and delta. An open `PrivateTable` takes neither: all that its ledger has left is spent.
     neighbours : {"add-remove", "replace"}, optional
-        Whose presence is protected: "add-remove" (the default) keeps the number of records private. How many records a
-        person may have is what the schema of the records says, else 1.
+        The neighbour relation: "add-remove" (the default) keeps the number of records private. The schema of the
+        records says how many records a person may have, else 1.
     privacy : Privacy, optional
         Instead of `neighbours`; also says how many records a person may have, and may not contradict the schema.
     unsafe_seed : int, optional
@@ -63,11 +65,11 @@ class PrivateOptions(TypedDict, total=False):
 
 
 class LearnerOptions(PrivateOptions, LimitOptions, total=False):
-    """What every learner from private records takes by keyword."""
+    """Keywords of every learner from private records."""
 
 
 class Handed:
-    """Records on their way to an `Entry`, taken out once: no frame of a traceback holds them from there on.
+    """Records on their way to an `Entry`, taken out once: from then on no frame of a traceback holds them.
 
     Examples
     --------
@@ -86,26 +88,26 @@ class Handed:
 
     @property
     def is_open(self) -> bool:
-        """Whether they are a private table, which its caller opened."""
+        """Whether the records are a private table, which its caller opened."""
         return isinstance(self.__held[0], PrivateTable)
 
     @property
     def is_encoded(self) -> bool:
-        """Whether they are codes, of a private table or not; their class is asked, nothing of the records is read."""
+        """Whether the records are codes, of a private table or not; their class decides, no record is read."""
         return self.is_open or hasattr(type(self.__held[0]), "n_records")
 
     @property
     def domain(self) -> Domain | None:
-        """Attributes and sizes of records that are encoded."""
+        """Attributes and sizes of encoded records."""
         return getattr(self.__held[0], "domain", None) if self.is_encoded else None
 
     @property
     def schema(self) -> Schema | None:
-        """The schema of records that are encoded, if they know it."""
+        """The schema of encoded records, if they know it."""
         return getattr(self.__held[0], "schema", None) if self.is_encoded else None
 
     def take(self) -> Any:  # noqa: ANN401 - a table of any kind
-        """Return the records, which are here no more."""
+        """Return the records and forget them."""
         return self.__held.pop()
 
     def drop(self) -> None:
@@ -114,27 +116,27 @@ class Handed:
 
 
 class Entry:
-    """One call of a mechanism or a learner: its limits, its bar, and the table it asks.
+    """A call of a mechanism or a learner: its limits, its progress bar, and the table it reads.
 
     Parameters
     ----------
     name : str
-        Of the mechanism or learner, as its release says it.
+        The mechanism or learner, as its release names it.
     data : Dataset or PrivateTable
-        Unweighted records, possibly none; or a private table, all of whose budget is spent, and which stays open. Where
-        they come as `Handed` they are taken out.
+        Unweighted records, possibly none; or a private table, all of whose budget is spent, and which stays open. If
+        they come as `Handed`, they are taken out.
     epsilon, delta : number, optional
         The guarantee.
     options : mapping
         The keywords of the call, those of `PrivateOptions` among them.
     limits : TypedDict
-        The limits it takes.
+        The limits that the learner takes.
     what : str
-        Who takes the options, as an error says it; the last part of the name by default.
+        The taker of the options, as errors name it; the last part of the name by default.
     names : collection of str
-        What it takes by keyword besides, for the hint of an error.
+        Its other keywords, for the hint of an error.
     budget_of : callable
-        Returns the budget that is named one way or the other; raises if it is not one for the learner.
+        Returns the budget that is given in one of two forms; raises if it does not suit the learner.
 
     Attributes
     ----------
@@ -150,7 +152,7 @@ class Entry:
         If the records are weighted, an option is out of range, or parts of the budget would need more noise than can
         be drawn.
     BudgetError
-        If all of the budget of an open table was spent.
+        If the budget of an open table is spent.
     TypeError
         If the budget or the relation is given twice or not at all, or beside a table that has them already.
     """
@@ -169,7 +171,7 @@ class Entry:
         budget_of: Callable[[Number | None, Number | None, Budget | None], Budget] = as_budget,
     ) -> None:
         handed = data if isinstance(data, Handed) else Handed(data)
-        del data  # tracebacks from here on do not hold the records
+        del data  # from here on no traceback holds the records
         private, limited = split_options(what or name.rpartition(".")[2], options, PrivateOptions, limits, names=names)
         self.name, given = name, Limits(**limited)
         self._is_own = not handed.is_open
@@ -183,7 +185,7 @@ class Entry:
         check_noise(name, self.table.privacy, ledger.budget.unit, ledger.remaining())
 
     def close(self) -> None:
-        """Drop the records: what follows needs released numbers alone. A table that came open stays so."""
+        """Drop the records, as later steps need released numbers alone. A table that came open stays open."""
         if self._is_own:
             self.whole.close()
 
@@ -199,31 +201,31 @@ class Entry:
         measurements: Sequence[LinearMeasurement],
         **fields: Any,  # noqa: ANN401 - those of the kind
     ) -> R:
-        """Return a release of a kind: a model, what was measured, and the ledger; the call is at its end."""
+        """Return the release, of one of several classes: the model, the measurements and the ledger; ends the call."""
         self.end()
         return kind(model, tuple(measurements), self.table.ledger, self.name, schema=self.table.schema, **fields)
 
 
 def _check_left(ledger: Ledger) -> None:
-    """Raise `BudgetError` where a table was asked before, and that took all of its budget."""
+    """Raise `BudgetError` if earlier questions to a table spent all of its budget."""
     left, budget = ledger.remaining(), ledger.budget
-    if ledger.lines and left * _ALL < budget.limit:
+    if ledger.lines and left * _ROUNDING_PARTS < budget.limit:
         part = "nothing" if left == 0 else f"less than a millionth ({float(left):.3g})"
         whole = f"all of {budget!r} was spent: {part} of its {budget.unit} {float(budget.limit):.6g} is left"
         raise BudgetError(f"the ledger of this table: {whole}; a mechanism takes what is left of one")
 
 
 def check_noise(name: str, privacy: Privacy, unit: str, amount: Fraction) -> None:
-    """Raise ``ValueError`` where parts of a budget would need noise beyond what can be drawn: before any is spent.
+    """Raise ``ValueError``, before anything is spent, if parts of a budget would need more noise than can be drawn.
 
-    With at most `_MOST_NOISE` on a count from all of it, noise of a part of 2^-18 (of rho) is below 2^31.
+    With at most `_MAX_NOISE` on a count from all of it, noise of a part of 2^-18 (of rho) is below 2^31.
     """
     if amount <= 0:
         return
     squared = Fraction(privacy.squared_l2_sensitivity(Identity(2)), 2) / amount
     if unit == "epsilon":
         squared = 2 * (Fraction(privacy.l1_sensitivity(Identity(2))) / amount) ** 2
-    if squared > _MOST_NOISE**2:
+    if squared > _MAX_NOISE**2:
         left = f"all of the budget leaves noise of {short(math.isqrt(math.ceil(squared)))} records on a single count"
         beyond = "is beyond what can be drawn (2^62): epsilon, or rho, is too small"
         raise ValueError(f"{left}, and that of the parts {name} takes {beyond}")
@@ -239,12 +241,12 @@ def entered(
     n_threads: int,
     budget_of: Callable[[Number | None, Number | None, Budget | None], Budget] = as_budget,
 ) -> PrivateTable:
-    """Return the table of some records, whose charges move a bar, if there is one; an open table as it is.
+    """Return the private table of some records, whose charges move the progress bar, if any; an open table as it is.
 
     Parameters
     ----------
     budget_of : callable
-        Returns the budget that is named one way or the other; raises if it is not one for the learner.
+        Returns the budget that is given in one of two forms; raises if it does not suit the learner.
 
     Raises
     ------
@@ -256,10 +258,51 @@ def entered(
     if handed.is_open:
         if options.get("schema") is not None:
             raise TypeError("an open table has its schema already")
-        if any(a is not None for a in (epsilon, delta, budget, neighbours, privacy, seed)):
+        terms = (epsilon, delta, budget, neighbours, privacy, seed)
+        if any(a is not None for a in terms):
             raise TypeError("an open table has its budget, relation and seed already")
         table: PrivateTable = handed.take()
         budget_of(None, None, table.ledger.budget)
         return table
     ledger, relation = shown_ledger(budget_of(epsilon, delta, budget), bar), one_relation(neighbours, privacy)
     return PrivateTable(handed.take(), relation, ledger, n_threads=n_threads, unsafe_seed=seed)
+
+
+def shown_ledger(budget: Budget, bar: Bar | None) -> Ledger:
+    """Return a ledger whose charges move a progress bar, if there is one.
+
+    Parameters
+    ----------
+    budget : Budget
+    bar : Bar or None
+
+    Examples
+    --------
+    >>> from pypgm import Budget
+    >>> shown_ledger(Budget(rho=1), None).remaining()
+    Fraction(1, 1)
+    """
+    if bar is None:
+        return Ledger(budget)
+    shown = _ShownCharges(bar)
+    shown.ledger = Ledger(budget, shown)
+    return shown.ledger
+
+
+class _ShownCharges(Observer):
+    """Observer that shows each line before it is entered, and so before data is read: nothing shown is private."""
+
+    ledger: Ledger
+
+    def __init__(self, bar: Bar) -> None:
+        self._bar = bar
+
+    def charged(self, ledger: object, line: Charge) -> None:  # type: ignore[override]
+        """Show a line, and the share of the whole budget spent including it."""
+        the_observer().charged(ledger, line)
+        share = float((self.ledger.spent() + line.cost) / self.ledger.budget.limit)
+        self._bar.show(lambda: f"{line.what} {line.on}", share)
+
+    def allocated(self, ledger: object, part: object) -> None:
+        """Pass the allocation on to the observer of the process."""
+        the_observer().allocated(ledger, part)

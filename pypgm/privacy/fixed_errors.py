@@ -1,4 +1,4 @@
-"""What goes wrong behind a charge may depend on the records: it is said in one fixed text."""
+"""Errors behind a charge, which may depend on the records and so have one fixed text."""
 
 from __future__ import annotations
 
@@ -14,17 +14,16 @@ from pypgm.errors import ReleaseError
 T = TypeVar("T")
 
 _TEXT = (
-    "a step failed after it was charged: it releases nothing, and what went wrong is not told, as it may depend on the "
+    "a step failed after it was charged: it releases nothing, and the reason is withheld, as it may depend on the "
     "records"
 )
 
 
 class _FixedErrors:
-    """A context in which every error is the same one, a `ReleaseError` without a cause, a context and their frames.
+    """Context in which every error becomes the same `ReleaseError`, without a cause, a context and their frames.
 
-    How long it takes depends on the records as well: clocks stand still, see `pypgm.clock.now`.
-
-    `KeyboardInterrupt` and `SystemExit`, which come from outside, stay what they are, without what they interrupted.
+    The time a step takes depends on the records as well: clocks stand still, see `pypgm.clock.now`. `KeyboardInterrupt`
+    and `SystemExit`, which come from outside, stay themselves, without the frames they interrupted.
     """
 
     __slots__ = ()
@@ -39,11 +38,11 @@ class _FixedErrors:
         del error, trace  # this frame is in the traceback of what is raised
         if kind is None:
             return
-        told = kind() if kind is KeyboardInterrupt or kind is SystemExit else ReleaseError(_TEXT)
+        fixed = kind() if kind is KeyboardInterrupt or kind is SystemExit else ReleaseError(_TEXT)
         try:
-            raise told
+            raise fixed
         finally:
-            told.__context__ = None  # raising has set it, and with it all frames that hold counts
+            fixed.__context__ = None  # raising has set it, and with it all frames that hold counts
 
 
 fixed_errors = _FixedErrors()
@@ -51,16 +50,17 @@ fixed_errors = _FixedErrors()
 
 @contextmanager
 def unwarned() -> Iterator[None]:
-    """Let no warning be heard: what one says may be a value."""
+    """Silence warnings in this context, as their texts may contain values."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         yield
 
 
 def unheard(work: Callable[[], T], otherwise: T) -> T:
-    """Return what the caller's own code gives that is shown records, or something fixed where it fails.
+    """Return the result of the caller's own code that is shown records, or a fixed value if it fails.
 
-    Neither errors nor warnings may tell, and an exit is an error; `KeyboardInterrupt` alone comes from outside.
+    Neither errors nor warnings may reveal a record, and an exit is an error; `KeyboardInterrupt` alone comes from
+    outside.
     """
     with unwarned():
         try:

@@ -1,4 +1,4 @@
-"""Selection among cliques by how far public estimates are from the truth."""
+"""Selection among cliques by the L1 distance of public estimates from the true counts."""
 
 from __future__ import annotations
 
@@ -10,14 +10,13 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.domain import Clique
 from pypgm.privacy.access import TableAccess
 from pypgm.privacy.observer import the_observer
-from pypgm.privacy.score_weights import GRID_BITS, SCORE_LIMIT
-from pypgm.privacy.selector import Comparison, Selector
+from pypgm.privacy.selector import GRID_BITS, SCORE_LIMIT, Comparison, Selector
 from pypgm.privacy.trusted_query import trusted_query
 from pypgm.queries import LinearQuery
 
 __all__ = ["GRID_BITS", "SCORE_LIMIT", "L1Selector", "l1_distance", "on_grid"]
 
-_COUNT_LIMIT = 1 << 44  # of records, below which a score is far below 2^62
+_COUNT_LIMIT = 1 << 44  # records, below which a score is far below 2^62
 
 
 Estimate = Callable[[Clique], ArrayLike]
@@ -49,9 +48,9 @@ class L1Selector(Selector[Estimate]):
         Parameters
         ----------
         by : callable
-            Gives a candidate's public estimate. All are asked for before the next charge.
+            Gives a candidate's public estimate. All are computed before the next charge.
         candidates : sequence of clique, optional
-            Other candidates, chosen without looking at the data; by default those there are.
+            Other candidates, chosen without looking at the data; the present ones by default.
         """
         super().compare(by, candidates)
 
@@ -64,7 +63,7 @@ class L1Selector(Selector[Estimate]):
         return self._access.privacy.l1_score_range
 
     def _prepare(self, now: Comparison[Estimate]) -> None:
-        """Ask for all that is compared with the records, before they are read: what raises here holds no count."""
+        """Compute the estimates of the candidates before any record is read: an error here holds no count."""
         if now.public:
             return
         for clique in now.candidates:
@@ -78,13 +77,13 @@ class L1Selector(Selector[Estimate]):
         now.public = [on_grid(c, now.by(c), size) for c, size in zip(now.candidates, sizes, strict=True)]
 
     def _checked_query(self, clique: Clique) -> LinearQuery | None:
-        # The range of the scores is that of queries of which one record changes one answer by 1.
-        asked = self._query(clique)
-        own = None if asked is None else trusted_query(asked, self._access.domain.size(clique))
-        if own is not None and not own.has_unit_columns:
+        # The range of the scores assumes queries of which one record changes one answer by 1.
+        query = self._query(clique)
+        trusted = None if query is None else trusted_query(query, self._access.domain.size(clique))
+        if trusted is not None and not trusted.has_unit_columns:
             needed = f"a selection compares cells or sums over groups of cells; clique {clique}"
-            raise ValueError(f"{needed} has {asked!r}")
-        return own
+            raise ValueError(f"{needed} has {query!r}")
+        return trusted
 
     def _reduced(self, clique: Clique, counts: NDArray[np.int64]) -> NDArray[np.int64]:
         query = self._queries[clique]
@@ -107,13 +106,13 @@ def on_grid(clique: Clique, estimate: ArrayLike, cells: int) -> NDArray[np.int64
 def l1_distance(answers: NDArray[np.int64], estimate: NDArray[np.int64]) -> int:
     """Return ``sum |2^16 answers - estimate|`` exactly, at most 2^62; estimates as `on_grid` gives them.
 
-    Below 2^44 records answers times 2^16 sum to less than 2^60, as estimates do: int64 holds the sum. Beyond, which
-    only a source of ready counts may be, Python's integers take it.
+    Below 2^44 records answers times 2^16 sum to less than 2^60, as estimates do: int64 holds the sum. Larger counts,
+    which only a source of ready counts may have, are summed as Python's integers.
     """
     if answers.shape != estimate.shape:  # one answer would be compared with each estimate
         raise ValueError(f"answers and estimates need one shape, got {answers.shape} and {estimate.shape}")
     if float(answers.sum(dtype=np.float64)) < _COUNT_LIMIT:
         return int(np.abs((answers << GRID_BITS) - estimate).sum(dtype=np.int64))
     pairs = zip(answers.tolist(), estimate.tolist(), strict=True)
-    total: int = sum(abs((answer << GRID_BITS) - own) for answer, own in pairs)
+    total: int = sum(abs((answer << GRID_BITS) - estimated) for answer, estimated in pairs)
     return min(SCORE_LIMIT, total)

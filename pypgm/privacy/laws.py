@@ -1,6 +1,7 @@
-"""The laws that releases are drawn from: what each costs and loses, how far it reaches, and where that is proven.
+"""The laws that releases are drawn from: their costs, privacy losses, tails, and where each is proven.
 
-A law is a value: its parameters, exactly as drawn with, and all that follows from them. A line of a ledger holds one.
+A law is a value: its parameters, exactly as drawn with, and all that follows from them. Each line of a ledger holds
+one.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, fields
+from decimal import ROUND_CEILING, Decimal
 from fractions import Fraction
 from functools import cache
 from typing import ClassVar, Literal
@@ -19,11 +21,9 @@ from numpy.typing import NDArray
 from pypgm.constraints import one_of
 from pypgm.privacy.budget import Unit, check_new
 from pypgm.privacy.losses import MAX_SIGMA, Dominating, gaussian_losses, range_losses, response_losses
-from pypgm.privacy.noise import laplace_stddev
-from pypgm.privacy.rational import Number, as_fraction
+from pypgm.privacy.noise import gaussian_threshold, laplace_stddev, laplace_threshold
+from pypgm.privacy.rational import Number, as_decimal, as_fraction, round_up, with_own_digits
 from pypgm.privacy.sampler import Adder, Sampler
-from pypgm.privacy.subsampling import amplified_epsilon
-from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 
 __all__ = [
     "LAWS",
@@ -35,6 +35,7 @@ __all__ = [
     "PermuteAndFlip",
     "PoissonSample",
     "Stated",
+    "amplified_epsilon",
     "law_of",
     "own_law",
 ]
@@ -42,16 +43,16 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True, init=False)
 class Law(ABC):
-    """What a step draws from, with its parameters: the base of all laws.
+    """The law that a step draws from, with its parameters: the base of all laws.
 
     Attributes
     ----------
     name : str
-        In reports and files.
+        The name in reports and files.
     guarantee : str
-        What holds of a step that draws so.
+        The guarantee of a step that draws from the law.
     proof : str
-        The heading of docs/privacy.md under which that is proven, as an anchor.
+        The heading of docs/privacy.md under which the guarantee is proven, as an anchor.
     """
 
     name: ClassVar[str]
@@ -60,15 +61,15 @@ class Law(ABC):
 
     @abstractmethod
     def cost(self, unit: Unit) -> Fraction:
-        """Return what a step costs in the unit of a budget; ``ValueError`` where it has no guarantee in that."""
+        """Return the cost of a step in the unit of a budget; ``ValueError`` if it has no guarantee in that unit."""
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return what dominates the losses of a step, for numerical composition; None where its rho alone is known."""
+        """Return losses that dominate those of a step, for numerical composition; None if only its rho is known."""
         return _pure_losses(self.cost(unit)) if unit == "epsilon" else None
 
     @property
     def parameters(self) -> dict[str, Fraction]:
-        """What a file keeps of the law beside its name and delta."""
+        """Parameters of the law as files keep them, beside its name and delta."""
         given = {name: getattr(self, name) for name in _parameters(type(self))[0]}
         return {name: as_fraction(name, value) for name, value in given.items() if value is not None}
 
@@ -91,7 +92,7 @@ class Noise(Law):
 
     __slots__ = ()
 
-    measured: ClassVar[Literal["gaussian", "laplace"]]  # what measurements call it
+    measured: ClassVar[Literal["gaussian", "laplace"]]  # its name in measurements
 
     largest_change: int | None
     threshold: int | None
@@ -105,14 +106,14 @@ class Noise(Law):
 
     @abstractmethod
     def adder(self, sampler: Sampler) -> Adder:
-        """Return what adds the noise to int64 counts; ``ImportError`` if what draws it is not installed."""
+        """Return a function that adds the noise to int64 counts; ``ImportError`` if the backend is not installed."""
 
     @abstractmethod
     def reach(self, probability: Fraction) -> int:
         """Return a count that the noise alone reaches with at most this probability."""
 
     def _with_threshold(self, given: tuple[Number | None, ...], delta: Number) -> None:
-        """Set what only some charges have, and check that a threshold keeps its delta."""
+        """Set the parameters that only some charges have, and check that a threshold keeps its delta."""
         names = "largest_change", "threshold", "records_per_person"
         least = True, False, False
         values = [None if v is None else _whole(n, v, zero=z) for n, v, z in zip(names, given, least, strict=True)]
@@ -126,7 +127,7 @@ class Noise(Law):
                 raise ValueError(f"{self.name} does not fail; a delta is charged with a threshold or a stated step")
         elif fails == 0:
             raise ValueError("a threshold fails with a probability: its delta must be more than 0")
-        # Of k records that one person brings to keys of their own, at most k keys reach it, each with delta / k.
+        # One person's k records make at most k keys of their own, each of which reaches it with probability delta / k.
         elif threshold < k + self.reach(fails / k):
             raise ValueError(f"a threshold of {threshold} fails with more than delta {fails}")
 
@@ -138,14 +139,14 @@ class DiscreteGaussian(Noise):
     Parameters
     ----------
     variance : number
-        The parameter sigma^2 that is drawn with, more than 0.
+        The parameter sigma^2 of the draws, more than 0.
     squared_sensitivity : number
         The square of the most that the answers change in the L2 norm; an integer.
     largest_change : number, optional
-        The most that one answer changes, where it is known: what numerical composition needs.
+        The most that one answer changes, if it is known; numerical composition needs it.
     threshold, records_per_person, delta : number, optional
-        Of a histogram of unknown keys: a key that one person alone has is released from the threshold on, which happens
-        with probability `delta` at most.
+        For a histogram of unknown keys: a key that only one person has is released if its noisy count reaches the
+        threshold, which happens with probability `delta` at most.
 
     Raises
     ------
@@ -198,7 +199,7 @@ class DiscreteGaussian(Noise):
         return math.sqrt(self.variance)
 
     def adder(self, sampler: Sampler) -> Adder:
-        """Return what adds the noise to int64 counts."""
+        """Return a function that adds the noise to int64 counts."""
         return sampler.gaussian(self.variance)
 
     def reach(self, probability: Fraction) -> int:
@@ -212,7 +213,7 @@ class DiscreteGaussian(Noise):
         return self.squared_sensitivity / (2 * self.variance)
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return the law itself, as often as answers change, if each changes by 1 and its atoms are few enough."""
+        """Return the law itself, once for each changing answer, if each changes by 1 and the law has few atoms."""
         del unit
         if self.largest_change != 1 or self.variance > MAX_SIGMA**2:
             return None
@@ -276,7 +277,7 @@ class DiscreteLaplace(Noise):
         return laplace_stddev(self.scale)
 
     def adder(self, sampler: Sampler) -> Adder:
-        """Return what adds the noise to int64 counts."""
+        """Return a function that adds the noise to int64 counts."""
         return sampler.laplace(self.scale)
 
     def reach(self, probability: Fraction) -> int:
@@ -288,7 +289,7 @@ class DiscreteLaplace(Noise):
         return _pure_cost(self.sensitivity / self.scale, unit)
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return randomized response: a unit change has losses 1 / scale and -1 / scale alone, n of them n of these."""
+        """Return randomized response, with losses 1 / scale and -1 / scale, once for each unit of change."""
         del unit
         if self.largest_change != 1:
             return _pure_losses(self.sensitivity / self.scale)
@@ -297,7 +298,7 @@ class DiscreteLaplace(Noise):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Exponential(Law):
-    """One of some candidates with P(r) proportional to exp(epsilon score_r / score_range), once or many times.
+    """Draws of a candidate r with P(r) proportional to exp(epsilon score_r / score_range), one or many.
 
     Parameters
     ----------
@@ -306,7 +307,7 @@ class Exponential(Law):
     score_range : number
         Length of an interval that holds the changes of all scores; an integer above 0.
     draws, composed : number, optional
-        Of a line for many draws: how many there are, and how many of them a person changes by the full range at most.
+        For a line of many draws: their number, and the most of them that one person changes by the full range.
 
     Raises
     ------
@@ -341,28 +342,28 @@ class Exponential(Law):
         self, epsilon: Number, score_range: Number, draws: Number | None = None, composed: Number | None = None
     ) -> None:
         given = {"draws": draws, "composed": composed}
-        own = {name: None if value is None else _whole(name, value) for name, value in given.items()}
-        if (own["draws"] is None) != (own["composed"] is None):
-            raise ValueError(f"{self.name} of many draws needs the parameters {sorted(own)}")
-        if (own["composed"] or 0) > (own["draws"] or 0):
+        counts = {name: None if value is None else _whole(name, value) for name, value in given.items()}
+        if (counts["draws"] is None) != (counts["composed"] is None):
+            raise ValueError(f"{self.name} of many draws needs the parameters {sorted(counts)}")
+        if (counts["composed"] or 0) > (counts["draws"] or 0):
             raise ValueError(f"{composed} draws of a charge cannot compose, there are {draws}")
-        self._set(epsilon=_amount("epsilon", epsilon), score_range=_whole("score_range", score_range), **own)
+        self._set(epsilon=_amount("epsilon", epsilon), score_range=_whole("score_range", score_range), **counts)
 
     def draw(self, scores: NDArray[np.int64], sampler: Sampler, *, steps: int = 1) -> int:
         """Return the index of one of the candidates, whose scores are in units of 1 / steps."""
         return sampler.select(scores, self.epsilon / (self.score_range * steps))
 
     def draw_top(self, scores: NDArray[np.int64], count: int, sampler: Sampler, *, steps: int = 1) -> list[int]:
-        """Return the indices of so many different candidates, one draw after the other."""
+        """Return the indices of `count` different candidates, drawn one after the other."""
         return sampler.select_top(scores, self.epsilon / (self.score_range * steps), count)
 
     def cost(self, unit: Unit) -> Fraction:
-        """Return epsilon, in rho an eighth of its square, as often as draws compose."""
+        """Return epsilon, or in rho an eighth of its square, times the number of draws that compose."""
         times = self.composed or 1
         return times * (self.epsilon if unit == "epsilon" else self.epsilon**2 / 8)
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return the hull of all losses of range epsilon; None of draws that a person may change more of, each less."""
+        """Return the hull of all losses of range epsilon; None if a person may change more draws, each by less."""
         times = self.composed or 1
         if times < (self.draws or 1):
             return Law.dominating(self, unit)
@@ -424,16 +425,16 @@ class PermuteAndFlip(Law):
 
 @dataclass(frozen=True, slots=True, init=False)
 class PoissonSample(Law):
-    """Each record independently with one probability, and a pure budget for what is done with them.
+    """Sample that keeps each record independently with one probability, with a pure budget for its use.
 
     Parameters
     ----------
     rate : number
-        The probability, in (0, 1].
+        The probability of keeping a record, in (0, 1].
     inner_epsilon : number
-        What may be spent on the sample.
+        The budget for steps on the sample.
     epsilon : number, optional
-        What that costs the records, `amplified_epsilon`; no other is taken.
+        The resulting cost of the records, `amplified_epsilon`; no other value is accepted.
 
     Raises
     ------
@@ -470,7 +471,7 @@ class PoissonSample(Law):
         self._set(rate=chance, inner_epsilon=inner, epsilon=amplified)
 
     def kept(self, n_records: int, sampler: Sampler) -> NDArray[np.bool_]:
-        """Return which of so many records stay."""
+        """Return a mask of the records that stay."""
         return sampler.coins(n_records, self.rate)
 
     def cost(self, unit: Unit) -> Fraction:
@@ -485,14 +486,14 @@ class PoissonSample(Law):
 
 @dataclass(frozen=True, slots=True, init=False)
 class Stated(Law):
-    """A step of one's own, of which its author says that it is rho-zCDP or epsilon-DP, but for delta.
+    """Step of one's own, which its author states to be rho-zCDP or epsilon-DP, but for delta.
 
     Parameters
     ----------
     rho, epsilon : number
         Exactly one, at least 0.
     delta : number
-        The probability that it fails to protect, in [0, 1).
+        The probability that the step fails to protect, in [0, 1).
 
     Raises
     ------
@@ -518,11 +519,11 @@ class Stated(Law):
     def __init__(self, *, rho: Number | None = None, epsilon: Number | None = None, delta: Number = 0) -> None:
         one_of("a stated charge", rho=rho, epsilon=epsilon)
         given = {"rho": rho, "epsilon": epsilon}
-        own = {name: None if value is None else _amount(name, value, zero=True) for name, value in given.items()}
-        self._set(**own, delta=_failure(delta))
+        amounts = {name: None if value is None else _amount(name, value, zero=True) for name, value in given.items()}
+        self._set(**amounts, delta=_failure(delta))
 
     def cost(self, unit: Unit) -> Fraction:
-        """Return what is stated; ``ValueError`` of a rho in epsilon."""
+        """Return the stated cost; ``ValueError`` for a rho in epsilon."""
         if self.epsilon is not None:
             return _pure_cost(self.epsilon, unit)
         if unit == "epsilon" or self.rho is None:
@@ -530,7 +531,7 @@ class Stated(Law):
         return self.rho
 
     def dominating(self, unit: Unit) -> Dominating | None:
-        """Return randomized response of an epsilon; None of a rho."""
+        """Return randomized response for an epsilon; None for a rho."""
         del unit
         return None if self.epsilon is None else _pure_losses(self.epsilon)
 
@@ -538,18 +539,18 @@ class Stated(Law):
 LAWS: Mapping[str, type[Law]] = {
     law.name: law for law in (DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, PoissonSample, Stated)
 }
-"""All laws by their names: those that a ledger takes."""
+"""The laws that a ledger takes, by name."""
 
 
 def own_law(law: Law) -> Law:
     """Return a copy of a law; ``TypeError`` for anything else, a subclass included."""
     if type(law) not in LAWS.values():
-        raise TypeError(f"a charge needs a law of pypgm.privacy.laws, got {type(law).__name__}: no subclass is one")
+        raise TypeError(f"a charge needs a law of pypgm.privacy.laws, got {type(law).__name__}: subclasses are refused")
     return law_of(law.name, law.parameters, law.delta)
 
 
 def law_of(name: str, parameters: Mapping[str, Number], delta: Number = 0) -> Law:
-    """Return a law by what a file keeps of it.
+    """Return the law that a file describes.
 
     Parameters
     ----------
@@ -586,18 +587,18 @@ def law_of(name: str, parameters: Mapping[str, Number], delta: Number = 0) -> La
 @cache
 def _parameters(law: type[Law]) -> tuple[dict[str, None], set[str], bool]:
     """Return the names of a law's parameters, in order, those it needs, and whether it may fail."""
-    own = fields(law)
-    known = dict.fromkeys(field.name for field in own if field.name != "delta")
-    return known, {field.name for field in own if field.default is MISSING}, len(known) < len(own)
+    declared = fields(law)
+    known = dict.fromkeys(field.name for field in declared if field.name != "delta")
+    return known, {field.name for field in declared if field.default is MISSING}, len(known) < len(declared)
 
 
 def _pure_cost(epsilon: Fraction, unit: Unit) -> Fraction:
-    """Return what an epsilon-DP step costs: it is (epsilon^2 / 2)-zCDP."""
+    """Return the cost of an epsilon-DP step, which is (epsilon^2 / 2)-zCDP."""
     return epsilon if unit == "epsilon" else epsilon**2 / 2
 
 
 def _pure_losses(epsilon: Fraction) -> Dominating:
-    """Return what dominates any epsilon-DP step: randomized response."""
+    """Return randomized response, which dominates any epsilon-DP step."""
     return Dominating(response_losses, epsilon)
 
 
@@ -624,3 +625,33 @@ def _failure(delta: Number) -> Fraction:
     if not 0 <= exact < 1:
         raise ValueError(f"delta of a charge must lie in [0, 1), got {exact}")
     return exact
+
+
+_RATE_BITS = 48
+_EPSILON_BITS = 62
+
+
+@with_own_digits
+def amplified_epsilon(rate: Fraction, epsilon: Fraction) -> Fraction:
+    """Return log(1 + rate (exp(epsilon) - 1)), rounded up to a rational of at most 62 bits.
+
+    Raises
+    ------
+    ValueError
+        If the rate is not in (0, 1] or its denominator is 2^48 or more, or epsilon is not positive or above 10^6.
+
+    Examples
+    --------
+    >>> round(float(amplified_epsilon(Fraction(1, 100), Fraction(1))), 4)
+    0.017
+    """
+    if not 0 < rate <= 1 or rate.denominator >= 1 << _RATE_BITS:
+        raise ValueError(f"a sampling rate must be a rational in (0, 1] with a denominator below 2^48, got {rate}")
+    if not 0 < epsilon <= 10**6:
+        raise ValueError(f"epsilon of a sample must lie in (0, 10^6], got {epsilon}")
+    if rate == 1:
+        return epsilon
+    inside = 1 + as_decimal(rate) * (as_decimal(epsilon).exp() - 1)
+    # An argument near 1 keeps fewer digits; 1e-40 covers what is lost down to epsilons of 1e-15.
+    upper = inside.ln() * (1 + Decimal("1e-20")) + Decimal("1e-40")
+    return min(epsilon, round_up(Fraction(upper.quantize(Decimal("1e-45"), ROUND_CEILING)), _EPSILON_BITS))

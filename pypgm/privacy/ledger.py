@@ -1,4 +1,4 @@
-"""Who spent how much privacy on what: exact, charged first, never overdrawn."""
+"""Ledgers of privacy spent: exact, charged before data is read, never overdrawn."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ if hasattr(os, "register_at_fork"):
 
 
 class Ledger(LedgerReport):
-    """A budget and what was charged to it, in exact rationals.
+    """A budget and the charges to it, in exact rationals.
 
-    A mechanism charges before it reads data. A charge that does not fit raises and changes nothing. What a line costs
+    A mechanism charges before it reads data. A charge that does not fit raises and changes nothing. The cost of a line
     follows from its law, see `pypgm.privacy.laws`. Under a pure budget costs are epsilons, and a Gaussian, which has
-    none, is refused. Probabilities of failure add up beside them, against the budget's `reserved_delta`.
+    none, is refused. Probabilities of failure add up separately, against the budget's `reserved_delta`.
 
-    There is one of it: copies and pickles are a `LedgerReport`, and a forked child is refused. It is safe to charge
-    from several threads. All its charges are for one neighbour relation, that of the first table entered.
+    A ledger exists once: copies and pickles of it are a `LedgerReport`, and a forked child is refused. Several threads
+    may charge it. All its charges are for one neighbour relation, that of the first table entered.
 
-    An interrupt leaves it usable at any point. Each change is one assignment: a line, an allocation or its end is there
-    or not; what is spent, held and left follows from these alone.
+    An interrupt at any point leaves the ledger usable. Each change is one assignment: a line, an allocation or its end
+    is there or not; the amounts spent, held and left follow from these alone.
 
     Parameters
     ----------
     budget : Budget
         The most that can be charged.
     observer : Observer, optional
-        Receives each line before it is entered; by default whoever observes the process, which is nobody.
+        Receives each line before it is entered; by default the observer of the process, if there is one.
 
     References
     ----------
@@ -63,9 +63,9 @@ class Ledger(LedgerReport):
     def __init__(self, budget: Budget, observer: Observer | None = None) -> None:
         super().__init__(budget)
         self._observer = observer
-        self._journal: list[dict[Ledger, Charge]] = []  # of the root and all parts: each line, as each of them tells it
-        self._parts: tuple[Ledger, ...] = ()  # those that are open, and some that are closed
-        self._sums = (0, Fraction(0), Fraction(0))  # entries of the journal, and what the lines among them sum to
+        self._journal: list[dict[Ledger, Charge]] = []  # each line, as the root and its parts name it
+        self._parts: tuple[Ledger, ...] = ()  # the open ones, and some closed ones
+        self._sums = (0, Fraction(0), Fraction(0))  # entries of the journal, and the sums of the lines among them
         self._lock = threading.RLock()
         self._parent: Ledger | None = None
         self._name = ""
@@ -81,25 +81,25 @@ class Ledger(LedgerReport):
         return self._root()._privacy
 
     def bind(self, privacy: Privacy) -> None:
-        """Make this the neighbour relation of all charges, for good; ``ValueError`` if there is another one."""
+        """Set the neighbour relation of all charges, for good; ``ValueError`` if there is another one."""
         root = self._root()
         if type(privacy) is not Privacy:  # nor to a subclass, whose sensitivities would be its own
             raise TypeError(f"a ledger is bound to a Privacy, got {type(privacy).__name__}")
         with self._lock:
             if root._privacy is not None and root._privacy != privacy:
                 raise ValueError(f"this ledger's charges are for {root._privacy}, a table came with {privacy}")
-            if root._privacy is None or not privacy.is_of_people:  # of records is the weaker promise
+            if root._privacy is None or not privacy.is_of_people:  # a relation of records is the weaker promise
                 root._privacy = privacy.copy()
 
     @property
     def not_private(self) -> str:
-        """Why the charges protect nobody; empty where they do."""
+        """The reason why the charges protect nobody; empty if they protect."""
         return self._root()._not_private
 
     def mark_not_private(self, reason: str) -> None:
-        """Say for good, in reports and files, that what is charged here protects nobody, and why."""
+        """Mark the ledger for good, in reports and files, as protecting nobody, with the reason."""
         if not isinstance(reason, str) or not reason.strip():
-            raise ValueError(f"a mark of what is not private needs a reason, and is never taken away; got {reason!r}")
+            raise ValueError(f"a not-private mark needs a reason, and is never removed; got {reason!r}")
         root = self._root()
         with self._lock:
             root._not_private = root._not_private or reason
@@ -107,14 +107,14 @@ class Ledger(LedgerReport):
     @property
     def lines(self) -> tuple[Charge, ...]:
         """The charges, in the order they came."""
-        return tuple(told[self] for told in tuple(self._journal) if self in told)
+        return tuple(views[self] for views in tuple(self._journal) if self in views)
 
     def spent(self) -> Fraction:
         """Return the sum of the charges, in the budget's unit."""
         return self._summed()[0]
 
     def remaining(self) -> Fraction:
-        """Return what can still be charged or allocated, in the budget's unit; 0 once closed."""
+        """Return the amount that can still be charged or allocated, in the budget's unit; 0 once closed."""
         with self._lock:
             return self._budget.limit - self.spent() - self._held()[0] if self._is_open() else Fraction(0)
 
@@ -123,7 +123,7 @@ class Ledger(LedgerReport):
         return self._summed()[1]
 
     def remaining_delta(self) -> Fraction:
-        """Return what is left of the budget's `reserved_delta`; 0 once closed."""
+        """Return the rest of the budget's `reserved_delta`; 0 once closed."""
         with self._lock:
             left = self._budget.reserved_delta - self.spent_delta() - self._held()[1]
             return left if self._is_open() else Fraction(0)
@@ -133,14 +133,14 @@ class Ledger(LedgerReport):
         seen, cost, fails = self._sums
         new = self._journal[seen:]
         if new:
-            own = [told[self] for told in new if self in told]
-            cost += exact_sum(line.cost for line in own)
-            fails += exact_sum(line.delta for line in own)
+            lines = [views[self] for views in new if self in views]
+            cost += exact_sum(line.cost for line in lines)
+            fails += exact_sum(line.delta for line in lines)
             self._sums = seen + len(new), cost, fails
         return cost, fails
 
     def _held(self) -> tuple[Fraction, Fraction]:
-        """Return what open parts may still spend and fail with."""
+        """Return the amounts that open parts may still spend, and their probabilities of failure."""
         parts = [part for part in self._parts if part._open]
         amounts = (part._budget.limit - part.spent() for part in parts)
         deltas = (part._budget.reserved_delta - part.spent_delta() for part in parts)
@@ -150,25 +150,25 @@ class Ledger(LedgerReport):
         return self._open and (self._parent is None or self._parent._is_open())
 
     def snapshot(self) -> LedgerReport:
-        """Return what was charged so far, as what cannot be charged."""
+        """Return the charges so far as a report, which cannot be charged."""
         return LedgerReport(self._budget, self.lines, self.privacy, self.not_private)
 
     def allocate(
         self, name: str, *, amount: Number | None = None, fraction: Number | None = None, reserved_delta: Number = 0
     ) -> Ledger:
-        """Set part of what remains aside, in a ledger of its own.
+        """Set aside part of the remaining budget, in a ledger of its own.
 
-        Its charges are entered here as well, under its name. Until it is closed the part is held; closing (at the end
-        of a ``with`` block) returns what was not spent and ends all charging to it. Allocations may be nested.
+        The part's charges are entered here as well, under its name. Until it is closed the part is held; closing it (at
+        the end of a ``with`` block) returns what was not spent and ends all charging to it. Allocations may be nested.
 
         Parameters
         ----------
         name : str
-            Shown with the charges.
+            The name shown with the charges.
         amount, fraction : number
             Exactly one: an amount in the budget's unit, or a part of the budget's limit.
         reserved_delta : number
-            What is set aside for probabilities of failure.
+            The amount set aside for probabilities of failure.
 
         Raises
         ------
@@ -198,7 +198,7 @@ class Ledger(LedgerReport):
         )
         self._check_process(f"allocation {name!r}")
         part._parent, part._name, part._lock, part._journal = self, str(name), self._lock, self._journal
-        part._sums = (len(self._journal), Fraction(0), Fraction(0))  # no line of it stands there yet
+        part._sums = (len(self._journal), Fraction(0), Fraction(0))  # the journal has no line of it yet
         try:
             with self._lock:
                 self._check(f"allocation {name!r}", wanted, delta)
@@ -206,11 +206,11 @@ class Ledger(LedgerReport):
                 self._parts = (*(other for other in self._parts if other._open), part)
             return part  # noqa: TRY300 - not in an else: an interrupt here is caught as well
         except BaseException:
-            part._open = False  # nobody got it, so nothing is held
+            part._open = False  # nobody received it, so nothing is held
             raise
 
     def close(self) -> None:
-        """End an allocation: what was not spent returns to the ledger it came from, and nothing more is charged."""
+        """End an allocation: its unspent rest returns to the ledger it came from, and nothing more is charged."""
         self._check_process("closing an allocation")
         with self._lock:
             if self._parent is None or not self._open:
@@ -224,7 +224,7 @@ class Ledger(LedgerReport):
 
     def __exit__(self, *_: object) -> None:
         if self._parent is not None:
-            self._open = False  # allocations of its own, that an error may have left open, end with it
+            self._open = False  # its own allocations, which an error may have left open, end with it
 
     def charge(self, what: str, on: str, law: Law, *, within: str = "") -> Charge:
         """Charge a step by the law that it will draw from.
@@ -232,14 +232,14 @@ class Ledger(LedgerReport):
         Parameters
         ----------
         what : str
-            What is done: "measure", "select".
+            The step: "measure", "select".
         on : str
-            What it is done to: the clique, or the candidates.
+            The object of the step: the clique, or the candidates.
         law : Law
-            One of `pypgm.privacy.laws`. What a step of one's own costs, `Stated`, the ledger cannot check: its report
-            names that as the caller's claim.
+            One of `pypgm.privacy.laws`. The ledger cannot check the cost of a step of one's own, `Stated`: its report
+            names it as the caller's claim.
         within : str
-            Where the line stood in another ledger, "outer / inner"; that goes into the line.
+            The place of the line in another ledger, "outer / inner", which goes into the line.
 
         Returns
         -------
@@ -249,7 +249,7 @@ class Ledger(LedgerReport):
         Raises
         ------
         BudgetError
-            If it costs more than is left, or this is a closed part or another process; then nothing is entered.
+            If the step costs more than is left, or this is a closed part or another process; then nothing is entered.
         ValueError
             If the law has no guarantee in the budget's unit.
         TypeError
@@ -265,14 +265,14 @@ class Ledger(LedgerReport):
         return self._charge([(what, on, law, within)])[0]
 
     def charge_many(self, what: str, laws: Sequence[tuple[str, Law]]) -> list[Charge]:
-        """Charge many steps at once: all of them, or none where they do not fit together.
+        """Charge many steps at once: all of them, or none if they do not fit together.
 
         Parameters
         ----------
         what : str
-            What is done each time.
+            The step, the same each time.
         laws : sequence of (str, Law)
-            What it is done to, and the law that it will draw from; one that several steps share is checked once.
+            The object of each step, and the law that it will draw from; a law that several steps share is checked once.
 
         Returns
         -------
@@ -327,12 +327,12 @@ class Ledger(LedgerReport):
 
     def _enter(self, line: Charge) -> None:
         (self._observer or the_observer()).charged(self, line)
-        told, ledger, own = {self: line}, self, line
+        views, ledger, view = {self: line}, self, line
         while ledger._parent is not None:
-            own = own.told_by(ledger._name)
+            view = view.within_part(ledger._name)
             ledger = ledger._parent
-            told[ledger] = own
-        self._journal.append(told)
+            views[ledger] = view
+        self._journal.append(views)
 
     def _allocated(self) -> str:
         held = self._held()[0]

@@ -1,11 +1,12 @@
-"""What a ledger says: budget, relation and charges, which nothing can be charged to."""
+"""Reports of ledgers: budget, relation and charges, to which nothing can be charged."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from pypgm.errors import BudgetError
 from pypgm.fields import check_fields
@@ -17,6 +18,10 @@ from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.zcdp import zcdp_epsilon
 from pypgm.terminal import escaped
+
+if TYPE_CHECKING:
+    from dp_accounting import DpEvent
+
 
 _LONGEST = 40  # characters of a fraction that is shown exactly
 
@@ -77,7 +82,7 @@ class LedgerReport(Shown):
 
     @property
     def budget(self) -> Budget:
-        """The most that can be charged."""
+        """The budget of the ledger."""
         return self._budget
 
     @property
@@ -87,7 +92,7 @@ class LedgerReport(Shown):
 
     @property
     def not_private(self) -> str:
-        """Why the charges protect nobody; empty where they do."""
+        """The reason why the charges protect nobody; empty if they protect."""
         return self._not_private
 
     @property
@@ -104,11 +109,11 @@ class LedgerReport(Shown):
         return exact_sum(line.delta for line in self.lines)
 
     def remaining(self) -> Fraction:
-        """Return what of the budget was not charged, in its unit."""
+        """Return the uncharged part of the budget, in its unit."""
         return self._budget.limit - self.spent()
 
     def remaining_delta(self) -> Fraction:
-        """Return what of the budget's `reserved_delta` was not charged."""
+        """Return the uncharged part of the budget's `reserved_delta`."""
         return self._budget.reserved_delta - self.spent_delta()
 
     def report(self, most: int | None = None) -> str:
@@ -117,10 +122,10 @@ class LedgerReport(Shown):
         Parameters
         ----------
         most : int, optional
-            Equal charges are one line then, which says how many they are, and of more lines than that only so many are
-            shown, those of the largest cost.
+            Number of lines at most, those of the largest cost; equal charges then share one line, which gives their
+            number.
         """
-        entries = [(*_told(line), line.cost) for line in self.lines]
+        entries = [(*_described(line), line.cost) for line in self.lines]
         entries = entries if most is None else _shortened(entries, most)
         rows: list[tuple[str, str, str, str]] = [("what", "on", "noise", self._budget.unit)]
         rows += [(what, on, noise, short(cost)) for what, on, noise, cost in entries]
@@ -136,15 +141,15 @@ class LedgerReport(Shown):
         return ""
 
     def epsilon(self, delta: Number | None = None) -> float:
-        """Return the guarantee: an epsilon for which whatever the budget allows is (epsilon, delta)-DP, rounded up.
+        """Return the guarantee: an epsilon for which all that the budget allows is (epsilon, delta)-DP, rounded up.
 
-        It holds however steps, parameters and the end of a mechanism depend on earlier answers, because the ledger
-        refuses what exceeds its budget.
+        The guarantee holds however the steps, parameters and end of a mechanism depend on earlier answers, because the
+        ledger refuses any charge beyond its budget.
 
         Parameters
         ----------
         delta : number, optional
-            In [0, 1); by default the budget's own, or under a pure budget what it reserves for failures.
+            In [0, 1); by default the budget's own, or under a pure budget the delta it reserves for failures.
 
         Raises
         ------
@@ -163,11 +168,11 @@ class LedgerReport(Shown):
         return _converted(budget, budget.limit, budget.reserved_delta, delta)
 
     def realised_epsilon(self, delta: Number | None = None) -> float:
-        """Return the epsilon of what was spent, rounded up; the guarantee is `epsilon`.
+        """Return the epsilon of the amount spent, rounded up; the guarantee is `epsilon`.
 
-        What was spent is a guarantee where the steps were fixed beforehand. Where an earlier answer decided on a later
-        step, on its parameters or on the end, the amount spent is an answer as well, and only the budget's guarantee is
-        proven. Probabilities of failure are taken off delta first.
+        The amount spent is a guarantee if the steps were fixed beforehand. If an earlier answer decided on a later
+        step, its parameters or the end, the amount spent is itself an answer, and only the budget's guarantee is
+        proven. Probabilities of failure are subtracted from delta first.
 
         Raises
         ------
@@ -177,7 +182,7 @@ class LedgerReport(Shown):
         return _converted(self._budget, self.spent(), self.spent_delta(), delta)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what `from_dict` takes: text, numbers and lists only, rationals as "a/b"."""
+        """Return the fields that `from_dict` takes: text, numbers and lists only, rationals as "a/b"."""
         named = {} if self.privacy is None else self.privacy.to_dict()
         return {
             **({"not_private": self.not_private} if self.not_private else {}),
@@ -195,7 +200,7 @@ class LedgerReport(Shown):
         BudgetError
             If the lines overdraw the budget.
         ValueError
-            If something is missing or no number, or a cost is not that of its line.
+            If a field is missing or not a number, or a cost is not that of its line.
         """
         try:
             check_fields(fields, LEDGER, "ledger")
@@ -220,20 +225,20 @@ class LedgerReport(Shown):
         return f"{type(self).__name__}({self._budget!r}: {spent}{', not private' if self.not_private else ''})"
 
 
-def _told(line: Charge) -> tuple[str, str, str]:
-    """Return what a charge was for, on what, and its law."""
+def _described(line: Charge) -> tuple[str, str, str]:
+    """Return the step of a charge, the object it is on, and its law, as texts."""
     what = f"{line.within}: {line.what}" if line.within else line.what
     return escaped(what), escaped(line.on), law_text(line, short)
 
 
 def exact_text(value: Fraction) -> str:
-    """Return a rational exactly where that is short, else to six digits."""
+    """Return a rational exactly if that is short, else to six digits."""
     text = str(value)
     return text if len(text) <= _LONGEST else f"about {short(value)}"
 
 
 def law_text(line: Charge, number: Callable[[Fraction], str] = exact_text) -> str:
-    """Return the law of a draw and its parameters, by default exactly where that is short.
+    """Return the law of a draw and its parameters, by default exactly if that is short.
 
     Examples
     --------
@@ -247,18 +252,18 @@ def law_text(line: Charge, number: Callable[[Fraction], str] = exact_text) -> st
 
 
 def _shortened(entries: Sequence[_Entry], most: int) -> list[_Entry]:
-    """Return equal entries as one, of these the dearest in their order, and the rest as one."""
+    """Return equal entries merged into one, then the costliest of these in their order, and one for the rest."""
     costs: dict[tuple[str, str, str], list[Fraction]] = {}
-    for *told, cost in entries:
-        costs.setdefault((told[0], told[1], told[2]), []).append(cost)
-    found = [
-        (what if len(own) == 1 else f"{what}, {len(own):,} times", on, noise, sum(own, Fraction(0)))
-        for (what, on, noise), own in costs.items()
+    for *named, cost in entries:
+        costs.setdefault((named[0], named[1], named[2]), []).append(cost)
+    groups = [
+        (what if len(amounts) == 1 else f"{what}, {len(amounts):,} times", on, noise, sum(amounts, Fraction(0)))
+        for (what, on, noise), amounts in costs.items()
     ]
-    kept = sorted(sorted(range(len(found)), key=lambda i: -found[i][3])[:most])
-    rest = sum((cost for *_, cost in found), Fraction(0)) - sum((found[i][3] for i in kept), Fraction(0))
-    more = [(f"{len(found) - len(kept):,} more, each of less", "", "", rest)] if len(found) > len(kept) else []
-    return [*(found[i] for i in kept), *more]
+    kept = sorted(sorted(range(len(groups)), key=lambda i: -groups[i][3])[:most])
+    rest = sum((cost for *_, cost in groups), Fraction(0)) - sum((groups[i][3] for i in kept), Fraction(0))
+    more = [(f"{len(groups) - len(kept):,} more, each of less", "", "", rest)] if len(groups) > len(kept) else []
+    return [*(groups[i] for i in kept), *more]
 
 
 def _checked_lines(lines: Sequence[Charge], budget: Budget) -> Sequence[Charge]:
@@ -268,11 +273,11 @@ def _checked_lines(lines: Sequence[Charge], budget: Budget) -> Sequence[Charge]:
             raise TypeError(f"a ledger takes lines of Charge, got {type(line).__name__}")
         if line.unit != budget.unit:
             raise ValueError(f"{line.what} on {line.on} is charged in {line.unit}, the budget is in {budget.unit}")
-    own = charges([(line.what, line.on, line.law, line.within) for line in lines], budget.unit)
-    for line, made in zip(lines, own, strict=True):
+    recharged = charges([(line.what, line.on, line.law, line.within) for line in lines], budget.unit)
+    for line, made in zip(lines, recharged, strict=True):
         if made.cost != line.cost:
             raise ValueError(f"{line.what} on {line.on} costs {made.cost}, not {line.cost} as stored")
-    return own
+    return recharged
 
 
 def short(value: Fraction) -> str:
@@ -296,3 +301,39 @@ def _converted(budget: Budget, amount: Fraction, fails: Fraction, delta: Number 
         least = f"at least {short(fails)}" if pure else f"more than {short(fails)}"
         raise ValueError(f"delta must be {least}, the probability of failure, and below 1, got {delta}")
     return upward(amount) if pure else zcdp_epsilon(amount, wanted - fails)
+
+
+def dp_events(ledger: LedgerReport) -> DpEvent:
+    """Return the charges as one composed event of dp-accounting, to be accounted for there once more.
+
+    Under a budget in rho every line is an event of zCDP, for `dp_accounting.rdp.RdpAccountant`. Under a pure budget it
+    is a unit change of discrete Laplace noise, the worst case of its epsilon, for `dp_accounting.pld.PLDAccountant`.
+    Events of continuous Gaussian and Laplace noise are not used, as the discrete laws lose a little more, nor events of
+    exponential mechanisms, whose number one of its accountants ignores. Probabilities of failure are not in the event:
+    subtract `Ledger.spent_delta()` from delta.
+
+    Parameters
+    ----------
+    ledger : Ledger or LedgerReport
+
+    Returns
+    -------
+    dp_accounting.DpEvent
+        The composition of all lines.
+
+    Raises
+    ------
+    ImportError
+        If dp-accounting is not installed.
+    """
+    try:
+        import dp_accounting
+    except ImportError as error:
+        raise ImportError("dp_events needs dp-accounting: pip install 'pypgm[accounting]'") from error
+    pure = ledger.budget.unit == "epsilon"
+    events = []
+    for cost, times in Counter(line.cost for line in ledger.lines if line.cost > 0).items():
+        upper = math.nextafter(float(cost), math.inf)
+        one = dp_accounting.dp_event.DiscreteLaplaceDpEvent(upper, 1) if pure else dp_accounting.ZCDpEvent(upper)
+        events.append(dp_accounting.SelfComposedDpEvent(one, times))
+    return dp_accounting.ComposedDpEvent(events)

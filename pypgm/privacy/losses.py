@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-MAX_SIGMA = 1 << 20  # wider Gaussians are taken by their rho: summing their pmf would take too long
+MAX_SIGMA = 1 << 20  # wider Gaussians enter by their rho: summing their pmf would take too long
 _REACH = 12  # standard deviations of a Gaussian beyond which its mass, below 2 exp(-72), counts as infinite loss
 
 
@@ -25,7 +25,7 @@ class Losses:
 
     @property
     def variance(self) -> float:
-        """Of the finite losses."""
+        """Variance of the finite losses."""
         mean = float(self.masses @ self.values)
         return float(self.masses @ np.square(self.values - mean))
 
@@ -36,11 +36,11 @@ class Dominating(NamedTuple):
     Attributes
     ----------
     losses : callable
-        Makes the losses of the parameter: one of the functions of this module, so that equal steps compare equal.
+        Function of the parameter that makes the losses: one of this module, so that equal steps compare equal.
     parameter : Fraction
-        Its variance, or its epsilon.
+        The variance or the epsilon of the law.
     times : int
-        How many of them there are.
+        Number of independent losses.
     """
 
     losses: Callable[[Fraction], Losses]
@@ -49,7 +49,7 @@ class Dominating(NamedTuple):
 
 
 def gaussian_losses(variance: Fraction) -> Losses:
-    """P is the law around 0 and Q around 1, so the loss at z is (1 - 2 z) / (2 variance)."""
+    """Return the losses of a discrete Gaussian: P is the law around 0, Q around 1; z loses (1 - 2 z) / (2 variance)."""
     s = float(variance)
     reach = math.ceil(_REACH * math.sqrt(s)) + 1
     z = np.arange(-reach, reach + 1, dtype=np.float64)
@@ -59,7 +59,7 @@ def gaussian_losses(variance: Fraction) -> Losses:
 
 
 def response_losses(epsilon: Fraction) -> Losses:
-    """Any epsilon-DP step is dominated by losses epsilon and -epsilon at odds exp(epsilon) to 1."""
+    """Return the losses epsilon and -epsilon at odds exp(epsilon) to 1, which dominate any epsilon-DP step."""
     e = _up(epsilon)
     higher = 1 / (1 + math.exp(-e))
     return Losses(np.array([-e, e]), np.array([(1 - higher) * (1 + 1e-12), higher * (1 + 1e-12)]))

@@ -1,4 +1,4 @@
-"""Which line of a ledger charged each measurement: that of its clique, its law and exactly its noise."""
+"""Lines of a ledger that charged measurements: those of the same clique, law and noise, exactly."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.relation import Privacy
 
-_MEASURE = "measure"  # what a line says that charged one; those of quantiles, screens and histograms say other things
+_MEASURE = "measure"  # the step in lines of measurements; lines of quantiles, screens and histograms name other steps
 _LAWS = {"gaussian": "discrete Gaussian", "laplace": "discrete Laplace"}
 _ROUNDED = 1e-12  # relative: an exponential may differ in its last digit between machines
 
 
 class MeasuredLines(NamedTuple):
-    """The lines of measurements, and what has no counterpart.
+    """The lines of measurements, and the lines without a measurement.
 
     Attributes
     ----------
     of : tuple of int or None
-        The number of each measurement's line; None where there is none: it was given by somebody, or is of a sample.
+        The number of each measurement's line; None if it has none: it was given by the caller, or is of a sample.
     apart : tuple of int
         The numbers of lines that charged a measurement which is not among these.
     """
@@ -35,17 +35,16 @@ class MeasuredLines(NamedTuple):
 
 
 def measured_lines(measurements: Sequence[LinearMeasurement], ledger: LedgerReport) -> MeasuredLines:
-    """Return the line of each measurement: the last one of those that agree for the last of equal measurements.
+    """Return the line of each measurement: of lines that agree, the last one for the last of equal measurements.
 
-    Mechanisms put measurements that they were given first. A line agrees if it is of the clique, has the law, a
-    variance (or scale) of which the standard deviation is that of the measurement, and the sensitivity of its query
-    for the ledger's relation.
+    Mechanisms list measurements that they were given first. A line agrees with a measurement if it has its clique, its
+    law, a variance (or scale) with its standard deviation, and the sensitivity of its query for the ledger's relation.
 
     Parameters
     ----------
     measurements : sequence of LinearMeasurement
     ledger : LedgerReport
-        Of a relation.
+        A ledger that is bound to a relation.
 
     Examples
     --------
@@ -59,49 +58,49 @@ def measured_lines(measurements: Sequence[LinearMeasurement], ledger: LedgerRepo
     for i, line in enumerate(lines):
         if line.what == _MEASURE and line.noise in _LAWS.values():
             left[line.on, line.noise].append(i)
-    found: list[int | None] = []
+    numbers: list[int | None] = []
     for measurement in reversed(measurements):
-        own = left[_named(measurement.clique), _LAWS[measurement.noise]]
-        number = next((n for n in reversed(own) if privacy and _agree(measurement, lines[n], privacy)), None)
+        candidates = left[_named(measurement.clique), _LAWS[measurement.noise]]
+        number = next((n for n in reversed(candidates) if privacy and _agree(measurement, lines[n], privacy)), None)
         if number is not None:
-            own.remove(number)
-        found.append(number)
-    return MeasuredLines(tuple(found[::-1]), tuple(sorted(n for own in left.values() for n in own)))
+            candidates.remove(number)
+        numbers.append(number)
+    return MeasuredLines(tuple(numbers[::-1]), tuple(sorted(n for candidates in left.values() for n in candidates)))
 
 
 def links_of(measurements: Sequence[LinearMeasurement], ledger: LedgerReport) -> dict[str, Any]:
-    """Return, as fields of a file, which line charged each measurement, and which charged one that is not here."""
-    found = measured_lines(measurements, ledger)
-    return {"charged_by": list(found.of), "not_held": list(found.apart)}
+    """Return, as fields of a file, the line that charged each measurement, and lines that charged absent ones."""
+    links = measured_lines(measurements, ledger)
+    return {"charged_by": list(links.of), "not_held": list(links.apart)}
 
 
 def check_links(
     measurements: Sequence[LinearMeasurement], ledger: LedgerReport, stored: Mapping[str, Any] | None
 ) -> None:
-    """Raise ``ValueError`` where measurements and ledger of a file contradict what `links_of` said of them.
+    """Raise ``ValueError`` if measurements and ledger of a file contradict the links that `links_of` stored.
 
-    Of a file that does not say it (None), where both a measurement and a line of its clique have no counterpart.
+    For a file without links (None), raise if both a measurement and a line of its clique have no counterpart.
     """
     if stored is not None:
         if any(stored[name] != lines for name, lines in links_of(measurements, ledger).items()):
             raise ValueError("its measurements are not those that the lines of its ledger charged")
         return
-    found = measured_lines(measurements, ledger)
-    given = {_named(m.clique) for m, line in zip(measurements, found.of, strict=True) if line is None}
-    for on in (ledger.lines[number].on for number in found.apart):
+    links = measured_lines(measurements, ledger)
+    given = {_named(m.clique) for m, line in zip(measurements, links.of, strict=True) if line is None}
+    for on in (ledger.lines[number].on for number in links.apart):
         if on in given:
             raise ValueError(f"the noise of its measurement of {on} is not what its ledger charged")
 
 
 def _named(clique: Sequence[str]) -> str:
-    """Return what a line calls a clique."""
+    """Return the name of a clique in a line."""
     return f"({', '.join(clique)})"
 
 
 def _agree(measurement: LinearMeasurement, line: Charge, privacy: Privacy) -> bool:
-    """Return whether a line of the clique and the law of a measurement has its noise, for its query."""
+    """Return whether a line of a measurement's clique and law has its noise, for its query."""
     if not isinstance(measurement.stddev, float) or measurement.values.dtype.kind != "i":
-        return False  # what is drawn for a charge has one variance, and is of integers
+        return False  # draws for a charge have one variance, and are integers
     gaussian = line.noise == "discrete Gaussian"
     parameter = line.parameters["variance" if gaussian else "scale"]
     stddev = math.sqrt(parameter) if gaussian else laplace_stddev(parameter)
@@ -110,6 +109,6 @@ def _agree(measurement: LinearMeasurement, line: Charge, privacy: Privacy) -> bo
     query = measurement.linear_map
     try:
         change = (privacy.squared_l2_sensitivity if gaussian else privacy.l1_sensitivity)(query)
-    except (TypeError, ValueError):  # a query that was never measured: it is not of integers
+    except (TypeError, ValueError):  # a query that was never measured: it does not have integer entries
         return False
     return line.parameters["squared_sensitivity" if gaussian else "sensitivity"] == Fraction(change)

@@ -1,7 +1,7 @@
-"""Who is shown what a run charges, draws and asks for: the seam at which the audit follows it.
+"""Observers of the charges, draws and requests of a run: the seam at which the audit follows it.
 
-Nobody observes a release. An observer is shown public things (lines, candidates, estimates); what is drawn, and what it
-is drawn on, goes to the samplers that it brings.
+A release is observed by nobody. An observer is shown public things (lines, candidates, estimates); draws, and the
+counts they are made on, go to the samplers that it brings.
 """
 
 from __future__ import annotations
@@ -19,19 +19,19 @@ T = TypeVar("T")
 
 
 class Observer:
-    """Sees nothing and changes nothing: what there is to override.
+    """Observer that sees nothing and changes nothing: its methods are there to be overridden.
 
     Attributes
     ----------
     core : object
-        Where samplers are looked up at each draw: has the functions of the compiled core that draw.
+        The object whose samplers each draw looks up: it has the drawing functions of the compiled core.
     not_private : str
-        What ledgers say of tables that are entered meanwhile, as its samplers may be anything. Only who knows that
-        they are as good as those of the core leaves it empty.
+        The mark that ledgers of tables entered meanwhile get, as its samplers may be anything. Leave it empty only if
+        they are known to be as good as those of the core.
     batch_cells : int
-        Most cells that are counted in one pass over the records.
+        Largest number of cells that are counted in one pass over the records.
     kept_cells : int
-        Most cells of counts that a selector keeps (8 bytes each); what is beyond is counted again each time.
+        Largest number of counted cells that a selector keeps (8 bytes each); more are counted again each time.
     """
 
     core: Any = _core
@@ -40,29 +40,29 @@ class Observer:
     kept_cells: int = 1 << 25
 
     def secret(self) -> bytes | None:
-        """Return what stands for a secret of 16 bytes; None for one that is drawn."""
+        """Return a stand-in for a secret of 16 bytes; None for one that is drawn."""
         return None
 
     def charged(self, ledger: object, line: object) -> None:
-        """Receive that a line fits and is about to be entered in the ledger that was charged."""
+        """Receive a line that fits and is about to be entered in the ledger that was charged."""
 
     def allocated(self, ledger: object, part: object) -> None:
-        """Receive that a part of a ledger fits and is about to be set aside."""
+        """Receive a part of a ledger that fits and is about to be set aside."""
 
     def compared(self, selector: object, candidates: object, by: T) -> T:
-        """Receive what a selector compares from now on, as the caller gave it; return what is called for it."""
+        """Receive the caller's function that a selector compares from now on; return one to call instead."""
         del selector, candidates
         return by
 
     def queried(self, selector: object, query: T) -> T:
-        """Receive what gives the queries of a selector; return what is called for it."""
+        """Receive the function that gives the queries of a selector; return one to call instead."""
         del selector
         return query
 
-    def asked(
+    def selecting(
         self, selector: object, given: tuple[object, ...], named: dict[str, object]
     ) -> AbstractContextManager[object]:
-        """Receive the step of a selector, for as long as what is returned is open."""
+        """Receive the step of a selector; the step runs within the context that is returned."""
         del selector, given, named
         return nullcontext()
 
@@ -73,13 +73,13 @@ _at: Observer = _NOBODY
 
 
 def the_observer() -> Observer:
-    """Return who observes all tables, samplers and ledgers of this process; by default one who does nothing."""
+    """Return the observer of all tables, samplers and ledgers of this process; by default one that does nothing."""
     return _at
 
 
 @contextmanager
 def observed_by(observer: Observer) -> Iterator[None]:
-    """Let somebody observe everything in this process; nothing else may run in it meanwhile."""
+    """Set the observer of everything in this process for a context; nothing else may run in it meanwhile."""
     global _at  # noqa: PLW0603 (the one seam)
     before, _at = _at, observer
     try:
@@ -93,7 +93,7 @@ def observed(method: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(method)
     def inside(*given: P.args, **named: P.kwargs) -> R:
-        with the_observer().asked(given[0], given[1:], named):
+        with the_observer().selecting(given[0], given[1:], named):
             return method(*given, **named)
 
     return inside

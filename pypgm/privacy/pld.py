@@ -2,11 +2,11 @@ r"""Epsilon from the privacy-loss distributions of the exact discrete laws, ever
 
 The loss of a step is log(P(y) / Q(y)) for y drawn from P, P and Q a pair that dominates all neighbouring pairs; losses
 of composed steps add up, and delta at epsilon is E[(1 - exp(epsilon - loss))_+]. Here each loss is moved to a grid, the
-mass of a loss between two grid points split between them such that masses and E[exp(-loss)] stay as they are. As
-(1 - c u)_+ is convex in u = exp(-loss), no delta becomes smaller by that, whatever else is composed.
+mass of a loss between two grid points split between them such that masses and E[exp(-loss)] stay as they are. As (1 - c
+u)_+ is convex in u = exp(-loss), this makes no delta smaller, whatever else is composed.
 
-The sum's law comes from one Fourier transform of laws tilted by exp(order * loss), so that the error of float64, of
-which a bound is added to every entry, is relative to the tail that decides.
+The sum's law comes from one Fourier transform of laws tilted by exp(order * loss), so that the error of float64, a
+bound of which is added to every entry, is relative to the tail that decides.
 """
 
 from __future__ import annotations
@@ -33,19 +33,18 @@ _FINENESS = 64  # grid points a standard deviation of one step's loss
 
 
 def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> float:
-    """Return an epsilon for which what was charged is (epsilon, delta)-DP, by numerical composition, rounded upward.
+    """Return an epsilon for which the charges are (epsilon, delta)-DP, by numerical composition, rounded upward.
 
-    As every figure of what was spent it is a guarantee where steps were fixed beforehand: `Ledger.realised_epsilon`.
-    It is never above that one, which follows from zCDP alone: where the distributions give no less, as they
-    may where exponential mechanisms take a good part of the budget, that is returned. Discrete Gaussian and Laplace
-    lines whose answers each change by at most 1 enter by the exact law, exponential mechanisms by the worst pair of
-    their range, everything else with a pure epsilon by randomized response. Lines that only rho is known of are
-    converted apart, with half of delta.
+    Like `Ledger.realised_epsilon`, this figure is a guarantee if the steps were fixed beforehand. It is never above
+    that one, which follows from zCDP alone and is returned if the distributions give no less, as may happen if
+    exponential mechanisms take a good part of the budget. Discrete Gaussian and Laplace lines whose answers each change
+    by at most 1 enter by the exact law, exponential mechanisms by the worst pair of their range, everything else with a
+    pure epsilon by randomized response. Lines of which only rho is known are converted separately, with half of delta.
 
     Parameters
     ----------
     ledger : Ledger or LedgerReport
-        What was charged.
+        The charges.
     delta : number, optional
         In (0, 1), more than the probabilities of failure charged; by default the budget's own.
 
@@ -93,15 +92,15 @@ def realised_pld_epsilon(ledger: LedgerReport, delta: Number | None = None) -> f
 
 
 def _steps(lines: Sequence[Charge], unit: Unit) -> tuple[list[tuple[Losses, int]], Fraction]:
-    """Return losses with how often each occurs, and the rho of the lines that have none."""
+    """Return losses with the number of times each occurs, and the rho of the lines that have none."""
     counted: Counter[tuple[Callable[[Fraction], Losses], Fraction]] = Counter()
     rest = Fraction(0)
     for line in lines:
-        found = line.law.dominating(unit)
-        if found is None:
+        dominating = line.law.dominating(unit)
+        if dominating is None:
             rest += line.cost
-        elif found.parameter > 0 and found.times > 0:
-            counted[found.losses, found.parameter] += found.times
+        elif dominating.parameter > 0 and dominating.times > 0:
+            counted[dominating.losses, dominating.parameter] += dominating.times
     return [(losses(parameter), times) for (losses, parameter), times in counted.items()], rest
 
 
@@ -117,7 +116,7 @@ def _compose(steps: Sequence[tuple[Losses, int]], delta: float, guess: float) ->
     def bound(epsilon: float) -> float:
         first = int(np.searchsorted(values, epsilon, side="right"))
         above = values[first:]
-        # Each factor below is off by a few units in the last place a step; the factor in front covers them.
+        # Each factor below errs by a few units in the last place per step; the factor in front covers them.
         with np.errstate(over="ignore"):  # far below the tail the bound says nothing, and infinity says so
             tail = np.exp(logs[first:] - order * above) @ -np.expm1(epsilon - above)
         return infinite * (1 + 1e-9) + float(tail) * (1 + 1e-9 + 1e-11 * count)

@@ -1,4 +1,4 @@
-"""One column behind a ledger: values of any kind, read by declared rules after the charge and never by an error."""
+"""Records behind a ledger: columns of raw values, read by declared rules, and histograms of their unknown keys."""
 
 from __future__ import annotations
 
@@ -8,23 +8,80 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from itertools import repeat
+from typing import Any, NoReturn, SupportsIndex
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.privacy.access import ColumnAccess
-from pypgm.privacy.fixed_errors import unwarned
-from pypgm.privacy.guarded import Guarded
+from pypgm.privacy.access import ChargedNoise, ColumnAccess
+from pypgm.privacy.budget import check_new
+from pypgm.privacy.fixed_errors import fixed_errors, unwarned
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
+from pypgm.queries import Identity
 
-_LARGEST = int(np.finfo(np.float64).max)
+
+class Guarded:
+    """Records behind a ledger, which is bound to their relation; not counted, iterated, copied or pickled."""
+
+    __slots__ = ("__weakref__", "_ledger", "_privacy", "_sampler")
+
+    def __init__(self, privacy: Privacy, ledger: Ledger, sampler: Sampler) -> None:
+        check_new(self, "_ledger")
+        if type(ledger) is not Ledger:  # nor a subclass, which could charge less than the law costs
+            raise TypeError(f"records need a Ledger, got {type(ledger).__name__}: a copy of a ledger cannot be charged")
+        if type(sampler) is not Sampler:  # nor a subclass, which could draw less noise than charged
+            raise TypeError(f"records need a Sampler, got {type(sampler).__name__}")
+        ledger.bind(privacy)
+        self._privacy = privacy.copy()  # a copy: no later change of the caller's changes a sensitivity
+        self._ledger = ledger
+        self._sampler = sampler
+        if sampler.not_private:
+            ledger.mark_not_private(sampler.not_private)
+
+    @property
+    def privacy(self) -> Privacy:
+        """The neighbour relation."""
+        return self._privacy
+
+    @property
+    def ledger(self) -> Ledger:
+        """The ledger to which answers are charged."""
+        return self._ledger
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}(records behind a ledger)"
+
+    def __len__(self) -> int:
+        raise TypeError("the number of private records is not shown; measure it")
+
+    def __iter__(self) -> NoReturn:
+        raise TypeError("a private table or column gives no records, only charged answers")
+
+    def __getitem__(self, key: object) -> NoReturn:
+        raise TypeError("a private table or column gives no records, only charged answers")
+
+    def __bool__(self) -> bool:
+        return True
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> NoReturn:
+        raise TypeError("a private table or column is neither pickled nor copied")
+
+    def __copy__(self) -> NoReturn:
+        raise TypeError("a private table or column is neither pickled nor copied")
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> NoReturn:
+        raise TypeError("a private table or column is neither pickled nor copied")
+
+
+_MAX_FLOAT = int(np.finfo(np.float64).max)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TableColumn:
-    """A column of a table: what its codes stand for, how many records have each, and what raises once it is closed."""
+    """A column of a table: the values of its codes, the number of records of each, and a check that it is open."""
 
     levels: Sequence[object]
     count: Callable[[], NDArray[np.int64]]
@@ -32,7 +89,7 @@ class TableColumn:
 
 
 class PrivateColumn(Guarded):
-    """One column of raw values behind a ledger, for what is found out before a table can be encoded.
+    """Column of raw values behind a ledger, for questions that come before a table can be encoded.
 
     `private_quantiles`, `private_bounds` and `sparse_histogram` take it; `PrivateTable.column` makes one of an
     attribute. No value is looked at before a charge, and none can raise an error:
@@ -49,16 +106,16 @@ class PrivateColumn(Guarded):
     privacy : Privacy
         The neighbour relation.
     ledger : Ledger
-        Where every answer is charged; bound to the relation.
+        The ledger to which every answer is charged; bound to the relation.
     unsafe_seed : int, optional
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
     sampler : Sampler, optional
-        Sampler of another column or table, instead of `unsafe_seed`.
+        The sampler of another column or table, in place of `unsafe_seed`.
 
     Raises
     ------
     TypeError
-        If the values are no sequence, such as text or an iterator.
+        If the values are not a sequence, but text or an iterator, say.
     ValueError
         If the values have more than one dimension, or the ledger is bound to another relation.
 
@@ -85,22 +142,22 @@ class PrivateColumn(Guarded):
                 raise TypeError(f"a column needs a sequence of values, got {type(values).__name__}")
             if getattr(values, "ndim", 1) != 1:
                 raise ValueError("a column needs values of one dimension")
-        own = Sampler(unsafe_seed, n_threads=0) if sampler is None else sampler
-        super().__init__(privacy, ledger, own)
+        source = Sampler(unsafe_seed, n_threads=0) if sampler is None else sampler
+        super().__init__(privacy, ledger, source)
         self.__values = values
 
     @property
     def trusted_access(self) -> ColumnAccess:
-        """The values as they are, for the steps of this package, which charge before they look."""
+        """Access to the raw values, for the steps of this package, which charge before they look."""
         return ColumnAccess(self._privacy, self._ledger, self._sampler, self.__check_open, self.__numbers, self.__keys)
 
     def __check_open(self) -> None:
-        """Raise ``ValueError`` where the column is of a table that is closed; to be called before a charge."""
+        """Raise ``ValueError`` if the column is of a closed table; to be called before a charge."""
         if isinstance(self.__values, TableColumn):
             self.__values.check_open()
 
     def __numbers(self) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-        """Return the numbers in rising order, and how many records each of them stands for; to be called once paid."""
+        """Return the numbers in rising order, and the number of records of each; to be called after the charge."""
         values = self.__values
         if isinstance(values, TableColumn):
             numbers, counts = _as_numbers(values.levels), values.count().astype(np.int64)
@@ -112,7 +169,7 @@ class PrivateColumn(Guarded):
         return numbers[order], counts[order]
 
     def __keys(self) -> dict[str | int, int]:
-        """Return how many records have each key, in the order of the keys, numbers first; to be called once paid."""
+        """Return the number of records of each key, in order of the keys, numbers first; called after the charge."""
         given = self.__values
         values: Iterable[object]
         counts: Iterable[int]
@@ -123,13 +180,13 @@ class PrivateColumn(Guarded):
             counts = times.tolist()
         else:
             values, counts = given, repeat(1)
-        found: dict[str | int, int] = {}
+        by_key: dict[str | int, int] = {}
         with unwarned():
             for value, count in zip(values, counts, strict=False):
                 key = _as_key(value)
                 if key is not None and count:
-                    found[key] = found.get(key, 0) + count
-        return dict(sorted(found.items(), key=lambda entry: (isinstance(entry[0], str), entry[0])))
+                    by_key[key] = by_key.get(key, 0) + count
+        return dict(sorted(by_key.items(), key=lambda entry: (isinstance(entry[0], str), entry[0])))
 
 
 def _as_numbers(values: Iterable[object]) -> NDArray[np.float64]:
@@ -144,12 +201,12 @@ def _as_number(value: object) -> float:
     try:
         plain = value.item() if isinstance(value, np.generic) else value
         if isinstance(plain, int | Fraction):  # float raises beyond the largest double
-            beyond = math.inf if Fraction(plain) > _LARGEST else -math.inf
-            return float(plain) if -_LARGEST <= Fraction(plain) <= _LARGEST else beyond
+            beyond = math.inf if Fraction(plain) > _MAX_FLOAT else -math.inf
+            return float(plain) if -_MAX_FLOAT <= Fraction(plain) <= _MAX_FLOAT else beyond
         return float(plain) if isinstance(plain, float | str | Decimal) else math.nan
     except KeyboardInterrupt:
         raise
-    except BaseException:  # whatever a value does, no error may tell of it
+    except BaseException:  # whatever a value does, no error may reveal it
         return math.nan
 
 
@@ -165,3 +222,74 @@ def _as_key(value: object) -> str | int | None:
     except BaseException:  # as above
         return None
     return None
+
+
+def sparse_histogram(
+    column: PrivateColumn,
+    *,
+    delta: Number,
+    rho: Number | None = None,
+    scale: Number | None = None,
+    variance: Number | None = None,
+) -> dict[str | int, int]:
+    """Count the records of every key that occurs, and release the keys whose noisy count reaches a threshold.
+
+    Keys that only one person has are released with probability at most `delta`, over all such keys together; this
+    probability is charged besides the noise, against the budget's `reserved_delta`.
+
+    Parameters
+    ----------
+    column : PrivateColumn
+        The key of every record, a text or an integer; other values are never released. With k records a person the
+        threshold is k higher.
+    delta : number
+        The probability of failure, in (0, 1).
+    rho, scale, variance : number
+        Exactly one: what discrete Gaussian noise may cost, or the scale of discrete Laplace, or the parameter of
+        discrete Gaussian noise.
+
+    Returns
+    -------
+    dict of str or int to int
+        Noisy counts by key, in the order of the keys.
+
+    Raises
+    ------
+    BudgetError
+        If the charge does not fit; then nothing was read.
+    ValueError
+        If not exactly one of `rho`, `scale` and `variance` is given, or a number is out of range.
+
+    Notes
+    -----
+    If no key that only one person has is released, the rest is noise on counts of keys that both tables have. A person
+    with k records has at most k keys alone, each of count at most k, so with Z the noise and t = threshold - k such a
+    key is released with probability at most k P(Z >= t), which the threshold keeps at or below `delta`.
+
+    References
+    ----------
+    Korolova, Kenthapadi, Mishra and Ntoulas 2009, "Releasing Search Queries and Clicks Privately"; Bun and Steinke 2016
+    (approximate zCDP).
+
+    Examples
+    --------
+    >>> from pypgm import Budget, Ledger, Privacy
+    >>> ledger = Ledger(Budget(epsilon=1, delta=1e-6, reserved_delta=1e-9))
+    >>> drinks = PrivateColumn(["tea"] * 1000 + ["secret", None], Privacy(), ledger)
+    >>> list(sparse_histogram(drinks, delta=1e-9, scale=9))
+    ['tea']
+    """
+    access = column.trusted_access
+    access.check_open()
+    fail = as_fraction("delta", delta)
+    if not 0 < fail < 1:
+        raise ValueError(f"delta must lie in (0, 1), got {delta}")
+    noise = access.charge_noise(Identity(2), "histogram", "keys", rho=rho, scale=scale, variance=variance, delta=fail)
+    with fixed_errors:
+        return _released(access, noise)
+
+
+def _released(access: ColumnAccess, noise: ChargedNoise) -> dict[str | int, int]:
+    counts, threshold = access.keys(), noise.law.threshold or 0
+    noisy = noise.add(np.array(list(counts.values()), dtype=np.int64))
+    return {key: int(count) for key, count in zip(counts, noisy, strict=True) if count >= threshold}

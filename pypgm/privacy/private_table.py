@@ -1,8 +1,9 @@
-"""The only access of a mechanism to records, each time for a charge."""
+"""Private tables: the only access of a mechanism to records, charged each time."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 from weakref import WeakSet
 
@@ -19,19 +20,19 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.counts import Counts, batches, check_counts, has_rows, in_rows, kept, part_of, schema_of
 from pypgm.privacy.fixed_errors import fixed_errors
-from pypgm.privacy.guarded import Guarded
 from pypgm.privacy.l1_selector import GRID_BITS, L1Selector, on_grid
 from pypgm.privacy.laws import PoissonSample
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.private_column import PrivateColumn, TableColumn
+from pypgm.privacy.private_column import Guarded, PrivateColumn, TableColumn
 from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.selector import Selector, StatedSelector
 from pypgm.privacy.trusted_query import Trusted, named, own_clique, trusted_many, trusted_on
-from pypgm.queries import LinearQuery, Neighbours, Products
+from pypgm.queries import LinearQuery, Neighbours, Products, on_lattice
 
-__all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "on_grid"]
+__all__ = ["GRID_BITS", "Counts", "L1Selector", "PrivateTable", "RealAnswers", "measure_real", "on_grid"]
+
 
 _Selector = TypeVar("_Selector", bound=Selector[Any] | CellSelector)
 
@@ -39,31 +40,31 @@ _Selector = TypeVar("_Selector", bound=Selector[Any] | CellSelector)
 class PrivateTable(Shown, Guarded):
     """Records behind a ledger: each answer is charged before a record is read, and carries exact noise.
 
-    It has no length, is not iterated, copied or pickled, and its text is the same for all. What goes wrong is said in
-    terms of the domain, the query and the budget alone. Threads may share it: each charge is entered whole, as they
-    come, and never more than the budget is spent; mechanisms that run beside each other take it from one another, may
-    end with a `BudgetError` midway, and do not come out the same again from a seed.
+    A private table has no length, is not iterated, copied or pickled, and its text is the same for all. Errors name the
+    domain, the query and the budget alone. Threads may share it: charges are entered whole, in the order they come, and
+    never exceed the budget; mechanisms that run side by side compete for it, may end with a `BudgetError` midway, and
+    are not reproducible from a seed.
 
     Parameters
     ----------
     data : Dataset
-        Unweighted records; the `schema` of those that know theirs is that of the table, and of its releases.
+        Unweighted records; if they know their `schema`, it is that of the table and of its releases.
     privacy : Privacy, "add-remove" or "replace", optional
-        The neighbour relation and the records a person may have. By name alone, or left out for "add-remove", the
-        number is that of the schema of the records, 1 where they have none.
+        The neighbour relation and the records a person may have. Given by name alone, or left out for "add-remove", the
+        number is that of the records' schema, or 1 without one.
     ledger : Ledger
-        Where every answer is charged; bound to the relation.
+        The ledger to which every answer is charged; bound to the relation.
     unsafe_seed : int, optional
         Draw all noise from this number: the same every time, and private for nobody. The ledger says so.
     sampler : Sampler, optional
-        Sampler of another table, instead of `n_threads` and `unsafe_seed`.
+        The sampler of another table, in place of `n_threads` and `unsafe_seed`.
 
     Raises
     ------
     ValueError
-        If the records are weighted: weights have no bound that a sensitivity could rest on; their schema is of another
-        domain, or states another number of records per person than `privacy`, or names a person, and nobody said who
-        the records are of; or the ledger has another relation.
+        If the records are weighted, as weights have no bound that a sensitivity could rest on; if their schema has
+        another domain, states another number of records per person than `privacy`, or names a person whom the records
+        do not identify; or if the ledger has another relation.
     """
 
     __slots__ = ("__data", "__views", "_domain", "schema")
@@ -83,11 +84,11 @@ class PrivateTable(Shown, Guarded):
             raise ValueError("a private release needs unweighted records: weights have no sensitivity bound")
         schema = schema_of(data)
         relation = relation_of(privacy, schema)
-        if sampler is None:  # else somebody was warned where the records came in
+        if sampler is None:  # else the caller was warned when the records came in
             warn_at_door(schema, ledger.budget)
-        own = Sampler(unsafe_seed, n_threads=n_threads) if sampler is None else sampler
-        super().__init__(relation, ledger, own)
-        self.__data: Counts | None = kept(data, schema, own)
+        source = Sampler(unsafe_seed, n_threads=n_threads) if sampler is None else sampler
+        super().__init__(relation, ledger, source)
+        self.__data: Counts | None = kept(data, schema, source)
         self.__views: WeakSet[Selector[Any] | CellSelector | PrivateTable] = WeakSet()
         self._domain, self.schema = data.domain.project(data.domain), schema  # a copy
 
@@ -98,7 +99,7 @@ class PrivateTable(Shown, Guarded):
 
     @property
     def public_total(self) -> int | None:
-        """The number of records where the relation makes it public ("replace"), else None."""
+        """The number of records if the relation makes it public ("replace"), else None."""
         return self.__records().n_records if self._privacy.total_is_public else None
 
     @property
@@ -107,7 +108,7 @@ class PrivateTable(Shown, Guarded):
         return self.__data is None
 
     def close(self) -> None:
-        """Drop the records: from now on whatever asks for them raises, and nothing more is charged.
+        """Drop the records: from now on every question raises, and nothing more is charged.
 
         Its selectors, columns and samples end with it. Estimating, sampling and saving need the released measurements
         alone; a table used in a ``with`` block is closed at its end.
@@ -128,17 +129,17 @@ class PrivateTable(Shown, Guarded):
         return self.__data
 
     def __until_closed(self, selector: _Selector) -> _Selector:
-        """Return a selector that ends with the table; ``ValueError`` if that is closed."""
+        """Return a selector that ends with the table; ``ValueError`` if the table is closed."""
         self.__records()
         self.__views.add(selector)
         return selector
 
     @property
     def trusted_access(self) -> TableAccess:
-        """The records as they are, for the steps of this package, which charge before they count."""
+        """Access to the records, for the steps of this package, which charge before they count."""
         check_open = self.__records
-        own = self._privacy, self._ledger, self._sampler, check_open, self._domain, self.schema, self.__records
-        return TableAccess(*own)
+        parts = self._privacy, self._ledger, self._sampler, check_open, self._domain, self.schema, self.__records
+        return TableAccess(*parts)
 
     def measure(
         self,
@@ -149,15 +150,15 @@ class PrivateTable(Shown, Guarded):
         variance: Number | None = None,
         scale: Number | None = None,
     ) -> LinearMeasurement:
-        """Charge, count, add noise.
+        """Measure a query on a clique: charge, count, add noise.
 
         Parameters
         ----------
         clique : str or sequence of str
             Attributes; the answers follow their order.
         query : LinearQuery, optional
-            What of the clique's table is measured; every cell by default. One of another class than those of
-            `pypgm.queries` is measured by its matrix, with the sensitivity of that, on up to 4096 cells.
+            The answers to measure; every cell by default. A query of a class that is not from `pypgm.queries` is
+            measured by its matrix, with the sensitivity of that, on up to 4096 cells.
         rho, variance, scale : number
             Exactly one. `rho`: what discrete Gaussian noise may cost; `variance`: its parameter sigma^2;
             `scale`: of discrete Laplace noise. A float means its shortest decimal; parameters the sampler cannot take
@@ -175,7 +176,7 @@ class PrivateTable(Shown, Guarded):
         ValueError
             If the query does not fit the clique or has no integer matrix, or a number is out of range.
         """
-        attributes, asked, done = trusted_on(self.domain, clique, query)
+        attributes, stated, done = trusted_on(self.domain, clique, query)
         self.__records()  # raises where they are gone
         access = self.trusted_access
         noise = access.charge_noise(done, "measure", named(attributes), rho=rho, variance=variance, scale=scale)
@@ -183,7 +184,7 @@ class PrivateTable(Shown, Guarded):
             values = noise.add(_answers(done, next(access.count([attributes]))))
         law = noise.law
         mark = self._ledger.not_private
-        return LinearMeasurement(values, attributes, law.stddev, asked, law.measured, not_private=mark)
+        return LinearMeasurement(values, attributes, law.stddev, stated, law.measured, not_private=mark)
 
     def measure_many(
         self,
@@ -200,16 +201,16 @@ class PrivateTable(Shown, Guarded):
         cliques : sequence of clique
             As for `measure`; chosen without looking at the data.
         queries : sequence of LinearQuery or None, optional
-            What is measured of each; every cell by default.
+            The query on each clique; every cell by default.
         rho : number
-            What all of them cost together, at most.
+            The cost of all measurements together, at most.
         weights : sequence of number, optional
             The part of rho that each gets, in proportion, more than 0; equal parts by default.
 
         Returns
         -------
         list of LinearMeasurement
-            In the order asked.
+            The measurements, in the order of the cliques.
 
         Raises
         ------
@@ -226,49 +227,51 @@ class PrivateTable(Shown, Guarded):
         >>> [m.stddev for m in table.measure_many(["a", ("a", "b")], rho=0.5, weights=[1, 3])]
         [2.0, 1.1547005383792515]
         """
-        asked, shares = trusted_many(self.domain, cliques, queries, weights)
-        for clique, done in {id(done): (clique, done) for clique, _, done in asked}.values():
+        trusted, shares = trusted_many(self.domain, cliques, queries, weights)
+        for clique, done in {id(done): (clique, done) for clique, _, done in trusted}.values():
             if self._privacy.squared_l2_sensitivity(done) == 0:
                 raise ValueError(f"no record changes the answers on {named(clique)}: they need no noise, and no rho")
         self.__records()  # raises where they are gone
         total = as_fraction("rho", rho)
         unit = total / exact_sum(shares)
         parts = {key: unit * share for key, share in {id(share): share for share in shares}.items()}
-        each = [(done, named(clique), parts[id(share)]) for (clique, _, done), share in zip(asked, shares, strict=True)]
-        with self._ledger.allocate(f"{len(asked)} cliques", amount=total) as part:
+        each = [
+            (done, named(clique), parts[id(share)]) for (clique, _, done), share in zip(trusted, shares, strict=True)
+        ]
+        with self._ledger.allocate(f"{len(trusted)} cliques", amount=total) as part:
             noises = self.trusted_access.charge_gaussians(each, "measure", part)
         with fixed_errors:
-            values = self.__noisy(asked, noises)
-        found: list[LinearMeasurement] = []
-        first: dict[int, LinearMeasurement] = {}  # of each noise, which is of one query: what is checked of it once
-        for own, noise, (clique, query, _) in zip(values, noises, asked, strict=True):
+            values = self.__noisy(trusted, noises)
+        measurements: list[LinearMeasurement] = []
+        first: dict[int, LinearMeasurement] = {}  # one for each noise, and so each query: checked once
+        for noisy, noise, (clique, query, _) in zip(values, noises, trusted, strict=True):
             law, known = noise.law, first.get(id(noise))
             if known is None:
                 mark = self._ledger.not_private
                 known = first[id(noise)] = LinearMeasurement(
-                    own, clique, law.stddev, query, law.measured, not_private=mark
+                    noisy, clique, law.stddev, query, law.measured, not_private=mark
                 )
-            own.setflags(write=False)
-            found.append(known.answered(own, clique))
-        return found
+            noisy.setflags(write=False)
+            measurements.append(known.answered(noisy, clique))
+        return measurements
 
-    def __noisy(self, asked: Sequence[Trusted], noises: Sequence[ChargedNoise]) -> list[NDArray[np.int64]]:
+    def __noisy(self, trusted: Sequence[Trusted], noises: Sequence[ChargedNoise]) -> list[NDArray[np.int64]]:
         """Count many cliques in batches, answer and add noise."""
         values = []
-        for first, last in batches([done.shape[1] for _, _, done in asked]):
-            counted = self.__records().count([clique for clique, _, _ in asked[first:last]], self._sampler.n_threads)
+        for first, last in batches([done.shape[1] for _, _, done in trusted]):
+            counted = self.__records().count([clique for clique, _, _ in trusted[first:last]], self._sampler.n_threads)
             for i, counts in enumerate(counted, first):
-                values.append(noises[i].add(_answers(asked[i][2], counts)))
+                values.append(noises[i].add(_answers(trusted[i][2], counts)))
         return values
 
     def measure_total(self, **noise: Number) -> LinearMeasurement:
-        """Measure the number of records: as `measure`, over the clique of no attributes."""
+        """Measure the number of records: like `measure`, over the clique of no attributes."""
         return self.measure((), None, **noise)
 
     def column(self, attribute: str) -> PrivateColumn:
         """Return an attribute as a column: its labels, or its codes where it has none.
 
-        For `private_quantiles`, `private_bounds` and `sparse_histogram`; charged to the same ledger.
+        The column is for `private_quantiles`, `private_bounds` and `sparse_histogram`, and charged to the same ledger.
 
         Raises
         ------
@@ -295,18 +298,18 @@ class PrivateTable(Shown, Guarded):
         estimate: Callable[[Clique], ArrayLike],
         query: Callable[[Clique], LinearQuery | None] = lambda _: None,
     ) -> L1Selector:
-        """Return a way to select among cliques by how far public estimates are from the truth; reads nothing yet.
+        """Return a selector of cliques by the L1 distance of public estimates from the true counts; reads nothing yet.
 
         Parameters
         ----------
         candidates : sequence of clique
             Chosen without looking at the data; `L1Selector.compare` takes other ones, and another model's estimates.
         estimate : callable
-            Gives a candidate's public estimate: counts, one for each answer of its query. All are asked for before the
+            Gives a candidate's public estimate: counts, one for each answer of its query. All are computed before the
             first charge.
         query : callable
-            Gives what of a candidate's table is compared, every cell by default. Its columns must be unit vectors,
-            as those of `Identity` and `Partition` are.
+            Gives the query on a candidate's table that is compared, every cell by default. Its columns must be unit
+            vectors, as those of `Identity` and `Partition` are.
         """
         return self.__until_closed(L1Selector(self.trusted_access, candidates, estimate, query))
 
@@ -318,9 +321,9 @@ class PrivateTable(Shown, Guarded):
         sensitivity: int,
         score_range: int | None = None,
     ) -> StatedSelector:
-        """Return a way to select among cliques by an integer score of one's own, whose author states what it changes.
+        """Return a selector of cliques by an integer score of one's own, whose author states its sensitivity.
 
-        The ledger cannot check that, and names it as stated.
+        The ledger cannot check the sensitivity, and names it as stated.
 
         Parameters
         ----------
@@ -330,7 +333,7 @@ class PrivateTable(Shown, Guarded):
             Gives a Python integer for a position in the candidates and the counts of that clique, int64, behind the
             charge. It must do nothing else; where it raises, the score is 0.
         sensitivity : int
-            The most that a record more or less ("replace": another one) changes one score, at least 1.
+            The most that adding or removing one record ("replace": replacing one) changes one score, at least 1.
         score_range : int, optional
             Length of an interval that holds the changes of all scores: the sensitivity where scores all rise or all
             fall, twice that by default.
@@ -339,7 +342,7 @@ class PrivateTable(Shown, Guarded):
         return self.__until_closed(StatedSelector(self.trusted_access, candidates, score, stated))
 
     def cell_selector(self, cliques: Sequence[Clique]) -> CellSelector:
-        """Return a way to select among the counts of all cells of cliques and their complements; reads nothing yet.
+        """Return a selector of single cells of cliques and their complements, by their counts; reads nothing yet.
 
         Parameters
         ----------
@@ -351,16 +354,16 @@ class PrivateTable(Shown, Guarded):
     def subsample(self, rate: Number, *, epsilon: Number) -> PrivateTable:
         """Charge, then keep every record independently with one probability, behind a pure ledger of its own.
 
-        Whatever is charged to that ledger, up to `epsilon`, costs the records log(1 + rate (exp(epsilon) - 1)), charged
-        here at once and rounded up. This holds for pure epsilon and records that come or go; nothing else is
-        amplified: a budget in rho is charged half the square of that epsilon. The sample ends with this table.
+        All that is charged to that ledger, up to `epsilon`, costs the records log(1 + rate (exp(epsilon) - 1)), charged
+        here at once and rounded up. This holds for pure epsilon and records that come or go; nothing else is amplified:
+        a budget in rho is charged half the square of that epsilon. The sample ends with this table.
 
         Parameters
         ----------
         rate : number
             In (0, 1].
         epsilon : number
-            What may be spent on the sample.
+            The budget for steps on the sample.
 
         Returns
         -------
@@ -403,7 +406,7 @@ class PrivateTable(Shown, Guarded):
         Parameters
         ----------
         domain : Domain
-            Of the attributes that are left.
+            The domain of the remaining attributes.
 
         Examples
         --------
@@ -414,10 +417,10 @@ class PrivateTable(Shown, Guarded):
         (('b',), Fraction(1, 2))
         """
         part = part_of(self.__records(), domain)
-        found = PrivateTable(part, self._privacy, self._ledger, sampler=self._sampler)
-        found.schema = self.schema
-        self.__views.add(found)
-        return found
+        view = PrivateTable(part, self._privacy, self._ledger, sampler=self._sampler)
+        view.schema = self.schema
+        self.__views.add(view)
+        return view
 
     def __sampled(self, law: PoissonSample) -> Dataset:
         """Return the records that stay, in their order."""
@@ -428,3 +431,82 @@ class PrivateTable(Shown, Guarded):
 
 def _answers(query: LinearQuery, counts: NDArray[np.int64]) -> NDArray[np.int64]:
     return query.matvec(counts).astype(np.int64, copy=False)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RealAnswers:
+    """Private answers to queries with real entries.
+
+    Attributes
+    ----------
+    values : ndarray of float64, shape (answers,)
+        The answers, in counts times the unit of the entries.
+    stddev : ndarray of float64, shape (answers,)
+        Standard deviation of the noise of each.
+    measurement : LinearMeasurement
+        The integers that were released; `values` follow from them alone.
+    """
+
+    values: NDArray[np.float64]
+    stddev: NDArray[np.float64]
+    measurement: LinearMeasurement
+
+
+def measure_real(
+    table: PrivateTable,
+    clique: str | Sequence[str],
+    entries: ArrayLike,
+    *,
+    lattice: int | None = None,
+    rho: Number | None = None,
+    variance: Number | None = None,
+    scale: Number | None = None,
+) -> RealAnswers:
+    """Answer real-valued queries on a clique, from integers that were measured exactly.
+
+    Parameters
+    ----------
+    table : PrivateTable
+        The records.
+    clique : str or sequence of str
+        Attributes; the entries' columns follow the cells of their table in this order.
+    entries : array_like of float, shape (answers, cells)
+        The queries, chosen without looking at the data.
+    lattice : int, optional
+        Number of steps in one unit, to which entries are rounded; the rounded queries are then measured directly. By
+        default every cell is measured, and the queries are applied to the noisy cells: their noise is then correlated.
+    rho, variance, scale : number
+        Exactly one, as for `PrivateTable.measure`; `variance` and `scale` in the unit of the integers measured:
+        counts, or counts times the lattice.
+
+    Returns
+    -------
+    RealAnswers
+        Values and standard deviations; with a lattice, of the rounded queries.
+
+    Raises
+    ------
+    BudgetError
+        If the charge does not fit; then nothing was read.
+    ValueError
+        If the entries are not finite, do not fit the clique, or do not fit the lattice.
+
+    Examples
+    --------
+    >>> from pypgm import Budget, Dataset, Domain, Ledger, Privacy
+    >>> data = Dataset({"a": [0, 1, 1]}, Domain({"a": 2}))
+    >>> table = PrivateTable(data, Privacy(), Ledger(Budget(rho=1000)))
+    >>> measure_real(table, "a", [[0.5, 0.25]], variance="1/1000").values
+    array([1.])
+    """
+    matrix = np.asarray(entries, dtype=np.float64)
+    cells = table.domain.size(table.domain.canonical((clique,) if isinstance(clique, str) else tuple(clique)))
+    if matrix.ndim != 2 or matrix.shape[1] != cells or not np.isfinite(matrix).all():
+        raise ValueError(f"queries on {clique} need finite entries of shape (answers, {cells}), got {matrix.shape}")
+    if lattice is None:
+        measured = table.measure(clique, rho=rho, variance=variance, scale=scale)
+        spread = np.sqrt(np.square(matrix).sum(axis=1))
+        return RealAnswers(matrix @ measured.values, measured.stddev * spread, measured)
+    measured = table.measure(clique, on_lattice(matrix, lattice), rho=rho, variance=variance, scale=scale)
+    values = measured.values / lattice
+    return RealAnswers(values, np.full(values.shape, measured.stddev) / lattice, measured)

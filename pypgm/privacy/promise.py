@@ -13,27 +13,27 @@ from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.zcdp import zcdp_epsilon
 from pypgm.terminal import escaped
 
-_LARGE_DELTA = Fraction(1, 1000)  # of a thousand people one may be shown as they are
-_LARGE_EPSILON = 30  # who has seen the release may be sure, whatever was thought before
-_SMALL_DELTA = Fraction(1, 10**9)  # for which the epsilon of a budget in rho is compared with that
-_LARGEST_FACTOR = 1e6  # of odds that is written out
-_LEAST_CERTAIN = 49  # factor of odds that leaves a chance within 2 and 98 %
+_LARGE_DELTA = Fraction(1, 1000)  # one person in a thousand may be shown as they are
+_LARGE_EPSILON = 30  # whoever has seen the release may be sure, whatever they thought before
+_SMALL_DELTA = Fraction(1, 10**9)  # at which the epsilon of a budget in rho is compared with that
+_MAX_SHOWN_FACTOR = 1e6  # largest factor of odds that is written out
+_MAX_CHANCE_FACTOR = 49  # factor of odds that leaves a chance within 2 and 98 %
 
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """Promise to the people in a table, the one text of it that every view shows.
+    """Promise to the people in a table, in the one text that every view shows.
 
     Parameters
     ----------
     budget : Budget
-        How firm it is.
+        The strength of the promise.
     protects : str
-        What is protected, such as `Privacy.sentence`.
+        The fact that is protected, such as `Privacy.sentence`.
     not_private : str
-        Why nobody is protected; empty where people are.
+        The reason why nobody is protected; empty if people are.
     drafted : tuple of str
-        What was taken from the records before anything was charged: `Schema.draft_warning`.
+        Warnings about facts taken from the records before anything was charged: `Schema.draft_warning`.
 
     Examples
     --------
@@ -61,7 +61,7 @@ one record is in the table at all
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Sentences that say what is not protected, the gravest first; none where nothing is to be said."""
+        """Sentences about the limits of the protection, the gravest first; none if there are no limits to report."""
         nobody = f"This release protects nobody: {escaped(self.not_private)}" if self.not_private else ""
         return tuple(filter(None, (nobody, *self.drafted, weakness(self.budget))))
 
@@ -73,7 +73,7 @@ one record is in the table at all
 
     @property
     def guarantee(self) -> str:
-        """What the budget guarantees, such as ``epsilon 1.0, delta 1e-09``, behind all caveats."""
+        """The guarantee of the budget, such as ``epsilon 1.0, delta 1e-09``, behind all caveats."""
         return self._behind_caveats(budget_text(self.budget))
 
     @property
@@ -83,14 +83,14 @@ one record is in the table at all
 
     @property
     def covered(self) -> str:
-        """What is protected, as the line after a guarantee says it."""
+        """The fact that is protected, for the line after a guarantee."""
         if self.not_private:
             return "nobody"
         return f"otherwise {self.protects}" if self.caveats else self.protects
 
     @property
     def sentence(self) -> str:
-        """What is protected, behind all caveats."""
+        """The fact that is protected, behind all caveats."""
         return self.reservation if self.not_private else self._behind_caveats(self.protects)
 
     def _behind_caveats(self, text: str) -> str:
@@ -104,7 +104,7 @@ def _lowered(sentence: str) -> str:
 
 
 def is_large(delta: Fraction | None) -> bool:
-    """Return whether so large a delta protects hardly anybody, however many people there are.
+    """Return whether a delta is so large that it protects hardly anybody, however many people there are.
 
     Examples
     --------
@@ -115,12 +115,12 @@ def is_large(delta: Fraction | None) -> bool:
 
 
 def weakness(budget: Budget) -> str:
-    """Return a sentence on why what a budget guarantees is next to nothing; empty where it is not.
+    """Return a sentence on why a budget's guarantee is next to nothing; empty if it is not.
 
     Examples
     --------
     >>> weakness(Budget(rho=50)), weakness(Budget(epsilon=1, delta=1e-9))
-    ('Hardly anybody is protected: rho 50.0 lets who sees a release be all but sure of a person', '')
+    ('Hardly anybody is protected: rho 50.0 lets anyone who sees a release be all but sure about a person', '')
     """
     delta, reasons = budget.delta or budget.reserved_delta, []
     if is_large(delta):
@@ -128,19 +128,19 @@ def weakness(budget: Budget) -> str:
     firm = budget.limit if budget.epsilon is None else budget.epsilon
     if firm > _LARGE_EPSILON or (budget.epsilon is None and zcdp_epsilon(firm, _SMALL_DELTA) > _LARGE_EPSILON):
         amount = budget_text(budget).split(",")[0]
-        reasons.append(f"{amount} lets who sees a release be all but sure of a person")
+        reasons.append(f"{amount} lets anyone who sees a release be all but sure about a person")
     return f"Hardly anybody is protected: {', and '.join(reasons)}" if reasons else ""
 
 
 def budget_text(budget: Budget) -> str:
-    """Return what a budget guarantees, such as ``epsilon 1.0, delta 1e-09``."""
+    """Return the guarantee of a budget, such as ``epsilon 1.0, delta 1e-09``."""
     delta = budget.delta or budget.reserved_delta
     amount = f"rho {_shown(budget.limit)}" if budget.epsilon is None else f"epsilon {_shown(budget.epsilon)}"
     return f"{amount}{f', delta {_shown(delta)}' if delta else ''}"
 
 
 def strength_text(budget: Budget) -> str:
-    """Return what a budget guarantees, with what it means for conclusions about a person.
+    """Return the guarantee of a budget, with its meaning for conclusions about a person.
 
     Examples
     --------
@@ -158,7 +158,7 @@ def _shown(value: Fraction) -> str:
 
 
 def odds(budget: Budget) -> float | None:
-    """Return by what factor one person's records change the odds of any conclusion, rounded up; None of rho alone."""
+    """Return the factor by which one person's records change the odds of any conclusion, rounded up; None for rho."""
     if budget.epsilon is None:
         return None
     factor = math.exp(min(float(budget.epsilon), 700.0))
@@ -167,15 +167,15 @@ def odds(budget: Budget) -> float | None:
 
 
 def odds_text(budget: Budget) -> str:
-    """Return by what factor the odds of a conclusion change at most, in words; empty of a budget in rho alone."""
+    """Return the largest factor by which the odds of a conclusion change, in words; empty for a budget in rho."""
     factor = odds(budget)
     if factor is None:
         return ""
-    return "more than a million-fold" if factor > _LARGEST_FACTOR else f"at most {factor:,.10g}-fold"
+    return "more than a million-fold" if factor > _MAX_SHOWN_FACTOR else f"at most {factor:,.10g}-fold"
 
 
 def chances(budget: Budget) -> tuple[int, int] | None:
-    """Return what a chance of 50 % may become in percent, at least and at most; None where that says hardly anything.
+    """Return the least and the largest percentage that a chance of 50 % may become; None if that says hardly anything.
 
     Examples
     --------
@@ -183,7 +183,7 @@ def chances(budget: Budget) -> tuple[int, int] | None:
     (26, 74)
     """
     factor = odds(budget)
-    if factor is None or factor > _LEAST_CERTAIN:
+    if factor is None or factor > _MAX_CHANCE_FACTOR:
         return None
     low = math.floor(100 / (1 + factor))
     return low, 100 - low

@@ -11,10 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from pypgm.privacy.access import ColumnAccess
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential
+from pypgm.privacy.noise import drawable_rate, selection_epsilon
 from pypgm.privacy.private_column import PrivateColumn
 from pypgm.privacy.rational import Number, as_fraction
-from pypgm.privacy.score_weights import SCORE_LIMIT
-from pypgm.privacy.selection import drawable_rate, selection_epsilon
+from pypgm.privacy.selector import SCORE_LIMIT
 from pypgm.queries import Identity
 
 _DENOMINATOR_LIMIT = 1 << 18
@@ -39,12 +39,12 @@ def private_quantiles(
     grid : array_like of float, shape (points,)
         The candidates, strictly rising, chosen without looking at the data.
     rho, epsilon : number
-        Exactly one, of all quantiles together, of which each costs an equal part.
+        Exactly one: the cost of all quantiles together, each an equal part.
 
     Returns
     -------
     ndarray of float64, shape (quantiles,)
-        Points of the grid, in the order asked, made to rise with the quantile.
+        Points of the grid, in the order of `quantiles`, made to rise with the quantile.
 
     Raises
     ------
@@ -78,9 +78,9 @@ def private_quantiles(
         for q, law in zip(wanted, laws, strict=True):
             part.charge("select", f"quantile {q} on {points.size} points", law)
     with fixed_errors:
-        found = _drawn(access, points, wanted, laws)
+        drawn = _drawn(access, points, wanted, laws)
     in_order = np.empty(count)
-    in_order[np.argsort(np.array(wanted, dtype=np.float64), kind="stable")] = np.sort(np.array(found))
+    in_order[np.argsort(np.array(wanted, dtype=np.float64), kind="stable")] = np.sort(np.array(drawn))
     return in_order
 
 
@@ -92,11 +92,12 @@ def private_bounds(
     scale: Number | None = None,
     variance: Number | None = None,
 ) -> tuple[float, float]:
-    """Return points of a grid between which a numeric column lies, but for values too few to be seen in the noise.
+    """Return points of a grid between which a numeric column lies, except for values too few to be seen in the noise.
 
     The records between successive points are counted with noise; the bounds are the outer ends of the first and last
-    cell whose count noise alone would reach in no cell but with probability 1/1000. Without one, they are those of
-    the grid. Cells that widen like powers of 2 find the magnitude of a column of unknown unit.
+    cell with a noisy count that noise alone would reach in any cell with probability 1/1000 at most. Without such a
+    cell, they are the ends of the grid. Cells that widen like powers of 2 find the magnitude of a column of unknown
+    unit.
 
     Parameters
     ----------
@@ -135,7 +136,7 @@ def private_bounds(
     if points.size < 2:
         raise ValueError("a grid for bounds needs two points or more")
     cells = points.size - 1
-    # Nulls are a cell of their own, which is not looked at: a record may move between it and any other.
+    # Nulls are a cell of their own, which is never read: a record may move between it and any other.
     charged = Identity(cells + 1)
     noise = access.charge_noise(charged, "bounds", f"{cells} cells", rho=rho, scale=scale, variance=variance)
     with fixed_errors:
@@ -167,11 +168,11 @@ def _cell_counts(access: ColumnAccess, points: NDArray[np.float64]) -> NDArray[n
 def rank_scores(
     numbers: NDArray[np.float64], counts: NDArray[np.int64], quantile: Fraction, points: NDArray[np.float64]
 ) -> NDArray[np.int64]:
-    """Return for every point minus b times the records it is away from being the quantile a / b: 0 for a quantile.
+    """Return the score of each point: minus b times its distance, in records, from being the quantile a / b.
 
-    A point is one if at most a / b of the records are below it and at most 1 - a / b above. Sensitivity and range:
-    `Privacy.quantile_score_range`. Numbers come in rising order, each with how many records have it. Python's integers
-    do the arithmetic; a score below -2^62 stays there.
+    A point is the quantile, with score 0, if at most a / b of the records are below it and at most 1 - a / b above.
+    Sensitivity and range: `Privacy.quantile_score_range`. Numbers come in rising order, each with its number of
+    records. The arithmetic is on Python's integers; scores are cut off at -2^62.
     """
     a, b = quantile.numerator, quantile.denominator
     ranks = np.concatenate([[0], np.cumsum(counts)]).astype(object)

@@ -1,4 +1,4 @@
-"""Who a neighbour is: the unit that differential privacy protects."""
+"""Neighbour relations: the unit that differential privacy protects."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pypgm.numeric import check_choice, shown
 from pypgm.privacy.budget import check_new
 from pypgm.queries import LinearQuery, Neighbours
 
-_LARGEST = 1 << 53  # below which every count is a double
+_MAX_RECORDS = 1 << 53  # below which every count is a double
 
 
 @dataclass(frozen=True, slots=True, init=False, repr=False)
@@ -22,13 +22,14 @@ class Privacy:
     Parameters
     ----------
     neighbours : {"add-remove", "replace"}
-        "add-remove": neighbouring tables differ by one person's records being there or not; the number of
-        records is private. "replace": by one person's records being others; the number of records is public.
+        "add-remove": neighbouring tables differ in whether one person's records are there; the number of records is
+        private. "replace": they differ in the contents of one person's records; the number of records is public.
     records_per_person : int, optional
-        Most records one person contributes. It multiplies every sensitivity. Left out, what is protected is any one
-        record, and nothing is promised about people with several.
+        Most records one person contributes. It multiplies every sensitivity. If it is left out, any one record is
+        protected, and nothing is promised about people with several.
     person : sequence of str
-        Columns by which persons are known, where so many records of each are kept; then the relation is "add-remove".
+        Columns that identify persons, if only `records_per_person` records of each are kept; the relation is then
+        "add-remove".
 
     Raises
     ------
@@ -46,7 +47,7 @@ class Privacy:
     neighbours: Neighbours
     records_per_person: int
     person: tuple[str, ...]
-    is_of_people: bool = field(compare=False)  # and of nobody's single records, which are protected alike
+    is_of_people: bool = field(compare=False)  # rather than of single records, which have equal sensitivities
 
     def __init__(
         self,
@@ -57,7 +58,7 @@ class Privacy:
         check_new(self, "neighbours")
         check_choice("neighbours", neighbours, get_args(Neighbours))
         k = 1 if records_per_person is None else records_per_person
-        if type(k) is not int or not 1 <= k < _LARGEST:  # nor a subclass, whose products would be its own
+        if type(k) is not int or not 1 <= k < _MAX_RECORDS:  # nor a subclass, whose products would be its own
             raise ValueError(f"records_per_person must be a positive integer below 2^53, got {shown(k)}")
         object.__setattr__(self, "neighbours", "replace" if neighbours == "replace" else "add-remove")
         object.__setattr__(self, "records_per_person", k)
@@ -78,7 +79,7 @@ class Privacy:
 
     @property
     def sentence(self) -> str:
-        """What is protected, in words for whom the records are about.
+        """The fact that is protected, in words for the people in the records.
 
         Examples
         --------
@@ -98,21 +99,21 @@ class Privacy:
         return f"whether {unit} is in the table at all"
 
     def copy(self) -> Privacy:
-        """Return the same relation, checked anew, which nobody else can change."""
+        """Return a copy of the relation, checked again, which nobody else can change."""
         return Privacy(**Privacy.to_dict(self))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the arguments, as a file has them."""
+        """Return the arguments, as files store them."""
         stated = {"records_per_person": self.records_per_person} if self.is_of_people else {}
         return {"neighbours": self.neighbours, **stated, **({"person": list(self.person)} if self.person else {})}
 
     @property
     def total_is_public(self) -> bool:
-        """Whether the number of records is public: under "replace" all neighbours have as many."""
+        """Whether the number of records is public: under "replace" all neighbouring tables have equal numbers."""
         return self.neighbours == "replace"
 
     def l1_sensitivity(self, query: LinearQuery) -> int:
-        """Return by how much the answers to `query` change at most in the L1 norm, exactly."""
+        """Return the most that the answers to `query` change in the L1 norm, exactly."""
         return query.l1_sensitivity(self.neighbours) * self.records_per_person
 
     def squared_l2_sensitivity(self, query: LinearQuery) -> int:
@@ -120,22 +121,22 @@ class Privacy:
         return query.squared_l2_sensitivity(self.neighbours) * self.records_per_person**2
 
     def largest_change(self, query: LinearQuery) -> int:
-        """Return the most that a single answer to `query` changes, or a bound of it."""
+        """Return the most that a single answer to `query` changes, or an upper bound of it."""
         return query.largest_change(self.neighbours) * self.records_per_person
 
     def quantile_score_range(self, quantile: Fraction) -> int:
-        """Return R of the rank scores of a quantile a/b, which are b times what its definition misses in records.
+        """Return the range R of the rank scores of a quantile a/b: b times the records by which its definition fails.
 
-        Such a score is -max(0, (b - a) less - a (equal + more), a more - (b - a) (less + equal)). A record more or
-        less changes each of the two by at most max(a, b - a), a record substituted by at most b; changes of either
-        sign may meet in one pair of neighbours, so the range is twice that.
+        Such a score is -max(0, (b - a) less - a (equal + more), a more - (b - a) (less + equal)). Adding or removing a
+        record changes each of the two by at most max(a, b - a), replacing one by at most b; changes of either sign may
+        meet in one pair of neighbours, so the range is twice that.
         """
         a, b = quantile.numerator, quantile.denominator
         return 2 * (max(a, b - a) if self.neighbours == "add-remove" else b) * self.records_per_person
 
     @property
     def l1_score_range(self) -> int:
-        """R of the scores ``||M - estimate||_1``: twice the most one score changes.
+        """The range R of the scores ``||M - estimate||_1``: twice the most one score changes.
 
         One record changes one cell of every marginal by 1, so a score changes by at most 1 under add-remove and 2
         under replace; changes of either sign may meet in one pair of neighbours, so the range is twice that.
@@ -144,16 +145,16 @@ class Privacy:
 
     @property
     def cell_score_range(self) -> int:
-        """R of scores that are counts of cells, and of the records in all other cells.
+        """The range R of scores that are counts of cells, and of the records in all other cells.
 
-        A record more raises each of these by 0 or 1, so the range is 1; a record substituted moves each by at most 1,
-        a cell's and its complement's in opposite directions: 2.
+        Adding a record raises each of these by 0 or 1, so the range is 1; replacing one moves each by at most 1, a
+        cell's and its complement's in opposite directions: 2.
         """
         return (2 if self.total_is_public else 1) * self.records_per_person
 
 
 def known_by(person: Sequence[str]) -> str:
-    """Return by which columns a person is known, as what protects them says it; nothing where none is named.
+    """Return the columns that identify a person, as a phrase of the promise; empty if none is named.
 
     Examples
     --------

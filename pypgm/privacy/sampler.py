@@ -1,8 +1,7 @@
 """Exact draws on integers: the one place where releases get their randomness.
 
-There is no float in what is drawn: int64 in, int64 out, rational parameters. The draws come from a ChaCha20 stream of
-the calling thread, keyed by the operating system and keyed anew after a fork, unless a run that is declared not private
-has a seed.
+Draws involve no float: int64 in, int64 out, rational parameters. They come from a ChaCha20 stream of the calling
+thread, keyed by the operating system and rekeyed after a fork, unless a run that is declared not private has a seed.
 """
 
 from __future__ import annotations
@@ -17,30 +16,30 @@ from pypgm import _core
 from pypgm.numeric import checked_threads, shown
 from pypgm.privacy import noise
 from pypgm.privacy.budget import check_new
+from pypgm.privacy.noise import drawable_rate
 from pypgm.privacy.observer import the_observer
-from pypgm.privacy.selection import drawable_rate
 
 Adder = Callable[[NDArray[np.int64]], NDArray[np.int64]]
 """Takes int64 counts and returns new ones with noise."""
 
 
 class Sampler:
-    """What private draws are made with.
+    """Source of all private draws.
 
     Parameters
     ----------
     unsafe_seed : int, optional
         Draw everything from this number: the same every time, and private for nobody.
     n_threads : int
-        Threads for noise, each with its own stream; 0 is all. One makes no team and is safe in forked children. A
-        seeded stream is drawn from by one thread.
+        Threads for noise, each with its own stream; 0 for all. One thread makes no team and is safe in forked children.
+        A seeded stream is drawn from by one thread.
 
     Raises
     ------
     ValueError
         If the seed is not in 0..2^64 - 1, or `n_threads` is negative.
     TypeError
-        If the seed is not an int; a generator is none.
+        If the seed is not an int, such as a generator.
 
     Examples
     --------
@@ -59,7 +58,7 @@ class Sampler:
 
     @property
     def not_private(self) -> str:
-        """Why what is drawn protects nobody; empty where it does."""
+        """The reason why the draws protect nobody; empty if they protect."""
         return self._mark or the_observer().not_private
 
     @property
@@ -68,9 +67,10 @@ class Sampler:
         return self._n_threads
 
     def gaussian(self, variance: Fraction) -> Adder:
-        """Return what adds an independent discrete Gaussian draw, P(z) ~ exp(-z^2 / (2 variance)), to every count.
+        """Return a function that adds independent discrete Gaussian draws, P(z) ~ exp(-z^2 / (2 variance)), to counts.
 
-        It takes a one-dimensional array of int64 and returns a new one; a sum that leaves int64 stays at its end.
+        The function takes a one-dimensional array of int64 and returns a new one; a sum beyond int64 is cut off at its
+        end.
 
         Parameters
         ----------
@@ -80,7 +80,7 @@ class Sampler:
         Raises
         ------
         ValueError
-            If the variance cannot be drawn with.
+            If no exact draws exist for the variance.
 
         References
         ----------
@@ -93,7 +93,7 @@ class Sampler:
         )
 
     def laplace(self, scale: Fraction) -> Adder:
-        """Return what adds an independent discrete Laplace draw, P(z) ~ exp(-abs(z) / scale), to every count.
+        """Return a function that adds independent discrete Laplace draws, P(z) ~ exp(-abs(z) / scale), to counts.
 
         Parameters
         ----------
@@ -103,7 +103,7 @@ class Sampler:
         Raises
         ------
         ValueError
-            If the scale cannot be drawn with.
+            If no exact draws exist for the scale.
         """
         if noise.drawable_scale(scale) != scale:
             raise ValueError(f"scale {scale} cannot be drawn with exactly; pass drawable_scale of it")
@@ -115,7 +115,7 @@ class Sampler:
         """Return an index drawn with probability proportional to exp(rate * score).
 
         A uniform candidate is accepted with probability exp(-rate * gap to the best), an exact coin on rationals, else
-        drawn anew; no float takes part. With rate = epsilon / R, R the range by which scores of neighbouring tables
+        redrawn; no float takes part. With rate = epsilon / R, R the range by which scores of neighbouring tables
         change, the draw is epsilon-DP, its loss has range epsilon, and it is (epsilon^2 / 8)-zCDP.
 
         Parameters
@@ -130,7 +130,7 @@ class Sampler:
         TypeError
             If the scores are not int64.
         ValueError
-            If there are none, or the rate cannot be drawn with.
+            If there are none, or no exact draws exist for the rate.
 
         References
         ----------
@@ -147,17 +147,17 @@ class Sampler:
         return drawn
 
     def select_top(self, scores: NDArray[np.int64], rate: Fraction, count: int) -> list[int]:
-        """Return `count` different indices: one exponential mechanism after the other over those that are left.
+        """Return `count` different indices, by one exponential mechanism after the other over the remaining candidates.
 
-        It costs what `count` calls of `select` cost, and has the law of the `count` largest of the scores plus Gumbel
-        noise of scale 1 / rate.
+        The draw costs as much as `count` calls of `select`, and has the law of the `count` largest of the scores plus
+        Gumbel noise of scale 1 / rate.
 
         Parameters
         ----------
         scores : ndarray of int64, shape (candidates,)
             At least `count`.
         rate : Fraction
-            Of each draw, as `drawable_rate` gives it.
+            The rate of each draw, as `drawable_rate` gives it.
         count : int
             At least 1.
 
@@ -166,7 +166,7 @@ class Sampler:
         TypeError
             If the scores are not int64.
         ValueError
-            If there are fewer than `count`, or the rate cannot be drawn with.
+            If there are fewer than `count`, or no exact draws exist for the rate.
 
         References
         ----------
@@ -191,17 +191,13 @@ class Sampler:
 
         Parameters
         ----------
-        scores : ndarray of int64, shape (candidates,)
-            At least one.
-        rate : Fraction
-            As `drawable_rate` gives it.
+        scores, rate
+            As for `select`.
 
         Raises
         ------
-        TypeError
-            If the scores are not int64.
-        ValueError
-            If there are none, or the rate cannot be drawn with.
+        TypeError, ValueError
+            As for `select`.
 
         References
         ----------
@@ -218,17 +214,17 @@ class Sampler:
         return drawn
 
     def secret(self) -> bytes:
-        """Return 16 bytes that nobody else knows."""
+        """Return a secret of 16 bytes."""
         return the_observer().secret() or np.packbits(self.coins(128, Fraction(1, 2))).tobytes()
 
     def coins(self, count: int, probability: Fraction) -> NDArray[np.bool_]:
-        """Return so many independent coins that are true with a probability, exactly."""
+        """Return `count` independent coins, each true with exactly this probability."""
         flipped = the_observer().core.flip_coins(count, probability.numerator, probability.denominator, self.__words)
         return np.asarray(flipped).astype(bool)
 
 
 def _unsafe_words(seed: int | None) -> _core.SeededWords | None:
-    """Return the stream of a run that is declared not private, None for none."""
+    """Return the stream of a run that is declared not private, None without a seed."""
     if seed is None:
         return None
     if isinstance(seed, bool | np.timedelta64) or not isinstance(seed, int | np.integer):

@@ -1,4 +1,4 @@
-"""Private choices among cliques by integer scores that stay behind the ledger."""
+"""Private choices among cliques by integer scores that stay behind the ledger, and screens: their noisy scores."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
-from typing import Any, Generic, NoReturn, SupportsIndex, TypeVar
+from typing import Any, Generic, NamedTuple, NoReturn, SupportsIndex, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,34 +17,128 @@ from pypgm.numeric import checked_integer
 from pypgm.privacy.access import TableAccess
 from pypgm.privacy.fixed_errors import fixed_errors, unheard
 from pypgm.privacy.laws import Exponential, PermuteAndFlip
+from pypgm.privacy.noise import drawable_rate, selection_epsilon
 from pypgm.privacy.observer import observed, the_observer
-from pypgm.privacy.rational import Number
+from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.score_weights import GRID_BITS, SCORE_LIMIT, SCREEN_BITS, Weights, fitted
-from pypgm.privacy.screen import Screen
-from pypgm.privacy.selection import drawable_rate, selection_epsilon
 from pypgm.privacy.trusted_query import own_clique
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Screen:
+    """The scores of many candidates with discrete Gaussian noise; free to use.
+
+    Attributes
+    ----------
+    values : ndarray of int64, shape (candidates,)
+        The noisy scores exactly as drawn, in the order of the candidates.
+    stddev : float
+        Standard deviation of the noise of each of `scores`.
+    unit : float
+        The unit of `values`, in units of scores and weights.
+    not_private : str
+        The reason why the scores protect nobody, such as noise from a seed; empty if they protect.
+    """
+
+    values: NDArray[np.int64]
+    stddev: float
+    unit: float
+    not_private: str = ""
+
+    @property
+    def scores(self) -> NDArray[np.float64]:
+        """The noisy weighted scores; they may be negative."""
+        return np.asarray(self.values * self.unit, dtype=np.float64)
+
+
+GRID_BITS = 16  # public estimates are rounded to multiples of 2^-16, so scores are integer multiples of that
+SCREEN_BITS = 12  # bits of weights of screened scores: variances for thousands of them can still be drawn
+SCORE_LIMIT = 1 << 62  # larger scores are cut off here, which never makes two of them differ by more
+
+
+class Weights(NamedTuple):
+    """Factors and offsets of scores.
+
+    Attributes
+    ----------
+    factors : list of int
+        The factor of each score, at most 2^bits: a score that changes by c changes its product by at most c times the
+        factor.
+    offsets : list of int
+        The number added to each weighted score.
+    unit : float
+        The value of a weighted score of 1, in the units of the scores and weights given.
+    is_plain : bool
+        Whether scores stay unchanged.
+    """
+
+    factors: list[int]
+    offsets: list[int]
+    unit: float
+    is_plain: bool = False
+
+    @classmethod
+    def of(cls, count: int, weights: Sequence[Number] | None, offsets: Sequence[Number] | None, bits: int) -> Weights:
+        """Return weights relative to the largest one, on a grid of 2^-bits; ``ValueError`` if they do not fit."""
+        if weights is None and offsets is None:
+            return cls([1 << bits] * count, [0] * count, 2.0**-bits, bits == GRID_BITS)
+        given = [Fraction(1)] * count if weights is None else [as_fraction("a weight", w) for w in weights]
+        added = [Fraction(0)] * count if offsets is None else [as_fraction("an offset", o) for o in offsets]
+        if len(given) != count or len(added) != count:
+            raise ValueError(f"{count} candidates need as many weights and offsets, got {len(given)} and {len(added)}")
+        largest = max(given)
+        if min(given) < 0 or largest == 0:
+            raise ValueError(f"weights must be at least 0 and one of them more, got {weights}")
+        grid = Fraction(1 << bits) / largest
+        factors = [max(1, round(w * grid)) if w > 0 else 0 for w in given]
+        return cls(factors, [round(o * grid) for o in added], float(1 / grid))
+
+    def applied(self, scores: NDArray[Any]) -> NDArray[Any]:
+        """Return weighted scores, as Python's integers where they may not fit int64; a score is a multiple of 2^-16.
+
+        A score that changes by at most c 2^16 changes its product with a factor by at most the factor times c 2^16, and
+        the product without its last 16 bits by at most the factor times c: an integer, which rounding down keeps.
+        """
+        if self.is_plain:
+            return scores
+        given = zip(self.factors, scores.tolist(), self.offsets, strict=True)
+        return np.array([(f * s >> GRID_BITS) + o for f, s, o in given], dtype=object)
+
+
+def fitted(scores: NDArray[Any], *, screen: bool = False) -> NDArray[np.int64]:
+    """Return scores as int64, within 2^62, none of which changes by more than before.
+
+    For a screen they are cut off at 2^62. A selection depends on gaps to the best alone: scores 2^62 or more below it
+    are raised, which keeps all changes in their interval, and all are shifted alike if they do not fit.
+    """
+    if screen:
+        return np.asarray(np.clip(scores, -SCORE_LIMIT, SCORE_LIMIT), dtype=np.int64)
+    best = int(scores.max())
+    gaps = np.maximum(scores - best, -SCORE_LIMIT)
+    fits = max(best, -int(scores.min())) < SCORE_LIMIT
+    return np.asarray(gaps + best if fits else gaps, dtype=np.int64)
+
 
 By = TypeVar("By")
 
 
 @dataclass(slots=True, eq=False)
 class Comparison(Generic[By]):
-    """What candidates are scored by: all that a selection needs, so that none can change under it.
+    """State of one comparison: all that a selection needs, so that nothing changes under it.
 
     Attributes
     ----------
     by : callable
-        Of the caller's.
+        The caller's function.
     candidates : tuple of clique
     public : list of ndarray of int64
-        What `by` said of the candidates before the first charge, where scores are against that.
+        The values of `by` for the candidates before the first charge, if scores compare with them.
     scores : ndarray
-        Of the candidates that were scored already: int64, or Python's integers where one is beyond 2^62.
+        Scores of the candidates scored so far: int64, or Python's integers if one is beyond 2^62.
     is_scored : ndarray of bool
-        Which these are.
+        Whether each candidate is scored.
     is_asking : bool
-        Whether `by` is being asked.
+        Whether `by` is being called.
     """
 
     by: By
@@ -66,11 +160,11 @@ class Selector(ABC, Generic[By]):
     """Exponential mechanisms, permute-and-flip and noisy screens over the scores of cliques, which are never shown.
 
     Scores are integers on the grid 2^-16. With ``weights`` a candidate's score is multiplied by its weight relative to
-    the largest one, so that no score changes by more than without; ``offsets``, in the unit of weighted scores, are
-    added and change nothing. Counts are kept for later rounds, so that other scores of the same cliques read no record.
+    the largest one, so that no score changes by more than unweighted; ``offsets``, in the unit of weighted scores, are
+    added and cost nothing. Counts are kept for later rounds, so that other scores of the same cliques read no record.
 
-    A selection works on the comparison it began with. What is called for scores and estimates must leave the selector
-    alone: a selection whose estimates call `compare`, or that is made while they are asked for, is refused.
+    A selection works on the comparison it began with. The functions that give scores and estimates must leave the
+    selector alone: a selection whose estimates call `compare`, or that is made while they are computed, is refused.
     """
 
     __slots__ = ("__kept", "__left", "__weakref__", "_access", "_now")
@@ -94,23 +188,23 @@ class Selector(ABC, Generic[By]):
         return self._access.privacy
 
     def compare(self, by: By, candidates: Sequence[Clique] | None = None) -> None:
-        """Score by something else from now on: by another model's estimates, or another function.
+        """Score by another function from now on, such as the estimates of another model.
 
         Cliques that were counted are not counted again.
 
         Parameters
         ----------
         by : callable
-            As at first.
+            The function, as at first.
         candidates : sequence of clique, optional
-            Other candidates, chosen without looking at the data; by default those there are.
+            Other candidates, chosen without looking at the data; the present ones by default.
         """
         given, domain = self._now.candidates if candidates is None else candidates, self._access.domain
-        own = tuple(own_clique(domain, c) for c in given)
-        self._now = Comparison(the_observer().compared(self, given, by), own)
+        cliques = tuple(own_clique(domain, c) for c in given)
+        self._now = Comparison(the_observer().compared(self, given, by), cliques)
 
     def close(self) -> None:
-        """Forget scores and counts, as the table does its records."""
+        """Forget scores and counts, as the table forgets its records."""
         self._now = Comparison(self._now.by, self._now.candidates)
         self.__kept = {}
 
@@ -123,7 +217,7 @@ class Selector(ABC, Generic[By]):
         weights: Sequence[Number] | None = None,
         offsets: Sequence[Number] | None = None,
     ) -> int:
-        """Charge, then draw one of the candidates numbered in `among` by an exponential mechanism.
+        """Draw one of the candidates numbered in `among` by an exponential mechanism, after the charge.
 
         Parameters
         ----------
@@ -132,14 +226,14 @@ class Selector(ABC, Generic[By]):
         rho, epsilon : number
             Exactly one: what the draw may cost in rho, or its epsilon. Rounded down to what can be drawn.
         weights : sequence of number, optional
-            One for each of `among`, at least 0 and one of them more, to 16 bits of the largest; equal by default.
+            One weight for each of `among`, at least 0 and not all 0, to 16 bits of the largest; equal by default.
         offsets : sequence of number, optional
-            Added to each weighted score, to the same grid; 0 by default.
+            Numbers added to the weighted scores, to the same grid; 0 by default.
 
         Returns
         -------
         int
-            A position of `among`'s, not of the list itself.
+            One of the positions in `among`, not an index of `among`.
 
         Raises
         ------
@@ -161,16 +255,16 @@ class Selector(ABC, Generic[By]):
         weights: Sequence[Number] | None = None,
         offsets: Sequence[Number] | None = None,
     ) -> list[int]:
-        """Charge `count` exponential mechanisms, then draw so many different candidates, one after the other.
+        """Draw `count` different candidates, one exponential mechanism after the other, after the charge.
 
         Parameters
         ----------
         among, weights, offsets
             As for `select`.
         count : int
-            How many.
+            Number of candidates to draw.
         rho, epsilon : number
-            Exactly one, of all draws together, of which each costs an equal part.
+            Exactly one: the cost of all draws together, each an equal part.
 
         Raises
         ------
@@ -205,9 +299,9 @@ class Selector(ABC, Generic[By]):
         weights: Sequence[Number] | None = None,
         offsets: Sequence[Number] | None = None,
     ) -> int:
-        """Charge, then draw one of the candidates by permute-and-flip; otherwise as `select`.
+        """Draw one of the candidates by permute-and-flip, after the charge; otherwise as `select`.
 
-        For the same epsilon it is never worse in expected score, but costs epsilon^2 / 2 in rho: it pays under a
+        For the same epsilon the draw is never worse in expected score, but costs epsilon^2 / 2 in rho: it pays under a
         pure budget.
         """
         now, chosen, weighing = self._checked(among, weights, offsets, GRID_BITS)
@@ -226,19 +320,19 @@ class Selector(ABC, Generic[By]):
         rho: Number,
         weights: Sequence[Number] | None = None,
     ) -> Screen:
-        """Charge, then give the scores of all of `among` at once with discrete Gaussian noise.
+        """Return the scores of all of `among` at once, with discrete Gaussian noise, after the charge.
 
         A record changes every score; the noise is for the joint L2 norm of all changes, the root of the sum of squared
-        weights times what one score changes. All scores are then known, and whatever is chosen by them is free.
+        weights times the sensitivity of one score. All scores are then known, and choices made from them are free.
 
         Parameters
         ----------
         among : sequence of int, optional
             As for `select`.
         rho : number
-            What the screen costs, at most.
+            The cost of the screen, at most.
         weights : sequence of number, optional
-            One for each of `among`, to 12 bits of the largest: equal noise is added to weighted scores.
+            One weight for each of `among`, to 12 bits of the largest: equal noise is added to weighted scores.
 
         Raises
         ------
@@ -274,11 +368,11 @@ class Selector(ABC, Generic[By]):
         """The length of an interval that holds the changes of all scores, at least the sensitivity."""
 
     def _on(self, count: int) -> str:
-        """Return what a charge names as chosen among."""
+        """Return the candidates, as a charge names them."""
         return f"{count} cliques"
 
     def _ask(self, now: Comparison[By]) -> None:
-        """Ask the caller for all that is compared with the records, before they are read; but not within itself."""
+        """Call the caller's function for all public values before the records are read; refuse to nest."""
         now.is_asking = True
         try:
             self._prepare(now)
@@ -288,10 +382,10 @@ class Selector(ABC, Generic[By]):
             raise ValueError("a selection's estimates must leave its selector alone: compare was called meanwhile")
 
     def _prepare(self, now: Comparison[By]) -> None:
-        """Ask the caller for all that is compared with the records."""
+        """Call the caller's function for all values that are compared with the records."""
 
     def _reduced(self, clique: Clique, counts: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return what is kept of a clique's counts."""
+        """Return the kept part of a clique's counts."""
         del clique
         return counts
 
@@ -306,17 +400,17 @@ class Selector(ABC, Generic[By]):
         offsets: Sequence[Number] | None,
         bits: int,
     ) -> tuple[Comparison[By], NDArray[np.int64], Weights]:
-        """Return what is compared and chosen among, in values of our own: nothing given is looked at again."""
+        """Return the comparison and the positions as copies: no argument is read again."""
         if self._access.is_closed():
             raise ValueError("the private table of this selector is closed: its records are gone")
         now = self._now
         if now.is_asking:
-            raise ValueError("a selection's estimates must leave its selector alone: they are being asked for")
+            raise ValueError("a selection's estimates must leave its selector alone: they are being computed")
         chosen = _positions(among, len(now.candidates))
         return now, chosen, Weights.of(len(chosen), weights, offsets, bits)
 
     def _drawable(self, epsilon: Fraction) -> Fraction:
-        """Return the epsilon of a draw: the one asked for, or just below it."""
+        """Return the epsilon of a draw: the requested one, or one just below it."""
         unit = self._score_range << GRID_BITS
         return drawable_rate(epsilon / unit) * unit
 
@@ -349,17 +443,17 @@ class Selector(ABC, Generic[By]):
 
 
 def _positions(among: Sequence[int] | NDArray[np.int64] | None, count: int) -> NDArray[np.int64]:
-    """Return the positions to choose among, all by default; ``ValueError`` unless they are some of so many."""
+    """Return the positions to choose among, all by default; ``ValueError`` if one is out of range."""
     if among is None:
         return np.arange(count)
     if type(among) is np.ndarray and among.dtype == np.int64 and among.ndim == 1:
-        own = among.copy()
+        positions = among.copy()
     else:
         given = [i if type(i) is int and i >= 0 else checked_integer("a position", i) for i in among]
-        own = np.array(given, dtype=object)
-    if not own.size or not 0 <= own.min() <= own.max() < count:
-        raise ValueError(f"among needs positions in 0..{count - 1}, got {own.tolist()}")
-    return np.asarray(own, dtype=np.int64)
+        positions = np.array(given, dtype=object)
+    if not positions.size or not 0 <= positions.min() <= positions.max() < count:
+        raise ValueError(f"among needs positions in 0..{count - 1}, got {positions.tolist()}")
+    return np.asarray(positions, dtype=np.int64)
 
 
 class StatedSelector(Selector[Callable[[int, NDArray[np.int64]], int]]):
@@ -403,5 +497,5 @@ class StatedSelector(Selector[Callable[[int, NDArray[np.int64]], int]]):
     def _score(
         self, now: Comparison[Callable[[int, NDArray[np.int64]], int]], number: int, kept: NDArray[np.int64]
     ) -> int:
-        # An error would tell of the counts, whatever it says; so would a number that is none.
+        # An error would reveal something of the counts, whatever its text; so would a score that is not an integer.
         return unheard(lambda: operator.index(now.by(number, kept.copy())), 0) << GRID_BITS

@@ -1,4 +1,4 @@
-"""Find out privately what a schema leaves open: values that nobody can list, and bins by quantiles."""
+"""Private settling of a schema's open columns: values that nobody can list, and bins by quantiles."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ from pypgm.data.values import Values, as_list, bare, is_number, plain
 from pypgm.domain import listed
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.private_column import PrivateColumn
+from pypgm.privacy.private_column import PrivateColumn, sparse_histogram
 from pypgm.privacy.quantiles import private_quantiles
 from pypgm.privacy.rational import as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
-from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.queries import Neighbours
 
-_DIGITS = 400  # before or after the point of a number that may be a label: more than a double has
+_DIGITS = 400  # digits before or after the point of a number that may be a label: more than a double has
 
 
 def settle(
@@ -38,29 +37,29 @@ def settle(
     *,
     sampler: Sampler | None = None,
 ) -> Schema:
-    """Return a schema with nothing left open, for what each open column says of the budget.
+    """Return a schema with no open column, each settled for the share of the budget that it states.
 
-    The values of an `OpenSet` are those whose noisy count reaches the threshold of `sparse_histogram`; all open sets
-    together may take the delta that the budget reserves. The bins of `QuantileBins` begin at `private_quantiles` of its
-    public grid.
+    An `OpenSet` gets the values whose noisy counts reach the threshold of `sparse_histogram`; all open sets together
+    may use the delta that the budget reserves. The bins of `QuantileBins` begin at `private_quantiles` of its public
+    grid.
 
     Parameters
     ----------
     schema : OpenSchema
     columns : mapping of str to sequence, shape (n_records,)
-        The raw values of each open column, and of those that name the person of a record, by which some of each
-        person's are kept. No value of an open column shows before it is charged for.
+        The raw values of each open column, and of the columns that identify persons, by which some records of each
+        person are kept. No value of an open column shows before it is charged for.
     privacy : Privacy, "add-remove" or "replace", optional
         The neighbour relation, as for `PrivateTable`: the schema says how many records a person has.
     ledger : Ledger
-        Where all is charged; what it has left is for the records.
+        The ledger of all charges; the rest of its budget is for the records.
     sampler : Sampler, optional
-        What draws, and is to draw for the records too: of one with a seed the ledger says that it is not private.
+        The source of all draws, later for the records too; the ledger marks one with a seed as not private.
 
     Raises
     ------
     BudgetError
-        If the shares are more than what is left; nothing is charged then.
+        If the shares exceed the rest of the budget; then nothing is charged.
     ValueError
         If a column is missing, the relation has another number of records per person than the schema states, or there
         are open sets and the budget reserves no delta, or has none; before anything is charged.
@@ -90,7 +89,7 @@ def settle(
     n_sets = sum(isinstance(column, OpenSet) for column in schema.open.values())
     if n_sets and (ledger.budget.unit != "rho" or not ledger.remaining_delta()):
         raise ValueError(
-            "values that nobody lists are found with a probability of failure: "
+            "unlisted values are found with a probability of failure: "
             "the budget needs delta, and part of it reserved, as Budget(epsilon=1, delta=1e-9, reserved_delta=1e-10)"
         )
     keys = None if schema.person is None else schema.person.keys(columns)
@@ -101,21 +100,21 @@ def settle(
     deltas = ledger.remaining_delta() if n_sets else Fraction(0)
     warn_at_door(schema, ledger.budget)
     amounts = {name: as_fraction("share", c.share) * ledger.budget.limit for name, c in schema.open.items()}
-    found = {}
+    closed = {}
     with ledger.allocate("settle", amount=sum(amounts.values()), reserved_delta=deltas) as parts:
         values_of = _kept_values(schema, columns, keys, drawing)
         for name, column in schema.open.items():
             delta = deltas / n_sets if isinstance(column, OpenSet) else Fraction(0)
             with parts.allocate(name, amount=amounts[name], reserved_delta=delta) as part:
                 values = PrivateColumn(_Values(values_of[name], column), relation, part, sampler=drawing)
-                found[name] = _settled(column, values, amounts[name], delta)
-    return schema.closed(found)
+                closed[name] = _settled(column, values, amounts[name], delta)
+    return schema.closed(closed)
 
 
 def _kept_values(
     schema: OpenSchema, columns: Mapping[str, Values], keys: Keys | None, sampler: Sampler
 ) -> Mapping[str, Values]:
-    """Return the values of the open columns, of the records that are kept of each person."""
+    """Return the values of the open columns in the records that are kept of each person."""
     if schema.person is None or keys is None:
         return columns
     content = [content_keys(columns[name]) for name in schema.open]
@@ -126,7 +125,7 @@ def _kept_values(
 def _settled(
     column: OpenColumn, values: PrivateColumn, amount: Fraction, delta: Fraction
 ) -> Categorical | Integer | Real:
-    """Return a column with nothing left open, found for an amount of the budget."""
+    """Return a column settled for an amount of the budget."""
     if isinstance(column, OpenSet):
         return column.closed(sparse_histogram(values, delta=delta, rho=amount))
     cost = {"rho": amount} if values.ledger.budget.unit == "rho" else {"epsilon": amount}
@@ -135,9 +134,9 @@ def _settled(
 
 
 class _Values:
-    """Values of a column as they are asked for: nulls are None, booleans are texts, no text has spaces around it.
+    """Values of a column as histograms take them: nulls are None, booleans are texts, texts have no spaces around them.
 
-    Those of an open set are texts and whole numbers: of another value it is the text by which it is encoded.
+    Values of an open set are texts and whole numbers; any other value becomes the text by which it is encoded.
     """
 
     def __init__(self, values: Values, column: OpenColumn) -> None:
@@ -147,32 +146,32 @@ class _Values:
         return len(self._values)
 
     def __iter__(self) -> Iterator[object]:
-        return map(self._asked, as_list(self._values))  # what is masked is None
+        return map(self._value_of, as_list(self._values))  # masked values are None
 
-    def _asked(self, value: object) -> object:
+    def _value_of(self, value: object) -> object:
         column = self._column
         try:
-            found = bare(value)
-            found = str(found) if isinstance(found, bool | np.bool_) else found
-            if isinstance(found, str):
+            content = bare(value)
+            content = str(content) if isinstance(content, bool | np.bool_) else content
+            if isinstance(content, str):
                 read = column.plain_text if isinstance(column, Numeric) else _writable
-                return None if found in column.null_texts else read(found)
-            is_null = bool(column.null_numbers) and plain(found) in column.null_numbers
-            return None if is_null else found if isinstance(column, Numeric) else _key(found)
+                return None if content in column.null_texts else read(content)
+            is_null = bool(column.null_numbers) and plain(content) in column.null_numbers
+            return None if is_null else content if isinstance(column, Numeric) else _key(content)
         except KeyboardInterrupt:
             raise
-        except BaseException:  # whatever a value does, no error may tell of it
+        except BaseException:  # whatever a value does, no error may reveal it
             return None
 
 
 def _writable(text: str) -> str:
-    """Return a text that a file can hold; ``UnicodeEncodeError`` of another, which is no label."""
+    """Return a text that a file can hold; ``UnicodeEncodeError`` for any other, which is no label."""
     text.encode()
     return text
 
 
 def _key(value: object) -> str | int | None:
-    """Return the number or the text whose label a value that is no text is encoded to; None where there is none.
+    """Return the number or text of the label to which a value that is no text is encoded; None if it has none.
 
     Examples
     --------
@@ -180,11 +179,11 @@ def _key(value: object) -> str | int | None:
     >>> [_key(v) for v in (7.0, 2.5, Decimal("2.50"), 1e20, datetime.time(9, 30), datetime.timedelta(hours=2))]
     [7, '2.5', '2.5', '1e+20', '09:30:00', '2:00:00']
     """
-    found = plain(value)
-    if not is_number(found):
-        return None if found is None else str(found)
-    if isinstance(found, Decimal) and not (found.is_finite() and abs(found.adjusted()) <= _DIGITS):
+    number = plain(value)
+    if not is_number(number):
+        return None if number is None else str(number)
+    if isinstance(number, Decimal) and not (number.is_finite() and abs(number.adjusted()) <= _DIGITS):
         return None
-    if found == int(found):
-        return int(found) if abs(found) < 10**_DIGITS else None
-    return None if isinstance(found, Fraction) else format(found, "f").rstrip("0")
+    if number == int(number):
+        return int(number) if abs(number) < 10**_DIGITS else None
+    return None if isinstance(number, Fraction) else format(number, "f").rstrip("0")

@@ -1,4 +1,4 @@
-"""Learners called with tables that are still as they are: a schema encodes them, and what is open is found first."""
+"""Learners called with raw tables: a schema encodes them, after its open columns are settled."""
 
 from __future__ import annotations
 
@@ -6,22 +6,25 @@ import functools
 import inspect
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, cast
 
 from pypgm.data.layout import Layout
 from pypgm.data.open_columns import OpenSet
 from pypgm.data.opened import has_rows, opened
 from pypgm.data.schema import OpenSchema, Schema, as_any_schema
+from pypgm.data.source import Source
 from pypgm.domain import listed
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
-from pypgm.privacy.dry_run import check_call
 from pypgm.privacy.entry import Handed
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number
+from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.settling import settle
+from pypgm.queries import Neighbours
 from pypgm.signatures import with_options
 
 if TYPE_CHECKING:
@@ -33,30 +36,30 @@ if TYPE_CHECKING:
 
 
 class Released(Protocol):
-    """A result of a learner, which can be given the layout of the records it is of."""
+    """Result of a learner that can be given the layout of its records."""
 
     def of_table(self, layout: Layout, source: str) -> Self:
-        """Return the same with the layout of its table, and the path of its file."""
+        """Return the result with the layout of its table, and the path of its file."""
 
 
 L = TypeVar("L", bound=Callable[..., Released])
 R = TypeVar("R", bound=Released)
 
 Call = Mapping[str, Any]
-"""The arguments of a call of a learner but the records, by their names."""
+"""Arguments of a learner's call by name, except the records."""
 
-_RESERVED = 10  # part of delta that finding values which nobody lists may take: a tenth
+_RESERVED = 10  # part of delta for finding unlisted values: a tenth
 _OF_TABLES = {"epsilon", "delta", "budget", "neighbours", "privacy", "unsafe_seed"}
-"""Arguments that a private table has already."""
+"""Arguments that a private table fixes already."""
 
 
 def as_given(_: Domain, __: Schema | None, call: Call) -> Call:
-    """Return the arguments of a call as they are."""
+    """Return the arguments of a call unchanged."""
     return call
 
 
 def nothing_known(_: Call) -> SchemaLike | None:
-    """Return no schema: the arguments of a call say nothing of the records."""
+    """Return None: the arguments of a call imply no schema of the records."""
     return None
 
 
@@ -67,20 +70,20 @@ def takes_any_table(
     options_for: Callable[[Domain, Schema | None, Call], Call] = as_given,
     known_by: Callable[[Call], SchemaLike | None] = nothing_known,
 ) -> Callable[[L], L]:
-    """Return a decorator of learners, which then take any table `pypgm.synthesize` takes, by the `schema` with it.
+    """Return a decorator of learners, which then take any table that `pypgm.synthesize` takes, with a `schema`.
 
-    A learner gets its records as `pypgm.privacy.entry.Handed`, and enters them by an `Entry`.
+    A learner receives its records as `pypgm.privacy.entry.Handed`, and enters them by an `Entry`.
 
     Parameters
     ----------
     options : TypedDict
-        What ``**options`` of the learner takes, `PrivateOptions` among them; written out in its signature.
+        The keywords of the learner's ``**options``, `PrivateOptions` among them; written out in its signature.
     defaults : mapping
-        Of the options that have another one than None.
+        Defaults of options other than None.
     options_for : callable
-        Returns the arguments of a call as they are of records over a domain, encoded by a schema.
+        Returns the arguments of a call translated to records over a domain, encoded by a schema.
     known_by : callable
-        Returns the schema that the other arguments of a call have of a table that comes without one, if they do.
+        Returns the schema that the other arguments of a call imply for a table without one, if any.
 
     Examples
     --------
@@ -109,7 +112,7 @@ def takes_any_table(
             try:
                 if schema is not None and not handed.is_open:
                     return prepared(called, handed.take(), as_any_schema(schema), call, options_for=options_for)()
-                if handed.domain is not None:  # what has none is refused by the entry
+                if handed.domain is not None:  # a table without a schema is refused by the entry
                     call = dict(options_for(handed.domain, handed.schema, call))
                 return learner(handed, **call, **({} if schema is None else {"schema": schema}))
             finally:
@@ -121,7 +124,7 @@ def takes_any_table(
 
 
 def _by_name(signature: inspect.Signature, arguments: Sequence[Any], given: Call) -> dict[str, Any]:
-    """Return the arguments of a call but the first; ``TypeError`` where there are too many."""
+    """Return the arguments of a call by name, except the first; ``TypeError`` if there are too many."""
     bound = signature.bind_partial(None, *arguments, **given).arguments
     first, *_ = signature.parameters
     more = [name for name, p in signature.parameters.items() if p.kind is p.VAR_KEYWORD]
@@ -138,19 +141,19 @@ def prepared(
     reading: Mapping[str, Any] | None = None,
     options_for: Callable[[Domain, Schema | None, Call], Call] = as_given,
 ) -> Callable[[], R]:
-    """Check all, read a table, and return what spends the budget on it.
+    """Check all arguments, read a table, and return a function that spends the budget on it.
 
     Parameters
     ----------
     learner : callable
-        One that takes any table.
+        A learner that takes any table.
     source
         As for `pypgm.synthesize`.
     schema : Schema or OpenSchema
     call : mapping
         The other arguments.
     reading : mapping, optional
-        How a file is read: arguments of `pypgm.data.opened.opened`.
+        Reading options of a file: arguments of `pypgm.data.opened.opened`.
     options_for : callable
         As for `takes_any_table`.
     """
@@ -159,7 +162,7 @@ def prepared(
     budget = budget_for(schema, call.get("epsilon"), call.get("delta"), call.get("budget"))
     adapted = options_for(known.domain, known, call)
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
-    if isinstance(schema, OpenSchema):  # what is open is paid for before the learner is called
+    if isinstance(schema, OpenSchema):  # open columns are paid for before the learner is called
         check_call(learner, schema, relation, budget, _left(adapted), has_rows=has_rows(source))
     held = [opened(source, schema, **(reading or {}))]
     place = os.path.abspath(source) if isinstance(source, str | os.PathLike) else ""
@@ -186,14 +189,14 @@ def prepared(
 
 
 def _left(call: Call) -> dict[str, Any]:
-    """Return the arguments that a learner takes beside a private table."""
+    """Return the arguments that a learner takes along with a private table."""
     return {name: value for name, value in call.items() if name not in _OF_TABLES}
 
 
 def budget_for(
     schema: Schema | OpenSchema, epsilon: Number | None, delta: Number | None = None, budget: Budget | None = None
 ) -> Budget:
-    """Return the budget that is asked for, a part of delta kept for values that have to be found."""
+    """Return the requested budget, with part of delta reserved for values that have to be found."""
     if schema.open_share >= 1:
         raise ValueError("the shares of open columns leave nothing of the budget for the records")
     whole = as_budget(epsilon, delta, budget)
@@ -204,3 +207,70 @@ def budget_for(
         reason = f"values of {listed(sets)} are open in the schema, and found with a probability of failure"
         raise ValueError(f"delta must be more than 0: {reason}")
     return Budget(epsilon=whole.epsilon, delta=whole.delta, reserved_delta=whole.delta / _RESERVED)
+
+
+def check_call(
+    learner: Callable[..., object],
+    schema: OpenSchema,
+    neighbours: Neighbours | Privacy | None,
+    budget: Budget,
+    options: Mapping[str, Any],
+    *,
+    has_rows: bool = True,
+) -> None:
+    """Raise the error of a learner that refuses a call, with the budget that open columns leave, before it is spent.
+
+    A learner checks everything before it reads a record, so it is called on a table that cannot be read, over the
+    schema as it is before open columns are settled. A table without rows offers counts alone.
+
+    Examples
+    --------
+    >>> from pypgm import OpenSchema, mechanisms
+    >>> from pypgm.data import OpenSet
+    >>> schema = OpenSchema({"a": 2, "b": OpenSet("1/4")})
+    >>> check_call(mechanisms.mst, schema, None, Budget(rho=1), {"iterations": 0})
+    Traceback (most recent call last):
+    ValueError: iterations must be at least 1, got 0
+    """
+    nobody = (_NobodyInRows if has_rows else _Nobody)(schema.provisional)
+    finds = any(isinstance(column, OpenSet) for column in schema.open.values())
+    amount = {budget.unit: budget.limit * (1 - schema.open_share)}
+    ledger = Ledger(Budget(**amount, reserved_delta=Fraction(0) if finds else budget.reserved_delta))
+    try:
+        with PrivateTable(nobody, neighbours, ledger, sampler=Sampler()) as table:
+            learner(table, **options)
+    except Exception:
+        if not nobody.was_read:
+            raise
+
+
+class _Nobody(Source):
+    """A table without records that cannot be read, and notes an attempt to."""
+
+    def __init__(self, schema: Schema) -> None:
+        super().__init__(schema)
+        self._n_records = 0
+        self.was_read = False
+
+    def kept(self, secret: bytes) -> _Nobody:
+        """Return the same table, in which nobody has too many records."""
+        del secret
+        return self
+
+    def _scan(self, cliques: object, tables: object, n_threads: int) -> NoReturn:
+        del cliques, tables, n_threads
+        self._refuse()
+
+    def _refuse(self) -> NoReturn:
+        """Note that all checks have been passed, and go no further."""
+        self.was_read = True
+        raise RuntimeError("a dry run reads no records")
+
+
+class _NobodyInRows(_Nobody):
+    """A table like `_Nobody` for learners that read single records."""
+
+    def codes_of(self, names: Sequence[str]) -> NoReturn:
+        """Note that all checks have been passed, and go no further."""
+        del names
+        self._refuse()

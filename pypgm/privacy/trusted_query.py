@@ -1,4 +1,4 @@
-"""Queries whose sensitivities are believed, and matrices in the place of all others."""
+"""Queries whose stated sensitivities are trusted, and matrices in place of all others."""
 
 from __future__ import annotations
 
@@ -13,40 +13,41 @@ from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import BUILT_IN, Identity, Kronecker, LinearQuery, Matrix, Products, Union
 
 Trusted = tuple[Clique, LinearQuery | None, LinearQuery]
-"""A clique, the query on it as a measurement has it, and the one to apply."""
+"""A clique, the query on it as a measurement stores it, and the query to apply."""
 
 _MAX_CELLS = 4096
 
 
 def trusted_query(query: LinearQuery | Products, cells: int) -> LinearQuery:
-    """Return a copy of a query of pypgm; of any other one its own matrix, found on unit vectors.
+    """Return a copy of a query of pypgm; for any other query its matrix, computed from unit vectors.
 
-    A query of one's own is then neither asked for its sensitivity nor handed a count. Subclasses are others. A copy is
-    made anew of what its class makes an equal one of: nobody else holds it, and nothing was put over its methods.
+    A user's own query is then neither asked for its sensitivity nor handed a count, and neither is an instance of a
+    subclass. A copy is made from the arguments of the class: nobody else holds it, and none of its methods is
+    overridden.
 
     Parameters
     ----------
     query : LinearQuery or Products
-        What is to be measured.
+        The query to measure.
     cells : int
-        Cells of the table it is for.
+        Number of cells of its table.
 
     Raises
     ------
     ValueError
-        If it is for another number of cells, is one of one's own on more than 4096, or has no integer matrix.
+        If the query is for another number of cells, is a user's own on more than 4096, or has no integer matrix.
     TypeError
-        If it is no query.
+        If the object is no query.
     """
     if not isinstance(query, LinearQuery | Products):
         raise TypeError(f"a query needs shape, matvec and rmatvec, got {type(query).__name__}")
     if query.shape[1] != cells:
         raise ValueError(f"the table has {cells} cells, the query is for {query.shape[1]}")
-    own = _copied(query) if isinstance(query, LinearQuery) else None
-    if own is not None:
-        if own.shape[1] != cells:
-            raise ValueError(f"the table has {cells} cells, the query is for {own.shape[1]}")
-        return own
+    copy = _copied(query) if isinstance(query, LinearQuery) else None
+    if copy is not None:
+        if copy.shape[1] != cells:
+            raise ValueError(f"the table has {cells} cells, the query is for {copy.shape[1]}")
+        return copy
     if cells > _MAX_CELLS:
         raise ValueError(f"a query of one's own is measured on up to {_MAX_CELLS} cells, got {cells}; pass its Matrix")
     units = np.eye(cells, dtype=np.int64)
@@ -54,12 +55,12 @@ def trusted_query(query: LinearQuery | Products, cells: int) -> LinearQuery:
 
 
 def own_clique(domain: Domain, clique: str | Sequence[str]) -> Clique:
-    """Return a clique in the domain's own texts, whatever those given do later; ``ValueError`` for unknown names."""
+    """Return a clique of the domain's own strings, independent of the argument; ``ValueError`` for unknown names."""
     return domain.names(domain.indices(as_clique(clique)))
 
 
 def named(clique: Clique) -> str:
-    """Return a clique as charges name it."""
+    """Return the name of a clique in charges."""
     return f"({', '.join(clique)})"
 
 
@@ -69,9 +70,9 @@ def trusted_on(
     query: LinearQuery | Products | None,
     known: dict[tuple[int, int], LinearQuery] | None = None,
 ) -> Trusted:
-    """Return a clique, the trusted query on it as a measurement has it, None for every cell, and the one to apply.
+    """Return a clique, its trusted query as a measurement stores it, None for every cell, and the query to apply.
 
-    Queries that are `known` already, by what was given and the number of cells, are not copied again.
+    Queries that are `known` already, by identity and number of cells, are not copied again.
     """
     positions = domain.indices(as_clique(clique))
     cells = math.prod([domain.shape[i] for i in positions])
@@ -89,16 +90,16 @@ def trusted_many(
     queries: Sequence[LinearQuery | Products | None] | None,
     weights: Sequence[Number] | None,
 ) -> tuple[list[Trusted], list[Fraction]]:
-    """Return what `trusted_on` does of each clique, and its weight; ``ValueError`` unless there are as many of each."""
+    """Return the result of `trusted_on` for each clique, and its weight; ``ValueError`` if the numbers differ."""
     given = list(cliques)
     wanted = [None] * len(given) if queries is None else list(queries)
     shares = [Fraction(1)] * len(given) if weights is None else _exact(weights)
     if not len(wanted) == len(shares) == len(given) >= 1 or min(shares) <= 0:
         needed = f"{len(given)} cliques need as many queries and weights above 0"
         raise ValueError(f"{needed}, and at least one of each")
-    known: dict[tuple[int, int], LinearQuery] = {}  # copies that nobody else holds, one for all cliques given one query
-    asked = [trusted_on(domain, clique, query, known) for clique, query in zip(given, wanted, strict=True)]
-    return asked, shares
+    known: dict[tuple[int, int], LinearQuery] = {}  # copies that nobody else holds, one for each query
+    trusted = [trusted_on(domain, clique, query, known) for clique, query in zip(given, wanted, strict=True)]
+    return trusted, shares
 
 
 def _exact(weights: Sequence[Number]) -> list[Fraction]:
@@ -116,10 +117,10 @@ def _exact(weights: Sequence[Number]) -> list[Fraction]:
 
 
 def _copied(query: LinearQuery) -> LinearQuery | None:
-    """Return an equal query made anew of what its class makes one of; None if that is no class of pypgm."""
+    """Return an equal query made from the arguments of its class; None if that is no class of pypgm."""
     make, arguments = type(query), query._arguments
     if make is Kronecker or make is Union:
         parts = [_copied(part) for part in arguments[0]]
         whole = [part for part in parts if part is not None]
         return make(whole) if len(whole) == len(parts) else None
-    return make(*arguments) if any(make is own for own in BUILT_IN) else None
+    return make(*arguments) if any(make is built_in for built_in in BUILT_IN) else None

@@ -1,12 +1,12 @@
-r"""Between zero-concentrated and approximate differential privacy, by the tight formula, rounded to the safe side.
+r"""Conversions between zero-concentrated and approximate differential privacy, tight and rounded to the safe side.
 
 A mechanism that satisfies rho-zCDP satisfies (epsilon, delta)-DP with
 
 .. math:: \delta = \frac{\exp((a - 1)(a\rho - \epsilon))}{a - 1} \left(1 - \frac{1}{a}\right)^a
 
-for every a > 1 (Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy"). Floats only look
-for a good a and a good candidate; what is returned is then checked with 60 decimal digits, whose error is far below
-the margin.
+for every a > 1 (Canonne, Kamath and Steinke 2020, "The Discrete Gaussian for Differential Privacy"). Floats only search
+for a good a and a good candidate; the result is then checked with 60 decimal digits, whose error is far below the
+margin.
 """
 
 from __future__ import annotations
@@ -16,8 +16,7 @@ from collections.abc import Callable
 from decimal import Decimal
 from fractions import Fraction
 
-from pypgm.privacy.digits import MARGIN, as_decimal, with_own_digits
-from pypgm.privacy.rational import Number, as_fraction, significant_down
+from pypgm.privacy.rational import MARGIN, Number, as_decimal, as_fraction, significant_down, with_own_digits
 
 _RHO_BITS = 44  # few enough that the variances made from it are exact in the sampler, 62 bits
 
@@ -95,7 +94,7 @@ def zcdp_rho(epsilon: Number, delta: Number) -> Fraction:
     """
     exact_epsilon, exact_delta = _at_least_zero("epsilon", epsilon), _delta(delta)
     if exact_epsilon == 0 or exact_delta == 0:
-        raise ValueError("only epsilon > 0 and delta > 0 can be had from zCDP")
+        raise ValueError("zCDP implies (epsilon, delta)-DP for epsilon > 0 and delta > 0 alone")
     slack = _safe_log(exact_delta)
     target, epsilon_float = float(slack), float(exact_epsilon)
     most = _bisect(lambda rho: _log_delta(rho, epsilon_float) <= target, rising=False)
@@ -126,7 +125,7 @@ def _log_delta(rho: float, epsilon: float) -> float:
 
 
 def _log_delta_bound(rho: Fraction, epsilon: Fraction) -> Decimal:
-    """Return an upper bound of log delta, whatever floats made of the order."""
+    """Return an upper bound of log delta, which holds for any rounding of the order."""
     excess = Decimal(_order(float(rho), float(epsilon)))
     a = excess + 1
     exponent = excess * (a * as_decimal(rho) - as_decimal(epsilon))

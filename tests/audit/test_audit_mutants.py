@@ -41,9 +41,9 @@ from pypgm.audit.samplers import (
 )
 from pypgm.audit.sensitivity import check_conservation
 from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, laws
+from pypgm.privacy.noise import laplace_threshold
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.sampler import Sampler
-from pypgm.privacy.thresholds import laplace_threshold
 from pypgm.queries import Partition
 
 BUDGET = Budget(rho=2)

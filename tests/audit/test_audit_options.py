@@ -21,7 +21,7 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges
 from pypgm.audit.stated import Effort, largest_move
 from pypgm.audit.whole import check_claims
-from pypgm.bayes.dependence import dependence, largest_change
+from pypgm.bayes.private_structure import dependence, largest_change
 from pypgm.mechanisms.registry import mechanism_names
 
 BUDGET = Budget(rho=2)

@@ -13,7 +13,7 @@ import pytest
 import pypgm
 from pypgm import Budget, Dataset, Domain, ModelTooLargeError, Privacy
 from pypgm.bayes import BayesianNetwork, CountedNetwork, NetworkRelease, PrivateStructure, learn, learn_private
-from pypgm.privacy.subsampling import amplified_epsilon
+from pypgm.privacy.laws import amplified_epsilon
 from pypgm.reconstruction.consistency import consistent
 
 DOMAIN = Domain({"rain": ["no", "yes"], "wet": 2, "cold": 3, "far": 2})

@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 
 from pypgm import Domain
 from pypgm.bayes import BayesianNetwork
-from pypgm.bayes.allocation import (
+from pypgm.bayes.private_learning import (
     co_varied,
     error_coefficient,
     mean_derivatives,

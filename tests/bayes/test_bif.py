@@ -13,9 +13,8 @@ from hypothesis import strategies as st
 
 from pypgm import Domain, ModelTooLargeError
 from pypgm.bayes import BayesianNetwork
-from pypgm.bayes.bif import parse_bif
+from pypgm.bayes.bif import noisy_max, parse_bif
 from pypgm.bayes.checks import NetworkError
-from pypgm.bayes.noisy_max import noisy_max
 
 NETWORKS = [
     "alarm", "andes", "asia", "cancer", "child", "earthquake", "hailfinder", "insurance", "pigs", "sachs", "survey",
@@ -434,7 +433,7 @@ def test_xmlbif_keeps_a_network_to_the_bit(tmp_path):
         BayesianNetwork.read_xmlbif(tmp_path / "net.bif")
     text = (tmp_path / "net.xml").read_text(encoding="utf-8")
     for old, new, message in (
-        ("<BIF", '<!DOCTYPE BIF [<!ENTITY x "y">]><BIF', "entities of one's own are not read"),
+        ("<BIF", '<!DOCTYPE BIF [<!ENTITY x "y">]><BIF', "entities declared in the file are not read"),
         ("<TABLE>0", "<TABLE>nan 0", "needs .* finite numbers of at least 0"),
         ("<GIVEN>c<", "<GIVEN>e<", "names 'e', which is no variable"),
         ("NETWORK>", "NET>", "must be XMLBIF, with BIF and NETWORK, got 'BIF'"),

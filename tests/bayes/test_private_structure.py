@@ -13,8 +13,7 @@ import pytest
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, LinearMeasurement, Privacy, PrivateTable
 from pypgm.bayes import BayesianNetwork, CountedNetwork, PrivateStructure, learn, learn_private
-from pypgm.bayes.dependence import chance, dependence, largest_change
-from pypgm.bayes.private_structure import parent_sets, select_parents
+from pypgm.bayes.private_structure import chance, dependence, largest_change, parent_sets, select_parents
 from pypgm.mechanisms import privbayes
 
 HUGE = 10**5

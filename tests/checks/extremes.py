@@ -23,14 +23,13 @@ from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.l1_selector import l1_distance
-from pypgm.privacy.laws import PoissonSample
+from pypgm.privacy.laws import PoissonSample, amplified_epsilon
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.noise import gaussian_threshold, laplace_threshold
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import rank_scores
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
-from pypgm.privacy.subsampling import amplified_epsilon
-from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 from pypgm.privacy.zcdp import zcdp_delta, zcdp_epsilon, zcdp_rho
 from pypgm.queries import Kronecker, LinearQuery, Matrix, Subset, on_lattice
 

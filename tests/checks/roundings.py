@@ -14,9 +14,8 @@ import numpy as np
 from pypgm import _core
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import SAMPLERS
-from pypgm.privacy.noise import drawable_scale, drawable_variance
+from pypgm.privacy.noise import drawable_rate, drawable_scale, drawable_variance, selection_epsilon
 from pypgm.privacy.rational import as_fraction, isqrt_down, round_down, round_up, significant_down
-from pypgm.privacy.selection import drawable_rate, selection_epsilon
 
 __all__ = ["check_integer_noise", "check_roundings"]
 

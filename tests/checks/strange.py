@@ -21,11 +21,10 @@ from pypgm.audit.pairs import DOMAIN, table
 from pypgm.audit.trace import Mechanism, Trace, observe
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.private_column import PrivateColumn
+from pypgm.privacy.private_column import PrivateColumn, sparse_histogram
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.unknown_keys import sparse_histogram
 
 __all__ = ["check_callers", "check_record_order", "check_strange_scores", "check_strange_values"]
 

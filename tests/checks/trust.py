@@ -24,11 +24,11 @@ from pypgm.privacy.charge import Charge
 from pypgm.privacy.laws import Stated
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.privacy.private_column import sparse_histogram
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
-from pypgm.privacy.unknown_keys import sparse_histogram
 from pypgm.queries import Kronecker, Matrix
 
 __all__ = ["check_errors_behind", "check_interrupts", "check_trust", "check_votes"]

@@ -23,7 +23,7 @@ import pytest
 
 import pypgm
 from pypgm import cli, demo, mechanisms
-from pypgm.cli.workload import workload_named
+from pypgm.cli.arguments import workload_named
 from pypgm.data import read_domain, read_table
 from pypgm.mechanisms import run
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names

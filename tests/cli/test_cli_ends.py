@@ -16,8 +16,8 @@ import pytest
 import pypgm
 from pypgm import cli
 from pypgm.cli.claim import Claim, TakenError
-from pypgm.cli.release_file import Place
 from pypgm.cli.stopping import STOPPING
+from pypgm.cli.synth import Place
 
 if sys.platform == "win32":
     pytest.skip("signals, locks and streams as POSIX has them", allow_module_level=True)
@@ -228,7 +228,7 @@ def test_records_for_a_closed_output_are_refused_before_anything_is_spent(folder
 
 def test_a_reader_that_leaves_is_told_where_the_release_is(folder):
     done = shell('"$@" --out /dev/stdout --rows 300000 | true', *SYNTH)
-    assert "nobody reads the output any more; the release, paid for with epsilon 1" in done.stderr
+    assert "the reader of the output has closed it; the release, paid for with epsilon 1" in done.stderr
     assert pypgm.load("people.pgm").measurements
 
 

@@ -274,7 +274,7 @@ def test_losses_of_ones_own():
     model = estimation.mle_from_marginals(mu, float(table.sum()))
     for c in mu.cliques:
         np.testing.assert_allclose(model.project(c).values, mu[c].values, atol=0.05)
-    with pytest.warns(UserWarning, match="known_total is taken for 1"):
+    with pytest.warns(UserWarning, match="known_total is assumed to be 1"):
         assert estimation.MirrorDescent().estimate(DOMAIN, loss).total == 1.0
 
 

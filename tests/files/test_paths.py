@@ -8,7 +8,7 @@ import pytest
 
 import pypgm
 from pypgm import bayes, cli
-from pypgm.cli.workload import workload_named
+from pypgm.cli.arguments import workload_named
 from pypgm.comparison import is_table
 from pypgm.data import scan
 from pypgm.data.draft import draft_schema

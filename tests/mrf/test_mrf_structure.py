@@ -10,8 +10,8 @@ import pytest
 
 from pypgm import Budget, CliqueVector, Dataset, Domain, Ledger, Privacy, PrivateTable, mrf
 from pypgm.mrf.stability import Stability, blocks_of
+from pypgm.privacy.noise import laplace_threshold
 from pypgm.privacy.sampler import Sampler
-from pypgm.privacy.thresholds import laplace_threshold
 
 P = 6
 DIAMOND = [(0, i) for i in range(1, P - 1)] + [(i, P - 1) for i in range(1, P - 1)]

@@ -1,4 +1,4 @@
-"""What completion, ``help`` and ``dir`` offer who sees the package first."""
+"""Completion, ``help`` and ``dir`` for somebody who sees the package first."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ TAKING_LIMITS = [
 def test_limits_are_spelled_in_one_place_and_listed_in_all(function):
     assert LimitOptions.__annotations__.keys() == {field.name for field in dataclasses.fields(Limits)}
     code, listed = inspect.unwrap(function).__code__, inspect.signature(function).parameters
-    own = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
-    assert not LimitOptions.__annotations__.keys() & set(own)
-    assert len([name for name in own if name not in {"data", "epsilon", "delta"}]) <= 12
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    assert not LimitOptions.__annotations__.keys() & set(parameters)
+    assert len([name for name in parameters if name not in {"data", "epsilon", "delta"}]) <= 12
     assert {"progress", "n_threads"} <= listed.keys()
     if function.__module__.partition(".mrf")[1] == "":
         assert LimitOptions.__annotations__.keys() <= listed.keys()
@@ -84,8 +84,8 @@ def test_what_passes_options_on_lists_them():
 
 def test_completion_of_notebooks_knows_the_options():
     jedi = pytest.importorskip("jedi")
-    asked = jedi.Interpreter("wide(data, epsilon=1, pro", [{"wide": pypgm.mechanisms.wide, "data": None}])
-    assert "progress=" in [c.name for c in asked.complete()]
+    interpreter = jedi.Interpreter("wide(data, epsilon=1, pro", [{"wide": pypgm.mechanisms.wide, "data": None}])
+    assert "progress=" in [c.name for c in interpreter.complete()]
 
 
 @pytest.mark.parametrize(
@@ -118,10 +118,10 @@ def test_keys_are_offered():
 
 
 def test_the_package_says_how_to_begin():
-    told = pypgm.__doc__
-    for way in ("pypgm.synthesize", "pypgm.estimate", "pypgm.bayes", "pypgm.plot", "pypgm.audit"):
-        assert way in told
-    for name in re.findall(r"pypgm\.(\w+)", told):
+    text = pypgm.__doc__
+    for entry in ("pypgm.synthesize", "pypgm.estimate", "pypgm.bayes", "pypgm.plot", "pypgm.audit"):
+        assert entry in text
+    for name in re.findall(r"pypgm\.(\w+)", text):
         assert name in dir(pypgm), name
     assert {"privacy", "models", "plot", "audit", "planning", "errors"} <= set(dir(pypgm))
 

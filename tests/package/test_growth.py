@@ -1,4 +1,4 @@
-"""How work grows: counted in calls, plans and passes, never in seconds."""
+"""Growth of work, counted in calls, plans and passes, never in seconds."""
 
 import itertools
 import subprocess
@@ -24,7 +24,7 @@ from pypgm.mechanisms import aim, drawn_queries, mst, pair_allocation, wide
 from pypgm.mechanisms.rank_products import rho_of_products
 from pypgm.mechanisms.run import Run
 from pypgm.models import graphical_model, region_model, request
-from pypgm.privacy import score_weights, selector
+from pypgm.privacy import selector
 from pypgm.privacy.l1_selector import L1Selector
 from pypgm.privacy.laws import DiscreteGaussian
 from pypgm.reconstruction import best_records
@@ -38,11 +38,11 @@ class Calls:
     """Counts the calls of a function that is put in another's place."""
 
     def __init__(self, monkeypatch, owner, name):
-        self.taken, own = [], getattr(owner, name)
+        self.taken, original = [], getattr(owner, name)
 
         def counted(*arguments, **options):
             self.taken.append(arguments)
-            return own(*arguments, **options)
+            return original(*arguments, **options)
 
         monkeypatch.setattr(owner, name, counted)
 
@@ -54,10 +54,10 @@ def measured(cliques, query=lambda clique: None, stddev=3.0):
     rng = np.random.default_rng(4)
     rows = []
     for clique in cliques:
-        asked = query(clique)
+        operator = query(clique)
         counts = rng.multinomial(900, np.full(DOMAIN.size(clique), 1 / DOMAIN.size(clique)))
-        answers = counts if asked is None else asked.matvec(counts)
-        rows.append(pypgm.LinearMeasurement(answers + rng.normal(0, stddev, answers.size), clique, stddev, asked))
+        answers = counts if operator is None else operator.matvec(counts)
+        rows.append(pypgm.LinearMeasurement(answers + rng.normal(0, stddev, answers.size), clique, stddev, operator))
     return rows
 
 
@@ -76,8 +76,8 @@ def test_pairs_that_ask_the_same_share_one_compiled_query(monkeypatch):
     singles = measured([(a,) for a in DOMAIN])
     lowered = Calls(monkeypatch, problem, "lowered")
     pypgm.estimate(DOMAIN, singles + rows, 900, oracle="region_graph", iterations=1, stop="optimum")
-    asked = [query for (query,) in lowered.taken if isinstance(query, queries.Contrasts)]
-    assert len(asked) == len(set(asked)) == len({DOMAIN.sizes(pair) for pair in PAIRS})
+    contrasts = [query for (query,) in lowered.taken if isinstance(query, queries.Contrasts)]
+    assert len(contrasts) == len(set(contrasts)) == len({DOMAIN.sizes(pair) for pair in PAIRS})
 
 
 def test_totals_of_tables_measured_twice_are_not_searched_for(monkeypatch):
@@ -101,8 +101,8 @@ def test_totals_of_tables_measured_twice_are_not_searched_for(monkeypatch):
 
 def test_of_interactions_alone_no_total_is_sought(monkeypatch):
     groups = [[0, 1, 1], [0, 1, 0]]
-    own = [queries.Contrasts([2, 2], groups=[[0, 1], g]) for g in groups]
-    rows = measured([("x0",)]) + [m for query in own for m in measured([("x0", "x1")], lambda _, q=query: q)]
+    contrasts = [queries.Contrasts([2, 2], groups=[[0, 1], g]) for g in groups]
+    rows = measured([("x0",)]) + [m for query in contrasts for m in measured([("x0", "x1")], lambda _, q=query: q)]
     joined = Calls(monkeypatch, queries.Union, "total_weights")
     assert estimate_total(DOMAIN, rows)[0] == pytest.approx(rows[0].values.sum())
     assert not joined
@@ -112,11 +112,11 @@ def test_of_interactions_alone_no_total_is_sought(monkeypatch):
 def test_fitting_begins_from_the_average_of_the_path_which_is_near(loss, monkeypatch):
     """Potentials averaged as the marginals are, are nearer the averaged marginals than those of the last point."""
     misses = []
-    own = Oracle.with_marginals
+    original = Oracle.with_marginals
 
     def compared(self, average, potentials, **options):
         misses.append(np.abs(self.marginals(potentials) - average).sum())
-        return own(self, average, potentials, **options)
+        return original(self, average, potentials, **options)
 
     monkeypatch.setattr(Oracle, "with_marginals", compared)
     lasts, answer = [], TreeEngine.answer
@@ -171,15 +171,15 @@ def test_aim_plans_no_tree_for_what_fits_and_asks_the_model_at_once(monkeypatch)
 
 def test_aim_validates_one_round_in_eight_and_the_last(monkeypatch):
     data = pypgm.Dataset({a: [0, 1] * 200 for a in DOMAIN}, DOMAIN)
-    found, own = [], Run.fit
+    fits, original = [], Run.fit
 
     def fit(run, *args, **how):
-        found.append((how.get("pace"), own(run, *args, **how)))
-        return found[-1][1]
+        fits.append((how.get("pace"), original(run, *args, **how)))
+        return fits[-1][1]
 
     monkeypatch.setattr(Run, "fit", fit)
     release = aim(data, 1, 1e-9, rounds=16, unsafe_seed=2)
-    _, *rounds, (last, model) = found
+    _, *rounds, (last, model) = fits
     assert last is None
     assert model.fit.status in {"validated", "converged"}
     assert release.model is model
@@ -203,18 +203,18 @@ def test_regions_of_a_clique_are_looked_for_among_those_of_its_rarest_attribute(
     index = RegionIndex(pypgm.CliqueVector.from_factors(DOMAIN, tables), 1.0)
     for clique in [(), *((a,) for a in DOMAIN), *PAIRS, ("x1", "x2", "x3"), ("x0", "x1", "x2")]:
         held = [i for i, table in enumerate(tables) if set(clique) <= set(table.domain)]
-        found = index.holders(clique)
-        assert sorted(found) == held
-        assert [tables[i].values.size for i in found] == sorted(tables[i].values.size for i in held)
+        holders = index.holders(clique)
+        assert sorted(holders) == held
+        assert [tables[i].values.size for i in holders] == sorted(tables[i].values.size for i in held)
         assert index.holds(clique) == bool(held)
 
 
 def test_the_tree_of_noisy_regions_is_fitted_no_nearer_than_the_noise(monkeypatch):
-    noises, own = [], region_model.bounded_tree
+    noises, original = [], region_model.bounded_tree
 
     def planned(*arguments, noise, **options):
         noises.append(noise)
-        return own(*arguments, noise=noise, **options)
+        return original(*arguments, noise=noise, **options)
 
     monkeypatch.setattr(region_model, "bounded_tree", planned)
     model = pypgm.estimate(DOMAIN, measured(PAIRS[::2], stddev=5.0), oracle="region_graph")
@@ -236,30 +236,30 @@ def test_the_tree_of_noisy_regions_is_fitted_no_nearer_than_the_noise(monkeypatc
 def test_what_is_told_of_a_release_is_made_up_of_records_that_are_drawn_once(monkeypatch):
     model = pypgm.estimate(DOMAIN, measured(PAIRS[::2]), oracle="region_graph")
     drawn = Calls(monkeypatch, type(model), "synthetic_data")
-    told = quality_of(model)
+    quality = quality_of(model)
     assert len(drawn) == 1
-    assert told.mean("pairs") == quality_of(model).mean("pairs")  # the same every time
+    assert quality.mean("pairs") == quality_of(model).mean("pairs")  # the same every time
 
 
 def test_made_up_tables_share_what_does_not_rest_on_their_answers(monkeypatch):
-    """Of each one a path and a count is taken; queries, the sum of all cells and the tree's pairs are seen to once."""
+    """A path and a count is taken of each; queries, the sum of all cells and the tree's pairs are handled once."""
     halves = queries.Kronecker([queries.Identity(2), queries.Partition([0, 0, 1])])
     rows = measured(PAIRS[::2], lambda c: halves if c == ("x0", "x1") else None)
     model = pypgm.estimate(DOMAIN, rows, oracle="region_graph")
     taken = model.fit.history
     paths = Calls(monkeypatch, accelerated, "Path")
     lowered, summed = Calls(monkeypatch, problem, "lowered"), Calls(monkeypatch, queries.Identity, "total_weights")
-    told, ranked = Calls(monkeypatch, pypgm.Dataset, "count"), Calls(monkeypatch, bounded_tree, "mutual_information")
-    fits, own = [], region_model.solved_on_regions
+    counts, ranked = Calls(monkeypatch, pypgm.Dataset, "count"), Calls(monkeypatch, bounded_tree, "mutual_information")
+    fits, original = [], region_model.solved_on_regions
 
     def solved(*arguments):
-        fits.append(own(*arguments))
+        fits.append(original(*arguments))
         return fits[-1]
 
     monkeypatch.setattr(region_model, "solved_on_regions", solved)
     quality_of(model)
-    assert len(paths) == len(told) == len(fits) == 4
-    assert {len(found.fit.history) for found, _ in fits} == {len(taken)}  # validated once, when it was estimated
+    assert len(paths) == len(counts) == len(fits) == 4
+    assert {len(estimate.fit.history) for estimate, _ in fits} == {len(taken)}  # validated once, when it was estimated
     assert len(lowered) == len(rows)
     assert len(summed) <= len(rows)
     assert 0 < len(ranked) <= len(PAIRS)
@@ -274,8 +274,8 @@ def test_an_answer_of_the_bounded_tree_is_found_once(monkeypatch):
     once = len(answered)
     first[0].datavector()[:] = -1.0  # tables are the caller's own
     again = model.project_many(outside)
-    asked = [ask for _, asks, *_ in answered.taken[once:] for ask in asks]
-    assert not asked
+    requests = [ask for _, asks, *_ in answered.taken[once:] for ask in asks]
+    assert not requests
     np.testing.assert_array_equal(again[1].values, first[1].values)
     assert (again[0].values >= 0).all()
 
@@ -315,8 +315,8 @@ def test_regions_that_agree_but_for_their_last_digits_take_few_sweeps():
     for mask in ([1, 1, 0], [1, 0, 1], [0, 1, 1]):
         pair = joint.sum(mask.index(0)).ravel()
         targets.append((mask, pair * (1 + 1e-7 * rng.normal(size=pair.size))))
-    (found,) = _core.solve_locally([([12, 9, 4], np.full(432, 1 / 432), targets)], 400, 1, lambda _: False)
-    answer, violation, _, sweeps = found
+    (solved,) = _core.solve_locally([([12, 9, 4], np.full(432, 1 / 432), targets)], 400, 1, lambda _: False)
+    answer, violation, _, sweeps = solved
     assert sweeps < 100
     assert 1e-9 < violation < 1e-6
     for mask, pair in targets:
@@ -355,12 +355,12 @@ def test_charges_of_one_law_are_checked_once(monkeypatch):
     table = pypgm.PrivateTable(data, pypgm.Privacy(), pypgm.Ledger(pypgm.Budget(rho=1)))
     made = Calls(monkeypatch, DiscreteGaussian, "_with_threshold")
     table.measure_many(PAIRS, rho="1/2")
-    told = table.ledger.snapshot()
+    report = table.ledger.snapshot()
     assert len(made) == 3 * 3  # of 4, 6 and 9 cells: that which is drawn from, the ledger's own, and the report's
-    assert len(told.lines) == len(PAIRS)
-    assert len({line.on for line in told.lines}) == len(PAIRS)
-    assert {line.within for line in told.lines} == {"28 cliques"}
-    assert told.spent() == sum(line.cost for line in told.lines) == Fraction(1, 2)
+    assert len(report.lines) == len(PAIRS)
+    assert len({line.on for line in report.lines}) == len(PAIRS)
+    assert {line.within for line in report.lines} == {"28 cliques"}
+    assert report.spent() == sum(line.cost for line in report.lines) == Fraction(1, 2)
 
 
 def test_many_tables_over_one_attribute_are_multiplied_one_by_one():
@@ -394,13 +394,13 @@ def test_evidence_that_comes_again_is_not_propagated_again(monkeypatch):
         pypgm.JunctionTree.attribute_marginals,
         pypgm.JunctionTree.log_partition,
     )
-    passes = [Calls(monkeypatch, pypgm.JunctionTree, own.__name__) for own in (all_at_once, sums)]
+    passes = [Calls(monkeypatch, pypgm.JunctionTree, method.__name__) for method in (all_at_once, sums)]
     for _ in range(3):
         for attribute in ("c", "x0", "x7"):
             wanted = pypgm.variable_elimination(model.potentials, attribute, 1.0, known).values
-            found = model.query(attribute, known)
-            np.testing.assert_allclose(found.values, wanted, rtol=1e-12)
-            found.values[:] = -1.0
+            answer = model.query(attribute, known)
+            np.testing.assert_allclose(answer.values, wanted, rtol=1e-12)
+            answer.values[:] = -1.0
         log_z = model.log_partition(known)
     assert list(map(len, passes)) == [1, 1]
     assert model.log_partition({"x7": 0, "x9": [0]}) != log_z == model.log_partition(known)
@@ -425,8 +425,8 @@ print(*{"networkx", "scipy", "pandas", "numpy.f2py", "matplotlib"}.intersection(
 
 def test_a_draw_among_equal_candidates_makes_no_fraction_of_each_and_compares_no_groups(monkeypatch):
     monkeypatch.setattr(np, "array_equal", None)  # whether the groups of an attribute are its values is known
-    monkeypatch.setattr(score_weights, "Fraction", None)
-    monkeypatch.setattr(score_weights, "as_fraction", None)
+    monkeypatch.setattr(selector, "Fraction", None)
+    monkeypatch.setattr(selector, "as_fraction", None)
     data = pypgm.Dataset(dict(zip(DOMAIN, np.random.default_rng(1).integers(0, 2, (8, 500)), strict=True)), DOMAIN)
     assert len(mst(data, 1, 1e-9, unsafe_seed=1).measurements) == 15
 
@@ -436,16 +436,16 @@ def test_scores_that_fit_are_moved_as_those_beyond_are():
     for size in (1 << 20, 1 << 61, (1 << 62) - 1, 1 << 62, 1 << 80):
         scores = [int(rng.integers(-(2**40), 2**40)) * size // 2**40 for _ in range(50)]
         best = max(scores)
-        found = score_weights.fitted(np.array(scores, dtype=np.int64 if size < 1 << 62 else object))
-        assert [int(x) - int(found.max()) for x in found] == [max(s - best, -score_weights.SCORE_LIMIT) for s in scores]
-        assert found.max() == (best if max(map(abs, scores)) < score_weights.SCORE_LIMIT else 0)
+        fitted = selector.fitted(np.array(scores, dtype=np.int64 if size < 1 << 62 else object))
+        assert [int(x) - int(fitted.max()) for x in fitted] == [max(s - best, -selector.SCORE_LIMIT) for s in scores]
+        assert fitted.max() == (best if max(map(abs, scores)) < selector.SCORE_LIMIT else 0)
 
 
 def test_a_draw_takes_its_candidates_as_arrays_and_scores_each_once(monkeypatch):
-    """Of a spanning tree each draw is among nearly all pairs: nothing is done pair by pair again."""
+    """Each draw of a spanning tree is among nearly all pairs: no work is repeated pair by pair."""
     data = pypgm.Dataset(dict(zip(DOMAIN, np.random.default_rng(1).integers(0, 2, (8, 500)), strict=True)), DOMAIN)
     scored, checked = Calls(monkeypatch, L1Selector, "_score"), Calls(monkeypatch, selector, "checked_integer")
-    applied = Calls(monkeypatch, score_weights.Weights, "applied")
+    applied = Calls(monkeypatch, selector.Weights, "applied")
     mst(data, 1, 1e-9, unsafe_seed=1)
     assert len(scored) == len(PAIRS)
     assert [scores.dtype for _, scores in applied.taken] == [np.int64] * 7
@@ -462,49 +462,51 @@ def test_all_pairs_of_a_tree_take_one_pass_over_its_cliques(monkeypatch):
     potentials.table(3)[:2] = -np.inf
     model = pypgm.GraphicalModel(potentials, 90.0)
     pairs = list(itertools.combinations(domain, 2))
-    asked = [pair if i % 3 else pair[::-1] for i, pair in enumerate(pairs)] + pairs[:1] + [("x1",), ("x0", "x9", "x20")]
+    targets = (
+        [pair if i % 3 else pair[::-1] for i, pair in enumerate(pairs)] + pairs[:1] + [("x1",), ("x0", "x9", "x20")]
+    )
     planned = Calls(monkeypatch, Calibrated, "run")
-    together = model.project_many(asked)
+    together = model.project_many(targets)
     assert sum(len(asks) for _, asks, *_ in planned.taken) < 60  # of what a clique holds, and of the triple
-    for clique, found in zip(asked, together, strict=True):
+    for clique, table in zip(targets, together, strict=True):
         alone = model.project(clique)
-        assert found.domain == alone.domain
-        np.testing.assert_allclose(found.values, alone.values, rtol=1e-11)
+        assert table.domain == alone.domain
+        np.testing.assert_allclose(table.values, alone.values, rtol=1e-11)
     with pytest.raises(pypgm.ModelTooLargeError):
         model._calibrated.project_many(pairs, Clock(), max_bytes=900)
 
 
 def test_pairs_of_few_attributes_with_many_are_planned_as_no_products(monkeypatch):
-    """What the few have to do with the rest is carried through the cliques once for each of them."""
+    """Messages of the few attributes are carried through the cliques once for each of them."""
     rng = np.random.default_rng(7)
     domain = pypgm.Domain({f"x{i}": 2 + i % 3 for i in range(60)})
     chain = list(itertools.pairwise(domain))
     potentials = pypgm.CliqueVector(domain, chain, rng.normal(0, 1, sum(map(domain.size, chain))))
     potentials.table(9)[:2] = -np.inf
     model = pypgm.GraphicalModel(potentials, 90.0)
-    asked = [(f"x{i}", f"x{j}")[:: 1 - 2 * (j % 2)] for i in (0, 1, 30) for j in range(60) if abs(i - j) > 1]
-    asked = list(dict.fromkeys(asked))
+    targets = [(f"x{i}", f"x{j}")[:: 1 - 2 * (j % 2)] for i in (0, 1, 30) for j in range(60) if abs(i - j) > 1]
+    targets = list(dict.fromkeys(targets))
     planned = Calls(monkeypatch, Calibrated, "run")
-    together = model.project_many(asked)
+    together = model.project_many(targets)
     assert sum(len(asks) for _, asks, *_ in planned.taken) == 0
-    for clique, found in zip(asked, together, strict=True):
+    for clique, table in zip(targets, together, strict=True):
         alone = model.project(clique)
-        assert found.domain == alone.domain
-        np.testing.assert_allclose(found.values, alone.values, rtol=1e-11)
+        assert table.domain == alone.domain
+        np.testing.assert_allclose(table.values, alone.values, rtol=1e-11)
     with pytest.raises(pypgm.ModelTooLargeError):
-        model._calibrated.project_many(asked, Clock(), max_bytes=900)
+        model._calibrated.project_many(targets, Clock(), max_bytes=900)
 
 
 def test_pairs_take_one_pass_over_a_tree_or_one_an_attribute_whichever_is_less_work():
-    """What an attribute has to do with others is no longer carried on its own where most edges are passed anyway."""
+    """Messages of an attribute are no longer carried separately if most edges are passed anyway."""
 
     class Plans:
-        def __init__(self, own):
-            self.own, self.taken = own, []
+        def __init__(self, wrapped):
+            self.wrapped, self.taken = wrapped, []
 
         def __getattr__(self, name):
             self.taken.append(name)
-            return getattr(self.own, name)
+            return getattr(self.wrapped, name)
 
     rng = np.random.default_rng(8)
     domain = pypgm.Domain({f"x{i}": 2 for i in range(60)})
@@ -514,12 +516,12 @@ def test_pairs_take_one_pass_over_a_tree_or_one_an_attribute_whichever_is_less_w
     far = [(a, b) for a, b in itertools.combinations(names, 2) if names.index(b) - names.index(a) > 3]
     some = [far[i] for i in rng.permutation(len(far))[: len(far) // 6]]
     near = [(a, b) for k in (4, 5) for a, b in zip(names, names[k:], strict=False)]
-    for asked, way in ((some, "pairs"), (near, "pairs_in_turn")):
+    for targets, method in ((some, "pairs"), (near, "pairs_in_turn")):
         plans = model._calibrated._plans = Plans(model._calibrated._plans)
-        together = model.project_many(asked)
-        assert [name for name in plans.taken if name in ("pairs", "pairs_in_turn")] == [way]
-        for clique, found in zip(asked, together, strict=True):
-            np.testing.assert_allclose(found.values, model.project(clique).values, rtol=1e-11)
+        together = model.project_many(targets)
+        assert [name for name in plans.taken if name in ("pairs", "pairs_in_turn")] == [method]
+        for clique, table in zip(targets, together, strict=True):
+            np.testing.assert_allclose(table.values, model.project(clique).values, rtol=1e-11)
 
 
 def test_what_sums_over_a_pair_tell_is_found_once_for_all_noises(monkeypatch):
@@ -573,9 +575,9 @@ def test_the_likelihood_of_rounds_takes_the_exponentials_of_its_offsets_once(mon
 
 
 def test_ascents_look_at_all_values_of_all_cells_once(monkeypatch):
-    """What a record misses of a cell is kept, and corrected where a value of it changes."""
+    """The distance of a record from a cell is kept, and corrected when one of its values changes."""
     rng = np.random.default_rng(9)
     values = {(pair, int(rng.integers(DOMAIN.size(pair)))): 1.0 for pair in PAIRS}
     compared = Calls(monkeypatch, best_records._Cells, "missed")
-    found = best_records.best_records(DOMAIN, values, rng.exponential(0.2, (5, sum(DOMAIN.shape))), rng)
-    assert (len(compared), found.shape) == (1, (5, len(DOMAIN)))
+    ascended = best_records.best_records(DOMAIN, values, rng.exponential(0.2, (5, sum(DOMAIN.shape))), rng)
+    assert (len(compared), ascended.shape) == (1, (5, len(DOMAIN)))

@@ -77,7 +77,7 @@ def graph():
 
 
 def test_no_module_knows_one_that_knows_it():
-    """What is imported for annotations counts as well."""
+    """Imports for annotations count as well."""
     assert [sorted(c) for c in nx.strongly_connected_components(graph()) if len(c) > 1] == []
 
 

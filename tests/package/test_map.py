@@ -70,11 +70,13 @@ def is_defined(name, text):
     """
     text = re.sub(r"//.*", "", text)
     owner, _, member = name.rpartition("::")
-    classes = {own: re.search(rf"\b(?:class|struct) {re.escape(own)}\b[^;{{(]*(?={{)", text) for own in (name, owner)}
+    classes = {
+        scope: re.search(rf"\b(?:class|struct) {re.escape(scope)}\b[^;{{(]*(?={{)", text) for scope in (name, owner)
+    }
     if classes[name]:
         return True
-    for found in re.finditer(rf"\b{re.escape(name)}\s*(?=\()", text):
-        if re.match(r"[\s\w]*(?::[^;]*)?{", text[after_brackets(text, found.end()) :]):
+    for match in re.finditer(rf"\b{re.escape(name)}\s*(?=\()", text):
+        if re.match(r"[\s\w]*(?::[^;]*)?{", text[after_brackets(text, match.end()) :]):
             return True
     body = classes[owner] and text[classes[owner].end() : after_brackets(text, classes[owner].end())]
     return bool(owner and body) and is_defined(member, body)

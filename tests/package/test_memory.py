@@ -1,4 +1,4 @@
-"""What does not fit memory is refused with its size."""
+"""Tables and models that do not fit the memory are refused with their size."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ def test_the_own_control_group_counts_and_those_around_it(tmp_path):
     group("proc")
     (tmp_path / "proc" / "cgroup").write_text("0::/slice/job\n", encoding="ascii")
 
-    def found():
+    def available():
         return memory._cgroup_available(tmp_path / "proc", tmp_path / "mount")
 
-    assert found() is None
+    assert available() is None
     group("mount/slice/job", memory_max="max\n", memory_current="10\n")
-    assert found() is None
+    assert available() is None
     group("mount/slice", memory_max="500\n", memory_current="100\n")
-    assert found() == 400
+    assert available() == 400
     group("mount/slice/job", memory_max="200\n", memory_current="50\n")
-    assert found() == 150
+    assert available() == 150
     group("mount", memory_max="100\n", memory_current="130\n")
-    assert found() == 0
+    assert available() == 0
 
 
 def test_control_groups_of_version_1_keep_memory_apart(tmp_path):

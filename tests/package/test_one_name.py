@@ -1,4 +1,4 @@
-"""One thing has one name, and one default, in every public signature."""
+"""Parameters have one name and one default in every public signature."""
 
 from __future__ import annotations
 
@@ -75,8 +75,8 @@ def functions():
             if inspect.isfunction(thing):
                 yield f"{package}.{name}", thing
             elif inspect.isclass(thing):
-                own = vars(thing).items()
-                methods = [(k, getattr(v, "__func__", v)) for k, v in own if not k.startswith("_")]
+                members = vars(thing).items()
+                methods = [(k, getattr(v, "__func__", v)) for k, v in members if not k.startswith("_")]
                 yield from ((f"{package}.{name}.{k}", v) for k, v in methods if inspect.isfunction(v))
 
 
@@ -84,25 +84,29 @@ SIGNATURES = {name: inspect.signature(function).parameters for name, function in
 
 
 def test_no_name_stands_for_what_has_another():
-    found = {n: ELSEWHERE.keys() & own.keys() for n, own in SIGNATURES.items() if ELSEWHERE.keys() & own.keys()}
+    others = {
+        n: ELSEWHERE.keys() & parameters.keys()
+        for n, parameters in SIGNATURES.items()
+        if ELSEWHERE.keys() & parameters.keys()
+    }
     assert len(SIGNATURES) > 250
-    assert not found
+    assert not others
 
 
 def test_a_name_has_one_default():
-    found = defaultdict(set)
-    for name, own in SIGNATURES.items():
-        for parameter in own.values() if not name.endswith(".head") else ():
+    defaults = defaultdict(set)
+    for name, parameters in SIGNATURES.items():
+        for parameter in parameters.values() if not name.endswith(".head") else ():
             allowed = DEFAULTS.get(parameter.name, set())
             if allowed and parameter.default is not REQUIRED and parameter.default not in allowed:
-                found[parameter.name].add((name, parameter.default))
-    assert not found
+                defaults[parameter.name].add((name, parameter.default))
+    assert not defaults
 
 
 def test_figures_are_the_same_each_time_and_records_are_not():
-    for name, own in SIGNATURES.items():
-        if "rng" in own and own["rng"].default is not REQUIRED:
-            assert own["rng"].default == (None if name.rpartition(".")[2] in DRAWS_RECORDS else 0), name
+    for name, parameters in SIGNATURES.items():
+        if "rng" in parameters and parameters["rng"].default is not REQUIRED:
+            assert parameters["rng"].default == (None if name.rpartition(".")[2] in DRAWS_RECORDS else 0), name
 
 
 @pytest.mark.parametrize("name", [n for n in mechanism_names() if takes(n, "workload") and n != "jam"])
@@ -111,11 +115,11 @@ def test_a_workload_is_written_in_python_as_on_the_command_line(name, workload):
     domain = Domain(dict.fromkeys("abc", 2))
     data = pypgm.Dataset({a: [0, 1] * 20 for a in domain}, domain)
     how = {"epsilon": 1, "delta": 1e-9, "unsafe_seed": 0, "iterations": 2}
-    found, same = (
+    release, same = (
         mechanism_named(name)(data, workload=w, **how) for w in (workload, pypgm.workloads.all_k_way(domain, 2))
     )
-    assert {frozenset(c) for c in found.options["workload"]["cliques"]} == set(map(frozenset, ["ab", "bc", "ac"]))
-    assert sorted(m.clique for m in found.measurements) == sorted(m.clique for m in same.measurements)
+    assert {frozenset(c) for c in release.options["workload"]["cliques"]} == set(map(frozenset, ["ab", "bc", "ac"]))
+    assert sorted(m.clique for m in release.measurements) == sorted(m.clique for m in same.measurements)
 
 
 def test_a_schema_is_whatever_says_what_a_table_is(tmp_path):

@@ -39,10 +39,10 @@ def test_a_model_of_no_records_has_probabilities():
     assert model.log_partition() == one.log_partition()
     assert not model.marginals.values.any()
     assert len(model.synthetic_data(5)) == 5
-    found = pypgm.estimate(DOMAIN, [LinearMeasurement([4.0, 1, 1], "a")], total=0)
-    assert found.total == 0
-    assert not found.project("a").values.any()
-    np.testing.assert_allclose(found.standard_error("a", draws=3).values, 0)
+    empty = pypgm.estimate(DOMAIN, [LinearMeasurement([4.0, 1, 1], "a")], total=0)
+    assert empty.total == 0
+    assert not empty.project("a").values.any()
+    np.testing.assert_allclose(empty.standard_error("a", draws=3).values, 0)
     with pytest.raises(ValueError, match="total must be positive"):
         pypgm.estimate(DOMAIN, [LinearMeasurement([4.0, 1, 1], "a")], total=0, oracle="region_graph")
 

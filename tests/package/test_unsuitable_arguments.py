@@ -41,10 +41,10 @@ def entry_points():
             continue
         yield name, entry
         for part, member in vars(entry).items():
-            own = member.fget if isinstance(member, property) else member
-            own = own.__func__ if isinstance(own, staticmethod) else own
-            if callable(own) and (not part.startswith("__") or part == "__init__"):
-                yield f"{name}.{part}", own
+            function = member.fget if isinstance(member, property) else member
+            function = function.__func__ if isinstance(function, staticmethod) else function
+            if callable(function) and (not part.startswith("__") or part == "__init__"):
+                yield f"{name}.{part}", function
 
 
 POINTS = dict(entry_points())

@@ -1,13 +1,15 @@
-"""Words of the field, not metaphors: what comments, docstrings and pages do not say."""
+"""Words of the field, not metaphors: in comments, docstrings and pages, and in the names that code binds."""
 
 from __future__ import annotations
 
+import ast
 import io
 import re
 import tokenize
 from pathlib import Path
 
 import pytest
+from first_sentence import EARLY, complaint
 
 import pypgm
 import pypgm.compat.mbi
@@ -28,6 +30,69 @@ RETIRED = {
     r"\bshare of the team\b": "a thread's chunk",
     r"\basks? for (data|records|counts)\b": "reads",
 }
+# A name that code does not bind, and what to write in its place.
+RETIRED_NAMES = {
+    "told": "text, message, fields, options, rows: what it holds",
+    "asked": "requested, wanted, cliques, targets, budget: what was asked for",
+    "own": "counts, table, keywords, options, values: what it is",
+    "found": "columns, positions, matches, match, error, tables: the thing that was found",
+    "way": "method, direction, path, format",
+    **dict.fromkeys(("_MOST", "_LARGEST", "_MANY", "_ENOUGH", "_LOOK"), "_MAX_… and the noun that is limited"),
+    **dict.fromkeys(("_LEAST", "_FEW", "_LITTLE", "_FIRST"), "_MIN_… or _MAX_… and the noun that is limited"),
+    **dict.fromkeys(("_LARGE", "_SMALL", "_SHARP", "_CLOSE", "_ROUGH"), "the quantity, and that it is a threshold"),
+    **dict.fromkeys(("_HALF", "_SHARE", "_PART"), "the whole and its part, as _BUDGET_SHARE"),
+    "_ABOUT": "_DESCRIPTION",
+    "_EXAMPLES": "_USAGE, _MAX_SHOWN: what the examples show, or how many of them",
+}
+NO_NOUN = f"no noun in the first {EARLY} words"
+# Folders and modules of the package that the two tests of names and of first sentences do not read yet.
+OWNED = {
+    *("__init__.py", "__main__.py", "_waiting.py", "_core.pyi", "canvas.py", "clique_vector.py", "clock.py"),
+    *("comparison.py", "demo.py", "domain.py", "evaluation.py", "factor.py", "fields.py", "html.py", "memory.py"),
+    *("numeric.py", "planning.py", "progress.py", "release.py", "release_fields.py", "released.py", "report.py"),
+    *("signatures.py", "student.py", "terminal.py", "workloads.py"),
+    *("audit", "data", "estimation", "graphs", "inference", "intervals", "mechanisms", "models", "mrf", "notebook"),
+    *("plot", "queries", "reconstruction", "reporting"),
+}
+
+
+def names_bound(tree):
+    """Yield each name that a module binds, with its line: variables, parameters, attributes, functions, captures."""
+    for node in ast.walk(tree):
+        names = []
+        if isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Store):
+            names = [node.id if isinstance(node, ast.Name) else node.attr]
+        elif isinstance(node, ast.arg):
+            names = [node.arg]
+        elif isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef | ast.ExceptHandler):
+            names = [node.name]
+        elif isinstance(node, ast.MatchAs | ast.MatchStar | ast.MatchMapping):
+            names = [node.rest if isinstance(node, ast.MatchMapping) else node.name]
+        elif isinstance(node, ast.alias):
+            names = [node.asname]
+        yield from ((node.lineno, name) for name in names if name)
+
+
+def retired(name):
+    """Return what to write in the place of a name; empty of one that may stand."""
+    return RETIRED_NAMES.get(name) or RETIRED_NAMES.get(name.strip("_"), "")
+
+
+def described(tree):
+    """Yield the docstrings of a module, its classes and its functions, with their lines."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            text = ast.get_docstring(node)
+            if text:
+                yield getattr(node, "lineno", 1), text
+
+
+def trees():
+    """Yield each module of the package that is read, by its path in it."""
+    for path in sorted(PACKAGE.rglob("*.py")):
+        relative = path.relative_to(PACKAGE)
+        if relative.parts[0] not in OWNED:
+            yield relative, ast.parse(path.read_text(encoding="utf-8"))
 
 
 def prose_of_python(path):
@@ -60,12 +125,115 @@ PROSE = [
 
 @pytest.mark.parametrize("pattern", RETIRED)
 def test_a_retired_word_is_not_written(pattern):
-    found = [
+    places = [
         f"{place}: …{text[max(0, m.start() - 30) : m.end() + 20]}… → {RETIRED[pattern]}"
         for place, text in PROSE
         for m in re.finditer(pattern, text, re.IGNORECASE)
     ]
-    assert found == []
+    assert places == []
+
+
+def test_a_name_says_what_it_holds():
+    bound = [
+        f"{path}:{line} {name} → {retired(name)}"
+        for path, tree in trees()
+        for line, name in names_bound(tree)
+        if retired(name)
+    ]
+    assert bound == []
+
+
+@pytest.mark.parametrize(
+    "source",
+    [
+        "told = 1",
+        "told: int = 1",
+        "(a, *told) = b",
+        "x.told = 1",
+        "(told := 1)",
+        "for told in x: ...",
+        "[told for told in x]",
+        "with a as told: ...",
+        "import a as told",
+        "from a import b as _told",
+        "def told(): ...",
+        "class told: ...",
+        "def f(told): ...",
+        "def f(*, _told=1): ...",
+        "def f(**told): ...",
+        "lambda told: 1",
+        "try: ...\nexcept A as told: ...",
+        "match x:\n    case [told]: ...",
+        "match x:\n    case [*told]: ...",
+        "match x:\n    case {1: 2, **told}: ...",
+        "match x:\n    case A(b=told): ...",
+    ],
+)
+def test_a_retired_name_is_seen_wherever_it_is_bound(source):
+    assert [name for _, name in names_bound(ast.parse(source)) if retired(name)] != []
+
+
+@pytest.mark.parametrize("source", ["told_by = 1", "f(told=1)", "x.told", "'told'", "most = 1", "import own.found"])
+def test_other_names_and_uses_may_stand(source):
+    assert [name for _, name in names_bound(ast.parse(source)) if retired(name)] == []
+
+
+def test_the_first_sentence_of_a_docstring_names_its_object_early():
+    stumbles = [
+        f"{path}:{line} {complaint(text)}: {text.splitlines()[0]}"
+        for path, tree in trees()
+        for line, text in described(tree)
+        if complaint(text)
+    ]
+    assert stumbles == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Return the counts of a clique, in the order of the domain.",
+        "Number of records; with weights, their sum.",
+        "The cost of a line, in the budget's unit.",
+        "One line of a ledger.",
+        "No record is read.",
+        "Take one step.",
+        "Whether the records were dropped.",
+        "``python -m pypgm``: the command.",
+        "`Selector` of one table.",
+        "All marginals of a model.\n\nWhat it says further down is not looked at.",
+        "Exact draws on integers: the one place where releases get their randomness.",
+        "Return the first and the last number of each bin.",
+        "Return where the second stage of a run begins.",
+    ],
+)
+def test_sentences_that_may_stand(text):
+    assert complaint(text) == ""
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("What is kept of a release.", "begins with What"),
+        ("How far one network is from another.", "begins with How"),
+        ("Of the tables of the tree.", "begins with Of"),
+        ("That of the number of records.", "begins with That"),
+        ("Those of the law.", "begins with Those"),
+        ("As there; draws are made up.", "begins with As"),
+        ("Within it new axes are those of a figure.", "begins with Within"),
+        ("It is blank.", "begins with It"),
+        ("One of some candidates.", "begins with One of"),
+        ("All that was written.", "begins with All that"),
+        ("Return what was charged so far, as a record.", NO_NOUN),
+        ("Return what can still be charged, in the budget's unit.", NO_NOUN),
+        ("Tell what was made.", NO_NOUN),
+        ("The most that can be charged.", "begins with most that"),
+        ("Refuse: the function is another package's.", NO_NOUN),
+        ("Return the least and the most that can be charged to the ledger.", NO_NOUN),
+        ("Really quickly measured.", NO_NOUN),
+    ],
+)
+def test_sentences_that_a_reader_stops_at(text, reason):
+    assert complaint(text) == reason
 
 
 def test_methods_stand_under_their_published_names():
@@ -75,9 +243,9 @@ def test_methods_stand_under_their_published_names():
         if "`" in line and line.startswith("  |")
     ]
     named = {
-        found[1]: mbi.split("`")[1::2][0]
+        match[1]: mbi.split("`")[1::2][0]
         for _, method, mbi in rows
-        if (found := re.search(r'"(\w+)"', method)) and "`" in mbi
+        if (match := re.search(r'"(\w+)"', method)) and "`" in mbi
     }
     assert named.keys() | {"accelerated"} == METHODS.keys() | {"region_graph"}
     assert all(hasattr(pypgm.compat.mbi.estimation, name) for method, name in named.items() if method != "region_graph")

@@ -10,8 +10,7 @@ import pytest
 
 from pypgm.errors import BudgetError
 from pypgm.privacy import Budget, Charge, Ledger, LedgerReport, Privacy, PrivateColumn, sparse_histogram
-from pypgm.privacy.laws import DiscreteGaussian, Exponential, Stated, law_of
-from pypgm.privacy.subsampling import amplified_epsilon
+from pypgm.privacy.laws import DiscreteGaussian, Exponential, Stated, amplified_epsilon, law_of
 
 GAUSSIAN = {"variance": 2, "squared_sensitivity": 1}
 LAPLACE = {"scale": 2, "sensitivity": 1}

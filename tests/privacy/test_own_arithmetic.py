@@ -23,10 +23,9 @@ from pypgm.privacy import (
     zcdp_rho,
 )
 from pypgm.privacy.l1_selector import GRID_BITS, SCORE_LIMIT, l1_distance, on_grid
-from pypgm.privacy.noise import laplace_stddev
+from pypgm.privacy.laws import amplified_epsilon
+from pypgm.privacy.noise import gaussian_threshold, laplace_stddev, laplace_threshold
 from pypgm.privacy.quantiles import rank_scores
-from pypgm.privacy.subsampling import amplified_epsilon
-from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 
 CONTEXTS = [
     decimal.Context(prec=1),
@@ -80,7 +79,7 @@ def test_a_scale_whose_standard_deviation_underflows_is_refused_before_the_charg
         lambda: private_bounds(table.column("a"), [0, 1], scale=scale),
         lambda: sparse_histogram(table.column("a"), delta=0.01, scale=scale),
     ):
-        with pytest.raises(ValueError, match="none in floating point"):
+        with pytest.raises(ValueError, match="0 in floating point"):
             ask()
     assert ledger.lines == ()
 

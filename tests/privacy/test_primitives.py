@@ -23,9 +23,9 @@ from pypgm.privacy import (
     private_quantiles,
     sparse_histogram,
 )
+from pypgm.privacy.laws import amplified_epsilon
+from pypgm.privacy.noise import gaussian_threshold, laplace_threshold
 from pypgm.privacy.quantiles import rank_scores
-from pypgm.privacy.subsampling import amplified_epsilon
-from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
 from pypgm.queries import Kronecker, Matrix, Prefix
 
 DOMAIN = Domain({"a": 2, "b": 3})

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from pypgm.privacy.noise import drawable_rate
 from pypgm.privacy.sampler import Sampler
-from pypgm.privacy.selection import drawable_rate
 
 
 def test_chi_square_against_the_exact_law():

@@ -14,7 +14,7 @@ from pypgm import Budget, Dataset, Domain, Ledger, LedgerReport, Privacy, Privat
 from pypgm.errors import BudgetError
 from pypgm.privacy import Screen, realised_pld_epsilon
 from pypgm.privacy.observer import Observer
-from pypgm.privacy.score_weights import GRID_BITS, SCORE_LIMIT, SCREEN_BITS, Weights, fitted
+from pypgm.privacy.selector import GRID_BITS, SCORE_LIMIT, SCREEN_BITS, Weights, fitted
 from pypgm.queries import Partition
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})

@@ -134,14 +134,14 @@ def test_nothing_is_initialised_twice(made, again):
         again = {"privacy": Privacy(), "ledger": Ledger(Budget(rho=100))}
         again |= {"data": Dataset(RECORDS, DOMAIN)} if isinstance(made, PrivateTable) else {"values": [2]}
     before = repr(made)
-    with pytest.raises(TypeError, match="made once"):
+    with pytest.raises(TypeError, match="initialised again"):
         made.__init__(**again)
     assert repr(made) == before
 
 
 def test_the_first_class_of_a_ledger_does_not_initialise_it_again():
     ledger = Ledger(Budget(rho=1))
-    with pytest.raises(TypeError, match="made once"):
+    with pytest.raises(TypeError, match="initialised again"):
         LedgerReport.__init__(ledger, Budget(rho=100))
     assert ledger.remaining() == 1
 

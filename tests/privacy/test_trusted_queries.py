@@ -7,23 +7,8 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.linalg import aslinearoperator
 
-from pypgm import Dataset, Domain
+from pypgm import Dataset, Domain, queries
 from pypgm.privacy import Budget, Ledger, Privacy, PrivateTable
-from pypgm.queries import (
-    Identity,
-    Kronecker,
-    Matrix,
-    Partition,
-    Prefix,
-    RangeList,
-    Subset,
-    Union,
-    UserOperator,
-    on_lattice,
-    subset_sum,
-    total,
-    weighted,
-)
 
 DATA = Dataset({"a": [0, 1, 1], "b": [2, 0, 1]}, Domain({"a": 2, "b": 3}))
 RELATIONS = ("add-remove", "replace")
@@ -38,16 +23,16 @@ def table(neighbours="add-remove", k=1, budget=None):
 @pytest.mark.parametrize("size", [2, 6])
 def test_weights_that_would_overflow_are_refused(huge, size):
     for make in (
-        lambda: Subset([0], size, weights=[huge]),
-        lambda: Subset([0, 1], size, weights=[huge, 1]),
-        lambda: Subset([1, 0], size, weights=[1, huge]),
-        lambda: weighted([huge] + [1] * (size - 1)),
-        lambda: Matrix([[huge] + [0] * (size - 1)]),
-        lambda: Matrix(csr_array(np.array([[huge] + [1] * (size - 1)]))),
-        lambda: Kronecker([Subset([0], size, weights=[huge]), Identity(2)]),
-        lambda: Kronecker([Matrix([[2**10] * size]), Matrix([[2**9]])]),
-        lambda: Union([Identity(size), Matrix([[huge] * size])]),
-        lambda: on_lattice([[float(huge)] * size], 1),
+        lambda: queries.Subset([0], size, weights=[huge]),
+        lambda: queries.Subset([0, 1], size, weights=[huge, 1]),
+        lambda: queries.Subset([1, 0], size, weights=[1, huge]),
+        lambda: queries.weighted([huge] + [1] * (size - 1)),
+        lambda: queries.Matrix([[huge] + [0] * (size - 1)]),
+        lambda: queries.Matrix(csr_array(np.array([[huge] + [1] * (size - 1)]))),
+        lambda: queries.Kronecker([queries.Subset([0], size, weights=[huge]), queries.Identity(2)]),
+        lambda: queries.Kronecker([queries.Matrix([[2**10] * size]), queries.Matrix([[2**9]])]),
+        lambda: queries.Union([queries.Identity(size), queries.Matrix([[huge] * size])]),
+        lambda: queries.on_lattice([[float(huge)] * size], 1),
     ):
         with pytest.raises(ValueError, match=r"2\^18|2\^51|int64"):
             make()
@@ -59,9 +44,9 @@ def test_the_largest_weights_are_charged_exactly(neighbours, k):
     """Of Python's integers, beyond what int64 or a double holds."""
     most = 2**18 - 1
     for query, column, pair in (
-        (Subset([0], 2, weights=[-most]), most, most),
-        (Subset([0, 1], 2, weights=[-most, most]), most, 2 * most),
-        (Matrix([[-most, most]]), most, 2 * most),
+        (queries.Subset([0], 2, weights=[-most]), most, most),
+        (queries.Subset([0, 1], 2, weights=[-most, most]), most, 2 * most),
+        (queries.Matrix([[-most, most]]), most, 2 * most),
     ):
         private = table(neighbours, k, Budget(rho=10**60))
         private.measure("a", query, scale=7)
@@ -73,7 +58,7 @@ def test_the_largest_weights_are_charged_exactly(neighbours, k):
         assert gauss.cost == Fraction(squared, 14)
 
 
-class Modest(Partition):
+class Modest(queries.Partition):
     """Says that nobody changes it."""
 
     def l1_sensitivity(self, neighbours):
@@ -82,7 +67,7 @@ class Modest(Partition):
     squared_l2_sensitivity = largest_change = l1_sensitivity
 
 
-class Thief(Prefix):
+class Thief(queries.Prefix):
     """Keeps what it is applied to."""
 
     seen = ()
@@ -110,17 +95,17 @@ class Products:
 @pytest.mark.parametrize("neighbours", RELATIONS)
 def test_the_sensitivity_of_a_query_of_ones_own_is_found_on_its_matrix(neighbours):
     clique, exact = ("a", "b"), DATA.count([("a", "b")])[0]
-    own = UserOperator((2, 6), Products().matvec, Products().rmatvec)
-    matrix = Matrix([[1, 5, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]])
+    own = queries.UserOperator((2, 6), Products().matvec, Products().rmatvec)
+    matrix = queries.Matrix([[1, 5, 0, 0, 0, 0], [0, 0, 1, 0, 0, 0]])
     modest = Modest([0, 0, 1, 1, 2, 2])
     dense = np.array([[1, 2, 3, 4, 5, 6]])
     for query, true in (
         (Products(), matrix),
         (own, matrix),
-        (modest, Partition([0, 0, 1, 1, 2, 2])),
-        (Union([Identity(6), Modest([0] * 6)]), Union([Identity(6), total(6)])),
-        (Kronecker([Modest([0, 1]), Identity(3)]), Identity(6)),
-        (aslinearoperator(dense), Matrix(dense)),
+        (modest, queries.Partition([0, 0, 1, 1, 2, 2])),
+        (queries.Union([queries.Identity(6), Modest([0] * 6)]), queries.Union([queries.Identity(6), queries.total(6)])),
+        (queries.Kronecker([Modest([0, 1]), queries.Identity(3)]), queries.Identity(6)),
+        (aslinearoperator(dense), queries.Matrix(dense)),
     ):
         private = table(neighbours, 2)
         measured = private.measure(clique, query, variance="1/1000")
@@ -138,7 +123,7 @@ def test_a_query_of_ones_own_is_handed_no_count():
 
 
 def test_queries_of_ones_own_that_cannot_be_looked_at_are_refused():
-    halves = UserOperator((1, 6), lambda x: x.sum(keepdims=True) / 2, lambda y: np.full(6, y[0] / 2))
+    halves = queries.UserOperator((1, 6), lambda x: x.sum(keepdims=True) / 2, lambda y: np.full(6, y[0] / 2))
     for query, message in ((halves, "real entries"), ("sums", "needs shape"), (3, "needs shape")):
         private = table()
         with pytest.raises((ValueError, TypeError), match=message):
@@ -151,7 +136,7 @@ def test_queries_of_ones_own_that_cannot_be_looked_at_are_refused():
 
 
 def test_a_selection_compares_by_queries_it_trusts():
-    class Sums(Matrix):
+    class Sums(queries.Matrix):
         has_unit_columns = True
 
     private = table()
@@ -163,6 +148,6 @@ def test_a_selection_compares_by_queries_it_trusts():
 
 def test_ranges_and_sums_count_in_integers():
     """Many ranges over one cell: sums of counts, not of squares of floats."""
-    query = RangeList(3, [(0, 2)] * 1000 + [(1, 1)] * 24)
+    query = queries.RangeList(3, [(0, 2)] * 1000 + [(1, 1)] * 24)
     assert query.l1_sensitivity("add-remove") == query.squared_l2_sensitivity("add-remove") == 1024
-    assert subset_sum([0, 2], 3).l1_sensitivity("replace") == 1
+    assert queries.subset_sum([0, 2], 3).l1_sensitivity("replace") == 1

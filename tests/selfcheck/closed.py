@@ -14,10 +14,10 @@ from pypgm.audit.pairs import DOMAIN, table
 from pypgm.audit.surroundings import core_with
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.private_column import sparse_histogram
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.unknown_keys import sparse_histogram
 
 _DELTA = Fraction(1, 10**5)
 

@@ -21,10 +21,9 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
 from pypgm.privacy.laws import law_of
 from pypgm.privacy.ledger import Ledger
-from pypgm.privacy.private_column import PrivateColumn
+from pypgm.privacy.private_column import PrivateColumn, sparse_histogram
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.relation import Privacy
-from pypgm.privacy.unknown_keys import sparse_histogram
 
 Found = Iterator[tuple[str, str]]
 Drawn = tuple[Noise, NDArray[np.int64], Fraction]

@@ -16,10 +16,10 @@ from unittest.mock import patch
 import numpy as np
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.privacy.accounting import dp_events
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Exponential, PermuteAndFlip, PoissonSample, Stated
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.ledger_report import dp_events
 from pypgm.privacy.pld import realised_pld_epsilon
 from pypgm.privacy.zcdp import zcdp_epsilon
 from selfcheck.losses import Losses, exceeding, laplace_loss, response_loss, shift_loss

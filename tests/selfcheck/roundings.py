@@ -10,8 +10,8 @@ from fractions import Fraction
 
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.laws import DIGITS, GAUSSIAN, LAPLACE
-from pypgm.privacy.subsampling import amplified_epsilon
-from pypgm.privacy.thresholds import gaussian_threshold, laplace_threshold
+from pypgm.privacy.laws import amplified_epsilon
+from pypgm.privacy.noise import gaussian_threshold, laplace_threshold
 
 Found = Iterator[tuple[str, str]]
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import table
-from pypgm.bayes.dependence import Score, dependence
-from pypgm.bayes.private_structure import PrivateStructure, select_parents
+from pypgm.bayes.private_structure import PrivateStructure, Score, dependence, select_parents
 from pypgm.domain import Domain
 from pypgm.mechanisms import resolution, risk_score
 from pypgm.privacy.budget import Budget

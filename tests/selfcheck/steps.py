@@ -25,9 +25,8 @@ from pypgm.privacy.budget import Budget
 from pypgm.privacy.cell_selector import CellSelector
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_column import PrivateColumn
-from pypgm.privacy.private_table import L1Selector, PrivateTable
+from pypgm.privacy.private_table import L1Selector, PrivateTable, measure_real
 from pypgm.privacy.quantiles import private_bounds, private_quantiles
-from pypgm.privacy.real_queries import measure_real
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Identity, Kronecker, LinearQuery, Matrix, Partition, Prefix, RangeList, Subset, Union
 

@@ -1,6 +1,6 @@
-"""The surface of mbi 1.1 and 2.0 over pypgm's engine: what was imported from `mbi` is imported from here.
+"""The surface of mbi 1.1 and 2.0 over pypgm's engine: names of `mbi` are imported from here.
 
-Arrays are NumPy's, of float64. Where the releases differ both ways of writing work; see ``docs/migrating.md``.
+Arrays are NumPy's, of float64. Where the two releases differ, both spellings work; see ``docs/migrating.md``.
 """
 
 from __future__ import annotations
@@ -13,11 +13,6 @@ from pypgm.compat.mbi import extensions as extensions
 from pypgm.compat.mbi import junction_tree as junction_tree
 from pypgm.compat.mbi import marginal_loss as marginal_loss
 from pypgm.compat.mbi import marginal_oracles as marginal_oracles
-from pypgm.compat.mbi._api import MarginalOracle as MarginalOracle
-from pypgm.compat.mbi._api import Model as Model
-from pypgm.compat.mbi._api import Projectable as Projectable
-from pypgm.compat.mbi._model_summary import ModelSummary as ModelSummary
-from pypgm.compat.mbi._model_summary import summarize as summarize
 from pypgm.compat.mbi._serialization import load as load
 from pypgm.compat.mbi._serialization import save as save
 from pypgm.compat.mbi.callbacks import set_log_fn as set_log_fn
@@ -28,7 +23,12 @@ from pypgm.compat.mbi.dataset import JaxDataset as JaxDataset
 from pypgm.compat.mbi.domain import Clique as Clique
 from pypgm.compat.mbi.domain import Domain as Domain
 from pypgm.compat.mbi.estimation import Estimator as Estimator
+from pypgm.compat.mbi.estimation import MarginalOracle as MarginalOracle
+from pypgm.compat.mbi.estimation import Model as Model
+from pypgm.compat.mbi.estimation import Projectable as Projectable
 from pypgm.compat.mbi.factor import Factor as Factor
+from pypgm.compat.mbi.junction_tree import ModelSummary as ModelSummary
+from pypgm.compat.mbi.junction_tree import summarize as summarize
 from pypgm.compat.mbi.marginal_loss import DatavectorQuery as DatavectorQuery
 from pypgm.compat.mbi.marginal_loss import LinearMeasurement as LinearMeasurement
 from pypgm.compat.mbi.marginal_loss import MarginalLossFn as MarginalLossFn

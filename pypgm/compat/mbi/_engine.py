@@ -1,4 +1,4 @@
-"""The way to the engine and back: pypgm's domains take strings, its vectors sort axes."""
+"""Conversions to the engine and back: pypgm's domains take strings, its vectors sort axes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from pypgm.compat.mbi.factor import Factor
 
 
 def finished(*arguments: Any, **options: Any) -> Future[Any]:
-    """Return a finished future, as what compiles beforehand does: there is nothing to compile."""
+    """Return a finished future, as mbi's precompilation does: there is nothing to compile."""
     del arguments, options
     future: Future[Any] = Future()
     future.set_result(None)
@@ -52,40 +52,40 @@ class Bridge:
     @staticmethod
     @lru_cache(maxsize=32)
     def of(domain: Domain) -> Bridge:
-        """Return that of a domain, the same for equal ones."""
+        """Return the bridge of a domain, the same for equal domains."""
         return Bridge(domain)
 
     def clique(self, clique: object) -> tuple[str, ...]:
-        """Return the engine's names; ``ValueError`` where one is unknown."""
+        """Return the engine's names of a clique; ``ValueError`` if one is unknown."""
         return tuple(self.names[a] for a in self.domain.project(clique))
 
     def scopes(self, vector: pypgm.CliqueVector) -> list[Clique]:
         """Return the cliques of a vector of the engine."""
         return [tuple(self.attributes[name] for name in c) for c in vector.cliques]
 
-    def table(self, clique: Clique, found: pypgm.Factor) -> Factor:
-        """Return a table of the engine over a clique as it is written."""
-        return Factor(self.domain.project(clique), np.array(found.transpose(self.clique(clique)).values))
+    def table(self, clique: Clique, table: pypgm.Factor) -> Factor:
+        """Return a table of the engine over a clique, axes in the clique's order."""
+        return Factor(self.domain.project(clique), np.array(table.transpose(self.clique(clique)).values))
 
     def vector(self, tables: Iterable[Factor]) -> pypgm.CliqueVector:
-        """Return tables as a vector of the engine, those over no attribute left out."""
-        own = [
+        """Return tables as a vector of the engine, without tables over no attribute."""
+        factors = [
             pypgm.Factor(self.engine.project(self.clique(t.domain.attributes)), t.values) for t in tables if t.domain
         ]
-        return pypgm.CliqueVector.from_factors(self.engine, own)
+        return pypgm.CliqueVector.from_factors(self.engine, factors)
 
-    def made(self, cliques: Sequence[Clique], found: Iterable[pypgm.Factor]) -> CliqueVector:
-        """Return tables of the engine over cliques as they are written."""
-        return CliqueVector(self.domain, cliques, {c: self.table(c, t) for c, t in zip(cliques, found, strict=True)})
+    def made(self, cliques: Sequence[Clique], tables: Iterable[pypgm.Factor]) -> CliqueVector:
+        """Return tables of the engine over cliques, axes in each clique's order."""
+        return CliqueVector(self.domain, cliques, {c: self.table(c, t) for c, t in zip(cliques, tables, strict=True)})
 
     def parts(self, cliques: Sequence[Clique], vector: pypgm.CliqueVector) -> CliqueVector:
-        """Return a vector of the engine over its cliques as they are written."""
+        """Return a vector of the engine over cliques, axes in each clique's order."""
         scopes = enumerate(vector.cliques)
         return self.made(cliques, (pypgm.Factor(self.engine.project(c), vector.table(i)) for i, c in scopes))
 
-    def marginals(self, cliques: Sequence[Clique], found: Any) -> CliqueVector:
-        """Return what something of the engine projects cliques onto."""
-        return self.made(cliques, (found.project(self.clique(c)) for c in cliques))
+    def marginals(self, cliques: Sequence[Clique], marginals: Any) -> CliqueVector:
+        """Return the projections of one of the engine's answers onto cliques."""
+        return self.made(cliques, (marginals.project(self.clique(c)) for c in cliques))
 
     def tables(self, cliques: Sequence[Clique], model: Any) -> CliqueVector:
         """Return a model's marginals over cliques."""
@@ -104,6 +104,6 @@ def model_of(
 ) -> pypgm.GraphicalModel:
     """Return the engine's model of potentials and constraints; tables whose attributes are unknown are dropped."""
     sizes = potentials.domain.config.items()
-    own = [t for t in potentials.tables.values() if t.domain.config.items() <= sizes]
-    vector = Bridge.of(potentials.domain).vector([*own, *(c.potential for c in constraints)])
+    within = [t for t in potentials.tables.values() if t.domain.config.items() <= sizes]
+    vector = Bridge.of(potentials.domain).vector([*within, *(c.potential for c in constraints)])
     return pypgm.GraphicalModel(vector, float(total))

@@ -1,4 +1,4 @@
-"""A user's loss as the engine takes it: with its gradient."""
+"""Users' losses in the engine's form, with their gradients."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _Differentiated = Callable[[CliqueVector], tuple[float, CliqueVector]]
 
 
 def minimum_variance_unbiased_total(measurements: Iterable[LinearMeasurement]) -> float:
-    """Return the number of records that measurements of all cells tell, weighted by their precision; at least 1."""
+    """Return the number of records by measurements of all cells, weighted by their precision; at least 1."""
     estimates, weights = [], []
     for m in measurements:
         if m.query is Factor.datavector or (isinstance(m.query, DatavectorQuery) and m.query.use_for_total_estimation):
@@ -37,25 +37,25 @@ def minimum_variance_unbiased_total(measurements: Iterable[LinearMeasurement]) -
 
 
 def loss_and_total(loss_fn: Any, domain: Domain, known_total: float | None) -> tuple[MarginalLossFn, float]:
-    """Return a loss and the number of records, the loss of measurements if these were given."""
+    """Return a loss and the number of records; measurements, if given, imply both."""
     if not isinstance(loss_fn, MarginalLossFn):
         measured = list(loss_fn)
         total = minimum_variance_unbiased_total(measured) if known_total is None else float(known_total)
         return from_linear_measurements(measured), total
     if known_total is None:
-        warnings.warn("a loss does not tell how many records there are: known_total is taken for 1", stacklevel=3)
+        warnings.warn("a loss does not imply a number of records: known_total is assumed to be 1", stacklevel=3)
     for clique in loss_fn.cliques:
         domain.project(clique)
     return loss_fn, 1.0 if known_total is None else float(known_total)
 
 
 def stated_loss(loss: MarginalLossFn, bridge: Bridge) -> Stated:
-    """Return a loss as the engine states it.
+    """Return a loss in the engine's form.
 
     Raises
     ------
     TypeError
-        If it tells no gradient, and neither JAX nor autograd finds one.
+        If the loss gives no gradient, and neither JAX nor autograd finds one.
     """
     if loss.stated is not None:
         return loss.stated(bridge)
@@ -63,15 +63,15 @@ def stated_loss(loss: MarginalLossFn, bridge: Bridge) -> Stated:
     differentiated = _differentiated(loss, cliques, bridge.domain)
     scopes = [bridge.clique(c) for c in cliques]
 
-    def function(found: pypgm.CliqueVector) -> tuple[float, pypgm.CliqueVector]:
-        value, gradient = differentiated(bridge.parts(cliques, found))
+    def function(marginals: pypgm.CliqueVector) -> tuple[float, pypgm.CliqueVector]:
+        value, gradient = differentiated(bridge.parts(cliques, marginals))
         return float(value), bridge.vector(gradient[c] for c in cliques)
 
     return Stated([], pypgm.losses.Custom(function, scopes))
 
 
 def _differentiated(loss: MarginalLossFn, cliques: list[Clique], domain: Domain) -> _Differentiated:
-    """Return a loss as one that tells value and gradient."""
+    """Return a loss as a function that gives value and gradient."""
     uniform = CliqueVector.ones(domain, cliques).normalize(log=False)
     if isinstance(loss(uniform), tuple):
         return loss
@@ -89,7 +89,7 @@ def _differentiated(loss: MarginalLossFn, cliques: list[Clique], domain: Domain)
 
         try:
             function(uniform)
-        except Exception as error:  # of JAX's many kinds
+        except Exception as error:  # any of JAX's many kinds of errors
             raise TypeError(f"{name} cannot differentiate the loss: let it return (value, gradient)") from error
         return function
     raise TypeError(
@@ -99,7 +99,7 @@ def _differentiated(loss: MarginalLossFn, cliques: list[Clique], domain: Domain)
 
 
 def _vector(domain: Domain, cliques: list[Clique], arrays: Iterable[Any]) -> CliqueVector:
-    """Return tables that hold arrays, of another library too, as they are."""
+    """Return tables of arrays, of any library, without converting them."""
     tables = {c: Factor.zeros(domain.project(c)) for c in cliques}
     for table, array in zip(tables.values(), arrays, strict=True):
         object.__setattr__(table, "values", array)

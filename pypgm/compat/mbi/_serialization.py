@@ -39,7 +39,7 @@ def save(obj: Any, file: str | Path | BinaryIO) -> None:
     Raises
     ------
     TypeError
-        If there is something else among them.
+        If there is any other object among them.
     """
     arrays: dict[str, Any] = {}
 
@@ -64,12 +64,12 @@ def save(obj: Any, file: str | Path | BinaryIO) -> None:
 
 
 def load(file: str | Path | BinaryIO) -> Any:
-    """Read what `save` wrote.
+    """Read a file that `save` wrote.
 
     Raises
     ------
     ValueError
-        If the file is another's: mbi's own are pickles of JAX, which are not loaded from strangers.
+        If `save` did not write the file: mbi's own are pickles of JAX, which are not loaded from strangers.
     """
     try:
         with np.load(file, allow_pickle=False) as stored:

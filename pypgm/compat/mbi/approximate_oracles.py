@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pypgm
-from pypgm.compat._options import OPTIONS
+from pypgm.compat import OPTIONS
 from pypgm.compat.mbi._engine import Bridge, finished
 from pypgm.compat.mbi._losses import loss_and_total, stated_loss
 from pypgm.compat.mbi.clique_vector import CliqueVector
@@ -19,7 +19,7 @@ def convex_generalized_belief_propagation(
 ) -> tuple[CliqueVector, Any]:
     """Return locally consistent marginals over the cliques of potentials, and the messages.
 
-    It runs until they agree: `iters` and `damping` are not needed.
+    Messages run until the marginals agree: `iters` and `damping` are not needed.
     """
     del options
     refuse_mesh(mesh)
@@ -29,8 +29,8 @@ def convex_generalized_belief_propagation(
     bridge = Bridge.of(domain)
     vector = bridge.vector(potentials.tables.values())
     graph = pypgm.RegionGraph.saturated(bridge.engine, vector.cliques)
-    found = pypgm.convex_gbp(vector, graph, total=float(total), state=state)
-    return bridge.made(cliques, (found.marginals[bridge.clique(c)] for c in cliques)), found.state
+    result = pypgm.convex_gbp(vector, graph, total=float(total), state=state)
+    return bridge.made(cliques, (result.marginals[bridge.clique(c)] for c in cliques)), result.state
 
 
 def pseudo_marginals(
@@ -54,10 +54,10 @@ def pseudo_marginals(
     limits = {"iterations": max(1, int(iters)), "tolerance": OPTIONS["tolerance"], "stop": "optimum"}
     how: dict[str, Any] = {"oracle": "region_graph", "loss": stated.loss} | limits
     model = pypgm.estimate(bridge.engine, stated.measurements, total, **how)
-    found = bridge.made(cliques, (model.marginals[bridge.clique(c)] for c in cliques))
+    marginals = bridge.made(cliques, (model.marginals[bridge.clique(c)] for c in cliques))
     if callback_fn is not None:
-        callback_fn(found)
-    return found, total
+        callback_fn(marginals)
+    return marginals, total
 
 
 class ApproxMirrorDescent:
@@ -81,6 +81,6 @@ def mirror_descent(domain: Domain, loss_fn: Any, **options: Any) -> CliqueVector
 
 
 def build_graph(*arguments: Any) -> Any:
-    """Refuse: mbi's graph is its own; `pypgm.RegionGraph.saturated` makes the engine's."""
+    """Refuse to make mbi's own region graph; `pypgm.RegionGraph.saturated` makes the engine's."""
     del arguments
     raise TypeError("mbi's region graph is not made here: pypgm.RegionGraph.saturated(domain, cliques) is the engine's")

@@ -1,4 +1,4 @@
-"""What is shown while an estimate runs."""
+"""Callbacks that show losses while an estimate runs."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _log: list[Callable[..., Any]] = [print]
 
 
 def set_log_fn(function: Callable[..., Any]) -> None:
-    """Set what lines are given to, `print` by default."""
+    """Set the function that receives lines, `print` by default."""
     _log[0] = function
 
 
@@ -29,7 +29,7 @@ class Callback:
 
     @property
     def summary(self) -> dict[str, Any]:
-        """All that was written."""
+        """The lines written so far."""
         return {"columns": ["step", *self.loss_fns], "data": self._rows}
 
     def __call__(self, marginals: Any) -> None:
@@ -43,19 +43,19 @@ class Callback:
 def default(
     measurements: Iterable[LinearMeasurement], domain: Any = None, data: Any = None, frequency: int | None = None
 ) -> Callback:
-    """Return a callback of the losses of measurements, and of the distance from data where there are any.
+    """Return a callback of the losses of measurements, and of the distance from data, if given.
 
     The second argument may be a domain or the data: releases differ.
     """
-    own = list(measurements)
+    answers = list(measurements)
     if domain is not None and not isinstance(domain, Domain):
         domain, data = domain.domain, domain
-    losses = {"L2 Loss": (own, "l2"), "L1 Loss": (own, "l1")}
+    losses = {"L2 Loss": (answers, "l2"), "L1 Loss": (answers, "l1")}
     if data is not None:
-        true = [LinearMeasurement(data.project(m.clique).datavector(), m.clique, 1.0) for m in own]
+        true = [LinearMeasurement(data.project(m.clique).datavector(), m.clique, 1.0) for m in answers]
         losses |= {"L2 Error": (true, "l2"), "L1 Error": (true, "l1")}
     columns: dict[str, Loss] = {
-        name: from_linear_measurements(told, norm=norm, normalize=True) for name, (told, norm) in losses.items()
+        name: from_linear_measurements(compared, norm=norm, normalize=True) for name, (compared, norm) in losses.items()
     }
 
     def feasibility(marginals: Any) -> float:

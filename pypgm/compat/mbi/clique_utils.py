@@ -25,35 +25,35 @@ class Cliques(tuple[Clique, ...]):
 
 
 def powerset(attributes: Iterable[Attribute]) -> Iterator[Clique]:
-    """Yield all subsets, small ones first."""
-    own = tuple(attributes)
-    return itertools.chain.from_iterable(itertools.combinations(own, k) for k in range(len(own) + 1))
+    """Yield all subsets of attributes, small ones first."""
+    names = tuple(attributes)
+    return itertools.chain.from_iterable(itertools.combinations(names, k) for k in range(len(names) + 1))
 
 
 def downward_closure(cliques: Iterable[Iterable[Attribute]], include_empty: bool = False) -> list[Clique]:
     """Return all subsets of cliques, sorted by length and then by name."""
-    found = {part for clique in cliques for part in powerset(as_clique(clique))}
-    return sorted((part for part in found if part or include_empty), key=lambda part: (len(part), part))
+    parts = {part for clique in cliques for part in powerset(as_clique(clique))}
+    return sorted((part for part in parts if part or include_empty), key=lambda part: (len(part), part))
 
 
 def maximal_subset(cliques: Iterable[Iterable[Attribute]]) -> list[Clique]:
-    """Return the cliques that no other holds, long ones first; of several over the same attributes the first."""
-    found: list[Clique] = []
+    """Return the cliques within no other, long ones first; of several over the same attributes the first."""
+    maximal: list[Clique] = []
     holding: dict[Attribute, list[set[Attribute]]] = {}
     for clique in sorted(map(as_clique, cliques), key=len, reverse=True):
-        own = set(clique)
-        near = holding.get(clique[0], []) if clique else [set[Attribute]()] * bool(found)
-        if not any(own <= held for held in near):
-            found.append(clique)
-            for attribute in own:
-                holding.setdefault(attribute, []).append(own)
-    return found
+        members = set(clique)
+        near = holding.get(clique[0], []) if clique else [set[Attribute]()] * bool(maximal)
+        if not any(members <= held for held in near):
+            maximal.append(clique)
+            for attribute in members:
+                holding.setdefault(attribute, []).append(members)
+    return maximal
 
 
 def clique_mapping(
     maximal_cliques: Sequence[Clique], all_cliques: Iterable[Clique], domain: Domain | None = None
 ) -> dict[Clique, Clique]:
-    """Return for each clique the smallest of the maximal ones that holds it; cliques that none holds are left out."""
+    """Return the smallest maximal clique that holds each clique; cliques within none are left out."""
 
     def size(clique: Clique) -> int:
         return len(clique) if domain is None else domain.size(clique)
@@ -69,8 +69,8 @@ def clique_mapping(
 def reverse_clique_mapping(
     maximal_cliques: Sequence[Clique], all_cliques: Iterable[Clique], domain: Domain | None = None
 ) -> dict[Clique, list[Clique]]:
-    """Return for each maximal clique those that `clique_mapping` sends there."""
-    found: dict[Clique, list[Clique]] = {held: [] for held in maximal_cliques}
+    """Return the cliques that `clique_mapping` sends to each maximal clique."""
+    mapping: dict[Clique, list[Clique]] = {held: [] for held in maximal_cliques}
     for clique, home in clique_mapping(maximal_cliques, all_cliques, domain).items():
-        found[home].append(clique)
-    return found
+        mapping[home].append(clique)
+    return mapping

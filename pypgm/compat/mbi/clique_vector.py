@@ -1,4 +1,4 @@
-"""One table for each of several cliques."""
+"""Vectors of tables, one for each of several cliques."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from pypgm.compat.mbi.factor import Factor
 
 
 class _AttrsFields:
-    """The fields that `attr.evolve` reads; attrs is imported where somebody asks for them."""
+    """The fields that `attr.evolve` reads; attrs is imported only when they are read."""
 
     def __get__(self, instance: object, owner: type) -> Any:
         try:
@@ -63,8 +63,8 @@ class CliqueVector:
 
     @classmethod
     def _made(cls, domain: Domain, cliques: Iterable[object], make: Callable[[Domain], Factor]) -> CliqueVector:
-        own = [as_clique(c) for c in cliques]
-        return cls(domain, own, {c: make(domain.project(c)) for c in own})
+        scopes = [as_clique(c) for c in cliques]
+        return cls(domain, scopes, {c: make(domain.project(c)) for c in scopes})
 
     @classmethod
     def zeros(cls, domain: Domain, cliques: Iterable[object]) -> CliqueVector:
@@ -92,21 +92,21 @@ class CliqueVector:
 
     def parent(self, clique: object) -> Clique | None:
         """Return the clique with fewest cells that holds another; None if none does."""
-        asked = set(as_clique(clique))
-        return min((c for c in self.cliques if asked <= set(c)), key=self.domain.size, default=None)
+        members = set(as_clique(clique))
+        return min((c for c in self.cliques if members <= set(c)), key=self.domain.size, default=None)
 
     def supports(self, clique: object) -> bool:
         return self.parent(clique) is not None
 
     def project(self, clique: object, log: bool = False) -> Factor:
         """Return the table of a clique, or the marginal of the smallest that holds it."""
-        asked = as_clique(clique)
-        if asked in self.tables:
-            return self.tables[asked]
-        home = self.parent(asked)
+        wanted = as_clique(clique)
+        if wanted in self.tables:
+            return self.tables[wanted]
+        home = self.parent(wanted)
         if home is None:
-            raise ValueError(f"Cannot project onto unsupported clique {asked}; the cliques are {self.cliques}.")
-        return self.tables[home].project(asked, log=log)
+            raise ValueError(f"Cannot project onto unsupported clique {wanted}; the cliques are {self.cliques}.")
+        return self.tables[home].project(wanted, log=log)
 
     def expand(self, cliques: Iterable[object]) -> CliqueVector:
         """Return a vector over other cliques: each table added to the smallest that holds it, or dropped."""
@@ -119,8 +119,8 @@ class CliqueVector:
 
     def contract(self, cliques: Iterable[object], log: bool = False) -> CliqueVector:
         """Return the projections onto smaller cliques."""
-        own = [as_clique(c) for c in cliques]
-        return CliqueVector(self.domain, own, {c: self.project(c, log=log) for c in own})
+        scopes = [as_clique(c) for c in cliques]
+        return CliqueVector(self.domain, scopes, {c: self.project(c, log=log) for c in scopes})
 
     def _each(self, how: Callable[[Factor], Factor]) -> CliqueVector:
         return CliqueVector(self.domain, self.cliques, {c: how(self.tables[c]) for c in self.cliques})

@@ -1,4 +1,4 @@
-"""What no record can be."""
+"""Constraints: cells that no record can have."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Constraint:
     invalid: Any = None
     mapping: Any = None
     weights: Factor | None = field(default=None, repr=False)
-    """Natural logs of the cells that are possible, where an estimate left some that no clique of its model holds."""
+    """Natural logs of possible cells, if an estimate left some that no clique of its model holds."""
 
     def __post_init__(self) -> None:
         name = one_of("a constraint", valid=self.valid, invalid=self.invalid, mapping=self.mapping)
@@ -64,7 +64,7 @@ class Constraint:
 
     @property
     def potential(self) -> Factor:
-        """0 where records may be, -inf elsewhere."""
+        """Table with 0 for cells that records may have, and -inf elsewhere."""
         if self.weights is not None:
             return self.weights
         named, others = (-np.inf, 0.0) if self.invalid is not None else (0.0, -np.inf)

@@ -18,7 +18,7 @@ from pypgm.numeric import whole_array
 
 
 class Columns(dict[Attribute, NDArray[Any]]):
-    """What stands for a data frame where pandas is not installed: columns with `to_numpy`."""
+    """Stand-in for a data frame without pandas: columns with `to_numpy`."""
 
     class Column(np.ndarray[Any, Any]):
         """A column."""
@@ -43,12 +43,12 @@ class Dataset:
         self.domain = domain
         self._data = {a: _codes(a, column, n) for (a, n), column in _paired(data, domain)}
         lengths = {len(column) for column in self._data.values()}
-        own = None if weights is None else np.asarray(weights, dtype=np.float64)
-        if own is not None:
-            lengths |= {len(own)}
+        values = None if weights is None else np.asarray(weights, dtype=np.float64)
+        if values is not None:
+            lengths |= {len(values)}
         if len(lengths) > 1 or not (lengths or isinstance(self, JaxDataset)):
             raise ValueError(f"columns, and weights if any, need one length, got {sorted(lengths) or 'none'}")
-        self._weights = own
+        self._weights = values
 
     @property
     def data(self) -> dict[Attribute, NDArray[Any]]:
@@ -60,17 +60,17 @@ class Dataset:
 
     @property
     def weights(self) -> Any:
-        """One for each record."""
+        """Weights of the records."""
         return np.ones(self.records) if self._weights is None else self._weights
 
     @property
     def records(self) -> int:
-        """How many."""
+        """Number of records."""
         return len(next(iter(self._data.values()), () if self._weights is None else self._weights))
 
     @property
     def df(self) -> Any:
-        """A pandas DataFrame in the domain's order; where pandas is missing, columns that have `to_numpy`."""
+        """A pandas DataFrame in the domain's order; without pandas, columns that have `to_numpy`."""
         try:
             import pandas
         except ImportError:
@@ -124,7 +124,7 @@ class Dataset:
         return self._changed(domain, self._data | {a: image[self._data[a]] for a, image in images.items()})
 
     def decompress(self, mapping: Mapping[Attribute, ArrayLike]) -> Any:
-        """Return records that `compress` may have mapped to these: each value one of its preimages, at random."""
+        """Return records that `compress` may have mapped to these, each value a random one of its preimages."""
         columns, sizes = dict(self._data), {}
         for a, given in mapping.items():
             image, codes = np.asarray(given), self._data[a]
@@ -143,12 +143,12 @@ class JaxDataset(Dataset):
 
     @property
     def weights(self) -> Any:
-        """One for each record, or None."""
+        """Weights of the records, or None."""
         return self._weights
 
     @property
     def records(self) -> int:
-        """How many; without columns nobody knows."""
+        """Number of records; unknown without columns."""
         if not self._data:
             raise ValueError("a JaxDataset without columns has no number of records")
         return super().records
@@ -186,7 +186,7 @@ def _paired(data: Any, domain: Domain) -> list[tuple[tuple[Attribute, int], Any]
 
 
 def _code_of(attribute: Attribute, row: int, fields: Mapping[Attribute, str | None]) -> int:
-    """Return a field of a file as a code; ``ValueError``, which does not tell it, if it is none."""
+    """Return a field of a file as a code; ``ValueError``, without its text, if it is none."""
     if attribute not in fields:
         raise ValueError(f"the file has no column {attribute!r}")
     with contextlib.suppress(OverflowError, TypeError, ValueError):
@@ -210,11 +210,11 @@ def _codes(attribute: Attribute, column: Any, size: int) -> NDArray[Any]:
 
 
 def _image(attribute: Attribute, image: ArrayLike, domain: Domain) -> NDArray[Any]:
-    own = np.asarray(image)
-    if own.shape != (domain[attribute],) or own.dtype.kind not in "iu" or own.min() < 0:
+    codes = np.asarray(image)
+    if codes.shape != (domain[attribute],) or codes.dtype.kind not in "iu" or codes.min() < 0:
         needed = f"an integer of at least 0 for each of {domain[attribute]} values"
-        raise ValueError(f"the mapping of {attribute!r} needs {needed}, got {own.dtype} of shape {own.shape}")
-    return own
+        raise ValueError(f"the mapping of {attribute!r} needs {needed}, got {codes.dtype} of shape {codes.shape}")
+    return codes
 
 
 def _resized(

@@ -13,7 +13,7 @@ Clique = tuple[Attribute, ...]
 
 
 def as_clique(attributes: object) -> Clique:
-    """Return attributes as a tuple; a str, or another value that is no collection, stands for a clique of one."""
+    """Return attributes as a tuple; a str, or any other value that is no collection, is a clique of one."""
     if isinstance(attributes, tuple):
         return attributes
     if isinstance(attributes, str) or not isinstance(attributes, Iterable):
@@ -39,15 +39,15 @@ class Domain:
     def __init__(
         self, attributes: Iterable[Attribute], shape: Iterable[float], labels: Sequence[Sequence[Any]] | None = None
     ) -> None:
-        own, sizes = as_clique(attributes), tuple(int(n) for n in as_clique(shape))
-        if len(own) != len(sizes):
-            raise ValueError(f"Dimensions must be equal. Got {len(own)} attributes and {len(sizes)} sizes.")
-        if len(set(own)) != len(own):
-            raise ValueError(f"Attributes must be unique. Got {own}.")
+        names, sizes = as_clique(attributes), tuple(int(n) for n in as_clique(shape))
+        if len(names) != len(sizes):
+            raise ValueError(f"Dimensions must be equal. Got {len(names)} attributes and {len(sizes)} sizes.")
+        if len(set(names)) != len(names):
+            raise ValueError(f"Attributes must be unique. Got {names}.")
         named = None if labels is None else tuple(tuple(each) for each in labels)
         if named is not None and tuple(map(len, named)) != sizes:
             raise ValueError(f"labels must be as many as values, {sizes}; got {tuple(map(len, named))}")
-        for name, value in (("attributes", own), ("shape", sizes), ("labels", named)):
+        for name, value in (("attributes", names), ("shape", sizes), ("labels", named)):
             object.__setattr__(self, name, value)
 
     @classmethod
@@ -71,13 +71,13 @@ class Domain:
         return None if self.labels is None else dict(zip(self.attributes, self.labels, strict=True))
 
     def project(self, attributes: object) -> Domain:
-        """Return the domain of some attributes, in the order asked."""
-        asked = as_clique(attributes)
-        if not self.supports(asked):
-            raise ValueError(f"Cannot project {self} onto {asked}.")
+        """Return the domain of some attributes, in the given order."""
+        names = as_clique(attributes)
+        if not self.supports(names):
+            raise ValueError(f"Cannot project {self} onto {names}.")
         labels = self.labels_config
-        sizes = map(self.config.__getitem__, asked)
-        return type(self)(asked, sizes, None if labels is None else [labels[a] for a in asked])
+        sizes = map(self.config.__getitem__, names)
+        return type(self)(names, sizes, None if labels is None else [labels[a] for a in names])
 
     def marginalize(self, attributes: object) -> Domain:
         """Return the domain without some attributes; unknown ones are ignored."""
@@ -85,13 +85,13 @@ class Domain:
 
     def invert(self, attributes: object) -> list[Attribute]:
         """Return all other attributes."""
-        asked = set(as_clique(attributes))
-        return [a for a in self.attributes if a not in asked]
+        left_out = set(as_clique(attributes))
+        return [a for a in self.attributes if a not in left_out]
 
     def canonical(self, attributes: object) -> Clique:
         """Return attributes in the domain's order, without unknown ones."""
-        asked = set(as_clique(attributes))
-        return tuple(a for a in self.attributes if a in asked)
+        names = set(as_clique(attributes))
+        return tuple(a for a in self.attributes if a in names)
 
     def axes(self, attributes: object) -> tuple[int, ...]:
         """Return positions of attributes."""
@@ -102,7 +102,7 @@ class Domain:
         return self.project(tuple(a for a in self.attributes if a in other))
 
     def merge(self, other: Domain) -> Domain:
-        """Return the domain of all attributes of two, own ones first."""
+        """Return the domain of all attributes of two domains, its own first."""
         sizes, theirs = self.config, other.config
         differ = [a for a in theirs if sizes.get(a, theirs[a]) != theirs[a]]
         if differ:

@@ -1,4 +1,4 @@
-"""Refused: mbi's own contractions are there to steer JAX's compiler."""
+"""Contractions of mbi, which are refused, as they are there to steer JAX's compiler."""
 
 from __future__ import annotations
 

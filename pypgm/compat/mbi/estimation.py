@@ -1,16 +1,16 @@
-"""Estimators: one call of the engine each."""
+"""Estimators, each one call of the engine, and the interfaces they share with models."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 
 import pypgm
-from pypgm.compat._options import OPTIONS
+from pypgm.compat import OPTIONS
 from pypgm.compat.mbi import approximate_oracles, marginal_oracles
 from pypgm.compat.mbi._engine import Bridge, finished, model_of
 from pypgm.compat.mbi._losses import (
@@ -21,9 +21,34 @@ from pypgm.compat.mbi._losses import (
 from pypgm.compat.mbi.clique_vector import CliqueVector
 from pypgm.compat.mbi.constraint import Constraint
 from pypgm.compat.mbi.domain import Clique, Domain
-from pypgm.compat.mbi.factor import refuse_mesh
+from pypgm.compat.mbi.factor import Factor, refuse_mesh
 from pypgm.compat.mbi.marginal_loss import MarginalLossFn, Stated, mle_loss_fn
 from pypgm.compat.mbi.markov_random_field import MarkovRandomField
+
+
+@runtime_checkable
+class Projectable(Protocol):
+    """Object with marginals."""
+
+    @property
+    def domain(self) -> Domain: ...
+    def project(self, attributes: Any) -> Factor: ...
+    def supports(self, attributes: Any) -> bool: ...
+
+
+@runtime_checkable
+class Model(Projectable, Protocol):
+    """Object with marginals and records."""
+
+    def synthetic_data(self, rows: int | None = None) -> Any: ...
+
+
+@runtime_checkable
+class MarginalOracle(Protocol):
+    """Marginals of potentials."""
+
+    def __call__(self, potentials: CliqueVector, total: float = 1.0) -> CliqueVector: ...
+
 
 CALLBACK_EVERY = 50
 Callback = Callable[[CliqueVector], object]
@@ -31,7 +56,7 @@ Callback = Callable[[CliqueVector], object]
 
 @dataclass(init=False)
 class Estimator:
-    """What all estimators share: the loss is minimised by the engine, on a junction tree. What tunes is not needed."""
+    """Base of all estimators: the engine minimises the loss on a junction tree, without tuning."""
 
     method: ClassVar[str] = "auto"
 
@@ -62,16 +87,16 @@ class Estimator:
         domain : Domain
         loss_fn : list of LinearMeasurement, or MarginalLossFn
         known_total : float, optional
-            Number of records; else what measurements tell.
+            Number of records; by default from the measurements.
         constraints : sequence of Constraint
         iters : int
             Oracle calls at most; the search ends at the optimum.
         callback_fn : callable, optional
             Called with the marginals of the loss's cliques every `CALLBACK_EVERY` iterations.
         warm_start, potentials : MarkovRandomField or CliqueVector, optional
-            Where to start; the model has their cliques if these hold those of the loss.
+            The start; the model has its cliques if these hold those of the loss.
         tol : float, optional
-            Loss that may be left, relative.
+            Remaining loss, relative.
         patience : int
             Not needed: the distance from the optimum is known.
         """
@@ -88,7 +113,7 @@ class Estimator:
         else:
             model = ask.by_oracle(self.marginal_oracle, self.stepsize)
         if tol is not None and self._loss_value(model, loss, total, constraints) is None:
-            raise ValueError(f"tol needs a loss, and {type(self).__name__} tells none")
+            raise ValueError(f"tol needs a loss, and {type(self).__name__} has none")
         return model
 
     def _loss_value(self, state: Any, loss_fn: Any, known_total: float, constraints: Any = ()) -> Any:
@@ -99,7 +124,7 @@ class Estimator:
 
 
 class MirrorDescent(Estimator):
-    """The engine's choice of method; mirror descent where a step is given."""
+    """The engine's choice of method; mirror descent if a step is given."""
 
 
 class DualAveraging(Estimator):
@@ -140,7 +165,7 @@ class _Blocks:
             self.callback(marginals())
 
     def rest(self, model: MarkovRandomField, cliques: Sequence[Clique]) -> None:
-        """Call it with the end, as often as the iterations asked for had it called, and once at least."""
+        """Call it with the final state for the remaining requested iterations, and at least once."""
         for _ in range(max(self.wanted - self.called, 0 if self.wanted else 1)):
             self(math.inf, lambda: CliqueVector.from_projectable(model, cliques))
 
@@ -159,9 +184,9 @@ class _Request:
     @property
     def cliques(self) -> Sequence[Clique]:
         """The cliques of the answer."""
-        own: Sequence[Clique] = self.loss.cliques
+        measured: Sequence[Clique] = self.loss.cliques
         start = self.start
-        return start.cliques if start is not None and all(map(start.supports, own)) else own
+        return start.cliques if start is not None and all(map(start.supports, measured)) else measured
 
     def by_engine(self, method: str, stepsize: float | None) -> MarkovRandomField:
         """Return the model that the engine finds."""
@@ -178,7 +203,7 @@ class _Request:
         def look(state: Any) -> None:
             self.tell(state.iteration, lambda: bridge.marginals(self.loss.cliques, state.marginals))
 
-        found = pypgm.estimate(
+        model = pypgm.estimate(
             bridge.engine,
             stated.measurements,
             self.total,
@@ -193,10 +218,10 @@ class _Request:
             callback=None if self.tell.callback is None else look,
             **options,
         )
-        return self._model(*self._shared(bridge, found.potentials))
+        return self._model(*self._shared(bridge, model.potentials))
 
     def by_oracle(self, oracle: Callable[..., CliqueVector], stepsize: float | None) -> MarkovRandomField:
-        """Return what mirror descent with a foreign oracle finds; a step is halved where it does not lower the loss."""
+        """Return the result of mirror descent with a foreign oracle; a step that does not lower the loss is halved."""
         bridge, cliques = Bridge.of(self.domain), list(self.loss.cliques)
         theta = CliqueVector.zeros(self.domain, cliques) if self.start is None else self.start.expand(cliques)
         shape = bridge.vector(theta.tables[c] for c in cliques)
@@ -220,21 +245,23 @@ class _Request:
         return MarkovRandomField(theta, mu, self.total, self.constraints)
 
     def _prior(self, stated: Stated) -> pypgm.GraphicalModel | None:
-        """Return the start, if the optimum depends on it: where cells of its cliques are not measured one by one."""
+        """Return the start, if the optimum depends on it: if cells of its cliques are not measured one by one."""
         start = self.start
         if start is None or self.constraints or start.domain != self.domain:
             return None
-        told = [{*t.domain} for t in start.tables.values() if t.values.size and np.ptp(t.values) > 0 and t.domain]
+        informative = [
+            {*t.domain} for t in start.tables.values() if t.values.size and np.ptp(t.values) > 0 and t.domain
+        ]
         is_whole = all(m.linear_map.shape[0] >= m.linear_map.shape[1] for m in stated.measurements)
-        if is_whole and all(any(t <= {*c} for c in self.loss.cliques) for t in told):
+        if is_whole and all(any(t <= {*c} for c in self.loss.cliques) for t in informative):
             return None
         return model_of(start, self.total)
 
-    def _shared(self, bridge: Bridge, found: pypgm.CliqueVector) -> tuple[CliqueVector, tuple[Constraint, ...]]:
-        """Return the engine's potentials over the answer's cliques; what none of these holds, constraints keep."""
-        own = bridge.parts(bridge.scopes(found), found)
-        potentials = own.expand(self.cliques)
-        left = {frozenset(c): t for c, t in own.tables.items() if not potentials.supports(c)}
+    def _shared(self, bridge: Bridge, vector: pypgm.CliqueVector) -> tuple[CliqueVector, tuple[Constraint, ...]]:
+        """Return the engine's potentials over the answer's cliques; constraints keep the rest."""
+        parts = bridge.parts(bridge.scopes(vector), vector)
+        potentials = parts.expand(self.cliques)
+        left = {frozenset(c): t for c, t in parts.tables.items() if not potentials.supports(c)}
         kept = []
         for c in self.constraints:
             weights = left.pop(frozenset(c.domain), None)
@@ -251,7 +278,7 @@ class _Request:
 
 
 def _suitable(method: str, stated: Stated, stepsize: float | None) -> str:
-    """Return the method, or "auto" where the loss is not for it."""
+    """Return the method, or "auto" if the loss does not suit it."""
     is_measured, is_smooth = isinstance(stated.loss, pypgm.losses.L2), stated.loss.smooth
     if method == "auto":
         return "mirror_descent" if stepsize is not None and is_smooth else "auto"

@@ -13,13 +13,13 @@ from pypgm.compat.mbi.domain import Domain, as_clique
 
 
 def refuse_mesh(mesh: object) -> None:
-    """Raise ``TypeError`` for anything but None: arrays of NumPy are in one place."""
+    """Raise ``TypeError`` for any mesh: arrays of NumPy are in one place."""
     if mesh is not None:
         raise TypeError("a mesh shards arrays of JAX; pypgm's tables are NumPy arrays: leave it out")
 
 
 def log_sum(values: NDArray[np.float64], axes: tuple[int, ...]) -> NDArray[np.float64]:
-    """Return the logarithm of summed exponentials; -inf where there is none."""
+    """Return the logarithm of summed exponentials; -inf for an empty sum."""
     if not axes:
         return values
     top = values.max(axis=axes, keepdims=True, initial=-np.inf)
@@ -74,9 +74,9 @@ class Factor:
         """Return the table over a larger domain, repeated along the further axes."""
         if not domain.contains(self.domain):
             raise ValueError(f"Expanded domain must contain domain. Got {domain} for {self.domain}.")
-        own = self.transpose(domain.canonical(self.domain.attributes))
+        ordered = self.transpose(domain.canonical(self.domain.attributes))
         shape = tuple(n if a in self.domain else 1 for a, n in domain.config.items())
-        return type(self)(domain, np.broadcast_to(own.values.reshape(shape), domain.shape))
+        return type(self)(domain, np.broadcast_to(ordered.values.reshape(shape), domain.shape))
 
     def _reduced(self, how: Callable[..., Any], attributes: object) -> Factor:
         over = self.domain.attributes if attributes is None else as_clique(attributes)
@@ -92,18 +92,18 @@ class Factor:
         return self._reduced(log_sum, attributes)
 
     def project(self, attributes: object, log: bool = False) -> Factor:
-        """Return the marginal, axes as asked; of a table of logarithms if `log`."""
-        asked = as_clique(attributes)
-        if not self.domain.supports(asked):
-            raise ValueError(f"Cannot project {self.domain} onto {asked}.")
-        others = tuple(self.domain.invert(asked))
-        return (self.logsumexp(others) if log else self.sum(others)).transpose(asked)
+        """Return the marginal, axes in the given order; of a table of logarithms if `log`."""
+        names = as_clique(attributes)
+        if not self.domain.supports(names):
+            raise ValueError(f"Cannot project {self.domain} onto {names}.")
+        others = tuple(self.domain.invert(names))
+        return (self.logsumexp(others) if log else self.sum(others)).transpose(names)
 
     def supports(self, attributes: object) -> bool:
         return self.domain.supports(attributes)
 
     def slice(self, evidence: Mapping[Any, int]) -> Factor:
-        """Return the table where attributes have given values; unknown ones are ignored."""
+        """Return the part of the table in which attributes have given values; unknown attributes are ignored."""
         known = {a: np.asarray(v) for a, v in evidence.items() if a in self.domain}
         if any(v.ndim for v in known.values()):
             raise ValueError(f"evidence needs one value for each attribute, got several for {[*known]}")
@@ -132,7 +132,7 @@ class Factor:
         return self.values.reshape(-1) if flatten else self.values
 
     def dot(self, other: Factor) -> float:
-        """Return the sum of products; 0 times infinity counts 0."""
+        """Return the sum of products; 0 times infinity is 0."""
         if self.domain != other.domain:
             raise ValueError(f"both tables need the same domain, got {self.domain} and {other.domain}")
         with np.errstate(invalid="ignore"):
@@ -158,7 +158,7 @@ class Factor:
         with np.errstate(all="ignore"):
             return type(self)(domain, how(b, a) if reflected else how(a, b))
 
-    __array_ufunc__ = None  # NumPy's operators leave it to ours
+    __array_ufunc__ = None  # NumPy's operators defer to ours
 
     def __add__(self, other: object) -> Factor:
         return self._with(other, np.add)

@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from pypgm.estimation.loss import Loss
 
-_LEAST_STDDEV = 1e-12  # what stands for exact, as mbi has it
-_MOST_PROBED = 20_000  # cells of a table for which a foreign query is made a matrix
+_MIN_STDDEV = 1e-12  # stands for exact answers, as in mbi
+_MAX_PROBED_CELLS = 20_000  # cells of a table for which a foreign query is made a matrix
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +92,7 @@ class LinearMeasurement:
         object.__setattr__(self, "clique", as_clique(self.clique))
 
     def compress(self, mapping: Mapping[Any, Any], domain: Domain) -> LinearMeasurement:
-        """Return what the measurement says of values mapped together: sums of cells, scaled to the same noise."""
+        """Return the measurement of values mapped together: sums of cells, scaled to the same noise."""
         if not any(a in mapping for a in self.clique):
             return self
         images = [np.asarray(mapping.get(a, np.arange(domain[a]))) for a in self.clique]
@@ -103,7 +103,7 @@ class LinearMeasurement:
         return replace(self, noisy_measurement=sums * scale, query=WeightedQuery(scale))
 
     def engine(self, bridge: Bridge) -> pypgm.LinearMeasurement:
-        """Return the measurement as the engine takes it; ``ValueError`` where it does not fit or is not linear."""
+        """Return the measurement in the engine's form; ``ValueError`` if it does not fit or is not linear."""
         table = bridge.domain.project(self.clique)
         values = np.asarray(self.noisy_measurement, dtype=np.float64).reshape(-1)
         query = _as_query(self.query, table)
@@ -112,13 +112,13 @@ class LinearMeasurement:
             raise ValueError(f"the query on {self.clique} has {answers} answers, got {values.size}")
         stddev = float(self.stddev)
         if stddev == 0:
-            warnings.warn(f"stddev 0 of {self.clique} is taken for {_LEAST_STDDEV}", stacklevel=2)
-            stddev = _LEAST_STDDEV
+            warnings.warn(f"stddev 0 of {self.clique} is taken for {_MIN_STDDEV}", stacklevel=2)
+            stddev = _MIN_STDDEV
         return pypgm.LinearMeasurement(values, bridge.clique(self.clique), stddev, query)
 
 
 def _as_query(query: Callable[[Factor], Any], table: Domain) -> pypgm.queries.LinearQuery | None:
-    """Return a query of mbi as one of the engine, None for every cell; a foreign callable is probed."""
+    """Return a query of mbi as one of the engine's, None for every cell; a foreign callable is probed."""
     from scipy import sparse
 
     cells = table.size()
@@ -133,27 +133,27 @@ def _as_query(query: Callable[[Factor], Any], table: Domain) -> pypgm.queries.Li
     if answers(np.zeros(cells)).any():
         raise ValueError(f"the query on {table.attributes} is not linear: it does not send 0 to 0")
     chosen = answers(np.arange(1, cells + 1))
-    found: pypgm.queries.Matrix
+    matrix: pypgm.queries.Matrix
     if (
         (chosen == np.round(chosen)).all()
         and set(chosen) <= set(range(1, cells + 1))
         and len(set(chosen)) == chosen.size
     ):
-        found = pypgm.queries.Subset(chosen.astype(np.int64) - 1, cells)
-    elif cells <= _MOST_PROBED:
+        matrix = pypgm.queries.Subset(chosen.astype(np.int64) - 1, cells)
+    elif cells <= _MAX_PROBED_CELLS:
         columns = [sparse.csc_array(answers(unit)[:, None]) for unit in np.eye(cells)]
-        found = pypgm.queries.Matrix(sparse.hstack(columns).tocsr())
+        matrix = pypgm.queries.Matrix(sparse.hstack(columns).tocsr())
     else:
         raise ValueError(f"the query on {table.attributes} is foreign, and {cells} cells are too many to probe it")
     for seed in range(2):
         values = np.random.default_rng(seed).normal(size=cells)
-        if not np.allclose(found.matvec(values), answers(values), atol=1e-6 * np.sqrt(cells)):
+        if not np.allclose(matrix.matvec(values), answers(values), atol=1e-6 * np.sqrt(cells)):
             raise ValueError(f"the query on {table.attributes} is not linear")
-    return found
+    return matrix
 
 
 class Stated(NamedTuple):
-    """A loss as the engine states it."""
+    """A loss in the engine's form."""
 
     measurements: list[pypgm.LinearMeasurement]
     loss: Loss
@@ -163,7 +163,7 @@ class Stated(NamedTuple):
 class MarginalLossFn:
     """A loss of marginals over cliques: of the marginals, or of these and data.
 
-    A loss of one's own is estimated from where it returns its value and its gradient, a number and a `CliqueVector`.
+    A user's own loss is used if it returns its value and its gradient, a number and a `CliqueVector`.
     """
 
     cliques: Any
@@ -187,7 +187,7 @@ def from_linear_measurements(
     normalize: bool = False,
     domain: Domain | None = None,
 ) -> MarginalLossFn:
-    """Return half the squares, or the absolute values, of what marginals miss measurements by, in their noise.
+    """Return half the squares, or the absolute values, of residuals in units of the noise, as a loss.
 
     Parameters
     ----------
@@ -196,11 +196,11 @@ def from_linear_measurements(
         A domain, the norm and whether to normalise, in the order of either release.
     norm : {"l2", "l1"}
     normalize : bool
-        Whether the loss is taken for a record and a measurement.
+        Whether the loss is divided by the numbers of records and measurements.
     domain : Domain, optional
-        By which the smoothness is known.
+        The domain, from which the smoothness follows.
     """
-    own = list(measurements)
+    answers = list(measurements)
     domain = next((o for o in options if isinstance(o, Domain)), domain)
     norm = next((o for o in options if isinstance(o, str)), norm)
     normalize = next((o for o in options if isinstance(o, bool)), normalize)
@@ -208,29 +208,29 @@ def from_linear_measurements(
         raise ValueError(f"Unknown norm {norm}.")
 
     def loss(marginals: Any) -> Any:
-        parts = [np.asarray(m.query(marginals.project(m.clique))) - np.asarray(m.noisy_measurement) for m in own]
-        scaled = [part / max(float(m.stddev), _LEAST_STDDEV) for part, m in zip(parts, own, strict=True)]
+        parts = [np.asarray(m.query(marginals.project(m.clique))) - np.asarray(m.noisy_measurement) for m in answers]
+        scaled = [part / max(float(m.stddev), _MIN_STDDEV) for part, m in zip(parts, answers, strict=True)]
         value = sum(float((np.square(r) / 2 if norm == "l2" else np.abs(r)).sum()) for r in scaled)
-        if not normalize or not own:
+        if not normalize or not answers:
             return np.float64(value)
-        value /= len(own) * float(marginals.project(()))
+        value /= len(answers) * float(marginals.project(()))
         return np.float64(np.sqrt(value) if norm == "l2" else value)
 
     def stated(bridge: Bridge) -> Stated:
-        engine = [m.engine(bridge) for m in own if m.clique]
+        engine = [m.engine(bridge) for m in answers if m.clique]
         return Stated(engine, pypgm.losses.L2(engine) if norm == "l2" else pypgm.losses.L1(engine))
 
-    found = MarginalLossFn(maximal_subset(m.clique for m in own), loss, stated=stated)
+    loss_fn = MarginalLossFn(maximal_subset(m.clique for m in answers), loss, stated=stated)
     if norm != "l2" or normalize or domain is None:
-        return found
-    smoothness = calculate_l2_lipschitz_from_metadata(domain, own)
+        return loss_fn
+    smoothness = calculate_l2_lipschitz_from_metadata(domain, answers)
     if smoothness is None:
-        smoothness = calculate_l2_lipschitz(domain, list(found.cliques), found)
-    return replace(found, lipschitz=smoothness)
+        smoothness = calculate_l2_lipschitz(domain, list(loss_fn.cliques), loss_fn)
+    return replace(loss_fn, lipschitz=smoothness)
 
 
 def calculate_l2_lipschitz_from_metadata(domain: Domain, measurements: Sequence[LinearMeasurement]) -> float | None:
-    """Return a bound of the largest curvature from the norms of queries; None if one is not known."""
+    """Return a bound of the largest curvature from the norms of queries; None if one norm is unknown."""
     homes = clique_mapping(maximal_subset(m.clique for m in measurements), [m.clique for m in measurements], domain)
     sums = dict.fromkeys(homes.values(), 0.0)
     for m in measurements:
@@ -238,7 +238,7 @@ def calculate_l2_lipschitz_from_metadata(domain: Domain, measurements: Sequence[
         if norm is None:
             return None
         home = homes[m.clique]
-        variance = max(float(m.stddev), _LEAST_STDDEV) ** 2
+        variance = max(float(m.stddev), _MIN_STDDEV) ** 2
         sums[home] += norm / variance * domain.size(home) / domain.size(m.clique)
     return max(sums.values(), default=1.0)
 
@@ -261,13 +261,13 @@ def calculate_l2_lipschitz(domain: Domain, cliques: Sequence[Clique], loss_fn: M
 
 def mle_loss_fn(marginals: CliqueVector) -> MarginalLossFn:
     """Return the negative log-likelihood of records with given marginals."""
-    own = list(marginals.cliques)
+    cliques = list(marginals.cliques)
 
     def loss(estimated: Any) -> float:
-        return -sum(marginals[c].dot(estimated.project(c).log()) for c in own)
+        return -sum(marginals[c].dot(estimated.project(c).log()) for c in cliques)
 
     def stated(bridge: Bridge) -> Stated:
-        target = bridge.vector(marginals[c] for c in own)
+        target = bridge.vector(marginals[c] for c in cliques)
 
         def surprise(estimated: pypgm.CliqueVector) -> tuple[float, pypgm.CliqueVector]:
             known = np.maximum(estimated.values, 1e-100)
@@ -275,11 +275,11 @@ def mle_loss_fn(marginals: CliqueVector) -> MarginalLossFn:
 
         return Stated([], pypgm.losses.Custom(surprise, target.cliques))
 
-    return MarginalLossFn(own, loss, stated=stated)
+    return MarginalLossFn(cliques, loss, stated=stated)
 
 
 def primal_feasibility(mu: CliqueVector) -> float:
-    """Return how far marginals disagree on what cliques share: mean L1 distance by mean sum."""
+    """Return the disagreement of marginals on shared attributes: mean L1 distance by mean sum."""
     distances, sums = [], []
     for i, a in enumerate(mu.cliques):
         for b in mu.cliques[:i]:

@@ -19,7 +19,7 @@ from pypgm.compat.mbi.junction_tree import make_junction_tree
 
 Oracle = Callable[..., CliqueVector]
 
-_HUGE, _FEW_NODES, _MOST_BYTES = 50_000_000, 30, 32e9  # what makes mbi prefer the implicit oracle on a GPU
+_HUGE, _FEW_NODES, _MOST_BYTES = 50_000_000, 30, 32e9  # size from which mbi prefers the implicit oracle on a GPU
 
 
 def _named(name: str, says: str = "") -> Oracle:
@@ -63,7 +63,7 @@ einsum_marginals = _named("einsum_marginals", "refuses")
 
 
 def is_exact(oracle: Any) -> bool:
-    """Return whether an oracle is one of these, or none at all: the engine takes its place."""
+    """Return whether an oracle is one of these, or None, so that the engine takes its place."""
     while isinstance(oracle, functools.partial):
         oracle = oracle.func
     return oracle is None or oracle in _EXACT
@@ -91,14 +91,14 @@ def variable_elimination(
     *,
     constraints: Sequence[Constraint] = (),
 ) -> Factor:
-    """Return the marginal of any clique, where evidence holds."""
-    asked, known = as_clique(clique), dict(evidence or {})
-    if set(asked) & set(known):
+    """Return the marginal of any clique under evidence."""
+    targets, known = as_clique(clique), dict(evidence or {})
+    if set(targets) & set(known):
         raise ValueError("Evidence attributes cannot be in the query clique.")
     bridge = Bridge.of(potentials.domain)
     vector = bridge.vector([*potentials.tables.values(), *(c.potential for c in constraints)])
-    found = pypgm.variable_elimination(vector, bridge.clique(asked), float(total), bridge.evidence(known))
-    return bridge.table(asked, found)
+    table = pypgm.variable_elimination(vector, bridge.clique(targets), float(total), bridge.evidence(known))
+    return bridge.table(targets, table)
 
 
 def calculate_many_marginals(
@@ -140,14 +140,14 @@ def sum_product(factors: Sequence[Factor], domain: Domain) -> Factor:
 
 
 def einsum_materialized(log_factors: Sequence[Factor], domain: Domain, **options: Any) -> Factor:
-    """Return the log of the product of tables of logarithms, summed onto a domain; other names are the same."""
+    """Return the log of the product of tables of logarithms, summed onto a domain; also under other names."""
     del options
     product = functools.reduce(Factor.__add__, log_factors)
     return product.project(domain.canonical(product.domain.attributes), log=True).expand(domain)
 
 
 def einsum_semistable(log_factors: Sequence[Factor], domain: Domain) -> Factor:
-    """Return the same; with constraints it is refused, as mbi does."""
+    """Return the result of `einsum_materialized`; refuse constraints, as mbi does."""
     return einsum_materialized(log_factors, domain)
 
 

@@ -48,11 +48,11 @@ class MarkovRandomField:
 
     def project(self, attributes: object) -> Factor:
         """Return the marginal of any attributes, in counts."""
-        asked = as_clique(attributes)
-        if self.marginals.supports(asked):
-            return self.marginals.project(asked)
+        names = as_clique(attributes)
+        if self.marginals.supports(names):
+            return self.marginals.project(names)
         bridge = Bridge.of(self.domain)
-        return bridge.table(asked, self.engine.project(bridge.clique(asked)))
+        return bridge.table(names, self.engine.project(bridge.clique(names)))
 
     def supports(self, attributes: object) -> bool:
         return self.domain.supports(attributes)

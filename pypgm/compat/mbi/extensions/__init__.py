@@ -1,4 +1,4 @@
-"""What mbi 2.0 has besides: other models, records from a seed, marginals ahead."""
+"""Extensions of mbi 2.0: other models, records from a seed, precomputed marginals."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ def project_to_coarse(factor: Factor, constraint: Constraint) -> Factor:
 
 
 def refine(factor: Factor, constraint: Constraint) -> Factor:
-    """Return a table over the fine attribute: each value has what its coarse one has."""
+    """Return a table over the fine attribute: each value has the entry of its coarse value."""
     fine, coarse = constraint.domain.attributes
     values = np.take(factor.values, constraint.mapping, axis=factor.domain.axes(coarse)[0])
     sizes: dict[Any, int] = {fine if a == coarse else a: n for a, n in factor.domain.config.items()}

@@ -46,7 +46,7 @@ class MixtureOfProducts:
 
     @property
     def num_components(self) -> int:
-        """How many kinds."""
+        """Number of components."""
         return len(next(iter(self.products.values())))
 
     def supports(self, attributes: object) -> bool:
@@ -70,7 +70,7 @@ class MixtureOfProducts:
 
 
 def _contracted(weights: NDArray[np.float64], products: Tables, domain: Domain, *more: Any, to: Any = None) -> Any:
-    """Return the product of weights of kinds and their products, summed onto a table, or what else is asked for."""
+    """Return the weighted sum of the components' products, over a domain, or per component over one attribute."""
     axis = {a: i + 1 for i, a in enumerate(domain)}
     operands: list[Any] = [weights, [0]]
     operands += [x for a, i in axis.items() if to is None or a != to for x in (products[a], [0, i])]
@@ -94,7 +94,7 @@ def gradient_on(loss_fn: MarginalLossFn, domain: Domain) -> tuple[list[Clique], 
 
 
 class _Adam:
-    """Adam, where no optimizer is given."""
+    """Adam, the default optimizer."""
 
     def init(self, params: Tables) -> tuple[int, Tables, Tables]:
         zeros = {k: np.zeros_like(p) for k, p in params.items()}
@@ -156,7 +156,7 @@ class MixtureOfProductsEstimator:
         for is_shown, params in steps(self.optimizer, logits, lambda p: _slopes(model(p), cliques, gradient), iters):
             if is_shown:
                 here = model(params)
-                best, least = min(((here, float(loss(here))), (best, least)), key=lambda found: found[1])
+                best, least = min(((here, float(loss(here))), (best, least)), key=lambda candidate: candidate[1])
                 if callback_fn is not None:
                     callback_fn(here)
         return best
@@ -167,9 +167,9 @@ class MixtureOfProductsEstimator:
 def _slopes(model: MixtureOfProducts, cliques: list[Clique], gradient: Callable[[Tables], Tables]) -> Tables:
     """Return the gradient of a loss for the logits of a mixture."""
     slopes = gradient({c: model.project(c).values for c in cliques})
-    found = {a: np.zeros_like(p) for a, p in model.products.items()}
+    sums = {a: np.zeros_like(p) for a, p in model.products.items()}
     scale = np.full(model.num_components, model.total / model.num_components)
     for c in cliques:
         for a in c:
-            found[a] += _contracted(scale, model.products, model.domain.project(c), slopes[c], to=a)
-    return {a: p * (found[a] - (p * found[a]).sum(axis=1, keepdims=True)) for a, p in model.products.items()}
+            sums[a] += _contracted(scale, model.products, model.domain.project(c), slopes[c], to=a)
+    return {a: p * (sums[a] - (p * sums[a]).sum(axis=1, keepdims=True)) for a, p in model.products.items()}

@@ -39,25 +39,27 @@ class ReweightedDatasetEstimator:
             raise ValueError("records with weights take no constraints: leave out those that break them")
         loss, total = loss_and_total(loss_fn, domain, known_total)
         cliques, gradient = gradient_on(loss, domain)
-        found = JaxDataset({a: np.asarray(self.seed_data.data[a]) for a in domain}, domain)
-        cells = {c: np.ravel_multi_index([found.data[a] for a in c], domain.project(c).shape) for c in cliques}
-        start = np.ones(found.records) if warm_start is None or warm_start.weights is None else warm_start.weights
+        records = JaxDataset({a: np.asarray(self.seed_data.data[a]) for a in domain}, domain)
+        cells = {c: np.ravel_multi_index([records.data[a] for a in c], domain.project(c).shape) for c in cliques}
+        start = np.ones(records.records) if warm_start is None or warm_start.weights is None else warm_start.weights
 
         def weights(params: Tables) -> Any:
             raw = np.exp(params["logs"] - params["logs"].max())
             return raw * (total / raw.sum())
 
         def slopes(params: Tables) -> Tables:
-            own = weights(params)
-            told = gradient({c: np.asarray(np.bincount(cells[c], own, domain.size(c)), float) for c in cliques})
-            each = sum((told[c].reshape(-1)[cells[c]] for c in cliques), np.zeros(own.size))
-            return {"logs": own * (each - (own @ each) / total)}
+            weighted = weights(params)
+            gradients = gradient(
+                {c: np.asarray(np.bincount(cells[c], weighted, domain.size(c)), float) for c in cliques}
+            )
+            each = sum((gradients[c].reshape(-1)[cells[c]] for c in cliques), np.zeros(weighted.size))
+            return {"logs": weighted * (each - (weighted @ each) / total)}
 
         params: Tables = {"logs": np.log(np.maximum(start, 1e-30))}
         for is_shown, params in steps(self.optimizer, params, slopes, iters):  # noqa: B020
-            found = JaxDataset(found.data, domain, weights(params))
+            records = JaxDataset(records.data, domain, weights(params))
             if is_shown and callback_fn is not None:
-                callback_fn(found)
-        return found
+                callback_fn(records)
+        return records
 
     precompile = finished
