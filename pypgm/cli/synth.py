@@ -21,7 +21,7 @@ from pypgm.cli.arguments import (
     check_json_alone,
     check_places,
     check_rows,
-    reading,
+    dialect,
     schema_in,
 )
 from pypgm.cli.claim import Claim
@@ -31,6 +31,7 @@ from pypgm.cli.stopping import STOPPING
 from pypgm.cli.workload import HELP, workload_named
 from pypgm.data import Dataset, OpenSchema, Schema, write_table
 from pypgm.data.file_kind import TABLES
+from pypgm.data.source import open_source
 from pypgm.domain import Domain
 from pypgm.mechanisms.tables import prepared
 from pypgm.privacy.promise import budget_text
@@ -178,13 +179,13 @@ def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Cal
     """Read the table, and return what spends the budget on it."""
     asked = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
     return prepared(
-        arguments.table,
+        open_source(arguments.table, arguments.duckdb_table, dialect(arguments)),
         schema,
         arguments.epsilon,
         arguments.delta,
         mechanism=arguments.mechanism,
         neighbours=arguments.neighbours,
-        reading=reading(arguments) | {"table": arguments.duckdb_table},
+        ignore_extra=arguments.ignore_extra,
         options={"workload": asked, "time_limit": arguments.time_limit, "progress": _talks(arguments)},
     )
 

@@ -17,7 +17,8 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from pypgm.data.columns import Encoder, Misfit, Readable
-from pypgm.data.files import open_text
+from pypgm.data.dialect import COMMAS, Dialect
+from pypgm.data.files import check_encoding, open_text
 from pypgm.data.numbers import Numeric
 
 _LEAST = 1 << 20  # bytes of a file that take as long to read as Arrow takes to import
@@ -33,7 +34,7 @@ def arrow_codes(
     header: Sequence[str],
     columns: Mapping[str, Readable],
     *,
-    delimiter: str,
+    dialect: Dialect = COMMAS,
     texts: Mapping[str, list[str]],
 ) -> dict[str, NDArray[Any]] | None:
     """Return the codes of each column of a CSV file in UTF-8; None where that is for the plain reader.
@@ -45,7 +46,7 @@ def arrow_codes(
         The fields of the first row.
     columns : mapping of str to Column
         All are in the header, once.
-    delimiter : str
+    dialect : Dialect
     texts : mapping of str to list
         Those of some columns are appended to, if codes are returned.
 
@@ -60,8 +61,9 @@ def arrow_codes(
     ValueError
         If it is compressed, and what is compressed is damaged.
     """
-    if not Path(path).is_file() or Path(path).stat().st_size < _LEAST or len(delimiter.encode()) != 1:
+    if not _is_suited(path, dialect):
         return None
+    delimiter = dialect.delimiter
     try:
         csv = importlib.import_module("pyarrow.csv")
     except ImportError:
@@ -93,6 +95,13 @@ def arrow_codes(
     for name, own in held.items():
         texts[name].extend(own)
     return {name: np.concatenate(done) for name, done in parts.items()}
+
+
+def _is_suited(path: str | os.PathLike[str], dialect: Dialect) -> bool:
+    """Return whether a file is large, and has no marks but those that are known here, none of several bytes."""
+    known = Dialect(dialect.delimiter, dialect.encoding, dialect.decimal, dialect.thousands)
+    is_plain = dialect == known and check_encoding(dialect.encoding) == "utf-8" and len(dialect.delimiter.encode()) == 1
+    return is_plain and Path(path).is_file() and Path(path).stat().st_size >= _LEAST
 
 
 def _blocks(file: BinaryIO, delimiter: str) -> Iterator[bytes | None]:

@@ -6,16 +6,14 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pypgm.data.dialect import Dialect
 from pypgm.data.draft_column import DISTINCT, NULLS, SHARE, Seen, own_in_each, resolution_of
 from pypgm.data.draft_dependence import Blanks, Dependences, Orders
 from pypgm.data.draft_key import Key, is_filler
 from pypgm.data.draft_readers import is_number
-from pypgm.data.frames import Frame
+from pypgm.data.frames import as_columns
 from pypgm.data.layout import family_of
-from pypgm.data.number_text import DecimalMark
-from pypgm.data.raw_table import RawTable, raw_table, value_texts
 from pypgm.data.rule_comparison import Comparison
+from pypgm.data.source import Source, value_texts
 from pypgm.domain import listed
 
 _FOUND = 6  # columns of which each may have the share of the budget that finds values or bins
@@ -62,15 +60,14 @@ _LENGTHS = {  # of units in seconds, the shortest and the longest
 }
 
 
-def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> dict[str, Any]:  # noqa: ANN401
+def draft_schema(source: Source) -> dict[str, Any]:
     """Return a first draft of the schema of a table, to be edited. It is NOT private.
 
     Parameters
     ----------
-    source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-    table, **marks
-        As for `pypgm.synthesize`, those of a dialect. Other marks of numbers than plain ones are found, column by
-        column, if none are given.
+    source : Source
+        With the marks of its dialect; other marks of numbers than plain ones are found, column by column, if it has
+        none.
 
     Returns
     -------
@@ -87,24 +84,23 @@ def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> di
 
     Examples
     --------
-    >>> draft = draft_schema({"wage": ["1,250.50", "980.00"] * 50, "id": [f"P{i}" for i in range(100)]})
+    >>> from pypgm.data.source import open_source
+    >>> draft = draft_schema(open_source({"wage": ["1,250.50", "980.00"] * 50, "id": [f"P{i}" for i in range(100)]}))
     >>> draft["columns"]["wage"]["thousands"], draft["drop"]
     (',', {'id': 'a value of its own in each record, as names and ids have: kind id or fake makes new ones'})
     """
-    how = Dialect(**marks)
-    how.check()
-    raw = raw_table(source, how, table=table)
-    seen, dependences, blanks, orders = _read(raw, (how.decimal, how.thousands))
+    source.dialect.check()
+    seen, dependences, blanks, orders = _read(source)
     keys = {name: key for name, column in seen.items() if name and (key := column.key(name))}
     columns, dropped = _declared(seen, keys)
     if not columns:
         why = "each is empty, a key, or has a value of its own for each record"
-        raise ValueError(f"{raw.name} has no column to declare: {why}")
+        raise ValueError(f"{source.name} has no column to declare: {why}")
     _share_out(columns)
     derived = _point_out(columns, dependences, blanks)
     _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, orders)
     draft: dict[str, Any] = {"comment": _COMMENT}
-    if raw.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
+    if source.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
         _warn(draft, FIRST_LINE)
     if able := [name for name, key in keys.items() if key.most > 1]:
         draft["person"] = _person(keys, able, seen)
@@ -152,12 +148,14 @@ def _is_no_key(text: str, count: int, at_most: int) -> bool:
     return bool(text.strip()) and (text in NULLS or is_filler(text) or is_word)
 
 
-def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]:
+def _read(source: Source) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]:
     """Read the records of a table."""
-    seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in raw.layout.types.items()}
+    marks = source.dialect.decimal, source.dialect.thousands
+    seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in source.layout.types.items()}
     dependences, blanks, orders = Dependences(), Blanks(), Orders()
-    for piece in raw.pieces():
-        texts = {name: value_texts(raw.name, name, piece[name]) for name in seen}
+    for piece in source.pieces():
+        columns = as_columns(piece)
+        texts = {name: value_texts(source.name, name, columns[name]) for name in seen}
         for name, column in seen.items():
             column.add(texts[name])
         dependences.add(texts)

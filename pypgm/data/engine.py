@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.counted import CountedTable
 from pypgm.data.difference import Difference
 from pypgm.data.encoding import name_problems, refuse
 from pypgm.data.engine_codes import code_of
@@ -19,7 +20,6 @@ from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
 from pypgm.data.person import NO_KEY
 from pypgm.data.schema import SchemaLike, as_schema
-from pypgm.data.source import Source
 from pypgm.domain import Clique, Domain, listed
 
 _MOST_SELECTS = 100  # in one query of an engine without GROUPING SETS; SQLite takes 500
@@ -27,7 +27,7 @@ _MOST_SELECTS = 100  # in one query of an engine without GROUPING SETS; SQLite t
 Groups: TypeAlias = "tuple[dict[str, NDArray[np.int64]], NDArray[np.int64]]"
 
 
-class EngineTable(Source):
+class EngineTable(CountedTable):
     """Records of any engine that Ibis speaks to: DuckDB, PostgreSQL, Spark, BigQuery, Snowflake and others.
 
     Values become codes in the query, by the rules of `Schema.encode`, and nothing but counts of the public cells comes

@@ -15,6 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TextIO, cast
 
+from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.file_kind import START, binary_kind
 
 MOST_TEXT = 1 << 24
@@ -66,7 +67,7 @@ def check_no_pipe(path: str | os.PathLike[str], what: str = "a table") -> None:
         raise ValueError(f"{os.fspath(path)} is a pipe, and {what} is read more than once: write it to a file")
 
 
-def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iterator[list[str]]:
+def csv_rows(path: str | os.PathLike[str], file: TextIO, dialect: Dialect = COMMAS) -> Iterator[list[str]]:
     """Yield the rows of a CSV file; ``ValueError`` names the line where one begins that is none.
 
     A mark of the order of bytes is left out, and so is a first line ``sep=;`` that names the delimiter.
@@ -76,9 +77,9 @@ def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iter
         lines = _lines(file)
         first = next(lines, "").removeprefix("\ufeff")
         if named := _SEPARATOR_LINE.fullmatch(first):
-            _check_separator(path, named[1], delimiter)
+            _check_separator(path, named[1], dialect.delimiter)
             first, n_before = "", 1
-        rows = csv.reader(chain([first] if first else [], lines), strict=True, delimiter=delimiter)
+        rows = csv.reader(chain([first] if first else [], lines), strict=True, **dialect.csv_options)
         line = 1 + n_before
         for row in rows:
             yield row
@@ -129,7 +130,7 @@ def csv_chunks(rows: Iterator[list[str]], n_fields: int, size: int) -> Iterator[
 
 
 def write_rows(
-    file: TextIO, rows: Iterable[Iterable[object]], delimiter: str = ",", *, in_quotes: bool = False
+    file: TextIO, rows: Iterable[Iterable[object]], dialect: Dialect = COMMAS, *, in_quotes: bool = False
 ) -> None:
     r"""Write rows as a CSV file has them.
 
@@ -144,24 +145,24 @@ def write_rows(
     """
     quoting: Literal[0, 1] = csv.QUOTE_ALL if in_quotes else csv.QUOTE_MINIMAL
     # A writer quotes what is in its own line end, and some versions of Python quote no other.
-    how: dict[str, Any] = {"delimiter": delimiter, "quoting": quoting, "lineterminator": "\r\n"}
+    options: dict[str, Any] = {**dialect.csv_options, "quoting": quoting, "lineterminator": "\r\n"}
     left = iter(rows)
     while some := list(islice(left, _ROWS)):
         text = io.StringIO(newline="")
-        csv.writer(text, **how).writerows(some)
+        csv.writer(text, **options).writerows(some)
         whole = text.getvalue()
         if whole.count("\n") == whole.count("\r") == len(some):
             file.write(whole.replace("\r\n", "\n"))
         else:  # a field has a line break, which stays as it is
-            csv.writer(_Lines(file), **how).writerows(some)
+            csv.writer(_Lines(file), **options).writerows(some)
 
 
-def write_header(file: TextIO, names: Sequence[str], delimiter: str = ",") -> None:
+def write_header(file: TextIO, names: Sequence[str], dialect: Dialect = COMMAS) -> None:
     """Write the names of columns as the first line of a CSV file.
 
     A name that begins with a byte order mark is in quotes, so that the mark does not begin the file.
     """
-    write_rows(file, [names], delimiter, in_quotes=names[0].startswith("\ufeff"))
+    write_rows(file, [names], dialect, in_quotes=names[0].startswith("\ufeff"))
 
 
 class _Lines:

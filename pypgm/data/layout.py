@@ -8,7 +8,7 @@ import json
 import re
 import zoneinfo
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -20,11 +20,10 @@ from pypgm.data.categorical import Categorical
 from pypgm.data.closed import Boolean, Codes
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
-from pypgm.data.dialect import Dialect
+from pypgm.data.dialect import COMMAS, Dialect, DialectOptions
 from pypgm.data.files import check_encoding
 from pypgm.data.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
 from pypgm.data.made import Cells
-from pypgm.data.number_text import DecimalMark
 from pypgm.data.numbers import Real
 
 Family = Literal["bool", "int", "float", "decimal", "date", "time", "text", "category", "any"]
@@ -65,8 +64,8 @@ class Layout:
         Whose frame; "pyarrow" of a file or an engine's table that knows its types.
     types : mapping of str to str
         For each column its type, as the library names it; empty where there is none, as in a CSV file.
-    delimiter, encoding, decimal, thousands : str
-        Of a CSV file.
+    dialect : Dialect
+        Marks of a CSV file.
     pandas : mapping of str to str
         Types of its own that pandas has for columns of a Parquet file that it wrote, as "Int64" and "boolean".
 
@@ -84,18 +83,15 @@ class Layout:
 
     library: Library = "pandas"
     types: Mapping[str, str] = field(default_factory=dict)
-    delimiter: str = ","
-    encoding: str = "utf-8"
-    decimal: DecimalMark = "."
-    thousands: str = ""
+    dialect: Dialect = COMMAS
     pandas: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_library(self.library)
         if not all(map(_OWN.fullmatch, self.pandas.values())):
             raise ValueError("pandas needs types that it alone has, such as 'Int64'")
-        Dialect(self.delimiter, self.encoding, self.decimal, self.thousands).check()
-        check_encoding(self.encoding)
+        self.dialect.check()
+        check_encoding(self.dialect.encoding)
         for name in ("types", "pandas"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
@@ -195,9 +191,16 @@ class Layout:
         return Layout("pyarrow", types, pandas={name: kind for name, kind in own.pandas.items() if name in held})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a release file has for it."""
-        told = {f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)}
-        return told if self.pandas else {name: value for name, value in told.items() if name != "pandas"}
+        """Return the fields of a release file."""
+        pandas = {"pandas": dict(self.pandas)} if self.pandas else {}
+        return {"library": self.library, "types": dict(self.types), **self.dialect._asdict(), **pandas}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Layout:
+        """Return the layout of the fields of a release file."""
+        marks = {name: value for name, value in fields.items() if name in DialectOptions.__annotations__}
+        rest = {name: value for name, value in fields.items() if name not in marks}
+        return cls(**rest, dialect=Dialect(**marks))
 
 
 def layout_of(source: Frame) -> Layout:

@@ -76,7 +76,7 @@ def _below(folder: Path, text: str, name: object) -> Path:
 
 def _read(path: Path, source: object, name: object) -> list[list[Any]]:
     sources = [str(own) for own in source] if isinstance(source, list) else [str(source)]
-    rows = csv_rows(path, io.StringIO(read_text(path), newline=""), ",")
+    rows = csv_rows(path, io.StringIO(read_text(path), newline=""))
     header = [field.strip() for field in next(rows, [])]
     wanted = [*sources, str(name)]
     if any(header.count(own) != 1 for own in wanted):

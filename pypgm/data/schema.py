@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,22 +16,26 @@ from pypgm.data.bins import Binned
 from pypgm.data.columns import Column, Readable
 from pypgm.data.dataset import Dataset
 from pypgm.data.declaration import Declaration
-from pypgm.data.dialect import Dialect
+from pypgm.data.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.draft import FIRST_LINE, draft_schema
 from pypgm.data.encoding import columns_of, encoded, problems_error, refuse
 from pypgm.data.frames import Frame
 from pypgm.data.made import Cells
 from pypgm.data.mapping_file import with_mappings
-from pypgm.data.number_text import DecimalMark
 from pypgm.data.open_columns import OpenColumn
 from pypgm.data.relations import Relations
 from pypgm.data.rule_comparison import check_together
 from pypgm.data.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema_file import declarations, read_object
+from pypgm.data.source import open_source
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.domain import Domain, Label, LaterLabels, listed
 from pypgm.errors import DraftWarning
 from pypgm.numeric import as_generator
+from pypgm.signatures import with_options
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
 """What `as_schema` takes for a schema, and everything that has the argument `schema`."""
@@ -341,7 +345,7 @@ class Schema(Declaration):
         >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"])
         Schema(age: integer 42, job: categorical 3)
         """
-        draft, missing = typed_draft(source, bounds or {}, table, null=null)
+        draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null)
         if missing:
             names = listed([repr(name) for name in missing])
             needed = f"bounds of {names}, the lowest and the highest value or a list of all, which types do not tell"
@@ -349,15 +353,13 @@ class Schema(Declaration):
         return cls.from_dict(draft)
 
     @classmethod
+    @with_options(DialectOptions, DIALECT_DEFAULTS)
     def draft(
         cls,
         source: Frame,
         *,
         table: str | None = None,
-        delimiter: str = ",",
-        encoding: str = "utf-8",
-        decimal: DecimalMark = ".",
-        thousands: str = "",
+        **dialect: Unpack[DialectOptions],
     ) -> Schema | OpenSchema:
         """Return a first draft of the schema of a table, made from its records. It is NOT private.
 
@@ -368,7 +370,7 @@ class Schema(Declaration):
         Parameters
         ----------
         source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-        table, delimiter, encoding, decimal, thousands
+        table, **dialect
             As for `pypgm.synthesize`. Marks of numbers are found, column by column, where none are given.
 
         Raises
@@ -387,8 +389,7 @@ class Schema(Declaration):
         >>> draft.notes["age"]
         'low and high are about those of the records: replace them by what is publicly known'
         """
-        marks = Dialect(delimiter, encoding, decimal, thousands)._asdict()
-        fields = draft_schema(source, table=table, **marks)
+        fields = draft_schema(open_source(source, table, Dialect.of_options("draft", dialect)))
         if fields.get("warning", "").startswith(FIRST_LINE):
             warnings.warn(FIRST_LINE, DraftWarning, stacklevel=2)
         return cls.from_dict(fields)

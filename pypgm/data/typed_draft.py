@@ -12,12 +12,10 @@ from typing import Any, Literal
 
 from pypgm.data.columns import as_tuple
 from pypgm.data.dates import Resolution
-from pypgm.data.dialect import Dialect
 from pypgm.data.draft_column import resolution_of
-from pypgm.data.frames import Frame
 from pypgm.data.layout import Family, decimals_of, family_of
 from pypgm.data.numbers import Real
-from pypgm.data.raw_table import RawTable, raw_table
+from pypgm.data.source import Source
 from pypgm.data.values import plain
 from pypgm.domain import Label, listed
 from pypgm.terminal import escaped_json
@@ -31,34 +29,26 @@ _MAY_BE_TEXTS = {"object", "null", "unknown"}  # types of any values or of none
 
 
 def typed_draft(
-    source: Frame,
-    bounds: Mapping[str, Sequence[Any]],
-    table: str | None = None,
-    *,
-    null: bool | Sequence[str] = True,
-    **marks: Any,  # noqa: ANN401
+    source: Source, bounds: Mapping[str, Sequence[Any]], *, null: bool | Sequence[str] = True
 ) -> tuple[dict[str, Any], list[str]]:
     """Return the draft of a schema file, and the columns of which it has still to be said what is publicly known.
 
     Parameters
     ----------
-    source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
+    source : Source
     bounds : mapping of str to sequence
     null : bool or sequence of str
         As for `Schema.from_types`.
-    table, **marks
-        As for `raw_table`.
     """
-    raw = raw_table(source, Dialect(**marks), table=table)
-    types = raw.layout.types
+    types = source.layout.types
     bounds = {name: _as_list(name, known) for name, known in bounds.items()}
-    nullable = _nullable(raw, null)
+    nullable = _nullable(source, null)
     for told, names in (("bounds name", bounds), ("null names", nullable)):
         if unknown := [repr(name) for name in names if name not in types]:
             raise ValueError(f"{told} {listed(unknown)}, and the table has no such column")
     columns, missing = {}, []
     for name, kind in types.items():
-        column, is_known = _column(name, kind, raw.listed, bounds)
+        column, is_known = _column(name, kind, source.categories, bounds)
         columns[name] = column | ({"null": True} if name in nullable else {})
         missing += [] if is_known else [name]
     found = [column for column in columns.values() if column["kind"] == "open"]
@@ -67,11 +57,12 @@ def typed_draft(
     return {"columns": columns}, missing
 
 
-def _nullable(raw: RawTable, null: bool | Sequence[str]) -> Sequence[str]:
+def _nullable(source: Source, null: bool | Sequence[str]) -> Sequence[str]:
     """Return the columns that may have missing values: those that are named, else all whose types let them, or none."""
     if not isinstance(null, bool):
         return as_tuple(null, f"null needs true, false or a list of columns, got {null!r}")
-    return [name for name in raw.layout.types if name not in raw.complete] if null else ()
+    complete = source.complete if null else ()
+    return [name for name in source.layout.types if name not in complete] if null else ()
 
 
 def _column(

@@ -10,6 +10,7 @@ import numpy as np
 import pypgm
 from pypgm.data.frames import Frame
 from pypgm.data.schema import SchemaLike, as_any_schema
+from pypgm.data.source import open_source
 from pypgm.data.typed_draft import draft_text, typed_draft
 
 _SHARE, _MOST_SHARE = 0.3, 0.05  # of the budget, for all columns whose values have to be found, and for one of them
@@ -48,7 +49,7 @@ class TableSynthesizer:
         """Release; values of columns that are `listed` and have no bounds are found privately, `ids` are never read."""
         schema = self.schema if schema is None else schema
         if schema is None:
-            draft, missing = typed_draft(frame, self.bounds or {})
+            draft, missing = typed_draft(open_source(frame), self.bounds or {})
             columns = draft["columns"] | {name: {"kind": "id"} for name in ids}
             found = {*listed, *(n for n, c in columns.items() if c["kind"] == "open")} - {*(self.bounds or ())}
             share = round(min(_MOST_SHARE, _SHARE / max(1, len(found))), 4)

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any, NoReturn
 
 from pypgm.data import OpenSchema, Schema
+from pypgm.data.counted import CountedTable
 from pypgm.data.open_columns import OpenSet
-from pypgm.data.source import Source
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable
@@ -17,7 +17,7 @@ from pypgm.privacy.sampler import Sampler
 from pypgm.queries import Neighbours
 
 
-class _Nobody(Source):
+class _Nobody(CountedTable):
     """A table of no records that cannot be read, and knows whether somebody tried."""
 
     def __init__(self, schema: Schema) -> None:

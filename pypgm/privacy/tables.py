@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from pypgm.data.layout import Layout
 from pypgm.data.open_columns import OpenSet
-from pypgm.data.opened import has_rows, opened
+from pypgm.data.opened import opened
 from pypgm.data.schema import OpenSchema, Schema, as_any_schema
+from pypgm.data.source import Source, open_source
 from pypgm.domain import listed
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
@@ -27,7 +27,6 @@ from pypgm.signatures import with_options
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from pypgm.data.frames import Frame
     from pypgm.data.schema import SchemaLike
     from pypgm.domain import Domain
 
@@ -108,7 +107,8 @@ def takes_any_table(
                 schema = known_by(call)
             try:
                 if schema is not None and not handed.is_open:
-                    return prepared(called, handed.take(), as_any_schema(schema), call, options_for=options_for)()
+                    source = open_source(handed.take())
+                    return prepared(called, source, as_any_schema(schema), call, options_for=options_for)()
                 if handed.domain is not None:  # what has none is refused by the entry
                     call = dict(options_for(handed.domain, handed.schema, call))
                 return learner(handed, **call, **({} if schema is None else {"schema": schema}))
@@ -131,11 +131,11 @@ def _by_name(signature: inspect.Signature, arguments: Sequence[Any], given: Call
 
 def prepared(
     learner: Callable[..., R],
-    source: Frame,
+    source: Source,
     schema: Schema | OpenSchema,
     call: Call,
     *,
-    reading: Mapping[str, Any] | None = None,
+    ignore_extra: bool = False,
     options_for: Callable[[Domain, Schema | None, Call], Call] = as_given,
 ) -> Callable[[], R]:
     """Check all, read a table, and return what spends the budget on it.
@@ -144,13 +144,12 @@ def prepared(
     ----------
     learner : callable
         One that takes any table.
-    source
-        As for `pypgm.synthesize`.
+    source : Source
     schema : Schema or OpenSchema
     call : mapping
         The other arguments.
-    reading : mapping, optional
-        How a file is read: arguments of `pypgm.data.opened.opened`.
+    ignore_extra : bool
+        As for `pypgm.read_table`.
     options_for : callable
         As for `takes_any_table`.
     """
@@ -160,9 +159,8 @@ def prepared(
     adapted = options_for(known.domain, known, call)
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0), backend=call.get("backend", "pypgm"))
     if isinstance(schema, OpenSchema):  # what is open is paid for before the learner is called
-        check_call(learner, schema, relation, budget, _left(adapted), has_rows=has_rows(source))
-    held = [opened(source, schema, **(reading or {}))]
-    place = os.path.abspath(source) if isinstance(source, str | os.PathLike) else ""
+        check_call(learner, schema, relation, budget, _left(adapted), has_rows=source.has_rows)
+    held, place = [opened(source, schema, ignore_extra=ignore_extra)], source.path
     layout, close = held[0].layout, held[0].close
 
     def settled(schema: OpenSchema) -> R:

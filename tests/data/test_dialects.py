@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
+from table_drafts import draft_schema
 
 import pypgm
 from pypgm.data import Categorical, Integer, Real, arrow_csv
 from pypgm.data.dialect import Dialect
-from pypgm.data.draft import draft_schema
 from pypgm.data.number_text import WRITTEN, marked_number, plain_number, written_as
 from pypgm.data.table import read_open_table
 

@@ -11,11 +11,11 @@ import warnings
 
 import numpy as np
 import pytest
+from table_drafts import draft_schema
 
 import pypgm
 from pypgm import Schema, cli, read_table
 from pypgm.data import OpenSet
-from pypgm.data.draft import draft_schema
 from pypgm.data.frames import as_frame
 from pypgm.data.typed_draft import draft_text
 from pypgm.errors import DraftWarning, WeakGuaranteeWarning

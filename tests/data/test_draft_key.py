@@ -7,10 +7,10 @@ import json
 import random
 
 import pytest
+from table_drafts import draft_schema
 
 import pypgm
 from pypgm import cli
-from pypgm.data.draft import draft_schema
 from pypgm.data.number_text import sign_of
 
 DAY = datetime.date(1930, 1, 1)
