@@ -46,15 +46,6 @@ from pypgm.signatures import with_options
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = [
-    "csv_names",
-    "csv_pieces",
-    "read_open_table",
-    "read_table",
-    "write_table",
-]
-
-
 _CHUNK = 8192  # records held as text at a time
 _HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 

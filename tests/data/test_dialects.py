@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 
 import pytest
@@ -9,7 +10,7 @@ from table_drafts import draft_schema
 
 import pypgm
 from pypgm.data import Categorical, Integer, Real, arrow_csv
-from pypgm.data.dialect import Dialect
+from pypgm.data.dialect import Dialect, DialectOptions
 from pypgm.data.number_text import WRITTEN, marked_number, plain_number, written_as
 from pypgm.data.table import read_open_table
 
@@ -164,3 +165,18 @@ def test_texts_of_open_columns_are_those_of_the_file(tmp_path):
 def test_marks_that_are_none_are_refused(wrong):
     with pytest.raises(ValueError, match=r"thousands|decimal"):
         Real(0, 1, bins=1, **wrong)
+
+
+def test_marks_are_keywords_of_all_functions_that_read_a_file():
+    assert tuple(DialectOptions.__annotations__) == Dialect._fields
+    for read in (pypgm.synthesize, pypgm.read_table, pypgm.data.scan, pypgm.Schema.draft):
+        parameters = inspect.signature(read).parameters
+        assert {name: parameters[name].default for name in Dialect._fields} == Dialect()._asdict()
+
+
+@pytest.mark.parametrize("read", [pypgm.read_table, pypgm.data.scan])
+def test_a_misspelt_mark_is_refused_with_the_one_that_is_meant(read):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'delimeter'; did you mean 'delimiter'"):
+        read("t.csv", {"a": 2}, delimeter=";")
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'delimeter'; did you mean 'delimiter'"):
+        pypgm.Schema.draft("t.csv", delimeter=";")
