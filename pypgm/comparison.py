@@ -122,9 +122,9 @@ def _plain(text: str, spell: Callable[[str], str]) -> str:
     return text if read_number(number) is None else number
 
 
-def synthetic_texts(found: Release | ReleasedModel) -> dict[str, list[str]]:
+def synthetic_texts(release: Release | ReleasedModel) -> dict[str, list[str]]:
     """Return records drawn from a release, the same every time, as `text_table` gives those of their file."""
     draws = np.random.default_rng(0)
-    records = found.synthetic_data(rng=draws)
-    schema = as_schema((found.schema if isinstance(found, Release) else None) or records.domain)
+    records = release.synthetic_data(rng=draws)
+    schema = as_schema((release.schema if isinstance(release, Release) else None) or records.domain)
     return {n: list(map(str, cells.plain().texts())) for n, cells in schema.cells(records.columns, draws).items()}

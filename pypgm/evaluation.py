@@ -26,7 +26,7 @@ _NOT_PRIVATE = "compared with unsafe_data"
 
 @runtime_checkable
 class Marginals(Protocol):
-    """What answers marginals: a model, a release, a table of records, a CliqueVector."""
+    """Source of marginals: a model, a release, a table of records, a CliqueVector."""
 
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the counts of some attributes, axes in the order asked."""

@@ -1,4 +1,4 @@
-"""What a mechanism would do with a budget: a rehearsal on made-up records, before anything is spent."""
+"""Plans of a mechanism: a rehearsal on made-up records, before anything is spent."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ _CELLS = 10**6  # of a pair that the error is computed from
 
 @dataclass(frozen=True, slots=True)
 class Plan(Shown):
-    """What a mechanism would measure and how far its answers would be off.
+    """Measurements that a mechanism would make, and the expected error of its answers.
 
     Attributes
     ----------
@@ -179,8 +179,8 @@ def plan(
     for data, release in reversed(releases):
         distances = {c: _distance(release.project(c), data.records.project(c)) for c in _looked_at(domain)}
         largest = max(map(len, distances), default=0)
-        found = [d for c, d in distances.items() if len(c) == largest]
-        errors.append(float(np.mean(found)) if found else float("nan"))
+        largest_distances = [d for c, d in distances.items() if len(c) == largest]
+        errors.append(float(np.mean(largest_distances)) if largest_distances else float("nan"))
         both.append(distances)
     measured = release.measurements  # of the table that depends more
     return Plan(
@@ -199,7 +199,7 @@ def plan(
 
 
 class _Crowd:
-    """Records that stand for more: all for as many, the first for one more where the number does not divide."""
+    """A weighted sample: each record stands for n // k records, the first n % k for one more."""
 
     weights = None
 
@@ -238,8 +238,8 @@ def _made_up(domain: Domain, rows: int, power: float, likeness: float) -> Datase
         columns[attribute] = column = np.zeros(rows, dtype=_code_type(size))
         weights = [base * rng.gamma(likeness, size=values) + 1e-300 for _ in range(_CLASSES)]
         where = rng.random(rows)
-        for k, own in enumerate(weights):
-            ends = own.cumsum()
+        for k, class_weights in enumerate(weights):
+            ends = class_weights.cumsum()
             column[kind == k] = np.searchsorted(ends[:-1], where[kind == k] * ends[-1], side="right")
     return Dataset(columns, domain)
 

@@ -1,4 +1,4 @@
-"""What all tables have in common that are counted where they are."""
+"""Base class of tables that are counted where they are."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Table = NDArray[np.int64]
 
 
 class CountedTable(ABC):
-    """Records of a schema that are not held here: their domain, number and counts, as a private table asks for them.
+    """Records of a schema that are not held in memory: their domain, number and counts.
 
     Attributes
     ----------
@@ -89,19 +89,19 @@ class CountedTable(ABC):
         ModelTooLargeError
             If the tables do not fit half of the memory available.
         """
-        asked = [as_clique(c) for c in cliques]
-        tables = self._empty(asked, n_threads)
-        known = [self._holder(set(clique)) for clique in asked]
+        requested = [as_clique(c) for c in cliques]
+        tables = self._empty(requested, n_threads)
+        known = [self._holder(set(clique)) for clique in requested]
         missing = [i for i, holder in enumerate(known) if holder is None]
         if missing:
-            counted = [asked[i] for i in missing]
+            counted = [requested[i] for i in missing]
             beside = self._beside(counted)
             counted += beside
             filled = [*(tables[i] for i in missing), *self._empty(beside, n_threads)]
             self._scan(counted, filled, n_threads)
             for clique, table in zip(counted, filled, strict=True):
                 self._keep(clique, table)
-        for clique, table, holder in zip(asked, tables, known, strict=True):
+        for clique, table, holder in zip(requested, tables, known, strict=True):
             if holder is not None:
                 table[:] = self._summed(clique, *self._kept[holder])
         return tables
@@ -114,34 +114,34 @@ class CountedTable(ABC):
         return tabulate.count({a: np.zeros(0, np.uint8) for a in self.domain}, self.domain, cliques, n_threads)
 
     def _beside(self, cliques: Sequence[Clique]) -> list[Clique]:
-        """Return what else is counted in a pass that some cliques need."""
-        found: list[Clique] = []
-        asked = set(map(frozenset, cliques))
+        """Return further cliques to count in a pass that some cliques need."""
+        added: list[Clique] = []
+        requested = set(map(frozenset, cliques))
         left = _KEPT_CELLS - self._n_kept
         for size in {1, 2} & set(map(len, cliques)):
             if size in self._passed or (size == 2 and all(self._holder({a}) for a in self.domain)):
-                more = [c for c in combinations(self.domain.attributes, size) if frozenset(c) not in asked]
+                more = [c for c in combinations(self.domain.attributes, size) if frozenset(c) not in requested]
                 others = [c for c in more if self._holder(set(c)) is None]
                 left -= sum(map(self.domain.size, others))
-                found += others if left >= 0 else []
+                added += others if left >= 0 else []
             self._passed.add(size)
-        return found
+        return added
 
     def _holder(self, names: set[str]) -> frozenset[str] | None:
-        """Return the attributes of the smallest table that is kept and has some attributes, if there is one."""
-        own = frozenset(names)
-        if own in self._kept:
-            return own
-        larger = [size for size in list(self._sizes) if size > len(own)]  # which another thread may add to
-        holders = (kept for size in larger for kept in self._sizes[size] if own <= kept)
+        """Return the attributes of the smallest kept table that contains some attributes, if there is one."""
+        clique = frozenset(names)
+        if clique in self._kept:
+            return clique
+        larger = [size for size in list(self._sizes) if size > len(clique)]  # which another thread may add to
+        holders = (kept for size in larger for kept in self._sizes[size] if clique <= kept)
         return min(holders, key=lambda kept: self._kept[kept][1].size, default=None)
 
     def _keep(self, clique: Clique, table: Table) -> None:
-        own = frozenset(clique)
-        if own not in self._kept and self._n_kept + table.size <= _KEPT_CELLS:
+        attributes = frozenset(clique)
+        if attributes not in self._kept and self._n_kept + table.size <= _KEPT_CELLS:
             self._n_kept += table.size
-            self._kept[own] = clique, table.copy()
-            self._sizes.setdefault(len(own), []).append(own)
+            self._kept[attributes] = clique, table.copy()
+            self._sizes.setdefault(len(attributes), []).append(attributes)
 
     def _summed(self, clique: Clique, kept: Clique, table: Table) -> Table:
         """Return the table of a clique from that of a clique that has all its attributes."""

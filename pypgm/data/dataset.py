@@ -23,7 +23,7 @@ from pypgm.numeric import float_array, is_masked, whole_array
 
 
 class Encoder(Protocol):
-    """What turns tables into records over a domain, as a `pypgm.Schema` does."""
+    """Encoder of tables as records over a domain, as a `pypgm.Schema` is."""
 
     person: Person | None
 

@@ -1,4 +1,4 @@
-"""A first draft of a schema from a table, to be edited: whatever is read from the records is marked."""
+"""First drafts of schemas, to be edited: whatever is read from the records is marked."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pypgm.data.draft_column import DISTINCT, NULLS, SHARE, Seen, own_in_each, resolution_of
+from pypgm.data.draft_column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
 from pypgm.data.draft_dependence import Blanks, Dependences, Orders
 from pypgm.data.draft_key import Key, is_filler
 from pypgm.data.draft_readers import is_number
@@ -16,7 +16,6 @@ from pypgm.data.rule_comparison import Comparison
 from pypgm.data.source import Source, value_texts
 from pypgm.domain import listed
 
-_FOUND = 6  # columns of which each may have the share of the budget that finds values or bins
 _COMMENT = (
     "Drafted from a table. A schema is public: what has a warning was read from the records, and nothing protects it, "
     "or may name people. Replace it by what is publicly known, or drop the column, and delete the warning."
@@ -117,33 +116,33 @@ def _declared(seen: Mapping[str, Seen], keys: Mapping[str, Key]) -> tuple[dict[s
         if name in keys:
             dropped[name] = own_in_each(column.values) if keys[name].most == 1 else _OF_KEY
             continue
-        told, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
-        if told:
-            columns[name] = told
+        fields, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
+        if fields:
+            columns[name] = fields
         else:
             dropped[name] = why
     return columns, dropped
 
 
 def _person(keys: Mapping[str, Key], able: Sequence[str], seen: Mapping[str, Seen]) -> dict[str, Any]:
-    """Return what a schema has of the column that looks most like the key of a person; of equal ones the first."""
+    """Return the person entry of a schema for the column that looks most like the key of a person."""
     best = max(able, key=lambda name: keys[name].rank)
     warning, others = _OF_PERSON.format(best), [repr(name) for name in able if name != best]
-    told: dict[str, Any] = {"column": best, "at_most": keys[best].most}
+    fields: dict[str, Any] = {"column": best, "at_most": keys[best].most}
     if len(seen[best].counts) >= DISTINCT:
         warning += f"; it is of the first {DISTINCT} values, and others may have more"
     if len(seen[best].values) < len(seen[best].counts):
-        told["null"] = "alone"
+        fields["null"] = "alone"
         warning += _OF_MISSING
     if marks := [repr(text) for text, n in seen[best].counts.items() if _is_no_key(text, n, keys[best].most)]:
         warning += _AS_ONE.format(listed(marks), "is" if len(marks) == 1 else "are each")
     if others:
         warning += f"; {listed(others)} {'looks' if len(others) == 1 else 'look'} like one, too"
-    return told | {"warning": warning}
+    return fields | {"warning": warning}
 
 
 def _is_no_key(text: str, count: int, at_most: int) -> bool:
-    """Return whether a value among keys looks like a mark of a missing one, which is read as a person all the same."""
+    """Return whether a value among keys looks like a mark for a missing key, which is still read as a person."""
     is_word = count > at_most and not any(map(str.isdigit, text))
     return bool(text.strip()) and (text in NULLS or is_filler(text) or is_word)
 
@@ -165,64 +164,67 @@ def _read(source: Source) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]
 
 
 def _share_out(columns: Mapping[str, dict[str, Any]]) -> None:
-    """Lower the shares of columns of which something has to be found, where there are many."""
+    """Lower the budget shares of open columns if there are many."""
     costly = [c if c["kind"] == "open" else c["bins"] for c in columns.values() if _is_costly(c)]
-    for told in costly if len(costly) > _FOUND else ():
-        told["share"] = round(SHARE * _FOUND / len(costly), 6)
+    for fields in costly:
+        fields["share"] = share_of_each(len(costly), 6)
 
 
-def _is_costly(told: Mapping[str, Any]) -> bool:
-    return told["kind"] == "open" or isinstance(told.get("bins"), Mapping)
+def _is_costly(fields: Mapping[str, Any]) -> bool:
+    return fields["kind"] == "open" or isinstance(fields.get("bins"), Mapping)
 
 
 def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, blanks: Blanks) -> set[str]:
-    """Warn of columns that follow from others in the records, and say how a schema states such a rule; return them."""
+    """Return columns that follow from others in the records, and add warnings that say how to declare the rule."""
     derived = set()
-    for base, other, images in dependences.found():
+    for base, other, images in dependences.pairs():
         if base in columns and other in columns and columns[base]["kind"] == "open":
             _warn(columns[other], _OF_OPEN.format(base))
         elif base in columns and other in columns:
             is_short = columns[base]["kind"] in {"categorical", "boolean"} and not set(images) & set(NULLS)
-            told = {
+            fields = {
                 "kind": "derived",
                 "from": base,
                 "mapping": dict(sorted(images.items())) if is_short else f"{base}.csv",
             }
-            way = json.dumps(told, ensure_ascii=False)
-            _warn(columns[other], f"it follows from {base!r} in each record: if it always does, {way} makes it exact")
+            declaration = json.dumps(fields, ensure_ascii=False)
+            _warn(
+                columns[other],
+                f"it follows from {base!r} in each record: if it always does, {declaration} makes it exact",
+            )
             derived.add(other)
-    for base, other, values in blanks.found():
+    for base, other, values in blanks.pairs():
         if base in columns and other in columns and other not in derived:
             unless = base if not set(NULLS) & set(values) and columns[base].get("null") else None
             named = {base: values[0] if len(values) == 1 else values} if unless is None or len(values) < 2 else base
             if named is not base and _is_costly(columns[base]):
                 continue  # no rule names a value that has still to be found
-            way = json.dumps({"blank": other, "unless": named}, ensure_ascii=False)
-            _warn(columns[other], f"it is blank by {base!r}: if it always is, the rule {way} keeps it so")
+            declaration = json.dumps({"blank": other, "unless": named}, ensure_ascii=False)
+            _warn(columns[other], f"it is blank by {base!r}: if it always is, the rule {declaration} keeps it so")
     return derived
 
 
 def _point_out_orders(dates: Mapping[str, dict[str, Any]], orders: Orders) -> None:
-    """Warn of dates that are never before others in the records, and say how a schema keeps them so."""
-    for base, other, least, most in orders.found(dates):
-        first, second, ways = dates[base], dates[other], []
+    """Add warnings to dates that are never before others in the records, and say how a schema keeps them so."""
+    for base, other, least, most in orders.pairs(dates):
+        first, second, proposals = dates[base], dates[other], []
         has_times = first["resolution"] == "hour"
         if has_times != (second["resolution"] == "hour"):
             continue  # what a schema compares is of one kind
         rule = f"{base} <= {other}"
         if Comparison(rule).columns == (base, other):
-            ways.append(f"the rule {json.dumps(rule, ensure_ascii=False)} keeps it so")
+            proposals.append(f"the rule {json.dumps(rule, ensure_ascii=False)} keeps it so")
         if first.get("format") == second.get("format"):
             null = second.get("null") or first.get("null")
-            told = {"kind": "difference", "from": base, **_span(least, most, has_times=has_times)}
-            way = json.dumps(told | ({"null": null} if null else {}), ensure_ascii=False)
-            ways.append(f"{way} keeps how far apart the two are, too")
-        if ways:
-            _warn(second, f"it is never before {base!r}: if it never can be, {', or '.join(ways)}")
+            fields = {"kind": "difference", "from": base, **_span(least, most, has_times=has_times)}
+            declaration = json.dumps(fields | ({"null": null} if null else {}), ensure_ascii=False)
+            proposals.append(f"{declaration} keeps how far apart the two are, too")
+        if proposals:
+            _warn(second, f"it is never before {base!r}: if it never can be, {', or '.join(proposals)}")
 
 
 def _span(least: int, most: int, *, has_times: bool) -> dict[str, Any]:
-    """Return bounds that are about those of spans in seconds, and a unit of which they have some dozens.
+    """Return rounded bounds of spans in seconds, and a unit that gives a few dozen bins.
 
     Examples
     --------
@@ -235,5 +237,5 @@ def _span(least: int, most: int, *, has_times: bool) -> dict[str, Any]:
     return {"low": least // longest, "high": ends // shortest, "unit": unit}
 
 
-def _warn(told: dict[str, Any], warning: str) -> None:
-    told["warning"] = "; ".join([*filter(None, [told.get("warning")]), warning])
+def _warn(fields: dict[str, Any], warning: str) -> None:
+    fields["warning"] = "; ".join([*filter(None, [fields.get("warning")]), warning])

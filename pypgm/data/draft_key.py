@@ -32,7 +32,7 @@ _SPARSE, _DENSE = 0.01, 0.5  # of the numbers between the least and the largest 
 _SAMPLE = 2000  # texts that show which characters may stand where
 _BINS = 50  # within which a quantity is as likely to be one number as another
 _SURE = 7  # pairs of equal values that chance would make: that none came is a chance of one in a thousand
-_MANY = 60  # numbers, each once, that are hardly all different by chance
+_MIN_NUMBERS = 60  # numbers, each once, that are hardly all different by chance
 _EVEN = 0.45  # width of the middle half of the values, for that of nine tenths: 0.56 of even ones, 0.41 of normal ones
 _ROUND = ((10, 0.35), (5, 0.6))  # that more values are multiples of ten, or of five, is so of amounts alone
 _ZERO = str.maketrans("123456789", "000000000")
@@ -54,7 +54,7 @@ _TIMES = (
 
 
 class Key(NamedTuple):
-    """What is known of a column whose values stand for persons or for units.
+    """Column whose values stand for persons or for units.
 
     Parameters
     ----------
@@ -69,14 +69,14 @@ class Key(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """What values look like: how sure it is that they are a key, from 0, and which of them have the shape."""
+    """Shape of values: the strength of the evidence that they are a key, from 0, and the texts with the shape."""
 
     strength: int
     texts: Sequence[str]
 
 
 def key_of(name: str, values: Mapping[str, int]) -> Key | None:
-    """Return what is known of a column of whole numbers or of texts as a key; None where it does not look like one.
+    """Return a column of whole numbers or texts as a key; None if it does not look like one.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def key_of(name: str, values: Mapping[str, int]) -> Key | None:
 
 
 def is_filler(text: str) -> bool:
-    """Return whether a text is one digit again and again, as is written where a number is not known.
+    """Return whether a text repeats one digit, as written for an unknown number.
 
     Examples
     --------
@@ -120,7 +120,7 @@ def is_filler(text: str) -> bool:
 
 
 def is_all_different(counts: Iterable[int]) -> bool:
-    """Return whether nearly every record has a value of its own, and there are enough of them to tell."""
+    """Return whether nearly every record has a different value, in enough records to tell."""
     counts = list(counts)
     return sum(counts) >= LEAST and len(counts) >= NEARLY_ALL * sum(counts)
 
@@ -134,7 +134,7 @@ def _is_even(kept: Sequence[int], *, is_sure: bool) -> bool:
 
 
 def _shape(counts: Mapping[str, int], *, is_quantity: bool) -> _Shape | None:
-    """Return the shape of values; None where it is none of keys."""
+    """Return the shape of values; None if keys have no such shape."""
     digits = [text for text in counts if text.isascii() and text.isdigit()]
     if len(digits) >= _REGULAR * len(counts):
         return _of_numbers(digits, counts, is_quantity=is_quantity)
@@ -157,8 +157,8 @@ def _of_codes(mask: str, texts: Sequence[str], counts: Mapping[str, int], *, is_
     if n_digits < _MIDDLE or mask in _POSTCODES:
         return None
     bare = {"".join(filter(str.isdigit, text)): counts[text] for text in texts}
-    found = _of_numbers(list(bare), bare, is_quantity=is_quantity)
-    return found and _Shape(found.strength, texts)
+    shape = _of_numbers(list(bare), bare, is_quantity=is_quantity)
+    return shape and _Shape(shape.strength, texts)
 
 
 def _is_token(texts: Sequence[str]) -> bool:
@@ -221,7 +221,7 @@ def _is_given_out(numbers: NDArray[np.float64], came: NDArray[np.int64], length:
         return False  # years
     is_run = low % 100 in {0, 1} and len(numbers) >= _REGULAR * span
     by_chance = len(numbers) ** 2 / (2 * span)  # pairs of equal values among as many even ones, and more among others
-    is_apart = numbers[-1] >= 100 and len(numbers) > _MANY and by_chance >= _SURE + 3 * _n_pairs(came)
+    is_apart = numbers[-1] >= 100 and len(numbers) > _MIN_NUMBERS and by_chance >= _SURE + 3 * _n_pairs(came)
     return bool(is_run or is_apart or (length >= _MIDDLE and is_spread(numbers)))
 
 

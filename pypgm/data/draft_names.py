@@ -1,4 +1,4 @@
-"""Names of columns that say whether these are of persons or of quantities, in some languages."""
+"""Names of columns that indicate persons or quantities, in some languages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Tables in a database or warehouse: counts are computed where the records are, by one query a call."""
+"""Tables in a database or warehouse, counted where the records are by one query a call."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ class EngineTable(CountedTable):
         records = kept_in_engine(self._records, len(self.domain), person, secret)
         part = self._part(0)
         part._records, part._coded = records, self._query_of(records)
-        (count,) = self._asked(f"SELECT COUNT(*) AS {self._quoted('n')} FROM {part._coded} AS coded", ["n"])["n"]
+        (count,) = self._answers(f"SELECT COUNT(*) AS {self._quoted('n')} FROM {part._coded} AS coded", ["n"])["n"]
         part._n_records = int(count)
         return part
 
@@ -115,9 +115,9 @@ class EngineTable(CountedTable):
     def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
         del n_threads  # the engine has its own
         sets = list(dict.fromkeys(self.domain.canonical(clique) for clique in cliques))
-        found = self._grouped(sets)
+        grouped = self._grouped(sets)
         for clique, table in zip(cliques, tables, strict=True):
-            codes, counts = found[self.domain.canonical(clique)]
+            codes, counts = grouped[self.domain.canonical(clique)]
             if any(((codes[a] < 0) | (codes[a] >= self.domain.size(a))).any() for a in clique) or (
                 counts.sum() != self.n_records
             ):
@@ -133,33 +133,33 @@ class EngineTable(CountedTable):
         keys = [self._quoted(f"p{i}") for i in range(self._n_keys)]
         is_missing = " OR ".join(f"{key} IS NULL" for key in keys)
         nobody = {"nobody": f"COUNT(CASE WHEN {is_missing} THEN 1 END)"} if keys else {}
-        asked = {"total": "COUNT(*)", **outside, **nobody}
-        chosen = ", ".join(f"{expression} AS {self._quoted(name)}" for name, expression in asked.items())
-        found = self._asked(f"SELECT {chosen} FROM {self._coded} AS coded", list(asked))
+        expressions = {"total": "COUNT(*)", **outside, **nobody}
+        chosen = ", ".join(f"{expression} AS {self._quoted(name)}" for name, expression in expressions.items())
+        answers = self._answers(f"SELECT {chosen} FROM {self._coded} AS coded", list(expressions))
         problems = [
             f"column {a!r}: needs {self.schema.columns[a].allowed}, and has another value or none"
             for a, name in zip(self.domain, outside, strict=True)
-            if found[name][0]
+            if answers[name][0]
         ]
-        if (person := self.schema.person) and person.null == "refuse" and found["nobody"][0]:
+        if (person := self.schema.person) and person.null == "refuse" and answers["nobody"][0]:
             names = listed([repr(name) for name in self.schema.key_columns])
             needed = f"needs a value that names a person in each record, and has none in some{NO_KEY}"
             problems.append(f"column {names}: {needed}")
         refuse("the table", problems)
-        return int(found["total"][0])
+        return int(answers["total"][0])
 
     def _groups_by_sets(self) -> bool:
-        """Return whether the engine has GROUPING SETS, by asking for those of a record that is made up."""
+        """Return whether the engine has GROUPING SETS, tried on a made-up record."""
         name, number = self._quoted("c0"), self._quoted("n")
         made = f"SELECT {name}, COUNT(*) AS {number} FROM (SELECT 1 AS {name}) AS made"
         try:
-            self._asked(f"{made} GROUP BY GROUPING SETS (({name}), ())", ["c0", "n"])
+            self._answers(f"{made} GROUP BY GROUPING SETS (({name}), ())", ["c0", "n"])
         except ValueError:
             return False
         return True
 
     def _grouped(self, sets: Sequence[Clique]) -> dict[Clique, Groups]:
-        """Return for each set of attributes the codes of its groups and the records of each.
+        """Return the codes and counts of the groups of each set of attributes.
 
         No code is NULL, so that the attributes of a row that are not NULL tell the set it belongs to.
         """
@@ -174,15 +174,15 @@ class EngineTable(CountedTable):
         """Return the groups of some sets by one query."""
         used = self.domain.canonical({a for clique in sets for a in clique})
         chosen = {a: f"c{self.domain.index(a)}" for a in used}
-        found = self._asked(self._query(sets, used), [*chosen.values(), "n"])
-        columns = {a: found[name] for a, name in chosen.items()}
-        present = np.array([~np.isnan(c) for c in columns.values()], dtype=bool).reshape(len(used), len(found["n"]))
+        results = self._answers(self._query(sets, used), [*chosen.values(), "n"])
+        columns = {a: results[name] for a, name in chosen.items()}
+        present = np.array([~np.isnan(c) for c in columns.values()], dtype=bool).reshape(len(used), len(results["n"]))
         answers = {}
         for clique in sets:
             member = np.array([a in clique for a in used], dtype=bool).reshape(-1, 1)
-            own = (present == member).all(axis=0)
-            codes = {a: columns[a][own].astype(np.int64) for a in clique}
-            answers[clique] = codes, found["n"][own].astype(np.int64)
+            rows = (present == member).all(axis=0)
+            codes = {a: columns[a][rows].astype(np.int64) for a in clique}
+            answers[clique] = codes, results["n"][rows].astype(np.int64)
         return answers
 
     def _query(self, sets: Sequence[Clique], used: Clique) -> str:
@@ -216,7 +216,7 @@ class EngineTable(CountedTable):
         quoted: str = sqlglot.to_identifier(name, quoted=True).sql(dialect=self._backend.dialect)
         return quoted
 
-    def _asked(self, query: str, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    def _answers(self, query: str, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
         """Return named columns of integers below 2^53 from a query, as floats: NaN for NULL."""
         schema = self._ibis.schema(dict.fromkeys(names, "int64"))
 

@@ -1,4 +1,4 @@
-"""The code of each difference between two columns of an engine, as an expression that the engine evaluates."""
+"""Codes of the differences between two columns of an engine, as an expression that the engine evaluates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pypgm.data.spans import MONTH, MONTHS, SECONDS, places_of, units_per
 def difference_of(
     table: Expression, names: tuple[str, str], column: Difference, first: Binned, second: Binned
 ) -> tuple[Expression, str | None]:
-    """Return the code of each difference, -1 where it has none, and what is wrong with the columns.
+    """Return the code of each difference, -1 for a misfit, and the problem of the columns, if any.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def difference_of(
 
 
 def _place(value: Expression, unit: Any, has_times: bool) -> Expression:  # noqa: ANN401 - one of those there are
-    """Return what `places_of` does, of the dates of an engine."""
+    """Return the result of `places_of` for dates of an engine."""
     if value.type().is_timestamp() and value.get_backend().name == "duckdb":
         value = in_microseconds(value)
     if unit not in MONTHS:

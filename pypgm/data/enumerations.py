@@ -1,4 +1,4 @@
-"""Types that list their values in a definition: what such a type says of a column is public, as a schema is."""
+"""Types that list their values in a definition, which are public, as a schema is."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ def values_of_types(frame: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a 
 
 def values_in_arrow(schema: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a package that may be missing
     """Return the values of each field of an Arrow schema that is an enumeration, as `values_of_types` does."""
-    found = {}
+    listed = {}
     for entry in schema:
         note = (entry.metadata or {}).get(_POLARS_ENUM)
         if note is not None and hasattr(entry.type, "value_type"):
             values = list(_noted(note))
             known = [value for value in values if value is not None]
             if known and len(known) == len(values):
-                found[entry.name] = known
-    return found
+                listed[entry.name] = known
+    return listed
 
 
 def _noted(note: bytes) -> Iterator[str | None]:

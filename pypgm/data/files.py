@@ -34,7 +34,7 @@ _LINKS = 40  # that are followed from one name, as the system does
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    r"""Return a path, of a name that the system takes.
+    r"""Return a path whose name the system takes.
 
     Raises
     ------
@@ -50,25 +50,25 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     ValueError: a path must have no NUL, got 'a\x00b'
     """
     try:
-        found = Path(path)
-        os.fsencode(found)
+        place = Path(path)
+        os.fsencode(place)
     except UnicodeEncodeError:
         raise ValueError(f"a path must have no half of a surrogate pair, got {os.fspath(path)!a}") from None
     except TypeError:
         raise TypeError(f"a path must be a text or path-like, got {type(path).__name__}") from None
-    if "\0" in str(found):
-        raise ValueError(f"a path must have no NUL, got {str(found)!r}")
-    return found
+    if "\0" in str(place):
+        raise ValueError(f"a path must have no NUL, got {str(place)!r}")
+    return place
 
 
 def check_no_pipe(path: str | os.PathLike[str], what: str = "a table") -> None:
-    """Raise ``ValueError`` where what is read more than once is a pipe: what is read of one is gone."""
+    """Raise ``ValueError`` if a file that is read more than once is a pipe, which can be read only once."""
     if as_path(path).is_fifo():
         raise ValueError(f"{os.fspath(path)} is a pipe, and {what} is read more than once: write it to a file")
 
 
 def csv_rows(path: str | os.PathLike[str], file: TextIO, dialect: Dialect = COMMAS) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file; ``ValueError`` names the line where one begins that is none.
+    """Yield the rows of a CSV file; ``ValueError`` names the first line of a malformed row.
 
     A mark of the order of bytes is left out, and so is a first line ``sep=;`` that names the delimiter.
     """
@@ -85,19 +85,19 @@ def csv_rows(path: str | os.PathLike[str], file: TextIO, dialect: Dialect = COMM
             yield row
             line = 1 + n_before + rows.line_num
     except csv.Error:
-        told = f"{os.fspath(path)} is not a CSV file: a quote does not close, or a field is too long"
+        message = f"{os.fspath(path)} is not a CSV file: a quote does not close, or a field is too long"
         way_out = "a quote within a field is written twice, with no backslash"
-        raise ValueError(f"{told}, in the row that begins in line {line}; {way_out}") from None
+        raise ValueError(f"{message}, in the row that begins in line {line}; {way_out}") from None
 
 
 def _check_separator(path: str | os.PathLike[str], named: str, delimiter: str) -> None:
     if named != delimiter:
-        told = f"{os.fspath(path)} begins with a line that says sep={named}"
-        raise ValueError(f"{told}, and the delimiter is {delimiter!r}: delimiter={named!r} or --delimiter sets it")
+        message = f"{os.fspath(path)} begins with a line that says sep={named}"
+        raise ValueError(f"{message}, and the delimiter is {delimiter!r}: delimiter={named!r} or --delimiter sets it")
 
 
 def _lines(file: TextIO) -> Iterator[str]:
-    """Yield the lines of a file; ``csv.Error`` where one is longer than is kept in memory."""
+    """Yield the lines of a file; ``csv.Error`` for a line longer than may be kept in memory."""
     while block := file.read(_BLOCK):
         block += file.readline(_LONGEST_LINE)
         for line in io.StringIO(block, newline=""):
@@ -107,13 +107,13 @@ def _lines(file: TextIO) -> Iterator[str]:
 
 
 def separator_hint(header: Sequence[str], delimiter: str) -> str:
-    """Return how to say that columns are separated by something else, where a header of one column looks like it."""
-    found = [repr(mark) for mark in _SEPARATORS if len(header) == 1 and mark in header[0] and mark != delimiter]
-    return f"; it has {found[0]} in it: delimiter={found[0]} or --delimiter says so" if found else ""
+    """Return a hint at another delimiter, if a header of one column contains it; else ""."""
+    marks = [repr(mark) for mark in _SEPARATORS if len(header) == 1 and mark in header[0] and mark != delimiter]
+    return f"; it has {marks[0]} in it: delimiter={marks[0]} or --delimiter says so" if marks else ""
 
 
 def csv_chunks(rows: Iterator[list[str]], n_fields: int, size: int) -> Iterator[tuple[list[list[str]], str]]:
-    """Yield about so many rows at a time, without blank ones, up to one of other fields, and what is wrong with it."""
+    """Yield about `size` rows at a time without blank ones, up to a row of wrong length, and its problem."""
     first_row = 1
     while chunk := list(islice(rows, size)):
         problem = ""
@@ -166,7 +166,7 @@ def write_header(file: TextIO, names: Sequence[str], dialect: Dialect = COMMAS) 
 
 
 class _Lines:
-    """What a writer of rows writes to: lines end as files of pypgm do."""
+    """Output of a writer of rows, with the line ends of pypgm's files."""
 
     def __init__(self, file: TextIO) -> None:
         self._write = file.write
@@ -231,7 +231,7 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
 
 
 def _check_mark(path: str | os.PathLike[str], start: bytes, codec: str) -> None:
-    """Raise ``ValueError`` where a file begins with the byte order mark of another encoding than it is read in."""
+    """Raise ``ValueError`` if a file begins with the byte order mark of another encoding."""
     marked = next((name for mark, name in _MARKS if start.startswith(mark)), "")
     if marked and not codec.startswith(("utf-16", "utf-32") if marked == "utf-16" else "utf-8"):
         begins = f"{os.fspath(path)} must be text in {codec.upper()}, and begins with the byte order mark of {marked}"
@@ -239,7 +239,7 @@ def _check_mark(path: str | os.PathLike[str], start: bytes, codec: str) -> None:
 
 
 def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: int = MOST_TEXT) -> str:
-    """Return all that a text file holds, as `open_text` reads it; ``ValueError`` if that is more than some characters.
+    """Return the text of a file, as `open_text` reads it; ``ValueError`` if it is too long.
 
     Parameters
     ----------
@@ -261,13 +261,13 @@ def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: i
 
 
 def check_encoding(encoding: str) -> str:
-    """Return the name that Python has for an encoding of text; ``ValueError`` if there is no such encoding."""
+    """Return Python's name of a text encoding; ``ValueError`` if there is no such encoding."""
     try:
-        found = codecs.lookup(encoding)
-        "".encode(found.name)
+        codec = codecs.lookup(encoding)
+        "".encode(codec.name)
     except (LookupError, TypeError, ValueError):
         raise ValueError(f"no text encoding is called {encoding!r}; latin-1, cp1252 and utf-16 are some") from None
-    return found.name
+    return codec.name
 
 
 @contextlib.contextmanager
@@ -321,7 +321,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def open_stream(path: str | os.PathLike[str]) -> int | None:
-    """Return the number of the open file of this process that a path names, as ``/dev/stdout`` does."""
+    """Return the descriptor of an open stream of this process that a path names, as ``/dev/stdout`` does."""
     streams = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd")}
     place = as_path(path)
     for _ in range(_LINKS):

@@ -37,7 +37,7 @@ Records: TypeAlias = Dataset | StreamedTable | EngineTable
 
 @dataclass(frozen=True)
 class Opened:
-    """A table that fits a schema: all that may be refused of it is refused when it is opened.
+    """A table that fits a schema: all refusals come when it is opened.
 
     Attributes
     ----------
@@ -84,7 +84,7 @@ def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = 
 
 
 def _with_schema(records: Dataset, schema: Schema) -> Dataset:
-    """Return records that know the schema; ``ValueError`` where it is not theirs."""
+    """Return records with a schema; ``ValueError`` if they have another one."""
     schema.check_domain(records.domain)
     if records.schema == schema:
         return records
@@ -97,16 +97,16 @@ def _with_schema(records: Dataset, schema: Schema) -> Dataset:
 def _held(
     schema: Schema | OpenSchema, codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layout: Layout
 ) -> Opened:
-    """Return a table whose codes are here; those of open columns are made when their schema is known."""
+    """Return a table of codes; those of open columns are made when their schema is known."""
     keys = {name: codes[name] for name in schema.key_columns}
 
-    def records(found: Schema) -> Dataset:
+    def records(closed: Schema) -> Dataset:
         late = {}
         for name in values:
-            late[name], problem = found.columns[name].encode(values[name])
+            late[name], problem = closed.columns[name].encode(values[name])
             if problem is not None:
                 raise ValueError(f"the values of column {name!r} are not those that they were when it was opened")
-        return found.records({**codes, **late})
+        return closed.records({**codes, **late})
 
     return Opened(records, {**values, **keys}, layout)
 

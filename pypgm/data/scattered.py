@@ -1,4 +1,4 @@
-"""How values may lie within bins, of which the records of a release say nothing: a distribution drawn for each bin."""
+"""Random distributions of values within bins, about which a release says nothing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _HALVINGS = 5  # of a bin
-_MOST = 1 << 22  # halves of all bins
+_MAX_HALVES = 1 << 22  # halves of all bins
 _OPEN = 0.7  # standard deviation of the log of how far values reach in a bin that tapers
 
 
@@ -26,7 +26,7 @@ class Scattered:
 
     def __init__(self, tapers: bool, n_bins: int, rng: np.random.Generator) -> None:
         self.tapers = tapers
-        levels = min(_HALVINGS, max(1, (_MOST // n_bins).bit_length()))
+        levels = min(_HALVINGS, max(1, (_MAX_HALVES // n_bins).bit_length()))
         self._parts = [rng.random((n_bins, 2**level)) for level in range(levels)]
         self.reach = np.exp(rng.normal(0.0, _OPEN, 2))
 

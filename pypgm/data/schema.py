@@ -1,4 +1,4 @@
-"""What is publicly known of a table before it is read: a declaration of each column."""
+"""Schemas: public declarations of the columns of a table, made before it is read."""
 
 from __future__ import annotations
 
@@ -40,12 +40,12 @@ if TYPE_CHECKING:
 SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
 """What `as_schema` takes for a schema, and everything that has the argument `schema`."""
 
-_MOST_MADE = 10_000  # labels of a column that are made at once
+_MAX_LABELS = 10_000  # labels of a column that are made at once
 _BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
 
 
 class Schema(Declaration):
-    """What is publicly known of a table: how the values of each column become codes, and codes values again.
+    """Public declaration of a table: how the values of each column become codes, and codes values again.
 
     Nothing of it may come from the records: it is not protected.
 
@@ -106,7 +106,7 @@ class Schema(Declaration):
         if self.open:
             raise TypeError(f"what is to be found in {_names(self.open)} is open: pypgm.OpenSchema takes such columns")
         self.columns = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
-        labels = {n: found for n, c in self.columns.items() if (found := _labels_of(c)) is not None}
+        labels = {n: column_labels for n, c in self.columns.items() if (column_labels := _labels_of(c)) is not None}
         self.domain = Domain(tuple(self.columns), [c.size for c in self.columns.values()], labels)
         for rule in self.rules:
             rule.mask(self.columns)
@@ -115,7 +115,7 @@ class Schema(Declaration):
 
     @property
     def reading(self) -> Mapping[str, Readable]:
-        """What encodes each column of a table that is read, those too that name the person of each record.
+        """Encoders of the columns that are read, including those that name the person of each record.
 
         `combined` takes all that it gave.
         """
@@ -124,12 +124,12 @@ class Schema(Declaration):
 
     @property
     def written(self) -> Mapping[str, Column]:
-        """What the values in a table are: of a difference its own dates or numbers, of a derived column its results."""
+        """Columns of the values in a table: of a difference its dates or numbers, of a derived column its results."""
         return self._relations.written
 
     @property
     def provisional(self) -> Schema:
-        """The schema itself, as nothing of it has to be found."""
+        """The schema itself, which has no open columns."""
         return self
 
     def extended(
@@ -223,17 +223,17 @@ class Schema(Declaration):
         start: int = 0,
         scattered: np.random.Generator | None = None,
     ) -> dict[str, Cells]:
-        """Return what all columns hold of some records, so many after the first, in the order of the schema.
+        """Return the cells of all columns for some records, numbered from a first row, in the order of the schema.
 
         Values are drawn within bins such that rules hold, and columns are made of them that are made. Where it is said
         by what draws, each bin has a drawn distribution of its values.
         """
         relations = self._relations if scattered is None else self._relations.scattered(scattered)
-        found = relations.cells(codes, rng, start)
-        return {name: found[name] for name in self.declared}
+        all_cells = relations.cells(codes, rng, start)
+        return {name: all_cells[name] for name in self.declared}
 
     def example(self, rng: np.random.Generator | int | None = None) -> dict[str, Cells]:
-        """Return what all columns hold of one record: what they are, whatever it holds."""
+        """Return the cells of all columns for one example record."""
         return self.cells({name: np.zeros(1, dtype=np.int64) for name in self.columns}, as_generator(rng))
 
     def combined(
@@ -251,16 +251,16 @@ class Schema(Declaration):
         return self._relations.needed(names)
 
     def check_there(self) -> None:
-        """Raise an error where columns cannot be made here, such as for a package that is missing."""
+        """Raise an error if columns cannot be made here, such as for lack of a package."""
         self._relations.check_there()
 
     def check_domain(self, domain: Domain) -> None:
-        """Raise ``ValueError`` where a domain is not that of the schema."""
+        """Raise ``ValueError`` if a domain is not that of the schema."""
         if domain != self.domain:
             raise ValueError(f"the schema is of {self.domain!r}, the records are over {domain!r}")
 
     def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
-        """Raise ``ValueError`` where records, wherever they are, have a combination that a rule forbids."""
+        """Raise ``ValueError`` if records have a combination that a rule forbids."""
         problems = broken_rules(self.rules, self.columns, table, first_row) if self.rules else []
         refuse(name, problems)
 
@@ -306,7 +306,7 @@ class Schema(Declaration):
         null: bool | Sequence[str] = True,
         table: str | None = None,
     ) -> Schema | OpenSchema:
-        """Return a schema from what a table says of itself, its names and types, without reading a record.
+        """Return a schema from the names and types of a table, without reading a record.
 
         Booleans, and the values of a polars ``Enum``, are known by their type. Values of texts are found privately
         unless `bounds` lists them, and so are categories of all other types, which may have been made of the records.
@@ -401,7 +401,7 @@ class Schema(Declaration):
 
 
 class OpenSchema(Declaration):
-    """A schema with columns of which something has still to be found privately: values, or where bins begin.
+    """A schema with open columns, whose values or bins have still to be found privately.
 
     `pypgm.synthesize` and every mechanism find it for a part of their budget, `pypgm.privacy.settle` by itself.
 
@@ -457,7 +457,7 @@ class OpenSchema(Declaration):
         return self.closed({name: column.assumed(n_values) for name, column in self.open.items()})
 
     def closed(self, found: Mapping[str, Column]) -> Schema:
-        """Return the schema with what was found of each open column."""
+        """Return the schema with each open column replaced by the column that was found."""
         columns, k = {**self.declared, **found}, self.stated_records_per_person
         of_records: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
         return Schema(columns, **of_records, records_per_person=k, person=self.person, warning=self.warning)
@@ -495,14 +495,14 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
 
 
 def _labels_of(column: Column) -> tuple[Label, ...] | LaterLabels | None:
-    """Return the labels of a column's codes: of many bins, which are known to differ, made when they are read."""
-    if isinstance(column, Binned) and column.size > _MOST_MADE and not any(map(_BIN.match, column.nulls)):
+    """Return the labels of a column's codes; those of many bins are made when they are read."""
+    if isinstance(column, Binned) and column.size > _MAX_LABELS and not any(map(_BIN.match, column.nulls)):
         return LaterLabels(column, column.size)
     return column.labels
 
 
 def as_any_schema(schema: SchemaLike) -> Schema | OpenSchema:
-    """Return a schema, of which something may be open: as it is, of a file, of what a file holds, or of a domain.
+    """Return a schema that may have open columns: given as a schema, a file, the content of one, or a domain.
 
     Raises
     ------
@@ -521,7 +521,7 @@ def as_any_schema(schema: SchemaLike) -> Schema | OpenSchema:
 
 
 def as_schema(schema: SchemaLike) -> Schema:
-    """Return a schema of which nothing is open: as it is, of a file, of what a file holds, or of a domain.
+    """Return a schema without open columns: given as a schema, a file, the content of one, or a domain.
 
     Raises
     ------
@@ -535,11 +535,11 @@ def as_schema(schema: SchemaLike) -> Schema:
     >>> as_schema({"age": 85, "sex": ["F", "M"]})
     Schema(age: codes 85, sex: categorical 2)
     """
-    found = as_any_schema(schema)
-    if isinstance(found, Schema):
-        return found
+    known = as_any_schema(schema)
+    if isinstance(known, Schema):
+        return known
     raise ValueError(
-        f"what is open in {_names(found.open)} has to be found privately first: "
+        f"what is open in {_names(known.open)} has to be found privately first: "
         "pypgm.privacy.settle does it, and pypgm synth"
     )
 

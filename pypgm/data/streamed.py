@@ -38,7 +38,7 @@ Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
 
 
 class StreamedTable(CountedTable):
-    """Records that are read in pieces: what `pypgm.PrivateTable` and the mechanisms need of them, no record kept.
+    """Records that are read in pieces and counted for `pypgm.PrivateTable` and the mechanisms, no record kept.
 
     Each count is one pass over the columns it needs, and none where all of it was counted before. All records are read
     once before, and refused where they do not fit: a mechanism meets no error that depends on them.
@@ -283,11 +283,11 @@ def _names_in(file: CsvFile | ParquetFile, schema: Schema, ignore_extra: bool) -
 
 def _paths(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
     """Return the files that paths stand for; a path that names a file as it is stands for that one."""
-    found: list[str] = []
+    paths: list[str] = []
     for given in [source] if isinstance(source, str | os.PathLike) else source:
         path = os.fspath(given)
         fitting = [path] if as_path(path).exists() else sorted(glob.iglob(path, recursive=True))
         if not fitting:
             raise FileNotFoundError(f"no such file can be read: {path}")
-        found += fitting
-    return found
+        paths += fitting
+    return paths

@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _CHUNK = 8192  # records held as text at a time
-_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
+_HALF_PAIR = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 
 
 @with_options(DialectOptions, DIALECT_DEFAULTS)
@@ -128,16 +128,16 @@ def read_open_table(
     before = schema.provisional
     codes = _read(path, before, dialect, texts, ignore_extra)
     spell = respelling({name: before.columns[name] for name in texts}, dialect)
-    texts = {name: list(spell[name](own)) if name in spell else own for name, own in texts.items()}
+    texts = {name: list(spell[name](fields)) if name in spell else fields for name, fields in texts.items()}
     before.check_rules(before.records(codes), os.fspath(path), 1)
     _check_writable(path, texts)
     return codes, texts
 
 
 def _check_writable(path: str | os.PathLike[str], texts: Mapping[str, list[str]]) -> None:
-    """Refuse values that may become labels and could not be written: some encodings, such as utf-7, have such."""
+    """Refuse values that could not be written as labels: some encodings, such as utf-7, have such."""
     for name, values in texts.items():
-        if any(map(_HALF.search, values)):
+        if any(map(_HALF_PAIR.search, values)):
             raise ValueError(f"{os.fspath(path)}: column {name!r}: {NO_TEXT}")
 
 
@@ -198,12 +198,12 @@ def write_table(
         for start in range(0, data.n_records, _CHUNK):
             codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
             if schema is None:
-                found = [codes[name] if (t := labels[name]) is None else t[codes[name]] for name in names]
+                values = [codes[name] if (t := labels[name]) is None else t[codes[name]] for name in names]
             else:
                 cells = schema.cells(codes, draws, start)
                 columns = marked({name: cell.column for name, cell in cells.items()}, dialect)
-                found = [cells[name]._replace(column=columns[name]).texts() for name in names]
-            write_rows(file, zip(*(column.tolist() for column in found), strict=True), dialect)
+                values = [cells[name]._replace(column=columns[name]).texts() for name in names]
+            write_rows(file, zip(*(column.tolist() for column in values), strict=True), dialect)
 
 
 def csv_names(path: str | os.PathLike[str], schema: Schema, dialect: Dialect, ignore_extra: bool) -> _Header:
@@ -281,7 +281,7 @@ def _opened(
 
 
 class _Header(list[str]):
-    """The names in a header, what is to be said where none of them is a column's, and the encoding of the file."""
+    """Header names, the hint for a header that matches no column, and the file's encoding."""
 
     hint = ""
     encoding = "utf-8"
@@ -325,7 +325,7 @@ def _read_columns(
 def _header_problems(
     header: _Header, columns: Mapping[str, Readable], drop: Sequence[str], ignore_extra: bool
 ) -> list[str]:
-    """Return what is wrong with a header; a first line that is none is a record, and its content is never shown."""
+    """Return the problems of a header; without one the first line is a record, and its content is never shown."""
     if not any(header) and not set(header).intersection(columns):
         return ["is empty, or begins with a blank line; it needs a header line with the names of the columns"]
     if not {name.casefold() for name in columns}.intersection(name.casefold() for name in header):

@@ -51,7 +51,7 @@ REFUSED = {
 @pytest.mark.parametrize("what", READ)
 @pytest.mark.parametrize("is_large", [False, True])
 def test_dialects_are_read(what, is_large, tmp_path, monkeypatch):
-    monkeypatch.setattr(arrow_csv, "_LEAST", 0 if is_large else 1 << 40)
+    monkeypatch.setattr(arrow_csv, "_MIN_BYTES", 0 if is_large else 1 << 40)
     data, how = READ[what]
     (tmp_path / "t.csv").write_bytes(data)
     assert read(tmp_path / "t.csv", **how) == CODES
@@ -121,7 +121,7 @@ def test_marks_of_a_file_and_of_a_column_read_the_same_by_any_reader(marks, tmp_
     path.write_text("a\n" + "\n".join(f'"{value}"' for value in values))
     right = plain.encode({"a": [plain_number(value, *marks) for value in values]}).columns["a"].tolist()
     for least in (0, 1 << 40):
-        monkeypatch.setattr(arrow_csv, "_LEAST", least)
+        monkeypatch.setattr(arrow_csv, "_MIN_BYTES", least)
         assert read(path, plain, delimiter=";", **told)["a"] == right
         assert read(path, own, delimiter=";")["a"] == right
     assert own.encode({"a": values}).columns["a"].tolist() == right
