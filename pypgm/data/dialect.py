@@ -41,7 +41,7 @@ class Dialect(NamedTuple):
         --------
         >>> Dialect.of_options("read_table", {"delimeter": ";"})
         Traceback (most recent call last):
-        TypeError: read_table got an unexpected keyword argument 'delimeter'; did you mean 'delimiter'?
+        TypeError: read_table got an unexpected keyword argument 'delimeter'; the nearest is 'delimiter'
         """
         (marks,) = split_options(function, options, DialectOptions)
         return cls(**marks)

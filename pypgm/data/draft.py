@@ -17,27 +17,27 @@ from pypgm.data.source import Source, value_texts
 from pypgm.domain import listed
 
 _COMMENT = (
-    "Drafted from a table. A schema is public: what has a warning was read from the records, and nothing protects it, "
-    "or may name people. Replace it by what is publicly known, or drop the column, and delete the warning."
+    "Drafted from a table. A schema is public: entries with a warning were read from the records and are not protected, "
+    "or may name people. Replace them by what is publicly known, or drop the column, and delete the warning."
 )
 _NAMELESS = (
     "it has no name and no values: lines end in a delimiter",
     "it has no name: the index of a data frame, which pandas leaves out with index=False",
 )
 FIRST_LINE = "the first line looks like a record, not like the names of columns: add a header line"
-"""What the warning of a draft begins with where there may be no header."""
+"""Beginning of the warning of a draft of a file that may have no header."""
 
 _QUESTION = (
-    "may one person have several records? Then name the columns that say whose they are under person, with the most "
+    "may one person have several records? Then name the columns that identify the person under person, with the most "
     "records of one person to keep, or state records_per_person, by what is publicly known; without either, the "
     "promise is about any one record"
 )
 _OF_KEY = (
-    "a key, by its values: each may stand for a person or a unit, and they come again; kind id or fake makes new ones"
+    "its values look like a key: each may stand for a person or a unit, and they repeat; kind id or fake makes new ones"
 )
 _OF_PERSON = (
-    "read from the records: {0!r} looks like the number of a person, and at_most is the most records that one value of "
-    "it has in the table. Replace at_most by what is publicly known, or by how many records of one person to keep; "
+    "read from the records: {0!r} looks like the number of a person, and at_most is the largest number of records with "
+    "one value of it. Replace at_most by what is publicly known, or by how many records of one person to keep; "
     "name other columns, or delete person, if {0!r} is no number of a person"
 )
 _OF_MISSING = "; each record without it is taken for a person of its own"
@@ -200,7 +200,7 @@ def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, 
             if named is not base and _is_costly(columns[base]):
                 continue  # no rule names a value that has still to be found
             declaration = json.dumps({"blank": other, "unless": named}, ensure_ascii=False)
-            _warn(columns[other], f"it is blank by {base!r}: if it always is, the rule {declaration} keeps it so")
+            _warn(columns[other], f"it is blank for some values of {base!r}: if it always is, the rule {declaration} keeps it so")
     return derived
 
 

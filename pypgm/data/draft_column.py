@@ -45,12 +45,12 @@ _FREQUENT = 20  # records
 _NEARLY = 0.95  # of the values that are numbers beside a sign
 _CODE = re.compile(r"-?(9+|8+|9*9[678])")  # that surveys have for no answer
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
-_BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
-_VALUES = "values are those of the records: replace them by what is publicly known"
+_BOUNDS = "low and high were read from the records: replace them by publicly known limits"
+_VALUES = "values were read from the records: replace them by the publicly known ones"
 _ONCE = "; no value comes twice: if it is the number of a person, drop the column"
 _CENTURY = (
-    "; years have two digits: they are of the century in which a date lies from low to high, here of no year to come: "
-    "if some dates lie ahead, move both"
+    "; years have two digits: each date is read in the century that puts it between low and high, here never in the "
+    "future: if some dates lie ahead, move both"
 )
 _OPEN = "do these values name people? then drop the column: values that enough people have are published"
 _TIME = re.compile(r"[0-9]{1,3}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")
@@ -140,7 +140,7 @@ class Seen:
         fields = fields or self._listed(values)
         maybe = [text for text in nulls if text.isalpha()]
         if maybe and (len(nulls) > len(maybe) or fields["kind"] in {"categorical", "open"}):
-            taken = f"{listed([repr(text) for text in maybe])} is taken for a missing value: if it is one of its own, "
+            taken = f"{listed([repr(text) for text in maybe])} is taken for a missing value: if it is a value, "
             fields["warning"] = "; ".join([*filter(None, [fields.get("warning")]), f"{taken}take it out of null"])
         if odd:
             texts, taken = listed(list(map(repr, odd))), "is taken" if len(odd) == 1 else "are taken"

@@ -387,7 +387,7 @@ class Schema(Declaration):
         >>> draft, draft.drop, draft.warned
         (Schema(age: integer 60), ('id',), ('age',))
         >>> draft.notes["age"]
-        'low and high are about those of the records: replace them by what is publicly known'
+        'low and high were read from the records: replace them by publicly known limits'
         """
         fields = draft_schema(open_source(source, table, Dialect.of_options("draft", dialect)))
         if fields.get("warning", "").startswith(FIRST_LINE):

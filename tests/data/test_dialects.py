@@ -176,7 +176,7 @@ def test_marks_are_keywords_of_all_functions_that_read_a_file():
 
 @pytest.mark.parametrize("read", [pypgm.read_table, pypgm.data.scan])
 def test_a_misspelt_mark_is_refused_with_the_one_that_is_meant(read):
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'delimeter'; did you mean 'delimiter'"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'delimeter'; the nearest is 'delimiter'"):
         read("t.csv", {"a": 2}, delimeter=";")
-    with pytest.raises(TypeError, match=r"unexpected keyword argument 'delimeter'; did you mean 'delimiter'"):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'delimeter'; the nearest is 'delimiter'"):
         pypgm.Schema.draft("t.csv", delimeter=";")

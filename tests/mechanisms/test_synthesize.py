@@ -408,7 +408,7 @@ def test_a_draft_of_any_kind_of_table_is_one(tmp_path):
     drafts = []
     for table in tables(tmp_path):
         draft = pypgm.Schema.draft(table)
-        assert draft.notes["wage"].startswith("low and high are about those of the records")
+        assert draft.notes["wage"].startswith("low and high were read from the records")
         drafts.append(
             {name: column.kind if hasattr(column, "kind") else "open" for name, column in draft.declared.items()}
         )

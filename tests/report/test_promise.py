@@ -40,7 +40,7 @@ def fields_with(where):
     columns = {"age": {"kind": "integer", "low": 0, "high": 9}, "sex": {"kind": "categorical", "values": ["F", "M"]}}
     fields = {"columns": columns, "drop": {"name": "a value of its own in each record"}}
     if where in {"a column", "both columns"} or where.endswith(" and a column"):
-        columns["age"]["warning"] = "low and high are about those of the records"
+        columns["age"]["warning"] = "low and high were read from the records"
     if where == "both columns":
         columns["sex"]["warning"] = "do these values name people?"
     if where == "bins":
