@@ -107,8 +107,8 @@ def takes_any_table(
                 schema = known_by(call)
             try:
                 if schema is not None and not handed.is_open:
-                    source = open_source(handed.take())
-                    return prepared(called, source, as_any_schema(schema), call, options_for=options_for)()
+                    known = as_any_schema(schema)
+                    return prepared(called, open_source(handed.take()), known, call, options_for=options_for)()
                 if handed.domain is not None:  # what has none is refused by the entry
                     call = dict(options_for(handed.domain, handed.schema, call))
                 return learner(handed, **call, **({} if schema is None else {"schema": schema}))
