@@ -166,7 +166,7 @@ class Derived(Made):
         else:
             yield from self._operand_problems(given[0])
         if self.other is not None and (not isinstance(self.other, Label) or given != ["mapping"]):
-            yield "other needs what a mapping gives for all other values"
+            yield "other needs the result of a mapping for all other values"
         null: Any = self.null
         if null is not None and not isinstance(null, str):
             yield "null needs the text of a missing value"

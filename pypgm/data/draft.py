@@ -17,8 +17,8 @@ from pypgm.data.source import Source, value_texts
 from pypgm.domain import listed
 
 _COMMENT = (
-    "Drafted from a table. A schema is public: entries with a warning were read from the records and are not protected, "
-    "or may name people. Replace them by what is publicly known, or drop the column, and delete the warning."
+    "Drafted from a table. A schema is public: entries with a warning were read from the records, are not protected, "
+    "and may name people. Replace them by what is publicly known, or drop the column, and delete the warning."
 )
 _NAMELESS = (
     "it has no name and no values: lines end in a delimiter",
@@ -40,10 +40,10 @@ _OF_PERSON = (
     "one value of it. Replace at_most by what is publicly known, or by how many records of one person to keep; "
     "name other columns, or delete person, if {0!r} is no number of a person"
 )
-_OF_MISSING = "; each record without it is taken for a person of its own"
+_OF_MISSING = "; each record without it is taken for a separate person"
 _AS_ONE = (
     "; {0} {1} read as one person, of whose records at most at_most are kept: where it stands for no number, write an "
-    'empty cell instead, and "null": "alone" takes each such record for a person of its own'
+    'empty cell instead, and "null": "alone" takes each such record for a separate person'
 )
 _OF_OPEN = (
     "it follows from {0!r} in each record, and is better kept as it is: the values of {0!r} are found privately, and a "
@@ -86,14 +86,14 @@ def draft_schema(source: Source) -> dict[str, Any]:
     >>> from pypgm.data.source import open_source
     >>> draft = draft_schema(open_source({"wage": ["1,250.50", "980.00"] * 50, "id": [f"P{i}" for i in range(100)]}))
     >>> draft["columns"]["wage"]["thousands"], draft["drop"]
-    (',', {'id': 'a value of its own in each record, as names and ids have: kind id or fake makes new ones'})
+    (',', {'id': 'a different value in each record, as names and ids have: kind id or fake makes new ones'})
     """
     source.dialect.check()
     seen, dependences, blanks, orders = _read(source)
     keys = {name: key for name, column in seen.items() if name and (key := column.key(name))}
     columns, dropped = _declared(seen, keys)
     if not columns:
-        why = "each is empty, a key, or has a value of its own for each record"
+        why = "each is empty, a key, or has a different value in each record"
         raise ValueError(f"{source.name} has no column to declare: {why}")
     _share_out(columns)
     derived = _point_out(columns, dependences, blanks)
@@ -200,7 +200,8 @@ def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, 
             if named is not base and _is_costly(columns[base]):
                 continue  # no rule names a value that has still to be found
             declaration = json.dumps({"blank": other, "unless": named}, ensure_ascii=False)
-            _warn(columns[other], f"it is blank for some values of {base!r}: if it always is, the rule {declaration} keeps it so")
+            proposal = f"if it always is, the rule {declaration} keeps it so"
+            _warn(columns[other], f"it is blank for some values of {base!r}: {proposal}")
     return derived
 
 

@@ -229,8 +229,8 @@ def share_of_each(n_columns: int, digits: int = 4) -> float:
 
 def own_in_each(values: Mapping[str, int]) -> str:
     """Return the reason to drop a column with a different value in about every record."""
-    records = "each record" if max(values.values()) == 1 else "about each record"
-    return f"a value of its own in {records}, as names and ids have: kind id or fake makes new ones"
+    records = "each record" if max(values.values()) == 1 else "nearly each record"
+    return f"a different value in {records}, as names and ids have: kind id or fake makes new ones"
 
 
 def _signed(values: Mapping[str, int]) -> str:

@@ -22,7 +22,7 @@ def is_database(path: str | os.PathLike[str]) -> bool:
 def check_table(source: object, table: str | None) -> None:
     """Raise ``ValueError`` unless a table is named of a DuckDB file, and of nothing else."""
     if (table is not None) != (isinstance(source, str | os.PathLike) and is_database(source)):
-        raise ValueError("a DuckDB file needs table=, the name of one of its tables, and nothing else has it")
+        raise ValueError("a DuckDB file needs table=, the name of one of its tables; no other source takes it")
 
 
 @contextmanager

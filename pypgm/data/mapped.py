@@ -82,7 +82,7 @@ class Mapped:
                 [labels[i] for labels, i in zip(values, at, strict=True)] for at in np.argwhere(self._images() < 0)[:10]
             ]
             unmapped = listed([repr(one[0] if len(one) == 1 else one) for one in lost])
-            raise ValueError(f"the mapping has nothing for {unmapped}; other says what all such values have")
+            raise ValueError(f"the mapping has no entry for {unmapped}; other gives the result for all such values")
 
     def cells(self, given: Sequence[Cells]) -> Cells:
         """Return the images of the cells of the sources."""
@@ -179,7 +179,7 @@ class MappedBins(Mapped):
         ends = np.maximum.accumulate([first[0] - step, *(high for _, high in spans)])
         begins = [*(low for low, _ in spans), last[-1] + step]
         if any(begin > end + step for begin, end in zip(begins, ends, strict=True)):
-            raise ValueError(f"the mapping has nothing for some values: it needs all, {source.allowed}, or other")
+            raise ValueError(f"the mapping has no entry for some values: it needs all, {source.allowed}, or other")
 
 
 def _listed(source: Column, entry: Any, codes: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ANN401

@@ -89,7 +89,7 @@ def _with_schema(records: Dataset, schema: Schema) -> Dataset:
     if records.schema == schema:
         return records
     if records.schema is not None:
-        raise ValueError("the records were encoded by another schema than the one that is given with them")
+        raise ValueError("the records were encoded by another schema than the given one")
     schema.check_rules(records)
     return Dataset(records.columns, records.domain, records.weights, schema=schema)
 
@@ -105,7 +105,7 @@ def _held(
         for name in values:
             late[name], problem = closed.columns[name].encode(values[name])
             if problem is not None:
-                raise ValueError(f"the values of column {name!r} are not those that they were when it was opened")
+                raise ValueError(f"the values of column {name!r} changed after the table was opened")
         return closed.records({**codes, **late})
 
     return Opened(records, {**values, **keys}, layout)

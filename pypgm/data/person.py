@@ -22,7 +22,7 @@ Keys = NDArray[np.bytes_]
 Missing = Literal["refuse", "alone"]
 
 KEY = np.dtype("S16")
-NO_KEY = '; "null": "alone" of the person takes each such record for a person of its own'
+NO_KEY = '; "null": "alone" of the person takes each such record for a separate person'
 """What ends a refusal of records that name no person."""
 
 _HASHED = b"\xff"  # begins the key of a long text; no text in UTF-8 begins with it

@@ -66,7 +66,7 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not _all_are(self.columns, str) or len(set(self.columns)) != len(self.columns) or len(self.columns) < 2:
-            message = "a rule needs two different columns or more, and what one can have is in its own declaration"
+            message = "a rule needs at least two different columns; values of a single one belong in its declaration"
             raise ValueError(f"{message}: got {self.columns!r}")
         object.__setattr__(self, "columns", tuple(self.columns))
         if not _all_are(self.forbidden, Sequence) or any(isinstance(cell, str) for cell in self.forbidden):
@@ -150,7 +150,7 @@ class Blank:
         """Return whether each combination of codes is forbidden; open columns are provisional."""
         other, blank = (_column(columns, name) for name in self.columns)
         if blank.null_code is None:
-            raise ValueError(f"column {self.column!r} is blank by a rule, and needs null, what a blank is written as")
+            raise ValueError(f"column {self.column!r} is blank by a rule, and needs null, the text of a blank")
         if isinstance(self.unless, str):
             if other.null_code is None:
                 raise ValueError(f"a rule on blanks of {self.column!r} names {self.columns[0]!r}, which is never null")

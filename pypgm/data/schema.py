@@ -104,7 +104,7 @@ class Schema(Declaration):
 
     def _complete(self) -> None:
         if self.open:
-            raise TypeError(f"what is to be found in {_names(self.open)} is open: pypgm.OpenSchema takes such columns")
+            raise TypeError(f"columns {_names(self.open)} are open: pypgm.OpenSchema takes open columns")
         self.columns = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
         labels = {n: column_labels for n, c in self.columns.items() if (column_labels := _labels_of(c)) is not None}
         self.domain = Domain(tuple(self.columns), [c.size for c in self.columns.values()], labels)
@@ -539,7 +539,7 @@ def as_schema(schema: SchemaLike) -> Schema:
     if isinstance(known, Schema):
         return known
     raise ValueError(
-        f"what is open in {_names(known.open)} has to be found privately first: "
+        f"open columns {_names(known.open)} have to be found privately first: "
         "pypgm.privacy.settle does it, and pypgm synth"
     )
 

@@ -330,6 +330,6 @@ def _header_problems(
         return ["is empty, or begins with a blank line; it needs a header line with the names of the columns"]
     if not {name.casefold() for name in columns}.intersection(name.casefold() for name in header):
         names = listed([repr(name) for name in columns])
-        needed = "needs a header line that names the columns, of which the first line has none"
+        needed = "needs a header line that names the columns; the first line names none of them"
         return [f"lacks a column for {names}: {needed}{header.hint}"]
     return name_problems(columns, header, drop=drop, ignore_extra=ignore_extra)

@@ -230,7 +230,7 @@ def test_records_without_a_key_are_taken_for_persons_of_their_own():
     table = {"id": keys, "k": ["x", "y", "z"] * 200}
     person = draft_schema(table)["person"]
     assert (person["null"], person["at_most"]) == ("alone", 3)
-    assert "each record without it is taken for a person of its own" in person["warning"]
+    assert "each record without it is taken for a separate person" in person["warning"]
     assert pypgm.Schema.draft(table).encode(table).n_records == 600
     assert "null" not in draft_schema({"id": [f"PAT{i // 3:06}" for i in range(600)], "k": table["k"]})["person"]
 
