@@ -38,7 +38,7 @@ def compare(
     Parameters
     ----------
     synthetic : Release, model, data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-        Of a release records are drawn, the same every time.
+        From a release the same records are drawn every time.
     unsafe_data : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
         The real table. What comes of it is not private.
     schema : Schema or OpenSchema, optional
@@ -101,7 +101,7 @@ def text_table(source: Source, schema: Schema | OpenSchema | None = None) -> dic
         for name, plain in spell.items():
             values = as_list(piece[name])
             texts = value_texts(source.name, name, values)
-            if plain is not None:  # what is no text has no marks
+            if plain is not None:  # only texts have marks
                 pairs = zip(values, texts, strict=True)
                 texts = [_plain(text, plain) if isinstance(value, str) else text for value, text in pairs]
             columns[name] += texts

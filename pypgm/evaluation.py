@@ -88,9 +88,9 @@ def evaluate(
     Parameters
     ----------
     a : GraphicalModel, Release, Dataset, CliqueVector or sequence of Factor
-        What is judged. A sequence holds the table of each clique, in the order of `cliques`.
+        The judged answers. A sequence holds the table of each clique, in the order of `cliques`.
     b : the same, optional
-        What it is compared with, if that may be seen by anyone.
+        The table to compare with, if it may be seen by anyone.
     cliques : sequence of cliques
         The workload: tuples of attributes, or single names.
     metric : {"tv", "l1", "l2", "rmse"}

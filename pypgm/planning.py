@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "plan"]
 
 _RECORDS = 50_000  # different made-up records at most; of more, each stands for several
-_CLASSES = 8  # kinds of made-up people: what makes their attributes depend on each other
+_CLASSES = 8  # kinds of made-up people, which make their attributes depend on each other
 # Two tables that real ones are mostly between. The weights of n values are gamma variates of shape n to a power, from
 # few frequent values of each attribute to evener ones: the powers are halfway from that in the middle, of the reference
 # priors 1 and 1/n, to either. What a kind of people makes of the weights are gamma variates of the second shape.
@@ -53,11 +53,11 @@ class Plan(Shown):
     mechanism : str
         Its name.
     n_records : int
-        How many there are said to be.
+        Assumed number of records.
     cliques : tuple of tuple of str
-        What would be measured; a mechanism that chooses by the records chooses others of the same kind.
+        Cliques that would be measured; a mechanism that chooses by the records chooses others of the same kind.
     numbers : tuple of int
-        How many numbers of each clique.
+        Number of answers of each clique.
     stddev : tuple of float
         Standard deviation of the noise in each number, in records: of a sum of counts as if it were one count.
     error : float
@@ -132,13 +132,13 @@ def plan(
     domain : Domain, Schema or Dataset
         Attributes and sizes; of a dataset no record is read.
     epsilon, delta : number, optional
-        What would be spent.
+        Budget that would be spent.
     budget : Budget, optional
         Instead of both.
     workload : Workload, int, str or list of clique, optional
-        Where the mechanism takes one.
+        Workload, if the mechanism takes one.
     n_records : int
-        How many records there are, as publicly known or guessed; never counted in the table.
+        Number of records, as publicly known or guessed; never counted in the table.
     neighbours, privacy
         The relation, as in `pypgm.mechanisms.Options`.
 
@@ -169,7 +169,7 @@ def plan(
     options |= {"privacy" if isinstance(relation, Privacy) else "neighbours": relation, "unsafe_seed": 0}
     run = mechanism_named(mechanism)
     seconds, releases, peaks = 0.0, [], []
-    for power, likeness in reversed(_TABLES):  # that of evener values first: it makes smaller trees
+    for power, likeness in reversed(_TABLES):  # the table of evener values first: it makes smaller trees
         data = _Crowd(_made_up(domain, min(n_records, _RECORDS), power, likeness), n_records)
         started = now()
         releases.append((data, run(data, budget=whole, **options)))

@@ -48,7 +48,7 @@ def arrow_codes(
         All are in the header, once.
     dialect : Dialect
     texts : mapping of str to list
-        Those of some columns are appended to, if codes are returned.
+        Lists that the texts of some columns are appended to, if codes are returned.
 
     Returns
     -------
@@ -151,7 +151,7 @@ def _parsed(csv: Any, block: bytes, n_fields: int, delimiter: str, wanted: Itera
     names = list(map(str, range(n_fields)))
     arrow = importlib.import_module("pyarrow")
     try:
-        # Memory of Arrow's own: a thread of it may be the last that holds what is read, and one that drops an object of
+        # Memory of Arrow: one of its threads may be the last to hold the table, and a thread that drops an object of
         # Python, once Python has ended, aborts the process.
         memory = arrow.allocate_buffer(len(block))
         np.frombuffer(memory, np.uint8)[:] = np.frombuffer(block, np.uint8)

@@ -82,7 +82,7 @@ class Closed(Column):
                 if len(kinds) == 1:
                     return np.fromiter(map(books[kinds.pop()].__getitem__, given), self.dtype, len(given)), None
                 return np.fromiter((books[type(v)][v] for v in given), self.dtype, len(given)), None
-            except (KeyError, TypeError):  # TypeError: what cannot be a key, such as a list
+            except (KeyError, TypeError):  # TypeError: an object that cannot be a key, such as a list
                 return self._one_by_one(given)
 
         return encode
@@ -138,7 +138,7 @@ class Closed(Column):
             for row, value in enumerate(values):
                 codes[row] = self._code(value)
         except RefusedError:
-            # An empty one is another too: what is said depends on the schema, not on the value.
+            # An empty text is another value too: the refusal depends on the schema, not on the value.
             ways = [] if "" in self.nulls else ['"null": "" allows empty ones']
             ways += ['"other": true allows all others'] if self.may_have_other and self.other_label is None else []
             hint = f" ({', '.join(ways)})" if ways else ""

@@ -54,7 +54,7 @@ def read_json(path: str | os.PathLike[str], needed: str = "JSON") -> object:
     ----------
     path : str or path-like
     needed : str
-        What an error calls what the file must be.
+        Name of the expected content in errors.
 
     Raises
     ------

@@ -202,12 +202,12 @@ class Column(ABC):
         ----------
         codes : ndarray of int, shape (n_records,)
         rng : numpy.random.Generator or int, optional
-            Where values within a bin are drawn from.
+            Source of the values within a bin.
 
         Returns
         -------
         ndarray, shape (n_records,)
-            Of objects where a column of numbers or dates could not hold all of it: labels, ``other`` and None.
+            An array of objects if one of numbers or dates cannot hold all values: labels, ``other`` and None.
         """
         return self.shown(codes, self.drawn(codes, rng))
 

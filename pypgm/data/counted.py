@@ -29,7 +29,7 @@ class CountedTable(ABC):
     Attributes
     ----------
     schema : Schema
-        What the columns hold.
+        Declarations of the columns.
     """
 
     schema: Schema

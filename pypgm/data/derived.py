@@ -231,7 +231,7 @@ class _Computed:
             raise ValueError(f"unit {self._derived.unit!r} needs dates with resolution hour")
 
     @property
-    def _unit_of_dates(self) -> Any:  # noqa: ANN401 - one of those there are
+    def _unit_of_dates(self) -> Any:  # noqa: ANN401 - one of several literals
         return self._derived.unit or "day"
 
     def _operand(self, line: Binned, steps: NDArray[Any]) -> NDArray[Any]:

@@ -71,7 +71,7 @@ def draft_schema(source: Source) -> dict[str, Any]:
     Returns
     -------
     dict
-        What a schema file has, with a "warning" at everything that was read from the records or may name people, and
+        Content of a schema file, with a "warning" at everything that was read from the records or may name people, and
         under "drop" why each column is left out.
 
     Raises
@@ -211,7 +211,7 @@ def _point_out_orders(dates: Mapping[str, dict[str, Any]], orders: Orders) -> No
         first, second, proposals = dates[base], dates[other], []
         has_times = first["resolution"] == "hour"
         if has_times != (second["resolution"] == "hour"):
-            continue  # what a schema compares is of one kind
+            continue  # a schema compares columns of one kind
         rule = f"{base} <= {other}"
         if Comparison(rule).columns == (base, other):
             proposals.append(f"the rule {json.dumps(rule, ensure_ascii=False)} keeps it so")

@@ -64,9 +64,9 @@ class Seen:
     Parameters
     ----------
     family : str
-        What its type holds, see `family_of`; empty of a file of texts.
+        Family of its type, see `family_of`; empty for a file of texts.
     marks : tuple of str
-        Those of numbers, where they are known; else they are found.
+        Marks of numbers, if they are known; else they are found.
     """
 
     def __init__(self, family: str = "", marks: tuple[DecimalMark, str] = PLAIN) -> None:

@@ -141,7 +141,7 @@ class Key(NamedTuple):
     most : int
         Records with one value; 1 if no value comes again.
     rank : tuple of float
-        How much it looks like the key of a person: the larger, the more.
+        Likeness to the key of a person: the larger, the more alike.
     """
 
     most: int
@@ -163,7 +163,7 @@ def key_of(name: str, values: Mapping[str, int]) -> Key | None:
     name : str
         May tip the scales, and does not decide.
     values : mapping of str to int
-        How often each came, missing ones aside.
+        Number of records of each value, missing ones aside.
 
     Examples
     --------

@@ -42,7 +42,7 @@ class NumberReader:
         self.marks = marks
         self.decimals = 0
         self.is_whole = True  # each, as 1.0 is
-        self.marks_seen: dict[str, str] = {}  # what a declaration has of marks: those that came
+        self.marks_seen: dict[str, str] = {}  # marks that came, as entries of a declaration
         self.low, self.high = math.inf, -math.inf
 
     def read(self, text: str) -> float:
@@ -53,7 +53,7 @@ class NumberReader:
         number, is_integer = float(match[0]), not match[2] and not match[3]
         is_exact = abs(number) < 10**_MOST_DIGITS if is_integer else abs(number) < _MAX_EXACT or match[3]
         if not is_exact or math.isinf(number):
-            raise ValueError  # a double may not be this number, which may be that of a person
+            raise ValueError  # a double may not be this number, which may identify a person
         self.is_whole &= number.is_integer() and abs(number) < _MAX_EXACT
         self.decimals = max(self.decimals, 7 if match[3] else len(match[2] or ".") - 1)
         whole, mark, _ = text.partition(self.marks[0])
@@ -72,7 +72,7 @@ class DateReader:
         self.form = form
         self.has_times = True  # each of them
         self.has_clock = False  # any of them: a time that is not midnight
-        self.written: set[str] = set()  # formats of those that are as ISO has them, but for the space; empty of others
+        self.written: set[str] = set()  # formats of texts in ISO 8601 but for the space; "" for others
         self.low, self.high = datetime.datetime.max, datetime.datetime.min
         self._known: dict[str, datetime.datetime] = {}
 

@@ -32,7 +32,7 @@ def encoded(
     Parameters
     ----------
     columns : mapping of str to Column
-        What is declared.
+        Declared columns.
     table : mapping of str to sequence, or data frame
         Raw values.
     drop : sequence of str
@@ -96,7 +96,7 @@ def name_problems(
     if any(isinstance(columns[name], KeyColumn) for name in columns if name not in times):
         problems[0] += ", which names persons; synthetic records have none, and are read by schema.of_records()"
     problems += [f"has more than one column for {listed(repeated)}"] if repeated else []
-    # Where a name is missing, what stands there may be no name but a value of a record: it is not shown.
+    # Where a name is missing, the header may be a record: its texts are not shown.
     if extra and not missing and not ignore_extra:
         way_out = 'ignore_extra=True or --ignore-extra leaves them out, or the list "drop" of the schema'
         problems.append(f"has columns that the domain does not: {listed(extra)}; {way_out}")

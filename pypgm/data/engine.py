@@ -35,10 +35,10 @@ def difference_of(
     ----------
     table : ibis.Table
     names : pair of str
-        Of the other column, and of the one that is measured by its difference from it.
+        Names of the other column, and of the column measured as its difference from it.
     column : Difference
     first, second : Binned
-        What the two hold.
+        Declarations of the two.
     """
     ibis = imported("ibis", "a table of an engine", "ibis")
     values = [table[name] for name in names]
@@ -73,7 +73,7 @@ def difference_of(
     return ibis.cases(*arms, else_=inside).cast("int64"), None
 
 
-def _place(value: Expression, unit: Any, has_times: bool) -> Expression:  # noqa: ANN401 - one of those there are
+def _place(value: Expression, unit: Any, has_times: bool) -> Expression:  # noqa: ANN401 - one of several literals
     """Return the result of `places_of` for dates of an engine."""
     if value.type().is_timestamp() and value.get_backend().name == "duckdb":
         value = in_microseconds(value)
@@ -107,7 +107,7 @@ class EngineTable(CountedTable):
     table : ibis.Table
         A table or a query of an open connection.
     schema : Schema, Domain, mapping or path
-        What its columns hold.
+        Declarations of its columns.
     ignore_extra : bool
         Leave out columns that the schema has not, instead of refusing them.
 

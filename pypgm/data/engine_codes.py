@@ -23,8 +23,8 @@ from pypgm.data.values import EXACT
 Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "second"]
 AtLeast: TypeAlias = Callable[[float], Expression]
 
-_MOST_TEXTS = 20_000  # distinct ones of a column, each of which stands in the query
-_NONE = -1  # the code of what has none
+_MOST_TEXTS = 20_000  # distinct texts of a column, all of which the query contains
+_NONE = -1  # code of a misfit
 _TO_MONDAY = 2  # from the first of March of the year 0, a Wednesday, back to a Monday
 _EPOCH = datetime.datetime(1970, 1, 1)
 

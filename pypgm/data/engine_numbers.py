@@ -103,7 +103,7 @@ class NumberColumn:
         """Return whether each value is not whole."""
         if self._is_double:
             inside = (self._value > self._double(-EXACT)) & (self._value < self._double(EXACT))
-            # An engine casts only those that are inside; of these each gives a whole number, however it rounds.
+            # An engine casts values inside the bounds alone, and rounds each to a whole number in some way.
             broken = self._value != self._value.cast("int64").cast("float64")
             return self._ibis.cases((inside, broken), else_=False)
         return self._ibis.literal(False) if self._scale == 0 else self._value % 1 != 0

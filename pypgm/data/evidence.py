@@ -95,7 +95,7 @@ def _is_value(given: object) -> bool:
 
 def _check_clear(name: str, values: Sequence[Any], size: int) -> None:
     """Raise ``ValueError`` for a list that may hold a likelihood for each value, as other packages read it."""
-    with contextlib.suppress(TypeError):  # what cannot be a key is no value, which is said elsewhere
+    with contextlib.suppress(TypeError):  # an object that cannot be a key is no value, and refused elsewhere
         has_repeats = len(set(values)) < len(values)
         are_parts = (isinstance(value, int | float | np.number | np.bool_) and 0 <= value <= 1 for value in values)
         if has_repeats or (len(values) == size > 1 and all(are_parts)):
@@ -116,7 +116,7 @@ def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -
         none; ``30..40``, ``30..`` and ``..40`` are ranges, in the
         order of the codes, nulls and other values aside.
     schema : Schema, optional
-        Of the table that the domain is of.
+        Schema of the table with this domain.
 
     Raises
     ------

@@ -144,7 +144,7 @@ def write_rows(
     '"a\rb",c\n'
     """
     quoting: Literal[0, 1] = csv.QUOTE_ALL if in_quotes else csv.QUOTE_MINIMAL
-    # A writer quotes what is in its own line end, and some versions of Python quote no other.
+    # A writer quotes characters of its line end; some versions of Python quote no other line break.
     options: dict[str, Any] = {**dialect.csv_options, "quoting": quoting, "lineterminator": "\r\n"}
     left = iter(rows)
     while some := list(islice(left, _ROWS)):
@@ -247,7 +247,7 @@ def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: i
     encoding : str, optional
         See `open_text`.
     most : int
-        How many characters it may hold, unpacked.
+        Largest number of characters, unpacked.
 
     Examples
     --------
@@ -343,7 +343,7 @@ def replacing_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> Ite
     ----------
     path : str or path-like
     encoding : str
-        Of the text.
+        Encoding of the text.
 
     Examples
     --------

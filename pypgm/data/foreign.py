@@ -20,7 +20,7 @@ def guarded(what: str, step: Callable[[], T]) -> T:
     Parameters
     ----------
     what : str
-        What the step does, which the error begins with.
+        Name of the step, with which the error begins.
     step : callable
         Without arguments. It calls no code of pypgm that raises errors to be read.
 
@@ -33,7 +33,7 @@ def guarded(what: str, step: Callable[[], T]) -> T:
     ImportError
         If a package is there without what the step needs of it.
     ValueError
-        Of any other error.
+        For any other error.
 
     Examples
     --------
@@ -128,7 +128,7 @@ def _watched_records() -> Callable[[], None]:
 
     make = logging.getLogRecordFactory()
 
-    def watched(*args: Any, **kwargs: Any) -> logging.LogRecord:  # noqa: ANN401 - those of any record
+    def watched(*args: Any, **kwargs: Any) -> logging.LogRecord:  # noqa: ANN401 - arguments of any record
         record = make(*args, **kwargs)
         if _HERE.steps:
             record.levelno = -1

@@ -67,7 +67,7 @@ def check_columns(columns: Mapping[str, object]) -> None:
 def check_frame(frame: object) -> None:
     """Raise an error, as `as_columns` does, unless an object is a frame whose columns have different names."""
     narwhals = imported("narwhals", "a data frame", "frames")
-    if not hasattr(frame, "collect_schema"):  # which those have not that let names come twice
+    if not hasattr(frame, "collect_schema"):  # libraries without it allow a name twice
         columns = getattr(frame, "columns", ())
         is_index = type(columns).__name__.endswith("Index")
         _check_names(columns if is_index else getattr(frame, "column_names", ()))
@@ -122,9 +122,9 @@ def as_frame(
     columns : mapping of str to ndarray
         None, NaN and NaT are nulls.
     library : {"pandas", "polars", "pyarrow"}
-        Whose frame; it must be installed.
+        Library of the frame; it must be installed.
     places : mapping of str to ndarray of int, optional
-        Of columns that hold each value once: where the value of each row is.
+        For columns that hold each value once, the place of the value of each row.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _of_objects(module: Any, column: NDArray[Any]) -> Any:  # noqa: ANN401 - of 
     if str in kinds and len(kinds) > 1:
         values = [value if value is None else str(value) for value in values]
     if module.__name__ != "pandas":
-        return values  # Arrow and polars take objects for what they are from a list alone
+        return values  # Arrow and polars infer types of objects from a list alone
     nullable = {int: "Int64", bool: "boolean"}.get(*kinds) if len(kinds) == 1 else None
     return module.array(values, nullable) if nullable else module.Series(values, dtype=object).infer_objects()
 
@@ -188,7 +188,7 @@ def as_values(values: Any) -> Values:  # noqa: ANN401 - a column of any library
 def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
     """Return a column as an array; of objects where it holds text, exact decimals, or large integers with nulls.
 
-    Which array it is may depend on the values, what each value is does not.
+    The type of the array may depend on the values, the meaning of each value does not.
     """
     array: NDArray[Any]
     if str(series.dtype) == "Categorical" and (decoded := _decoded(series.to_native())) is not None:

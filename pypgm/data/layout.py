@@ -61,13 +61,13 @@ class Layout:
     Attributes
     ----------
     library : {"pandas", "polars", "pyarrow"}
-        Whose frame; "pyarrow" of a file or an engine's table that knows its types.
+        Library of the frame; "pyarrow" for a file or an engine's table that knows its types.
     types : mapping of str to str
         For each column its type, as the library names it; empty where there is none, as in a CSV file.
     dialect : Dialect
         Marks of a CSV file.
     pandas : mapping of str to str
-        Types of its own that pandas has for columns of a Parquet file that it wrote, as "Int64" and "boolean".
+        Types that pandas alone has, such as "Int64" and "boolean", of columns of a Parquet file that it wrote.
 
     Raises
     ------
@@ -129,7 +129,7 @@ class Layout:
         Parameters
         ----------
         cells : mapping of str to Cells
-            What the columns hold, as `Schema.cells` gives it.
+            Cells of the columns, as from `Schema.cells`.
         """
         module = imported(self.library, "such a frame", "frames")
         made = {name: _series(module, self.types.get(name, ""), cells[name]) for name in self.order(cells)}
@@ -158,7 +158,7 @@ class Layout:
         ----------
         library : {"pandas", "polars", "pyarrow"}
         example : mapping of str to Cells
-            What the columns hold of any records.
+            Cells of the columns for any records.
         """
         if library == self.library:
             return self

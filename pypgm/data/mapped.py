@@ -28,7 +28,7 @@ class Mapped:
     names : sequence of str
         The columns that it is of.
     sources : sequence of Column
-        What they hold.
+        Declarations of the sources.
     pairs : sequence of (entries, image)
         An entry for each of them.
     other : label, optional

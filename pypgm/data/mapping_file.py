@@ -35,7 +35,7 @@ def with_mappings(fields: object, folder: str | os.PathLike[str]) -> object:
     told : object
         As `Schema.from_dict` takes it.
     folder : str or path-like
-        Where names of files begin.
+        Folder that names of files are relative to.
 
     Raises
     ------

@@ -36,7 +36,7 @@ SIGNS = (
 """What stands beside numbers that no column reads."""
 
 _DIGITS = r"[0-9][0-9.,'’ \u00a0\u202f]*"
-_CODES = (  # of currencies; other letters before digits are those of ids, as in PAT000123
+_CODES = (  # currencies; other letters before digits belong to ids, as in PAT000123
     "AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP GHS HKD HUF IDR ILS INR ISK JPY KES KRW KZT LKR "
     "MAD MXN MYR NGN NOK NZD PEN PHP PKR PLN QAR RON RSD RUB SAR SEK SGD THB TND TRY TWD TZS UAH UGX USD UYU VND XAF "
     "XOF ZAR"

@@ -268,7 +268,7 @@ class Real(Numeric):
         unit = 10 ** (self.decimals or 0)
         ends = np.append(self._starts, float(self.high))
         first = np.ceil(ends * unit).astype(np.int64)
-        first -= (first - 1) / unit >= ends  # the product is rounded, the quotient is what is decoded
+        first -= (first - 1) / unit >= ends  # the product is rounded, the quotient is decoded
         first += first / unit < ends
         last = first[1:] - 1
         last[-1] += int(first[-1] / unit <= self.high)

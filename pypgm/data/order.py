@@ -13,9 +13,9 @@ def in_order(sources: Mapping[str, Sequence[str]], circular: str) -> list[str]:
     Parameters
     ----------
     sources : mapping of str to sequence of str
-        What each follows from; others than these names come before all.
+        Sources of each name; sources without an entry come before all.
     circular : str
-        What is said of a column that follows from itself.
+        Text of the error for a column that follows from itself.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def in_order(sources: Mapping[str, Sequence[str]], circular: str) -> list[str]:
     """
     ordered: dict[str, None] = {}
     for name in sources:
-        path = {} if name in ordered else {name: iter(sources[name])}  # each of which waits for the next one
+        path = {} if name in ordered else {name: iter(sources[name])}  # each waits for the next one
         while path:
             last, left = next(reversed(path.items()))
             source = next((other for other in left if other in sources and other not in ordered), None)

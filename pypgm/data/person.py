@@ -28,7 +28,7 @@ NO_KEY = '; "null": "alone" of the person takes each such record for a separate 
 _HASHED = b"\xff"  # begins the key of a long text; no text in UTF-8 begins with it
 _SORTED_AT_ONCE = 1 << 22  # records
 _PARTS = 64  # into which more are divided by their persons
-_HELD = 1 << 22  # bytes of a part in memory; what is beyond goes to a file without a name
+_HELD = 1 << 22  # bytes of a part in memory; the rest goes to a file without a name
 _COMPARED = np.dtype([("person", np.uint64, 2), ("content", np.uint64), ("row", np.int64)])
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 

@@ -28,10 +28,10 @@ class Relations:
     Parameters
     ----------
     columns : mapping of str to Column
-        Those that are read; open ones as they are before anything is found.
+        Columns that are read; open ones are provisional.
     made : mapping of str to Made
     rules : sequence
-        Of which comparisons hold for decoded values.
+        Rules, of which comparisons hold for decoded values.
 
     Attributes
     ----------
@@ -117,7 +117,7 @@ class Relations:
         codes : mapping of str to ndarray of int, shape (n_records,)
         rng : numpy.random.Generator
         start : int
-            How many records came before.
+            Number of records before.
         """
         values = values_within(self._rules, self._columns, codes, rng)
         cells = {n: Cells(c, np.asarray(codes[n]), values.get(n)) for n, c in self._columns.items()}

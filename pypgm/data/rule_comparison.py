@@ -38,7 +38,7 @@ class Comparison:
     columns : tuple of str
         The two, the one that is never more first.
     order : str
-        What is between them.
+        Sign between them.
 
     Examples
     --------

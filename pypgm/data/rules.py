@@ -202,7 +202,7 @@ def drawn_by_rules(
     Parameters
     ----------
     rules, columns
-        Of a schema.
+        Rules of a schema.
     draw : callable
         Draws so many records; None stands for a number of its own.
 

@@ -206,7 +206,7 @@ class Schema(Declaration):
         data : Dataset
             Over the domain of the schema.
         rng : numpy.random.Generator or int, optional
-            Where values within bins are drawn from.
+            Source of the values within bins.
 
         Raises
         ------
@@ -275,7 +275,7 @@ class Schema(Declaration):
         fields : mapping
             ``{"columns": {…}, "drop": […], "records_per_person": 1}``, or the columns alone.
         name : str
-            What errors call it.
+            Name of the schema in errors.
         folder : str or path-like, optional
             Where the files of mappings are that it names; without it none is read, and such a name is refused.
 
@@ -440,7 +440,7 @@ class OpenSchema(Declaration):
         if self.open_share > 1:
             raise ValueError("the shares of open columns come to more than the budget")
         known = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
-        for rule in self.rules:  # what is blank is known of open columns too, and nothing else
+        for rule in self.rules:  # rules on blanks hold for open columns, too, and no other rules
             if not isinstance(rule, Blank) or (rule.names_values and rule.columns[0] not in known):
                 rule.mask(known)
         self.provisional = self.closed({name: column.provisional for name, column in self.open.items()})

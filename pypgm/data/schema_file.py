@@ -39,8 +39,8 @@ JSON_SCHEMA = Path(__file__).with_name("schema.json")
 
 _Declared = Column | OpenColumn | Made
 _NOTES = {"comment", "warning"}
-_SHOWN = {"codes": "size", "source": "from", "first": "from"}  # what files call the fields of columns
-_ASIDE = {*_NOTES, "$schema"}  # what a whole file may have besides, for people and editors
+_SHOWN = {"codes": "size", "source": "from", "first": "from"}  # names of the fields of columns in files
+_ASIDE = {*_NOTES, "$schema"}  # further entries of a file, for people and editors
 _TOP = ("columns", "drop", "rules", "records_per_person", "person")
 _EXAMPLE = '{"age": 85, "sex": ["F", "M"]}'
 

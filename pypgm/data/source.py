@@ -36,7 +36,7 @@ def values_of_types(frame: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a 
     Parameters
     ----------
     frame : data frame
-        Of any library; one that is neither of Polars nor of Arrow has no such type.
+        A frame of any library; only Polars and Arrow have such types.
     """
     root = type(frame).__module__.partition(".")[0]
     if root == "polars":
@@ -93,9 +93,9 @@ class Source(ABC):
     dialect : Dialect
         The dialect it was opened with, in which numbers may be written in any table of texts.
     has_header : bool
-        Whether the names are a line of a file.
+        True if the names are a line of a file.
     has_rows : bool
-        Whether single records can be had; of an engine's table only counts.
+        True if single records can be read; an engine's table gives only counts.
     """
 
     name: str = "the table"

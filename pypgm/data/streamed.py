@@ -51,7 +51,7 @@ class StreamedTable(CountedTable):
     names : sequence of str
         The columns there are.
     schema : Schema, Domain, mapping or path
-        What they hold.
+        Declarations of the columns.
     ignore_extra : bool
         Leave out columns that the schema has not, instead of refusing them.
 
@@ -180,7 +180,7 @@ def scan(
         ``connection.sql("select … from …")``, whose types are declared: of files that DuckDB reads it guesses them
         from the records, unless `all_varchar` or `types` says otherwise.
     schema : Schema, Domain, mapping or path
-        What its columns hold.
+        Declarations of its columns.
     ignore_extra, **dialect
         As for `read_table`; the dialect is of CSV files alone.
 

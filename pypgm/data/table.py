@@ -161,7 +161,7 @@ def write_table(
     schema : Schema, optional
         The one whose domain the records are over.
     rng : numpy.random.Generator or int, optional
-        Where values within bins are drawn from.
+        Source of the values within bins.
     layout : Layout, optional
         The order of the columns, the types that they have in Parquet, and how a CSV file is written.
 

@@ -141,7 +141,7 @@ def as_keys(values: Sequence[Any]) -> tuple[Sequence[Any], dict[Any, Any]] | Non
     """
     try:
         distinct = dict.fromkeys(values)
-    except TypeError:  # what cannot be a key, such as a list
+    except TypeError:  # an object that cannot be a key, such as a list
         return None
     if set(map(type, distinct)) <= {str, NoneType}:  # which nothing else is equal to
         return values, {value: value for value in distinct}
