@@ -51,7 +51,7 @@ class Dataset(Shown):
         The public schema that encoded the records; `pypgm.Schema.encode` and `pypgm.read_table` set it. Every private
         release of the records keeps its promises: records per person, rules, ordinal columns. A table made of some rows
         of another has them as long as it gets the other's schema:
-        ``Dataset(columns, data.domain, schema=data.schema)``, and ``persons=data.persons[rows]`` if that names a person.
+        ``Dataset(columns, data.domain, schema=data.schema)``, with ``persons=data.persons[rows]`` if it names a person.
     persons : sequence of length n_records, or mapping of str to sequence, optional
         Who each record is of, where the schema names a person: the values of the column it names, or of several by
         their names, or `persons` of another table. Without them no private release is made by such a schema.
