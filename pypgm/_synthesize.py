@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from pypgm.data.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.frames import Frame
-from pypgm.data.number_text import DecimalMark
 from pypgm.data.schema import SchemaLike
+from pypgm.data.source import open_source
 from pypgm.mechanisms.registry import BEST
 from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.mechanisms.tables import prepared
@@ -20,6 +21,7 @@ from pypgm.signatures import with_options
 
 
 @with_options(Options, DEFAULTS, more=True)
+@with_options(DialectOptions, DIALECT_DEFAULTS, more=True)
 def synthesize(
     source: Frame,
     schema: SchemaLike | None = None,
@@ -32,11 +34,7 @@ def synthesize(
     privacy: Privacy | None = None,
     table: str | None = None,
     ignore_extra: bool = False,
-    delimiter: str = ",",
-    encoding: str = "utf-8",
-    decimal: DecimalMark = ".",
-    thousands: str = "",
-    **options: Any,  # noqa: ANN401 - those of the mechanism
+    **options: Any,  # noqa: ANN401 - those of a dialect and of the mechanism
 ) -> ModelRelease:
     """Spend a privacy budget once on a table, and return the release: records that look like it, and any answer.
 
@@ -105,16 +103,16 @@ def synthesize(
     >>> sorted(set(release.synthetic_data(rng=0).columns))
     ['age', 'sex']
     """
+    marks = {name: options.pop(name) for name in Dialect._fields if name in options}
     spend = prepared(
-        source,
+        open_source(source, table, Dialect(**marks)),
         schema,
         epsilon,
         delta,
         mechanism=mechanism,
         budget=budget,
         neighbours=one_relation(neighbours, privacy),
-        reading={"table": table, "ignore_extra": ignore_extra}
-        | {"delimiter": delimiter, "encoding": encoding, "decimal": decimal, "thousands": thousands},
+        ignore_extra=ignore_extra,
         options=options,
     )
     del source  # from here on no traceback holds the records

@@ -4,23 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 import numpy as np
 
 from pypgm.data import OpenSchema, Schema
 from pypgm.data.columns import Column
-from pypgm.data.dialect import Dialect
+from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.duckdb_file import is_database
 from pypgm.data.file_kind import RELEASE, START, file_kind
 from pypgm.data.files import as_path, check_no_pipe
-from pypgm.data.frames import Frame
+from pypgm.data.frames import Frame, as_columns
 from pypgm.data.marks import marked
-from pypgm.data.number_text import PLAIN, DecimalMark, plain_number
+from pypgm.data.number_text import PLAIN, plain_number
 from pypgm.data.numbers import Numeric
 from pypgm.data.parquet import is_parquet
-from pypgm.data.raw_table import raw_table, value_texts
 from pypgm.data.schema import as_schema
+from pypgm.data.source import Source, open_source, value_texts
 from pypgm.data.values import as_list, read_number
 from pypgm.models.stored_model import ReleasedModel
 from pypgm.release import Release
@@ -39,7 +38,7 @@ def compare(
     Parameters
     ----------
     synthetic : Release, model, data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-        Of a release records are drawn, the same every time.
+        From a release the same records are drawn every time.
     unsafe_data : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
         The real table. What comes of it is not private.
     schema : Schema or OpenSchema, optional
@@ -68,8 +67,8 @@ def compare(
         made = synthetic_texts(synthetic)
         schema = schema or getattr(synthetic, "schema", None)
     else:
-        made = text_table(synthetic, schema)
-    return compare_texts(text_table(unsafe_data, schema), made, schema)
+        made = text_table(open_source(synthetic), schema)
+    return compare_texts(text_table(open_source(unsafe_data), schema), made, schema)
 
 
 def is_table(path: str) -> bool:
@@ -81,13 +80,7 @@ def is_table(path: str) -> bool:
         return not path.endswith(".pgm") and file_kind(file.read(START)) != RELEASE
 
 
-def text_table(
-    path: Frame,
-    schema: Schema | OpenSchema | None = None,
-    *,
-    table: str | None = None,
-    **marks: Any,  # noqa: ANN401
-) -> dict[str, list[str]]:
+def text_table(source: Source, schema: Schema | OpenSchema | None = None) -> dict[str, list[str]]:
     """Return the columns of a table as texts; what is a number has a decimal point and no other mark.
 
     Texts that are numbers are read by the marks that the schema states for their column, else by those of the file.
@@ -99,30 +92,28 @@ def text_table(
     ValueError
         If it is no table with a header: the row is named, no value is.
     """
-    how = Dialect(**marks)
-    how.check()
-    raw = raw_table(path, how, table=table)
-    of_file = (how.decimal, how.thousands) if raw.has_header else PLAIN
-    declared = {} if schema is None else marked(schema.provisional.written, *of_file)
-    spell = {name: _spelling(declared.get(name), *of_file) for name in raw.layout.types}
-    found: dict[str, list[str]] = {name: [] for name in spell}
-    for piece in raw.pieces():
+    source.dialect.check()
+    dialect = source.dialect if source.has_header else COMMAS
+    declared = {} if schema is None else marked(schema.provisional.written, dialect)
+    spell = {name: _spelling(declared.get(name), dialect) for name in source.layout.types}
+    columns: dict[str, list[str]] = {name: [] for name in spell}
+    for piece in map(as_columns, source.pieces()):
         for name, plain in spell.items():
             values = as_list(piece[name])
-            texts = value_texts(raw.name, name, values)
-            if plain is not None:  # what is no text has no marks
+            texts = value_texts(source.name, name, values)
+            if plain is not None:  # only texts have marks
                 pairs = zip(values, texts, strict=True)
                 texts = [_plain(text, plain) if isinstance(value, str) else text for value, text in pairs]
-            found[name] += texts
-    return found
+            columns[name] += texts
+    return columns
 
 
-def _spelling(column: Column | None, decimal: DecimalMark, thousands: str) -> Callable[[str], str] | None:
+def _spelling(column: Column | None, dialect: Dialect) -> Callable[[str], str] | None:
     """Return what takes the marks from the numbers of a column, where they have some."""
     if isinstance(column, Numeric):
         return None if column.marks == PLAIN else column.plain_text
-    is_known = column is not None or (decimal, thousands) == PLAIN
-    return None if is_known else partial(plain_number, decimal=decimal, thousands=thousands)
+    is_known = column is not None or (dialect.decimal, dialect.thousands) == PLAIN
+    return None if is_known else partial(plain_number, decimal=dialect.decimal, thousands=dialect.thousands)
 
 
 def _plain(text: str, spell: Callable[[str], str]) -> str:
@@ -131,9 +122,9 @@ def _plain(text: str, spell: Callable[[str], str]) -> str:
     return text if read_number(number) is None else number
 
 
-def synthetic_texts(found: Release | ReleasedModel) -> dict[str, list[str]]:
+def synthetic_texts(release: Release | ReleasedModel) -> dict[str, list[str]]:
     """Return records drawn from a release, the same every time, as `text_table` gives those of their file."""
     draws = np.random.default_rng(0)
-    records = found.synthetic_data(rng=draws)
-    schema = as_schema((found.schema if isinstance(found, Release) else None) or records.domain)
+    records = release.synthetic_data(rng=draws)
+    schema = as_schema((release.schema if isinstance(release, Release) else None) or records.domain)
     return {n: list(map(str, cells.plain().texts())) for n, cells in schema.cells(records.columns, draws).items()}

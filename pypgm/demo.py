@@ -83,12 +83,12 @@ def table_lines(
         The real records.
     """
     lines = [f"{'':<24}{'real*':>8}{'synthetic':>12}{f'± {LEVEL_TEXT}':>9}"]
-    for clique, title, own in zip(CLIQUES, names, expected, strict=True):
+    for clique, title, errors in zip(CLIQUES, names, expected, strict=True):
         lines += ["", title]
         rows = compare(synthetic.project(clique), unsafe_data=unsafe_data.project(clique))
         lines += [
             f"  {name:<22}{real:>8,.0f}{drawn:>12,.0f}{f'± {REACH * error:,.0f}':>9}"
-            for (name, real, drawn), error in zip(rows, own.datavector(), strict=True)
+            for (name, real, drawn), error in zip(rows, errors.datavector(), strict=True)
         ]
     return [*lines, "", "* not private: the demo shows it because these 2,201 people are public facts"]
 

@@ -27,7 +27,7 @@ _NOT_PRIVATE = "compared with unsafe_data"
 
 @runtime_checkable
 class Marginals(Protocol):
-    """What answers marginals: a model, a release, a table of records, a CliqueVector."""
+    """Source of marginals: a model, a release, a table of records, a CliqueVector."""
 
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the counts of some attributes, axes in the order asked."""
@@ -89,9 +89,9 @@ def evaluate(
     Parameters
     ----------
     a : GraphicalModel, Release, Dataset, CliqueVector or sequence of Factor
-        What is judged. A sequence holds the table of each clique, in the order of `cliques`.
+        The judged answers. A sequence holds the table of each clique, in the order of `cliques`.
     b : the same, optional
-        What it is compared with, if that may be seen by anyone.
+        The table to compare with, if it may be seen by anyone.
     cliques : sequence of cliques
         The workload: tuples of attributes, or single names.
     metric : {"tv", "l1", "l2", "rmse"}

@@ -1,4 +1,4 @@
-"""What a mechanism would do with a budget: a rehearsal on made-up records, before anything is spent."""
+"""Plans of a mechanism: a rehearsal on made-up records, before anything is spent."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 __all__ = ["Plan", "plan"]
 
 _RECORDS = 50_000  # different made-up records at most; of more, each stands for several
-_CLASSES = 8  # kinds of made-up people: what makes their attributes depend on each other
+_CLASSES = 8  # kinds of made-up people, which make their attributes depend on each other
 # Two tables that real ones are mostly between. The weights of n values are gamma variates of shape n to a power, from
 # few frequent values of each attribute to evener ones: the powers are halfway from that in the middle, of the reference
 # priors 1 and 1/n, to either. What a kind of people makes of the weights are gamma variates of the second shape.
@@ -46,18 +46,18 @@ _CELLS = 10**6  # of a pair that the error is computed from
 
 @dataclass(frozen=True, slots=True)
 class Plan(Shown):
-    """What a mechanism would measure and how far its answers would be off.
+    """Measurements that a mechanism would make, and the expected error of its answers.
 
     Attributes
     ----------
     mechanism : str
         Its name.
     n_records : int
-        How many there are said to be.
+        Assumed number of records.
     cliques : tuple of tuple of str
-        What would be measured; a mechanism that chooses by the records chooses others of the same kind.
+        Cliques that would be measured; a mechanism that chooses by the records chooses others of the same kind.
     numbers : tuple of int
-        How many numbers of each clique.
+        Number of answers of each clique.
     stddev : tuple of float
         Standard deviation of the noise in each number, in records: of a sum of counts as if it were one count.
     error : float
@@ -132,13 +132,13 @@ def plan(
     domain : Domain, Schema or Dataset
         Attributes and sizes; of a dataset no record is read.
     epsilon, delta : number, optional
-        What would be spent.
+        Budget that would be spent.
     budget : Budget, optional
         Instead of both.
     workload : Workload, int, str or list of clique, optional
-        Where the mechanism takes one.
+        Workload, if the mechanism takes one.
     n_records : int
-        How many records there are, as publicly known or guessed; never counted in the table.
+        Number of records, as publicly known or guessed; never counted in the table.
     neighbours, privacy
         The relation, as in `pypgm.mechanisms.Options`.
 
@@ -169,7 +169,7 @@ def plan(
     options |= {"privacy" if isinstance(relation, Privacy) else "neighbours": relation, "unsafe_seed": 0}
     run = mechanism_named(mechanism)
     seconds, releases, peaks = 0.0, [], []
-    for power, likeness in reversed(_TABLES):  # that of evener values first: it makes smaller trees
+    for power, likeness in reversed(_TABLES):  # the table of evener values first: it makes smaller trees
         data = _Crowd(_made_up(domain, min(n_records, _RECORDS), power, likeness), n_records)
         started = now()
         releases.append((data, run(data, budget=whole, **options)))
@@ -179,8 +179,8 @@ def plan(
     for data, release in reversed(releases):
         distances = {c: _distance(release.project(c), data.records.project(c)) for c in _looked_at(domain)}
         largest = max(map(len, distances), default=0)
-        found = [d for c, d in distances.items() if len(c) == largest]
-        errors.append(float(np.mean(found)) if found else float("nan"))
+        largest_distances = [d for c, d in distances.items() if len(c) == largest]
+        errors.append(float(np.mean(largest_distances)) if largest_distances else float("nan"))
         both.append(distances)
     measured = release.measurements  # of the table that depends more
     return Plan(
@@ -199,7 +199,7 @@ def plan(
 
 
 class _Crowd:
-    """Records that stand for more: all for as many, the first for one more where the number does not divide."""
+    """A weighted sample: each record stands for n // k records, the first n % k for one more."""
 
     weights = None
 
@@ -238,8 +238,8 @@ def _made_up(domain: Domain, rows: int, power: float, likeness: float) -> Datase
         columns[attribute] = column = np.zeros(rows, dtype=_code_type(size))
         weights = [base * rng.gamma(likeness, size=values) + 1e-300 for _ in range(_CLASSES)]
         where = rng.random(rows)
-        for k, own in enumerate(weights):
-            ends = own.cumsum()
+        for k, class_weights in enumerate(weights):
+            ends = class_weights.cumsum()
             column[kind == k] = np.searchsorted(ends[:-1], where[kind == k] * ends[-1], side="right")
     return Dataset(columns, domain)
 

@@ -50,7 +50,7 @@ def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, An
         "version": stored["pypgm"],
         "log": tuple(log),
         "schema": as_schema(Schema.from_dict(stored["schema"])) if "schema" in stored else None,
-        "layout": Layout(**stored["layout"]) if "layout" in stored else None,
+        "layout": Layout.from_dict(stored["layout"]) if "layout" in stored else None,
         "unmeasured": stored.get("unmeasured", "not asked"),
     }
 

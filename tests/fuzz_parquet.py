@@ -14,7 +14,8 @@ import pyarrow.parquet
 from mutating import mutated_bytes
 
 import pypgm
-from pypgm.data.raw_table import raw_table, value_texts
+from pypgm.data.frames import as_columns
+from pypgm.data.source import open_source, value_texts
 
 SUFFIX = ".parquet"
 
@@ -50,8 +51,8 @@ def use(path: str) -> str:
     except ValueError as error:
         if type(error) is not ValueError:
             raise
-        for piece in raw_table(path).pieces():
-            for name, values in piece.items():
+        for piece in open_source(path).pieces():
+            for name, values in as_columns(piece).items():
                 value_texts(path, name, values)
         return fuzz_csv.wrong_draft(path)
     whole = fuzz_csv.schema().encode(pyarrow.parquet.read_table(path, columns=list(data.columns)))

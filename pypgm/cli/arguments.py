@@ -17,6 +17,7 @@ import numpy as np
 from pypgm import load, workloads
 from pypgm.data.codebook import read_json
 from pypgm.data.derived_images import codes_giving
+from pypgm.data.dialect import Dialect
 from pypgm.data.evidence import codes_of_text, split_text
 from pypgm.data.file_kind import check_suffix
 from pypgm.data.files import as_path, open_stream
@@ -177,15 +178,14 @@ def add_dialect(command: argparse.ArgumentParser) -> None:
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the reading options of a table, for `pypgm.read_table`."""
-    return dialect(arguments) | {"ignore_extra": arguments.ignore_extra}
+    """Return the keywords of `pypgm.read_table` for a table."""
+    return dialect(arguments)._asdict() | {"ignore_extra": arguments.ignore_extra}
 
 
-def dialect(arguments: argparse.Namespace) -> dict[str, Any]:
-    """Return the dialect of a table, for `pypgm.read_table`."""
-    delimiter = {"tab": "\t", "\\t": "\t"}.get(arguments.delimiter, arguments.delimiter)
-    marks = {"decimal": arguments.decimal, "thousands": arguments.thousands}
-    return {"delimiter": delimiter, "encoding": arguments.encoding, **marks}
+def dialect(arguments: argparse.Namespace) -> Dialect:
+    """Return the dialect of a table."""
+    marks = {name: getattr(arguments, name) for name in Dialect._fields}
+    return Dialect(**marks | {"delimiter": {"tab": "\t", "\\t": "\t"}.get(arguments.delimiter, arguments.delimiter)})
 
 
 def as_number(text: str) -> Fraction:

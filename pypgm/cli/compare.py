@@ -12,6 +12,7 @@ from pypgm.cli.printing import present
 from pypgm.comparison import is_table, synthetic_texts, text_table
 from pypgm.data import read_table
 from pypgm.data.duckdb_file import is_database
+from pypgm.data.source import open_source
 from pypgm.evaluation import evaluate
 from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE, SCORE, compare_texts, shown_number, shown_quantile
@@ -71,7 +72,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     schema = None if arguments.schema is None else schema_in(arguments.schema)
     answers: dict[str, float] = {}
     if is_table(arguments.release):
-        synthetic = text_table(arguments.release, schema, **dialect(arguments))
+        synthetic = text_table(open_source(arguments.release, dialect=dialect(arguments)), schema)
         known = schema
     else:
         if schema is not None:
@@ -81,7 +82,7 @@ def _compare(arguments: argparse.Namespace) -> None:
         if not is_database(arguments.table):
             answers = _of_answers(content.model if isinstance(content, Release) else content, known, arguments)
         synthetic = synthetic_texts(content)
-    real = text_table(arguments.table, known, table=arguments.duckdb_table, **dialect(arguments))
+    real = text_table(open_source(arguments.table, arguments.duckdb_table, dialect(arguments)), known)
     compared = compare_texts(real, synthetic, known)
     try:
         scores = compared.sdmetrics_scores() if arguments.sdmetrics else {}

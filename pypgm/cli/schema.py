@@ -10,6 +10,7 @@ from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.data.draft import draft_schema
 from pypgm.data.files import write_text
+from pypgm.data.source import open_source
 from pypgm.data.typed_draft import draft_text
 
 _DESCRIPTION = """\
@@ -38,7 +39,7 @@ def add_to(commands: Verbs) -> None:
 def _init(arguments: argparse.Namespace) -> None:
     if arguments.out is not None:
         check_places([arguments.table], [arguments.out], (".json", ".yaml", ".yml"))
-    draft = draft_schema(arguments.table, table=arguments.duckdb_table, **dialect(arguments))
+    draft = draft_schema(open_source(arguments.table, arguments.duckdb_table, dialect(arguments)))
     if arguments.json and arguments.out is None:
         present(arguments, {"schema": draft}, ())
         return

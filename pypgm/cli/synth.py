@@ -26,7 +26,7 @@ from pypgm.cli.arguments import (
     check_json_alone,
     check_places,
     check_rows,
-    reading,
+    dialect,
     schema_in,
     workload_named,
 )
@@ -35,6 +35,7 @@ from pypgm.cli.printing import json_text, tell
 from pypgm.cli.stopping import STOPPING
 from pypgm.data import Dataset, OpenSchema, Schema, write_table
 from pypgm.data.file_kind import TABLES
+from pypgm.data.source import open_source
 from pypgm.domain import Domain
 from pypgm.files.file import file_bytes
 from pypgm.mechanisms.tables import prepared
@@ -187,13 +188,13 @@ def _prepared(arguments: argparse.Namespace, schema: Schema | OpenSchema) -> Cal
     """Read the table, and return a function that spends the budget on it."""
     workload = None if arguments.workload is None else partial(workload_named, text=arguments.workload)
     return prepared(
-        arguments.table,
+        open_source(arguments.table, arguments.duckdb_table, dialect(arguments)),
         schema,
         arguments.epsilon,
         arguments.delta,
         mechanism=arguments.mechanism,
         neighbours=arguments.neighbours,
-        reading=reading(arguments) | {"table": arguments.duckdb_table},
+        ignore_extra=arguments.ignore_extra,
         options={"workload": workload, "time_limit": arguments.time_limit, "progress": _talks(arguments)},
     )
 

@@ -13,9 +13,44 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns import Column, Encoder, Misfit
 from pypgm.data.number_text import SIGNS, WRITTEN, marks_hint
-from pypgm.data.scattered import Scattered
 from pypgm.data.values import Values, as_keys, as_list, bare
 from pypgm.numeric import as_generator, is_masked
+
+_HALVINGS = 5  # of a bin
+_MAX_HALVES = 1 << 22  # halves of all bins
+_REACH_STDDEV = 0.7  # standard deviation of the log of how far values reach in a bin that tapers
+
+
+class Scattered:
+    """A policy in place of `within`: in each bin values have a distribution of their own, the same for all records.
+
+    A bin is halved again and again, and the part of its values that is in the first half is anything, as likely: a
+    Polya tree. Where bins taper, so do they, towards the bound as fast or slow as drawn.
+
+    Parameters
+    ----------
+    tapers : bool
+        Whether the first and the last bin do.
+    n_bins : int
+    rng : numpy.random.Generator
+    """
+
+    def __init__(self, tapers: bool, n_bins: int, rng: np.random.Generator) -> None:
+        self.tapers = tapers
+        levels = min(_HALVINGS, max(1, (_MAX_HALVES // n_bins).bit_length()))
+        self._parts = [rng.random((n_bins, 2**level)) for level in range(levels)]
+        self.reach = np.exp(rng.normal(0.0, _REACH_STDDEV, 2))
+
+    def moved(self, codes: NDArray[np.int64], places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return places in the bins of codes, from 0 to 1, for others that are uniform."""
+        node, left = np.zeros(len(codes), dtype=np.intp), places.copy()
+        for parts in self._parts:
+            part = parts[codes, node]
+            is_first = left < part
+            left = np.where(is_first, left / np.maximum(part, 1e-300), (left - part) / np.maximum(1 - part, 1e-300))
+            node = 2 * node + ~is_first
+        return np.asarray((node + np.clip(left, 0.0, 1.0)) / 2 ** len(self._parts))
+
 
 Outside = Literal["refuse", "clip", "null", "other"]
 Within = Literal["uniform", "tapered", "middle", "lower"]
@@ -64,7 +99,7 @@ class Binned(Column):
     @property
     @abstractmethod
     def _starts(self) -> NDArray[np.float64]:
-        """Where each bin begins, rising."""
+        """Starts of the bins, rising."""
 
     @property
     @abstractmethod
@@ -74,11 +109,11 @@ class Binned(Column):
     @property
     @abstractmethod
     def _noun(self) -> str:
-        """What a value is, such as ``a number``."""
+        """Noun for a value, such as ``a number``."""
 
     @abstractmethod
     def _read_array(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
-        """Return the places of an array's values on the line: NaN where there is none; None for another type.
+        """Return the places of an array's values on the line, NaN for missing values; None for another type of array.
 
         A place of -inf or inf is beyond the bounds.
         """
@@ -93,7 +128,7 @@ class Binned(Column):
 
     @abstractmethod
     def _as_texts(self, values: NDArray[Any]) -> list[str]:
-        """Return values as a file has them."""
+        """Return values as texts of a file."""
 
     @abstractmethod
     def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -101,7 +136,7 @@ class Binned(Column):
 
     @abstractmethod
     def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
-        """Return the values that are so many steps from zero."""
+        """Return the values at numbers of steps from zero."""
 
     @property
     def per_unit(self) -> int:
@@ -109,11 +144,11 @@ class Binned(Column):
         return 1
 
     def place_of(self, value: object) -> float:
-        """Return where a value is on the line; raise `UnreadableError` if it is none."""
+        """Return the place of a value on the line; raise `UnreadableError` if it is none."""
         return self._read(self._bare(value))
 
     def steps_of(self, values: NDArray[Any]) -> NDArray[Any]:
-        """Return how many steps from zero values are."""
+        """Return the numbers of steps from zero to values."""
         unit = self.per_unit
         return np.rint(values * unit).astype(np.int64) if unit > 1 else values if unit == 0 else values.astype(np.int64)
 
@@ -130,18 +165,18 @@ class Binned(Column):
     is_ordinal = True
 
     def bounds_and_starts(self) -> tuple[float, float, NDArray[np.float64]]:
-        """Return the lowest and highest value allowed, and where each bin begins, for those who compare elsewhere."""
+        """Return the bounds and the start of each bin, for comparisons in an engine."""
         return *self._bounds, self._starts
 
     @cached_property
     def null_places(self) -> NDArray[np.float64]:
-        """Where texts of nulls that read as values are on the line: a value there is none, whatever its type."""
+        """Places on the line of null texts that read as values: a value there is null, whatever its type."""
         places, states = self._read_each([text for text in self.null_texts if text], ())
-        found: NDArray[np.float64] = places[(states == _READ) & np.isfinite(places)]
-        return found
+        read_nulls: NDArray[np.float64] = places[(states == _READ) & np.isfinite(places)]
+        return read_nulls
 
     def encoder(self) -> Encoder:
-        """Return what puts values into bins."""
+        """Return an encoder that puts values into bins."""
         return self._encoded
 
     def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any]:
@@ -149,7 +184,7 @@ class Binned(Column):
         return self._values(np.minimum(np.asarray(codes, dtype=np.int64), self.n_values - 1), as_generator(rng))
 
     def scattered(self, rng: np.random.Generator) -> Column:
-        """Return the column with a drawn distribution of the values within each bin; itself where each has one."""
+        """Return the column with a drawn distribution of values within each bin; itself if each bin has one value."""
         first, last = self.ends()
         return (
             self if (first == last).all() else self._with(within=Scattered(self.within == "tapered", len(first), rng))
@@ -157,11 +192,11 @@ class Binned(Column):
 
     def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
         """Return values that were drawn, with ``other`` and None for the other codes."""
-        found = np.asarray(values)
+        numbers = np.asarray(values)
         if self.other_code is None and self.null_code is None:
-            return found
+            return numbers
         # A float or a date has a null of its own, a whole number none.
-        mixed = found.copy() if self.other_code is None and found.dtype.kind in "fM" else found.astype(object)
+        mixed = numbers.copy() if self.other_code is None and numbers.dtype.kind in "fM" else numbers.astype(object)
         given = np.asarray(codes, dtype=np.int64)
         if self.other_code is not None:
             mixed[given == self.other_code] = self.other_label
@@ -183,12 +218,12 @@ class Binned(Column):
     def codes_of(
         self, places: NDArray[np.float64], is_missing: NDArray[np.bool_], is_strange: NDArray[np.bool_]
     ) -> tuple[NDArray[Any], Misfit | None]:
-        """Return the codes of places on the line, where none is missing or no value, and what is wrong with them."""
+        """Return the codes of places on the line, none of them missing, and what is wrong with them."""
         states = np.where(is_missing, _MISSING, np.where(is_strange, _UNREADABLE, _READ))
         return self._codes(places, states.astype(np.int8))
 
     def steps_and_codes(self, values: Values) -> tuple[NDArray[Any], NDArray[Any], Misfit | None]:
-        """Return where values are in steps, moved to the bounds, their codes, and what is wrong with the first."""
+        """Return values in steps, moved to the bounds, their codes, and what is wrong with the first misfit."""
         places, states = self._placed(values)
         codes, problem = self._codes(places, states)
         first, last = self.ends()
@@ -204,9 +239,9 @@ class Binned(Column):
             if places is not None:
                 return places, np.where(np.isnan(places), _MISSING, _READ).astype(np.int8)
         given = as_list(values)
-        if (found := as_keys(given)) is None:
+        if (keyed := as_keys(given)) is None:
             return self._read_each(given, self.null_texts)
-        keys, value_of = found
+        keys, value_of = keyed
         places, states = self._read_each(list(value_of.values()), self.null_texts)
         number = {key: i for i, key in enumerate(value_of)}
         rows = np.fromiter(map(number.__getitem__, keys), np.intp, len(given))
@@ -271,7 +306,7 @@ class Binned(Column):
 
 
 def _hint(place: int) -> str:
-    """Return what a text may have that is no plain number, by its place in `WRITTEN` or, beyond it, in `SIGNS`."""
+    """Return a hint at the marks or sign of a text, by its place in `WRITTEN` or, beyond it, in `SIGNS`."""
     if place < len(WRITTEN):
         return marks_hint(*WRITTEN[place])
     return f"may have {SIGNS[place - len(WRITTEN)]}: a table needs bare numbers, with a minus before them"
@@ -303,7 +338,7 @@ def drawn(
 def parts_of_bins(
     widths: NDArray[np.float64], codes: NDArray[np.int64], within: Within | Scattered, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """Return how far in the bin of each code a value is by a policy, from 0 to 1, for bins of some widths.
+    """Return the relative position of a value in the bin of each code, from 0 to 1, by a policy.
 
     Bins between are as if they held as many values everywhere: so where they taper, the first and the last fall off
     from where the bin beside, of about as many values, ends.
@@ -315,7 +350,7 @@ def parts_of_bins(
         parts, reach, tapers = within.moved(codes, parts), within.reach, within.tapers
     if tapers and len(widths) > 2:
         for end, beside in ((0, 1), (-1, -2)):
-            own, rate = codes == end % len(widths), float(widths[end] / widths[beside] / reach[end])
-            fallen = -np.log1p(parts[own] * np.expm1(-rate)) / rate
-            parts[own] = 1 - fallen if end == 0 else fallen
+            in_end, rate = codes == end % len(widths), float(widths[end] / widths[beside] / reach[end])
+            fallen = -np.log1p(parts[in_end] * np.expm1(-rate)) / rate
+            parts[in_end] = 1 - fallen if end == 0 else fallen
     return np.clip(parts, 0.0, np.nextafter(1.0, 0.0))

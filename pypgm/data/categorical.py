@@ -77,7 +77,7 @@ class Categorical(Closed):
 
     @property
     def is_ordinal(self) -> bool:
-        """Whether the order of the values means something."""
+        """True if the order of the values means something."""
         return self.ordinal
 
     @property
@@ -106,7 +106,7 @@ class Categorical(Closed):
             yield from dict.fromkeys(self._alike())
 
     def _alike(self) -> Iterator[str]:
-        """Yield what is wrong with labels of which one value would match two."""
+        """Yield the problems of labels that one value would match two of."""
         owners: dict[tuple[str, object], tuple[int, Label]] = {}
         alike = [
             (owner[1], label)
@@ -134,11 +134,11 @@ class Categorical(Closed):
 
     @cached_property
     def _reads(self) -> bool:
-        """Whether texts may stand for labels that are none: numbers or booleans."""
+        """True if texts may stand for labels that are numbers or booleans."""
         return not all(isinstance(value, str) for value in self.values)
 
     def _keys(self, code: int, label: Label) -> Iterator[tuple[str, object]]:
-        """Yield what finds a label: a text, a number, a number that a text was read as, or a boolean."""
+        """Yield the keys of a label: a text, a number, a number that a text was read as, or a boolean."""
         bare = plain(label)
         is_null = code == self.null_code
         if isinstance(bare, bool):
@@ -159,7 +159,7 @@ class Categorical(Closed):
         return {key: code for code, label in self._coded for key in self._keys(code, label)}
 
     def _read_keys(self, text: str) -> list[tuple[str, object]]:
-        """Return what finds a label that a text is read as."""
+        """Return the keys of a label that texts are read as."""
         if not self._reads:
             return []
         number = read_number(text)

@@ -1,4 +1,4 @@
-"""Columns of closed lists of values: what they share, booleans and codes."""
+"""Columns of closed lists of values: their base class, booleans and codes."""
 
 from __future__ import annotations
 
@@ -67,22 +67,22 @@ class Closed(Column):
     """Whether all other values may have a code of their own."""
 
     def encoder(self) -> Encoder:
-        """Return what looks values up, and keeps the codes of those that it met."""
+        """Return an encoder that looks values up, and keeps the codes of those that it met."""
         books = _Books(self._code)
 
         def encode(values: Values) -> tuple[NDArray[Any], Misfit | None]:
             if is_plain(values, "biuf"):
                 distinct, places = np.unique(values, return_inverse=True)
-                found, problem = encode(distinct.tolist())
+                distinct_codes, problem = encode(distinct.tolist())
                 if problem is None:
-                    return found[places], None
+                    return distinct_codes[places], None
             given = as_list(values)
             kinds = {str} if given and type(given[0]) is str else set(map(type, given)) - {NoneType}
             try:
                 if len(kinds) == 1:
                     return np.fromiter(map(books[kinds.pop()].__getitem__, given), self.dtype, len(given)), None
                 return np.fromiter((books[type(v)][v] for v in given), self.dtype, len(given)), None
-            except (KeyError, TypeError):  # TypeError: what cannot be a key, such as a list
+            except (KeyError, TypeError):  # TypeError: an object that cannot be a key, such as a list
                 return self._one_by_one(given)
 
         return encode
@@ -138,7 +138,7 @@ class Closed(Column):
             for row, value in enumerate(values):
                 codes[row] = self._code(value)
         except RefusedError:
-            # An empty one is another too: what is said depends on the schema, not on the value.
+            # An empty text is another value too: the refusal depends on the schema, not on the value.
             ways = [] if "" in self.nulls else ['"null": "" allows empty ones']
             ways += ['"other": true allows all others'] if self.may_have_other and self.other_label is None else []
             hint = f" ({', '.join(ways)})" if ways else ""
@@ -179,7 +179,7 @@ class Boolean(Closed):
 
     @property
     def value_labels(self) -> tuple[Label, ...]:
-        """How a file has them."""
+        """Texts of the two values in a file."""
         return tuple(self.values)
 
     @property
@@ -255,7 +255,7 @@ class Codes(Closed):
 
     @property
     def is_ordinal(self) -> bool:
-        """Whether their order means something."""
+        """True if the order of the codes means something."""
         return self.ordinal
 
     @property
@@ -274,12 +274,12 @@ class Codes(Closed):
         return self._or(self.nulls[0] if self.nulls else None, codes)
 
     def _or(self, null: str | None, codes: NDArray[Any]) -> NDArray[Any]:
-        found = np.asarray(codes).astype(object)
-        found[found == self.null_code] = null
-        return found
+        values = np.asarray(codes).astype(object)
+        values[values == self.null_code] = null
+        return values
 
     def encoder(self) -> Encoder:
-        """Return what checks integers at once, and reads all else value by value."""
+        """Return an encoder that checks integers at once, and reads all other values one by one."""
         piecewise = super().encoder()
 
         def encode(values: Values) -> tuple[NDArray[Any], Misfit | None]:

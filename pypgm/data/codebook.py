@@ -1,4 +1,4 @@
-"""What is public about a table before it is read: its attributes, and the text of their values."""
+"""Public facts about a table before it is read: its attributes, and the texts of their values."""
 
 from __future__ import annotations
 
@@ -48,13 +48,13 @@ def read_domain(path: str | os.PathLike[str]) -> Domain:
 
 
 def read_json(path: str | os.PathLike[str], needed: str = "JSON") -> object:
-    """Return what a JSON file holds; an object with a name that comes twice is refused.
+    """Return the content of a JSON file; an object with a name that comes twice is refused.
 
     Parameters
     ----------
     path : str or path-like
     needed : str
-        What an error calls what the file must be.
+        Name of the expected content in errors.
 
     Raises
     ------
@@ -78,7 +78,7 @@ def read_json(path: str | os.PathLike[str], needed: str = "JSON") -> object:
 
 
 def writable(parsed: object) -> object:
-    """Return what a file of JSON or YAML holds; ``ValueError`` if it has a text that no file of text can hold.
+    """Return the content of a JSON or YAML file; ``ValueError`` if it has a text that no text file can hold.
 
     Both formats can write half of a surrogate pair, which would be found out when a table with it is written.
     """
@@ -117,18 +117,18 @@ def label_texts(domain: Domain, attribute: str) -> list[str] | None:
 
 
 def distinct(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    """Return the object of some names and values; ``ValueError`` if a name comes twice."""
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    """Return names and values as a dictionary; ``ValueError`` if a name comes twice."""
+    entries = dict(pairs)
+    if len(entries) != len(pairs):
         raise ValueError(f"attribute {first_repeat(name for name, _ in pairs)!r} comes more than once")
-    return found
+    return entries
 
 
 def _integer(text: str) -> int:
-    found = whole_of(text.removeprefix("-"))
-    if found is None:
+    number = whole_of(text.removeprefix("-"))
+    if number is None:
         raise ValueError(f"an integer has {len(text)} digits: more than are read")
-    return -found if text.startswith("-") else found
+    return -number if text.startswith("-") else number
 
 
 def _check_values(attribute: str, values: object) -> None:

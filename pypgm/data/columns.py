@@ -27,7 +27,7 @@ class Misfit(NamedTuple):
     what: str
 
     def of(self, name: str, first_row: int = 0, begin: str = "") -> str:
-        """Return what is wrong with a column, whose first value is in a row of its own."""
+        """Return the text of the misfit for a column whose values begin at some row."""
         return f"column {name!r}, row {first_row + self.row} ({begin or 'the first is 0'}): {self.what}"
 
 
@@ -40,19 +40,19 @@ def _is_worked_out(kind: type, name: str) -> bool:
 
 
 class Readable(Protocol):
-    """A column as a reader of tables needs it."""
+    """A column that a reader of tables can encode."""
 
     @property
     def dtype(self) -> np.dtype[Any]:
         """Type of the codes."""
 
     def encoder(self) -> Encoder:
-        """Return what turns values into codes piece by piece."""
+        """Return an encoder that turns values into codes piece by piece."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Column(ABC):
-    """What is publicly known of one column.
+    """Public declaration of one column.
 
     The codes of its values come first; then, where they are declared, one code for all other values, and one for nulls.
 
@@ -74,8 +74,8 @@ class Column(ABC):
             raise ValueError("; ".join(problems))
 
     def __getstate__(self) -> dict[str, object]:
-        """Return what was declared: what has been worked out of it since may tell which values were met."""
-        return {name: own for name, own in vars(self).items() if not _is_worked_out(type(self), name)}
+        """Return the declaration without cached values, which may reveal which values were met."""
+        return {name: value for name, value in vars(self).items() if not _is_worked_out(type(self), name)}
 
     @property
     def nulls(self) -> tuple[str, ...]:
@@ -110,12 +110,12 @@ class Column(ABC):
     @property
     @abstractmethod
     def is_ordinal(self) -> bool:
-        """Whether the codes of the values are in an order that means something."""
+        """True if the order of the codes means something."""
 
     @property
     @abstractmethod
     def allowed(self) -> str:
-        """What a value has to be, in words."""
+        """Description of the allowed values."""
 
     @property
     def size(self) -> int:
@@ -164,7 +164,7 @@ class Column(ABC):
 
     @abstractmethod
     def encoder(self) -> Encoder:
-        """Return what turns values into codes piece by piece."""
+        """Return an encoder that turns values into codes piece by piece."""
 
     def encode(self, values: Values) -> tuple[NDArray[Any], Misfit | None]:
         """Return the code of each value, and what is wrong with the first that has none.
@@ -202,12 +202,12 @@ class Column(ABC):
         ----------
         codes : ndarray of int, shape (n_records,)
         rng : numpy.random.Generator or int, optional
-            Where values within a bin are drawn from.
+            Source of the values within a bin.
 
         Returns
         -------
         ndarray, shape (n_records,)
-            Of objects where a column of numbers or dates could not hold all of it: labels, ``other`` and None.
+            An array of objects if one of numbers or dates cannot hold all values: labels, ``other`` and None.
         """
         return self.shown(codes, self.drawn(codes, rng))
 
@@ -222,21 +222,21 @@ class Column(ABC):
 
     @abstractmethod
     def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
-        """Return what `decode` does, given the values that were drawn."""
+        """Return the result of `decode` for values that were drawn."""
 
     def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
-        """Return what `texts` does, given the values that were drawn."""
+        """Return the result of `texts` for values that were drawn."""
         if values is None:
             return taken(list(map(str, self.labels or range(self.size))), codes)
         return np.array([*map(str, values.tolist()), None], object)[:-1]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has for the column."""
+        """Return the entry of the column in a schema file."""
         plain = {n: list(value) if isinstance(value, tuple) else value for n, value in fields_of(self).items()}
         return {"kind": self.kind, **plain}
 
     def _problems(self) -> Iterator[str]:
-        """Yield what is wrong with the declaration of nulls and other values."""
+        """Yield the problems of the declaration of nulls and other values."""
         if not all(isinstance(text, str) for text in self.nulls):
             yield "null needs texts"
         elif len(set(self.nulls)) != len(self.nulls):
@@ -246,7 +246,7 @@ class Column(ABC):
 
 
 def guarded_encoder(column: Readable) -> Encoder:
-    """Return the encoder of a column to which values may be objects of any type, whose own methods may raise errors.
+    """Return an encoder for values that may be objects of any type, whose own methods may raise errors.
 
     What such an error says may be a value, and is not kept: the first value that raises one by itself is named by its
     row. Where none does, as they fail only beside each other, each has the code that it has alone.
@@ -276,18 +276,18 @@ def guarded_encoder(column: Readable) -> Encoder:
 
 
 def fields_of(column: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
-    """Return the fields of a declaration that are not as they are by default."""
+    """Return the fields of a declaration that differ from their defaults."""
     return {f.name: value for f in fields(column) if (value := getattr(column, f.name)) != f.default}
 
 
 def unless_flag(name: str, given: object) -> Iterator[str]:
-    """Yield what is wrong with an entry that is true or false, if it is neither."""
+    """Yield the problem of an entry that should be true or false and is neither."""
     if not isinstance(given, bool):
         yield f"{name} needs true or false, got {given!r}"
 
 
 def as_tuple(values: object, needed: str) -> tuple[Any, ...]:
-    """Return what is in a list; ``TypeError`` that says what was needed if it is none, but a number, say, or an object.
+    """Return the entries of a list; ``TypeError`` with the text `needed` for anything else.
 
     Examples
     --------
@@ -301,5 +301,5 @@ def as_tuple(values: object, needed: str) -> tuple[Any, ...]:
 
 def taken(values: Sequence[object], codes: NDArray[Any]) -> NDArray[Any]:
     """Return the value of each code, as objects."""
-    found: NDArray[Any] = np.array([*values, None], dtype=object)[codes]
-    return found
+    chosen: NDArray[Any] = np.array([*values, None], dtype=object)[codes]
+    return chosen

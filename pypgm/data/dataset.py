@@ -23,7 +23,7 @@ from pypgm.numeric import float_array, is_masked, whole_array
 
 
 class Encoder(Protocol):
-    """What turns tables into records over a domain, as a `pypgm.Schema` does."""
+    """Encoder of tables as records over a domain, as a `pypgm.Schema` is."""
 
     person: Person | None
 
@@ -48,10 +48,10 @@ class Dataset(Shown):
     weights : array_like of float, shape (n_records,), optional
         Weight of each record, finite and not negative; 1 if left out.
     schema : Schema, optional
-        What encoded the records, public; `pypgm.Schema.encode` and `pypgm.read_table` set it. Every private release of
-        the records keeps its promises: records per person, rules, ordinal columns. A table made of some rows of another
-        has them as long as it gets the other's schema: ``Dataset(columns, data.domain, schema=data.schema)``, and
-        ``persons=data.persons[rows]`` where that names a person.
+        The public schema that encoded the records; `pypgm.Schema.encode` and `pypgm.read_table` set it. Every private
+        release of the records keeps its promises: records per person, rules, ordinal columns. A table made of some rows
+        of another has them as long as it gets the other's schema:
+        ``Dataset(columns, data.domain, schema=data.schema)``, with ``persons=data.persons[rows]`` if it names a person.
     persons : sequence of length n_records, or mapping of str to sequence, optional
         Who each record is of, where the schema names a person: the values of the column it names, or of several by
         their names, or `persons` of another table. Without them no private release is made by such a schema.
@@ -119,7 +119,7 @@ class Dataset(Shown):
         Parameters
         ----------
         frame : data frame, or mapping of str to sequence
-            Of pandas, polars, pyarrow, or what else offers the Arrow C stream; needs the extra ``[frames]``.
+            A frame of pandas, polars, pyarrow, or any with the Arrow C stream; needs the extra ``[frames]``.
         schema : Schema or Domain
             Of a schema the same as `Schema.encode`. Of a domain a column of the frame holds labels where its attribute
             has them, else codes.
@@ -156,7 +156,7 @@ class Dataset(Shown):
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}
-            Whose frame; it must be installed.
+            Library of the frame; it must be installed.
         value : str
             The column of the weights, where records have some.
 

@@ -23,7 +23,7 @@ _ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:
 _UNITS = {"year": "Y", "quarter": "M", "month": "M", "day": "D", "hour": "h"}
 _MONDAY = 3  # 1970-01-01 was a Thursday
 _DAY = 86_400  # seconds
-_LARGEST = 10**20  # beyond it the digits of a number are no date
+_MAX_NUMBER = 10**20  # beyond it the digits of a number are no date
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class Date(Binned):
 
     @property
     def has_times(self) -> bool:
-        """Whether values are times, to the second, and not days."""
+        """True if values are times, to the second, and not days."""
         return self.resolution == "hour"
 
     @property
@@ -132,20 +132,20 @@ class Date(Binned):
         if values.dtype.kind != "M" or (self.resolution == "hour" and np.datetime_data(values.dtype)[0] in "YMWD"):
             return None
         ticks = values.astype(f"datetime64[{self._tick}]")
-        found = np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64).astype(np.float64))
+        steps = np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64).astype(np.float64))
         far = beyond_unit(values, self._tick)
         return (
-            np.where(far, np.where(values > np.zeros(1, values.dtype), np.inf, -np.inf), found) if far.any() else found
+            np.where(far, np.where(values > np.zeros(1, values.dtype), np.inf, -np.inf), steps) if far.any() else steps
         )
 
     def _bare(self, value: object) -> object:
-        found = plain(value)
-        if not is_number(found):
-            return found
-        if found in self.null_numbers:
+        number = plain(value)
+        if not is_number(number):
+            return number
+        if number in self.null_numbers:
             return None
-        is_whole = -_LARGEST < found < _LARGEST and found == int(found)
-        return str(int(found)) if is_whole else found
+        is_whole = -_MAX_NUMBER < number < _MAX_NUMBER and number == int(number)
+        return str(int(number)) if is_whole else number
 
     def _read(self, value: object) -> float:
         if isinstance(value, np.datetime64):  # of a year that Python has not
@@ -153,33 +153,33 @@ class Date(Binned):
             if places is None:
                 raise UnreadableError
             return float(places[0])
-        found = self._parsed(value) if isinstance(value, str) else value
-        if not isinstance(found, datetime.date):
+        date = self._parsed(value) if isinstance(value, str) else value
+        if not isinstance(date, datetime.date):
             raise UnreadableError
         if self.resolution != "hour":
-            return float(_days(found))
-        if not isinstance(found, datetime.datetime):
+            return float(_days(date))
+        if not isinstance(date, datetime.datetime):
             raise UnreadableError
-        return float(_seconds(found))
+        return float(_seconds(date))
 
     def _parsed(self, text: str) -> datetime.date:
         if not self.format:
             return iso_date(text)
         try:
-            found = datetime.datetime.strptime(text, self.format)
+            date = datetime.datetime.strptime(text, self.format)
         except (ValueError, re.error):  # a directive that comes twice is an error of regular expressions
             raise UnreadableError from None
-        return self._within_bounds(found) if has_short_years(self.format) else found
+        return self._within_bounds(date) if has_short_years(self.format) else date
 
-    def _within_bounds(self, found: datetime.datetime) -> datetime.datetime:
-        """Return the date of the century in which it lies within the bounds; as it is where there is none."""
+    def _within_bounds(self, date: datetime.datetime) -> datetime.datetime:
+        """Return the date moved to the century in which it lies within the bounds; unchanged if there is none."""
         low, high = self._bounds
         for years in (0, -100, 100):
             with contextlib.suppress(ValueError):  # a leap day of a century that has none
-                moved = found.replace(year=found.year + years)
+                moved = date.replace(year=date.year + years)
                 if low <= (_seconds if self.has_times else _days)(moved) <= high:
                     return moved
-        return found
+        return date
 
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         return self.of_steps(drawn(*self.ends(), codes, self.within, rng))
@@ -225,15 +225,15 @@ class Date(Binned):
             yield f"the format {self.format} does not tell one {self.resolution} from another"
 
     def _tells_apart(self) -> bool:
-        """Return whether the text of each bin's first value is read back as of the same bin."""
+        """Return whether the text of the first value of each bin is read back as that bin."""
         starts = self._starts[:: max(1, self.n_values // 1000)]
         texts = self._as_texts(starts.astype(np.int64).astype(f"datetime64[{self._tick}]"))
         try:
             places = [self._read(text) for text in texts]
         except UnreadableError:
             return False
-        found = np.searchsorted(self._starts, places, side="right")
-        return bool((found == np.searchsorted(self._starts, starts, side="right")).all())
+        bins = np.searchsorted(self._starts, places, side="right")
+        return bool((bins == np.searchsorted(self._starts, starts, side="right")).all())
 
 
 def iso_date(text: object) -> datetime.date:
@@ -243,11 +243,11 @@ def iso_date(text: object) -> datetime.date:
         raise UnreadableError
     day, time = parts.groups()
     try:
-        found = datetime.date.fromisoformat(day)
+        date = datetime.date.fromisoformat(day)
         hours = None if time is None else datetime.time.fromisoformat(time.partition(".")[0])
     except ValueError:
         raise UnreadableError from None
-    return found if hours is None else datetime.datetime.combine(found, hours)
+    return date if hours is None else datetime.datetime.combine(date, hours)
 
 
 def has_short_years(form: str) -> bool:

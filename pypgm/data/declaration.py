@@ -1,4 +1,4 @@
-"""What schemas have in common, whether or not something of their columns has still to be found."""
+"""Base class of schemas, whether or not some of their columns are open."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Declaration(Shown):
 
     @abstractmethod
     def _complete(self) -> None:
-        """Check what is declared together, and make what follows from it."""
+        """Check the declarations together, and derive the domain and the relations."""
 
     def _checked_bound(self, stated: int | None) -> int | None:
         """Return how many records a person has at most, as stated or as is kept; ``ValueError`` where both differ."""
@@ -93,12 +93,12 @@ class Declaration(Shown):
 
     @property
     def open(self) -> dict[str, OpenColumn]:
-        """Columns of which something has to be found privately before records can be encoded."""
+        """Open columns: their values or bins are found privately before records can be encoded."""
         return {name: column for name, column in self.declared.items() if isinstance(column, OpenColumn)}
 
     @property
     def open_share(self) -> Fraction:
-        """Part of a budget for which all that is open is found."""
+        """Part of a budget that is spent on open columns."""
         return sum((fraction_of(str(column.share)) for column in self.open.values()), Fraction(0))
 
     @property
@@ -118,12 +118,12 @@ class Declaration(Shown):
 
     @property
     def whole_warning(self) -> str:
-        """What a draft says of the whole table: at the top of the schema, and of the person."""
+        """Warnings of a draft about the whole table: at the top of the schema, and of the person."""
         return "; ".join(filter(None, (self.warning, self.person.warning if self.person else "")))
 
     @property
     def draft_warning(self) -> str:
-        """What is not protected where warnings of a draft are left, as a sentence; empty where none is."""
+        """Warning text if draft warnings remain, else ""."""
         places = ["at its top"] * bool(self.warning)
         places += ["at its person"] * bool(self.person and self.person.warning)
         places += [f"of {listed(self.warned)}"] * bool(self.warned)
@@ -140,23 +140,23 @@ class Declaration(Shown):
             raise ValueError(f"a rule names {unknown[0]!r}, and no such column is declared{near}")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has; `Schema.from_dict` reads it.
+        """Return the content of a schema file; `Schema.from_dict` reads it.
 
         Of a warning it has that there is one: what a draft says comes from the records, and stays in files of `save`.
         """
-        told: dict[str, Any] = {"warning": _NOT_REVIEWED} if self.warning else {}
-        told["columns"] = {name: column.to_dict() for name, column in self.declared.items()}
+        fields: dict[str, Any] = {"warning": _NOT_REVIEWED} if self.warning else {}
+        fields["columns"] = {name: column.to_dict() for name, column in self.declared.items()}
         for name in self.warned:
-            told["columns"][name]["warning"] = _NOT_REVIEWED
+            fields["columns"][name]["warning"] = _NOT_REVIEWED
         if self.drop:
-            told["drop"] = list(self.drop)
+            fields["drop"] = list(self.drop)
         if self.rules:
-            told["rules"] = [rule.to_dict() for rule in self.rules]
+            fields["rules"] = [rule.to_dict() for rule in self.rules]
         if self.person is not None:
-            told["person"] = self.person.to_dict() | ({"warning": _NOT_REVIEWED} if self.person.warning else {})
-            return told
+            fields["person"] = self.person.to_dict() | ({"warning": _NOT_REVIEWED} if self.person.warning else {})
+            return fields
         k = self.stated_records_per_person
-        return told | ({} if k is None else {"records_per_person": k})
+        return fields | ({} if k is None else {"records_per_person": k})
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the schema to a JSON file, whole or not at all; ``OSError`` if it cannot be written."""
@@ -184,7 +184,7 @@ class Declaration(Shown):
         return hash((tuple(self.declared), self.drop))
 
     def __repr__(self) -> str:
-        told = {n: f"{c.kind} {c.size}" if isinstance(c, Column) else "open" for n, c in self.declared.items()}
-        told |= {name: column.kind for name, column in self.made.items()}
-        columns = listed([f"{escaped(name)}: {what}" for name, what in told.items()], 12)
+        kinds = {n: f"{c.kind} {c.size}" if isinstance(c, Column) else "open" for n, c in self.declared.items()}
+        kinds |= {name: column.kind for name, column in self.made.items()}
+        columns = listed([f"{escaped(name)}: {what}" for name, what in kinds.items()], 12)
         return f"{type(self).__name__}({columns})"

@@ -1,4 +1,4 @@
-"""Columns that follow from others by what is publicly known: a mapping, a sum, a product or a difference."""
+"""Columns derived from others by a public rule: a mapping, a sum, a product or a difference."""
 
 from __future__ import annotations
 
@@ -80,23 +80,23 @@ class Derived(Made):
         pairs: Any = self.mapping.items() if isinstance(self.mapping, Mapping) else self.mapping
         if not isinstance(pairs, str) and all(isinstance(pair, Sequence) and len(pair) == 2 for pair in pairs):
             object.__setattr__(self, "mapping", tuple((_plain(entry), image) for entry, image in pairs))
-        for way in ("source", *_WAYS):
-            own = getattr(self, way)
-            object.__setattr__(self, way, own if isinstance(own, str) else tuple(own))
+        for field_name in ("source", *_WAYS):
+            names = getattr(self, field_name)
+            object.__setattr__(self, field_name, names if isinstance(names, str) else tuple(names))
         super().__post_init__()
 
     @property
     def pairs(self) -> tuple[tuple[Any, Any], ...]:
         """The pairs of the mapping."""
-        found: Any = self.mapping
-        return tuple(found)
+        mapping: Any = self.mapping
+        return tuple(mapping)
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The columns that it follows from."""
+        """Columns that this one follows from."""
         if self.source:
             return (self.source,) if isinstance(self.source, str) else tuple(self.source)
-        return tuple(name for way in _WAYS for name in getattr(self, way))
+        return tuple(name for operation in _WAYS for name in getattr(self, operation))
 
     def check(self, columns: Mapping[str, Column], name: str) -> None:
         """Raise ``ValueError`` if it cannot follow from these columns."""
@@ -111,17 +111,17 @@ class Derived(Made):
             raise ValueError(f"derived column {name!r}: {error}") from None
 
     def made(self, cells: Mapping[str, Cells], rows: range, rng: np.random.Generator) -> Cells:
-        """Return what follows from the columns."""
+        """Return the values that follow from the columns."""
         del rows, rng
         given = [cells[name] for name in self.sources]
         return self._function([cell.column for cell in given]).cells(given)
 
     def column(self, columns: Mapping[str, Column]) -> Column:
-        """Return what it holds, given the columns that it follows from."""
+        """Return the column of results, given the columns that it follows from."""
         return self._function([columns[name] for name in self.sources]).column
 
     def splits_bins(self, columns: Mapping[str, Column]) -> bool:
-        """Return whether it may have different values within a bin of a column that it follows from."""
+        """Return whether values may differ within a bin of a source column."""
         function = self._function([columns[name] for name in self.sources])
         return not isinstance(function, Mapped) or function.splits_bins
 
@@ -140,14 +140,14 @@ class Derived(Made):
         return next((column.nulls[:1] for column in columns if column.nulls), ())
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has for the column."""
-        told = {("from" if name == "source" else name): _listed(value) for name, value in super().to_dict().items()}
+        """Return the entry of the column in a schema file."""
+        fields = {("from" if name == "source" else name): _listed(value) for name, value in super().to_dict().items()}
         if self.pairs and all(isinstance(entry, str) for entry, _ in self.pairs):
-            told["mapping"] = dict(self.pairs)
-        return told
+            fields["mapping"] = dict(self.pairs)
+        return fields
 
     def _problems(self) -> Iterator[str]:
-        given = [way for way in ("mapping", *_WAYS) if getattr(self, way)]
+        given = [name for name in ("mapping", *_WAYS) if getattr(self, name)]
         if len(given) != 1:
             yield f"needs exactly one of mapping, {', '.join(_WAYS)}, got {' and '.join(given) or 'none'}"
             return
@@ -166,20 +166,20 @@ class Derived(Made):
         else:
             yield from self._operand_problems(given[0])
         if self.other is not None and (not isinstance(self.other, Label) or given != ["mapping"]):
-            yield "other needs what a mapping gives for all other values"
+            yield "other needs the result of a mapping for all other values"
         null: Any = self.null
         if null is not None and not isinstance(null, str):
             yield "null needs the text of a missing value"
 
-    def _operand_problems(self, way: str) -> Iterator[str]:
-        names: Any = getattr(self, way)
+    def _operand_problems(self, operation: str) -> Iterator[str]:
+        names: Any = getattr(self, operation)
         if self.source:
             yield "'from' belongs to a mapping"
         if isinstance(names, str) or not all(isinstance(n, str) for n in names) or len(names) < 2:
-            yield f"{way} needs a list of two columns{'' if way == 'difference' else ' or more'}"
-        elif way == "difference" and len(names) > 2:
+            yield f"{operation} needs a list of two columns{'' if operation == 'difference' else ' or more'}"
+        elif operation == "difference" and len(names) > 2:
             yield "difference needs a list of two columns"
-        if self.unit and (self.unit not in get_args(Unit) or way != "difference"):
+        if self.unit and (self.unit not in get_args(Unit) or operation != "difference"):
             yield f"unit is of a difference of dates, one of {', '.join(get_args(Unit))}"
         if self.decimals is not None and not (type(self.decimals) is int and 0 <= self.decimals <= 9):
             yield "decimals needs a whole number from 0 to 9"
@@ -205,18 +205,20 @@ class _Computed:
         nulls = (derived.nulls(sources) or ("",)) if has_nulls else ()
         low, high = self._bounds([[self._operand(line, end) for end in line.ends()] for line in lines])
         marks = {line.marks for line in lines if isinstance(line, Numeric)}
-        own: dict[str, Any] = dict(zip(("decimal", "thousands"), marks.pop(), strict=True)) if len(marks) == 1 else {}
-        self.column = one_bin(low, high, self._decimals, null=nulls, **own)
+        mark_options: dict[str, Any] = (
+            dict(zip(("decimal", "thousands"), marks.pop(), strict=True)) if len(marks) == 1 else {}
+        )
+        self.column = one_bin(low, high, self._decimals, null=nulls, **mark_options)
 
     def cells(self, given: Sequence[Cells]) -> Cells:
-        """Return the results for what the columns hold; missing where one holds no value."""
+        """Return the results for cells of the columns; missing where one is missing."""
         column = self.column
         pairs = list(zip(self._lines, given, strict=True))
         missing = np.logical_or.reduce([np.asarray(cell.codes) >= line.n_values for line, cell in pairs])
         parts = [self._operand(line, line.steps_of(np.asarray(cell.values))) for line, cell in pairs]
-        found = self._result(parts)
-        found[missing] = column.low
-        values = found.astype(np.int64 if isinstance(column, Integer) else np.float64)
+        results = self._result(parts)
+        results[missing] = column.low
+        values = results.astype(np.int64 if isinstance(column, Integer) else np.float64)
         return Cells(column, np.where(missing, column.size - 1, 0), values)
 
     def _check_dates(self) -> None:
@@ -229,7 +231,7 @@ class _Computed:
             raise ValueError(f"unit {self._derived.unit!r} needs dates with resolution hour")
 
     @property
-    def _unit_of_dates(self) -> Any:  # noqa: ANN401 - one of those there are
+    def _unit_of_dates(self) -> Any:  # noqa: ANN401 - one of several literals
         return self._derived.unit or "day"
 
     def _operand(self, line: Binned, steps: NDArray[Any]) -> NDArray[Any]:
@@ -240,7 +242,7 @@ class _Computed:
 
     def _bounds(self, ends: Sequence[Sequence[NDArray[Any]]]) -> tuple[Any, Any]:
         """Return the least and the largest result, given the ends of each column's bins."""
-        lows, highs = [own[0][:1] for own in ends], [own[1][-1:] for own in ends]
+        lows, highs = [line_ends[0][:1] for line_ends in ends], [line_ends[1][-1:] for line_ends in ends]
         if self._derived.difference:
             corners = [[highs[0], lows[1]], [lows[0], highs[1]]]
         elif self._derived.sum:
@@ -260,24 +262,24 @@ class _Computed:
             first, second = (part.astype(np.int64) for part in parts)
             return np.asarray(span_between(first, second, self._unit_of_dates, self._dates[0].has_times)).astype(object)
         if self._derived.product:
-            found = math.prod(parts[1:], start=parts[0])
+            result = math.prod(parts[1:], start=parts[0])
         else:
             units = [self._unit // line.per_unit if self._is_exact else 1 for line in self._lines]
             scaled = [part * unit for part, unit in zip(parts, units, strict=True)]
-            found = scaled[1] - scaled[0] if self._derived.difference else sum(scaled[1:], start=scaled[0])
+            result = scaled[1] - scaled[0] if self._derived.difference else sum(scaled[1:], start=scaled[0])
         if not self._is_exact:
-            return found if self._decimals is None else np.round(found, self._decimals)
-        return self._rounded(found, 10 ** (self._decimals or 0))
+            return result if self._decimals is None else np.round(result, self._decimals)
+        return self._rounded(result, 10 ** (self._decimals or 0))
 
-    def _rounded(self, found: NDArray[Any], unit: int) -> NDArray[Any]:
+    def _rounded(self, numbers: NDArray[Any], unit: int) -> NDArray[Any]:
         """Return integers in the unit of the result as numbers of so many decimals, rounded half to even."""
         if unit < self._unit:
             step = self._unit // unit
-            whole, rest = found // step, 2 * (found % step)
-            found = whole + ((rest > step) | ((rest == step) & (whole % 2 == 1))).astype(object)
+            whole, rest = numbers // step, 2 * (numbers % step)
+            numbers = whole + ((rest > step) | ((rest == step) & (whole % 2 == 1))).astype(object)
         else:
-            found = found * (unit // self._unit)
-        return found if unit == 1 else found / unit
+            numbers = numbers * (unit // self._unit)
+        return numbers if unit == 1 else numbers / unit
 
 
 def _plain(entry: object) -> Any:  # noqa: ANN401
@@ -285,5 +287,5 @@ def _plain(entry: object) -> Any:  # noqa: ANN401
 
 
 def _listed(value: object) -> object:
-    """Return what JSON holds for it: lists for tuples."""
+    """Return a value as JSON holds it: lists for tuples."""
     return [_listed(entry) for entry in value] if isinstance(value, tuple) else value

@@ -1,4 +1,4 @@
-"""What derived columns have for the codes of the columns that they follow from."""
+"""Images of derived columns: their value for each combination of codes of their sources."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pypgm.terminal import label_text
 
 
 def read_names(schema: Schema | None, clique: str | Iterable[str]) -> Clique:
-    """Return the columns that are read which some follow from, in the place of those.
+    """Return attributes with derived ones replaced by the columns that they follow from.
 
     Examples
     --------
@@ -34,12 +34,12 @@ def read_names(schema: Schema | None, clique: str | Iterable[str]) -> Clique:
     names, made = as_clique(clique), {} if schema is None else schema.made
     if not any(name in made for name in names):
         return names
-    found: dict[str, None] = {}
+    read: dict[str, None] = {}
     for name in names:
         chain = _chain(made, [name]) if name in made else []
-        found |= dict.fromkeys([source for own in chain for source in made[own].sources if source not in made])
-        found |= {} if chain else {name: None}
-    return tuple(found)
+        read |= dict.fromkeys([source for derived in chain for source in made[derived].sources if source not in made])
+        read |= {} if chain else {name: None}
+    return tuple(read)
 
 
 Image: TypeAlias = tuple[Clique, Cells]
@@ -47,7 +47,7 @@ Image: TypeAlias = tuple[Clique, Cells]
 
 
 def images_of(schema: Schema, names: Iterable[str]) -> Iterator[tuple[str, Image]]:
-    """Yield, of columns that are made, those that are mappings which tell no values within a bin apart.
+    """Yield the images of made columns that are mappings constant within each bin.
 
     They come in the order in which they are made, each from what those hold that it follows from: an image is made
     once, and gone where nothing follows from it any more.
@@ -69,7 +69,7 @@ def images_of(schema: Schema, names: Iterable[str]) -> Iterator[tuple[str, Image
 
 
 def image_of(schema: Schema, name: str) -> Image:
-    """Return the columns that a mapping is of, and what it has for each combination of their codes, in C order.
+    """Return the sources of a mapping, and its values for each combination of their codes, in C order.
 
     Raises
     ------
@@ -78,12 +78,12 @@ def image_of(schema: Schema, name: str) -> Image:
     """
     for _, image in images_of(schema, [name]):
         return image
-    told = listed([repr(own) for own in read_names(schema, name)]) or "no other column"
-    raise ValueError(f"column {name!r} is made when records are decoded, of {told}")
+    sources = listed([repr(source) for source in read_names(schema, name)]) or "no other column"
+    raise ValueError(f"column {name!r} is made when records are decoded, of {sources}")
 
 
 def codes_giving(schema: Schema, name: str, text: str) -> tuple[str, list[int]]:
-    """Return the column that one is mapped from, and which of its codes give a value.
+    """Return the source of a mapped column, and the codes of it that give a value.
 
     Raises
     ------
@@ -100,29 +100,29 @@ def codes_giving(schema: Schema, name: str, text: str) -> tuple[str, list[int]]:
     """
     (source, *others), cells = image_of(schema, name)
     if others:
-        told = listed([repr(own) for own in (source, *others)])
-        raise ValueError(f"column {name!r} follows from {told} together: give those")
+        sources = listed([repr(label) for label in (source, *others)])
+        raise ValueError(f"column {name!r} follows from {sources} together: give those")
     texts = cells.texts().tolist()
-    known = text if text in texts else next((own for own in texts if label_text(own) == text), text)
-    found = [code for code, own in enumerate(texts) if own == known]
-    if not found:
+    known = text if text in texts else next((label for label in texts if label_text(label) == text), text)
+    codes = [code for code, label in enumerate(texts) if label == known]
+    if not codes:
         raise ValueError(f"column {name!r} needs one of {listed([*map(repr, dict.fromkeys(texts))])}")
-    return source, found
+    return source, codes
 
 
 def _chain(made: Mapping[str, Made], names: Iterable[str]) -> list[str]:
-    """Return columns that are made and those that are made which they follow from."""
-    found = dict.fromkeys(names)
-    chain = list(found)
+    """Return made columns, and the made columns that they follow from."""
+    reached = dict.fromkeys(names)
+    chain = list(reached)
     for name in chain:
-        new = dict.fromkeys(own for own in made[name].sources if own in made and own not in found)
-        found |= new
+        new = dict.fromkeys(source for source in made[name].sources if source in made and source not in reached)
+        reached |= new
         chain += new
     return chain
 
 
 def _image(columns: Mapping[str, Column], column: Made, held: Mapping[str, Image]) -> Image | None:
-    """Return the image of a column, given those that it follows from and that are made; None where it has none."""
+    """Return the image of a column, given the images of its made sources; None if it has none."""
     if not isinstance(column, Derived) or not column.source:
         return None
     images: dict[str, Image] = {}
@@ -130,15 +130,15 @@ def _image(columns: Mapping[str, Column], column: Made, held: Mapping[str, Image
         if name not in held and (name not in columns or isinstance(columns[name], Difference)):
             return None
         images[name] = held.get(name) or ((name,), _first_values(columns[name]))
-    parents = tuple(dict.fromkeys(own for of, _ in images.values() for own in of))
+    parents = tuple(dict.fromkeys(cell for of, _ in images.values() for cell in of))
     sizes = {name: columns[name].size for name in parents}
     if math.prod(sizes.values()) > MOST_CELLS or column.splits_bins({n: c.column for n, (_, c) in images.items()}):
         return None
     axes = dict(zip(parents, np.indices([*sizes.values()]).reshape(len(parents), -1), strict=True))
     cells = {}
-    for name, (of, own) in images.items():
+    for name, (of, cell) in images.items():
         at = np.ravel_multi_index([axes[a] for a in of], [sizes[a] for a in of])
-        cells[name] = Cells(own.column, own.codes[at], None if own.values is None else own.values[at])
+        cells[name] = Cells(cell.column, cell.codes[at], None if cell.values is None else cell.values[at])
     return parents, column.made(cells, range(math.prod(sizes.values())), np.random.default_rng(0))
 
 

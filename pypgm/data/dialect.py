@@ -1,10 +1,21 @@
-"""How a CSV file is written."""
+"""Dialects of CSV files: the mark between fields, the encoding, and the marks of numbers."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple, TypedDict
 
 from pypgm.data.number_text import DecimalMark, mark_problems
+from pypgm.signatures import split_options
+
+
+class DialectOptions(TypedDict, total=False):
+    """Keywords of all functions that read a CSV file, documented at `pypgm.read_table`."""
+
+    delimiter: str
+    encoding: str
+    decimal: DecimalMark
+    thousands: str
 
 
 class Dialect(NamedTuple):
@@ -22,6 +33,24 @@ class Dialect(NamedTuple):
     decimal: DecimalMark = "."
     thousands: str = ""
 
+    @classmethod
+    def of_options(cls, function: str, options: Mapping[str, Any]) -> Dialect:
+        """Return the dialect of the keywords of a function; ``TypeError`` names one that is no mark.
+
+        Examples
+        --------
+        >>> Dialect.of_options("read_table", {"delimeter": ";"})
+        Traceback (most recent call last):
+        TypeError: read_table got an unexpected keyword argument 'delimeter'; the nearest is 'delimiter'
+        """
+        (marks,) = split_options(function, options, DialectOptions)
+        return cls(**marks)
+
+    @property
+    def csv_options(self) -> dict[str, Any]:
+        """Options that readers and writers of the module `csv` need for it."""
+        return {"delimiter": self.delimiter}
+
     def check(self) -> None:
         """Raise ``ValueError`` unless a table may have these marks."""
         if not isinstance(self.delimiter, str) or len(self.delimiter) != 1 or self.delimiter in '"\r\n':
@@ -33,4 +62,7 @@ class Dialect(NamedTuple):
 
 
 COMMAS = Dialect()
-"""How most files are written."""
+"""Dialect of most files."""
+
+DIALECT_DEFAULTS: Mapping[str, object] = COMMAS._asdict()
+"""Defaults of `DialectOptions`."""

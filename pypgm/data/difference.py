@@ -1,4 +1,4 @@
-"""Columns that are measured as their difference from another column, and come back as that one and the difference."""
+"""Columns measured as their difference from another column, and decoded as the sum of both."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from pypgm.domain import Label
 
 @dataclass(frozen=True)
 class Difference(Column):
-    """Dates or numbers of which it is known how far they are from those of another column.
+    """Dates or numbers whose difference from another column is bounded by public knowledge.
 
     The difference is what is counted, in bins; a record comes back with the other column's value and the difference
     added, so that it is within its bounds in every record. Evidence and answers of a model are of the difference.
@@ -78,11 +78,11 @@ class Difference(Column):
     @cached_property
     def span(self) -> Integer | Real:
         """The difference as a column of numbers."""
-        own: dict[str, Any] = {"outside": self.outside, "within": self.within, "null": bool(self.nulls)}
+        options: dict[str, Any] = {"outside": self.outside, "within": self.within, "null": bool(self.nulls)}
         if self.bins is None and self.decimals is None:
             whole: Any = (self.low, self.high, self.width, self.edges)  # checked there
-            return Integer(*whole, **own)
-        return Real(self.low, self.high, self.bins, self.edges, self.decimals, **own)
+            return Integer(*whole, **options)
+        return Real(self.low, self.high, self.bins, self.edges, self.decimals, **options)
 
     @property
     def n_values(self) -> int:
@@ -106,7 +106,7 @@ class Difference(Column):
         return f"a value that is {self.low} to {self.high}{units} after that of {self.first!r}"
 
     def encoder(self) -> Encoder:
-        """Return what puts differences into bins."""
+        """Return an encoder that puts differences into bins."""
         return self.span.encoder()
 
     def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any]:
@@ -127,10 +127,10 @@ class Difference(Column):
         return self.span.written(codes, values)
 
     def second(self, first: Binned) -> Binned:
-        """Return what the column's own values are, given those of the other column."""
+        """Return the column of the values themselves, given the other column."""
         if first.size > first.n_values and not self.nulls:
             raise ValueError(f"needs null: column {self.first!r} may have no value")
-        own: dict[str, Any] = {"outside": self.outside, "within": "uniform", "null": self.nulls}
+        options: dict[str, Any] = {"outside": self.outside, "within": "uniform", "null": self.nulls}
         least, most = first.ends()[0][0], first.ends()[1][-1]
         if isinstance(first, Date):
             if self.unit not in units_of(first.has_times) or not isinstance(self.span, Integer):
@@ -140,16 +140,16 @@ class Difference(Column):
             ends = last_after(low, high.astype(np.int64), self.unit, first.has_times)
             texts = list(map(str, first.of_steps(ends + np.array([1, 0]))))
             resolution: Resolution = "hour" if first.has_times else "year"
-            return Date(texts[0], texts[1], resolution, self.format or first.format, **own)
+            return Date(texts[0], texts[1], resolution, self.format or first.format, **options)
         if self.unit or self.format:
             raise ValueError(f"unit and format are of dates, and {self.first!r} has numbers")
         if not (first.per_unit and self.span.per_unit):
             raise ValueError(f"a difference of numbers needs decimals, its own and those of {self.first!r}")
         if isinstance(first, Numeric):
-            own |= {"decimal": first.decimal, "thousands": first.thousands}
+            options |= {"decimal": first.decimal, "thousands": first.thousands}
         unit = max(first.per_unit, self.span.per_unit)
         low, high = least / first.per_unit + self.low, most / first.per_unit + self.high
-        return one_bin(low, high, len(str(unit)) - 1, **own)
+        return one_bin(low, high, len(str(unit)) - 1, **options)
 
     def coded(
         self, first: Steps, of_first: NDArray[Any], second: Steps, of_second: NDArray[Any]
@@ -170,7 +170,7 @@ class Difference(Column):
         return codes, None if problem is None else Misfit(problem.row, what)
 
     def cells(self, first: Cells, codes: NDArray[Any], rng: np.random.Generator) -> Cells:
-        """Return values that are as far from those of the other column as codes say."""
+        """Return values at the differences of codes from the cells of the other column."""
         assert isinstance(first.column, Binned)
         column, spans = self.second(first.column), self.span.drawn(codes, rng)
         starts = first.column.steps_of(np.asarray(first.values))
@@ -180,21 +180,21 @@ class Difference(Column):
             unit = column.per_unit
             steps = starts * (unit // first.column.per_unit)
             steps += self.span.steps_of(spans) * (unit // self.span.per_unit)
-        found = np.zeros(len(codes), dtype=np.int64)
+        second_codes = np.zeros(len(codes), dtype=np.int64)
         if column.other_code is not None:
-            found[codes == self.other_code] = column.other_code
+            second_codes[codes == self.other_code] = column.other_code
         if column.null_code is not None:
-            found[(codes == self.null_code) | (first.codes >= first.column.n_values)] = column.null_code
-        return Cells(column, found, column.of_steps(steps))
+            second_codes[(codes == self.null_code) | (first.codes >= first.column.n_values)] = column.null_code
+        return Cells(column, second_codes, column.of_steps(steps))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has for the column."""
+        """Return the entry of the column in a schema file."""
         return {"from" if name == "first" else name: value for name, value in super().to_dict().items()}
 
     def _after(
         self, starts: NDArray[np.int64], spans: NDArray[Any], has_times: bool, rng: np.random.Generator
     ) -> NDArray[np.int64]:
-        """Return a day, or a second, that is so many whole units after another."""
+        """Return a day, or a second, at a number of whole units after another."""
         unit: Any = self.unit
         low, high = last_after(starts, spans - 1, unit, has_times) + 1, last_after(starts, spans, unit, has_times)
         if self.within in {"lower", "middle"}:
@@ -225,7 +225,7 @@ class Steps(Column):
 
     @cached_property
     def start(self) -> int:
-        """How many steps from zero the first value is."""
+        """Number of steps from zero to the first value."""
         return int(self.column.ends()[0][0])
 
     @cached_property
@@ -235,16 +235,16 @@ class Steps(Column):
 
     @property
     def other_label(self) -> str | None:
-        """That of the column."""
+        """Label of other values, as of the column."""
         return self.column.other_label
 
     @property
     def allowed(self) -> str:
-        """What the column allows."""
+        """Description of the values that the column allows."""
         return self.column.allowed
 
     def encoder(self) -> Encoder:
-        """Return what reads values as the column does."""
+        """Return an encoder that reads values as the column does."""
 
         def encode(values: Values) -> tuple[NDArray[Any], Misfit | None]:
             steps, codes, problem = self.column.steps_and_codes(values)
@@ -260,26 +260,26 @@ class Steps(Column):
 
     @property
     def outside(self) -> Outside:
-        """What becomes of values beyond the bounds."""
+        """Policy for values beyond the bounds."""
         return self.column.outside
 
     @property
     def null_places(self) -> NDArray[np.float64]:
-        """Where texts of nulls are that read as values."""
+        """Places of null texts that read as values."""
         return self.column.null_places
 
     def bounds_and_starts(self) -> tuple[float, float, NDArray[np.float64]]:
-        """Return those of the column."""
+        """Return the bounds and starts of the column."""
         return self.column.bounds_and_starts()
 
     def steps(self, codes: NDArray[Any]) -> NDArray[np.int64]:
-        """Return how many steps from zero values are; of other codes any."""
+        """Return the numbers of steps from zero to values; for other codes any number."""
         return codes.astype(np.int64) + self.start
 
     def binned(self, codes: NDArray[Any]) -> NDArray[Any]:
-        """Return the column's own codes."""
+        """Return the codes of the column for codes of steps."""
         column, given = self.column, codes.astype(np.int64)
-        own = np.searchsorted(column.ends()[0], self.steps(codes), side="right") - 1
+        bins = np.searchsorted(column.ends()[0], self.steps(codes), side="right") - 1
         beyond = given - self.n_values
-        found: NDArray[Any] = np.where(beyond < 0, own, beyond + column.n_values).astype(column.dtype)
-        return found
+        binned_codes: NDArray[Any] = np.where(beyond < 0, bins, beyond + column.n_values).astype(column.dtype)
+        return binned_codes

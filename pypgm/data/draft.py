@@ -1,4 +1,4 @@
-"""A first draft of a schema from a table, to be edited: whatever is read from the records is marked."""
+"""First drafts of schemas, to be edited: whatever is read from the records is marked."""
 
 from __future__ import annotations
 
@@ -6,47 +6,44 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from pypgm.data.dialect import Dialect
-from pypgm.data.draft_column import DISTINCT, NULLS, SHARE, Seen, own_in_each, resolution_of
+from pypgm.data.draft_column import DISTINCT, NULLS, Seen, own_in_each, resolution_of, share_of_each
 from pypgm.data.draft_dependence import Blanks, Dependences, Orders
 from pypgm.data.draft_key import Key, is_filler
 from pypgm.data.draft_readers import is_number
-from pypgm.data.frames import Frame
+from pypgm.data.frames import as_columns
 from pypgm.data.layout import family_of
-from pypgm.data.number_text import DecimalMark
-from pypgm.data.raw_table import RawTable, raw_table, value_texts
 from pypgm.data.rule_comparison import Comparison
+from pypgm.data.source import Source, value_texts
 from pypgm.domain import listed
 
-_FOUND = 6  # columns of which each may have the share of the budget that finds values or bins
 _COMMENT = (
-    "Drafted from a table. A schema is public: what has a warning was read from the records, and nothing protects it, "
-    "or may name people. Replace it by what is publicly known, or drop the column, and delete the warning."
+    "Drafted from a table. A schema is public: entries with a warning were read from the records, are not protected, "
+    "and may name people. Replace them by what is publicly known, or drop the column, and delete the warning."
 )
 _NAMELESS = (
     "it has no name and no values: lines end in a delimiter",
     "it has no name: the index of a data frame, which pandas leaves out with index=False",
 )
 FIRST_LINE = "the first line looks like a record, not like the names of columns: add a header line"
-"""What the warning of a draft begins with where there may be no header."""
+"""Beginning of the warning of a draft of a file that may have no header."""
 
 _QUESTION = (
-    "may one person have several records? Then name the columns that say whose they are under person, with the most "
+    "may one person have several records? Then name the columns that identify the person under person, with the most "
     "records of one person to keep, or state records_per_person, by what is publicly known; without either, the "
     "promise is about any one record"
 )
 _OF_KEY = (
-    "a key, by its values: each may stand for a person or a unit, and they come again; kind id or fake makes new ones"
+    "its values look like a key: each may stand for a person or a unit, and they repeat; kind id or fake makes new ones"
 )
 _OF_PERSON = (
-    "read from the records: {0!r} looks like the number of a person, and at_most is the most records that one value of "
-    "it has in the table. Replace at_most by what is publicly known, or by how many records of one person to keep; "
+    "read from the records: {0!r} looks like the number of a person, and at_most is the largest number of records with "
+    "one value of it. Replace at_most by what is publicly known, or by how many records of one person to keep; "
     "name other columns, or delete person, if {0!r} is no number of a person"
 )
-_OF_MISSING = "; each record without it is taken for a person of its own"
+_OF_MISSING = "; each record without it is taken for a separate person"
 _AS_ONE = (
     "; {0} {1} read as one person, of whose records at most at_most are kept: where it stands for no number, write an "
-    'empty cell instead, and "null": "alone" takes each such record for a person of its own'
+    'empty cell instead, and "null": "alone" takes each such record for a separate person'
 )
 _OF_OPEN = (
     "it follows from {0!r} in each record, and is better kept as it is: the values of {0!r} are found privately, and a "
@@ -62,20 +59,19 @@ _LENGTHS = {  # of units in seconds, the shortest and the longest
 }
 
 
-def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> dict[str, Any]:  # noqa: ANN401
+def draft_schema(source: Source) -> dict[str, Any]:
     """Return a first draft of the schema of a table, to be edited. It is NOT private.
 
     Parameters
     ----------
-    source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-    table, **marks
-        As for `pypgm.synthesize`, those of a dialect. Other marks of numbers than plain ones are found, column by
-        column, if none are given.
+    source : Source
+        With the marks of its dialect; other marks of numbers than plain ones are found, column by column, if it has
+        none.
 
     Returns
     -------
     dict
-        What a schema file has, with a "warning" at everything that was read from the records or may name people, and
+        Content of a schema file, with a "warning" at everything that was read from the records or may name people, and
         under "drop" why each column is left out.
 
     Raises
@@ -87,24 +83,23 @@ def draft_schema(source: Frame, *, table: str | None = None, **marks: Any) -> di
 
     Examples
     --------
-    >>> draft = draft_schema({"wage": ["1,250.50", "980.00"] * 50, "id": [f"P{i}" for i in range(100)]})
+    >>> from pypgm.data.source import open_source
+    >>> draft = draft_schema(open_source({"wage": ["1,250.50", "980.00"] * 50, "id": [f"P{i}" for i in range(100)]}))
     >>> draft["columns"]["wage"]["thousands"], draft["drop"]
-    (',', {'id': 'a value of its own in each record, as names and ids have: kind id or fake makes new ones'})
+    (',', {'id': 'a different value in each record, as names and ids have: kind id or fake makes new ones'})
     """
-    how = Dialect(**marks)
-    how.check()
-    raw = raw_table(source, how, table=table)
-    seen, dependences, blanks, orders = _read(raw, (how.decimal, how.thousands))
+    source.dialect.check()
+    seen, dependences, blanks, orders = _read(source)
     keys = {name: key for name, column in seen.items() if name and (key := column.key(name))}
     columns, dropped = _declared(seen, keys)
     if not columns:
-        why = "each is empty, a key, or has a value of its own for each record"
-        raise ValueError(f"{raw.name} has no column to declare: {why}")
+        why = "each is empty, a key, or has a different value in each record"
+        raise ValueError(f"{source.name} has no column to declare: {why}")
     _share_out(columns)
     derived = _point_out(columns, dependences, blanks)
     _point_out_orders({n: c for n, c in columns.items() if c["kind"] == "date" and n not in derived}, orders)
     draft: dict[str, Any] = {"comment": _COMMENT}
-    if raw.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
+    if source.has_header and all(column.counts[name] or is_number(name) for name, column in seen.items()):
         _warn(draft, FIRST_LINE)
     if able := [name for name, key in keys.items() if key.most > 1]:
         draft["person"] = _person(keys, able, seen)
@@ -121,43 +116,45 @@ def _declared(seen: Mapping[str, Seen], keys: Mapping[str, Key]) -> tuple[dict[s
         if name in keys:
             dropped[name] = own_in_each(column.values) if keys[name].most == 1 else _OF_KEY
             continue
-        told, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
-        if told:
-            columns[name] = told
+        fields, why = column.declared() if name else ({}, _NAMELESS[bool(column.values)])
+        if fields:
+            columns[name] = fields
         else:
             dropped[name] = why
     return columns, dropped
 
 
 def _person(keys: Mapping[str, Key], able: Sequence[str], seen: Mapping[str, Seen]) -> dict[str, Any]:
-    """Return what a schema has of the column that looks most like the key of a person; of equal ones the first."""
+    """Return the person entry of a schema for the column that looks most like the key of a person."""
     best = max(able, key=lambda name: keys[name].rank)
     warning, others = _OF_PERSON.format(best), [repr(name) for name in able if name != best]
-    told: dict[str, Any] = {"column": best, "at_most": keys[best].most}
+    fields: dict[str, Any] = {"column": best, "at_most": keys[best].most}
     if len(seen[best].counts) >= DISTINCT:
         warning += f"; it is of the first {DISTINCT} values, and others may have more"
     if len(seen[best].values) < len(seen[best].counts):
-        told["null"] = "alone"
+        fields["null"] = "alone"
         warning += _OF_MISSING
     if marks := [repr(text) for text, n in seen[best].counts.items() if _is_no_key(text, n, keys[best].most)]:
         warning += _AS_ONE.format(listed(marks), "is" if len(marks) == 1 else "are each")
     if others:
         warning += f"; {listed(others)} {'looks' if len(others) == 1 else 'look'} like one, too"
-    return told | {"warning": warning}
+    return fields | {"warning": warning}
 
 
 def _is_no_key(text: str, count: int, at_most: int) -> bool:
-    """Return whether a value among keys looks like a mark of a missing one, which is read as a person all the same."""
+    """Return whether a value among keys looks like a mark for a missing key, which is still read as a person."""
     is_word = count > at_most and not any(map(str.isdigit, text))
     return bool(text.strip()) and (text in NULLS or is_filler(text) or is_word)
 
 
-def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]:
+def _read(source: Source) -> tuple[dict[str, Seen], Dependences, Blanks, Orders]:
     """Read the records of a table."""
-    seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in raw.layout.types.items()}
+    marks = source.dialect.decimal, source.dialect.thousands
+    seen = {name: Seen(family_of(kind) if kind else "", marks) for name, kind in source.layout.types.items()}
     dependences, blanks, orders = Dependences(), Blanks(), Orders()
-    for piece in raw.pieces():
-        texts = {name: value_texts(raw.name, name, piece[name]) for name in seen}
+    for piece in source.pieces():
+        columns = as_columns(piece)
+        texts = {name: value_texts(source.name, name, columns[name]) for name in seen}
         for name, column in seen.items():
             column.add(texts[name])
         dependences.add(texts)
@@ -167,64 +164,68 @@ def _read(raw: RawTable, marks: tuple[DecimalMark, str]) -> tuple[dict[str, Seen
 
 
 def _share_out(columns: Mapping[str, dict[str, Any]]) -> None:
-    """Lower the shares of columns of which something has to be found, where there are many."""
+    """Lower the budget shares of open columns if there are many."""
     costly = [c if c["kind"] == "open" else c["bins"] for c in columns.values() if _is_costly(c)]
-    for told in costly if len(costly) > _FOUND else ():
-        told["share"] = round(SHARE * _FOUND / len(costly), 6)
+    for fields in costly:
+        fields["share"] = share_of_each(len(costly), 6)
 
 
-def _is_costly(told: Mapping[str, Any]) -> bool:
-    return told["kind"] == "open" or isinstance(told.get("bins"), Mapping)
+def _is_costly(fields: Mapping[str, Any]) -> bool:
+    return fields["kind"] == "open" or isinstance(fields.get("bins"), Mapping)
 
 
 def _point_out(columns: Mapping[str, dict[str, Any]], dependences: Dependences, blanks: Blanks) -> set[str]:
-    """Warn of columns that follow from others in the records, and say how a schema states such a rule; return them."""
+    """Return columns that follow from others in the records, and add warnings that say how to declare the rule."""
     derived = set()
-    for base, other, images in dependences.found():
+    for base, other, images in dependences.pairs():
         if base in columns and other in columns and columns[base]["kind"] == "open":
             _warn(columns[other], _OF_OPEN.format(base))
         elif base in columns and other in columns:
             is_short = columns[base]["kind"] in {"categorical", "boolean"} and not set(images) & set(NULLS)
-            told = {
+            fields = {
                 "kind": "derived",
                 "from": base,
                 "mapping": dict(sorted(images.items())) if is_short else f"{base}.csv",
             }
-            way = json.dumps(told, ensure_ascii=False)
-            _warn(columns[other], f"it follows from {base!r} in each record: if it always does, {way} makes it exact")
+            declaration = json.dumps(fields, ensure_ascii=False)
+            _warn(
+                columns[other],
+                f"it follows from {base!r} in each record: if it always does, {declaration} makes it exact",
+            )
             derived.add(other)
-    for base, other, values in blanks.found():
+    for base, other, values in blanks.pairs():
         if base in columns and other in columns and other not in derived:
             unless = base if not set(NULLS) & set(values) and columns[base].get("null") else None
             named = {base: values[0] if len(values) == 1 else values} if unless is None or len(values) < 2 else base
             if named is not base and _is_costly(columns[base]):
                 continue  # no rule names a value that has still to be found
-            way = json.dumps({"blank": other, "unless": named}, ensure_ascii=False)
-            _warn(columns[other], f"it is blank by {base!r}: if it always is, the rule {way} keeps it so")
+            declaration = json.dumps({"blank": other, "unless": named}, ensure_ascii=False)
+            proposal = f"if it always is, the rule {declaration} keeps it so"
+            _warn(columns[other], f"it is blank for some values of {base!r}: {proposal}")
     return derived
 
 
 def _point_out_orders(dates: Mapping[str, dict[str, Any]], orders: Orders) -> None:
-    """Warn of dates that are never before others in the records, and say how a schema keeps them so."""
-    for base, other, least, most in orders.found(dates):
-        first, second, ways = dates[base], dates[other], []
+    """Add warnings to dates that are never before others in the records, and say how a schema keeps them so."""
+    for base, other, least, most in orders.pairs(dates):
+        first, second, proposals = dates[base], dates[other], []
         has_times = first["resolution"] == "hour"
         if has_times != (second["resolution"] == "hour"):
-            continue  # what a schema compares is of one kind
+            continue  # a schema compares columns of one kind
         rule = f"{base} <= {other}"
         if Comparison(rule).columns == (base, other):
-            ways.append(f"the rule {json.dumps(rule, ensure_ascii=False)} keeps it so")
+            proposals.append(f"the rule {json.dumps(rule, ensure_ascii=False)} keeps it so")
         if first.get("format") == second.get("format"):
             null = second.get("null") or first.get("null")
-            told = {"kind": "difference", "from": base, **_span(least, most, has_times=has_times)}
-            way = json.dumps(told | ({"null": null} if null else {}), ensure_ascii=False)
-            ways.append(f"{way} keeps how far apart the two are, too")
-        if ways:
-            _warn(second, f"it is never before {base!r}: if it never can be, {', or '.join(ways)}")
+            fields = {"kind": "difference", "from": base, **_span(least, most, has_times=has_times)}
+            declaration = json.dumps(fields | ({"null": null} if null else {}), ensure_ascii=False)
+            proposals.append(f"{declaration} keeps how far apart the two are, too")
+        if proposals:
+            _warn(second, f"it is never before {base!r}: if it never can be, {', or '.join(proposals)}")
 
 
 def _span(least: int, most: int, *, has_times: bool) -> dict[str, Any]:
-    """Return bounds that are about those of spans in seconds, and a unit of which they have some dozens.
+    """Return rounded bounds of spans in seconds, and a unit that gives a few dozen bins.
 
     Examples
     --------
@@ -237,5 +238,5 @@ def _span(least: int, most: int, *, has_times: bool) -> dict[str, Any]:
     return {"low": least // longest, "high": ends // shortest, "unit": unit}
 
 
-def _warn(told: dict[str, Any], warning: str) -> None:
-    told["warning"] = "; ".join([*filter(None, [told.get("warning")]), warning])
+def _warn(fields: dict[str, Any], warning: str) -> None:
+    fields["warning"] = "; ".join([*filter(None, [fields.get("warning")]), warning])

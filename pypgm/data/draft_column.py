@@ -1,4 +1,4 @@
-"""What was seen of one column of a table, and the declaration that is drafted of it."""
+"""Values of one column of a table, and the declaration drafted from them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,12 @@ NULLS = ("", "?", "NA", "N/A", "n/a", "na", "NULL", "null", "None", "none", "NaN
 """Texts that are taken for no value."""
 
 SHARE = 0.05
-"""Of the budget, to find the values of a column, or its bins."""
+"""Largest share of the budget that finds the values of a column, or its bins."""
+
+BINS = 50
+"""Number of bins of a column of numbers, about."""
+
+_TOTAL_SHARE = 0.3  # of the budget, for all columns whose values or bins are found
 
 LISTED = 60
 """Values of a column that are listed, at most."""
@@ -32,8 +37,7 @@ DISTINCT = 100_000
 
 _OTHERS = 10  # different values, from which one may be far
 _ODD = 10  # different texts among numbers or dates, at most
-_LARGE = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
-_BINS = 50  # of a column of numbers, about
+_MAX_EXACT = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
 _FULL = 0.15  # of the records in one bin of several values, or with one of these: bins of quantiles are better
 _QUANTILES = 20
 _HEAVY = 0.2  # of the records with frequent values: these can be found, though most others come once
@@ -41,12 +45,12 @@ _FREQUENT = 20  # records
 _NEARLY = 0.95  # of the values that are numbers beside a sign
 _CODE = re.compile(r"-?(9+|8+|9*9[678])")  # that surveys have for no answer
 _FALSE_TRUE = (("false", "true"), ("no", "yes"), ("n", "y"), ("f", "t"), ("0", "1"))
-_BOUNDS = "low and high are about those of the records: replace them by what is publicly known"
-_VALUES = "values are those of the records: replace them by what is publicly known"
+_BOUNDS = "low and high were read from the records: replace them by publicly known limits"
+_VALUES = "values were read from the records: replace them by the publicly known ones"
 _ONCE = "; no value comes twice: if it is the number of a person, drop the column"
 _CENTURY = (
-    "; years have two digits: they are of the century in which a date lies from low to high, here of no year to come: "
-    "if some dates lie ahead, move both"
+    "; years have two digits: each date is read in the century that puts it between low and high, here never in the "
+    "future: if some dates lie ahead, move both"
 )
 _OPEN = "do these values name people? then drop the column: values that enough people have are published"
 _TIME = re.compile(r"[0-9]{1,3}:[0-9]{2}(:[0-9]{2}(\.[0-9]+)?)?")
@@ -55,14 +59,14 @@ _TEXTS = {"", "text", "category", "any"}  # families of types whose values may b
 
 
 class Seen:
-    """How often each value of a column came, and what all of them can be read as.
+    """Counts of the values of a column, and the ways in which all of them can be read.
 
     Parameters
     ----------
     family : str
-        What its type holds, see `family_of`; empty of a file of texts.
+        Family of its type, see `family_of`; empty for a file of texts.
     marks : tuple of str
-        Those of numbers, where they are known; else they are found.
+        Marks of numbers, if they are known; else they are found.
     """
 
     def __init__(self, family: str = "", marks: tuple[DecimalMark, str] = PLAIN) -> None:
@@ -70,8 +74,12 @@ class Seen:
         self.counts: Counter[str] = Counter()
         self.rows = 0
         self.is_typed = family not in _TEXTS
-        able = [own for own in WRITTEN if marks == PLAIN or (own[0] == marks[0] and marks[1] in {"", own[1]})]
-        self._able = [] if self.is_typed else [own for own in able if own != marks]
+        able = [
+            written
+            for written in WRITTEN
+            if marks == PLAIN or (written[0] == marks[0] and marks[1] in {"", written[1]})
+        ]
+        self._able = [] if self.is_typed else [written for written in able if written != marks]
         self.numbers: NumberReader | None = None if family in {"bool", "date", "time"} else NumberReader(marks)
         forms = ["", *FORMATS, DIGITS] if not self.is_typed else [DIGITS] if family == "int" else [""]
         self.dates = {form: DateReader(form) for form in forms if family != "bool"}
@@ -95,57 +103,57 @@ class Seen:
 
     @property
     def values(self) -> dict[str, int]:
-        """How often each value came that is not taken for none."""
+        """Count of each value that is not taken for a missing one."""
         return {text: count for text, count in self.counts.items() if text not in NULLS}
 
     @property
     def date_reader(self) -> DateReader | None:
-        """What reads its values as dates; None where they are none, or none came."""
-        found = self.dates.get(DIGITS) or next(iter(self.dates.values()), None)
-        return found if found is not None and found.low <= found.high else None
+        """Reader of the values as dates; None if they are no dates, or there are none."""
+        reader = self.dates.get(DIGITS) or next(iter(self.dates.values()), None)
+        return reader if reader is not None and reader.low <= reader.high else None
 
     def key(self, name: str) -> Key | None:
-        """Return what is known of a column of that name as a key; None where it does not look like one."""
+        """Return the column as a key; None if neither its name nor its values look like one."""
         read = self.numbers
         if self.date_reader or (read and not (read.is_whole and read.marks == PLAIN and read.low >= 0)):
             return None
         values = self.values
-        found = key_of(name, values)
-        return None if read is None and found and (_signed(values) or _times(values)) else found
+        key = key_of(name, values)
+        return None if read is None and key and (_signed(values) or _times(values)) else key
 
     def declared(self) -> tuple[dict[str, Any], str]:
-        """Return a declaration of the column, or none and why it is better dropped."""
+        """Return a declaration of the column, or an empty one and the reason to drop it."""
         nulls = sorted(text for text in self.counts if text in NULLS)
         values = self.values
         if not values:
             return {}, "it is empty"
-        told = self._boolean(values) or self._date(values) or self._number(values)
-        if not told and self.numbers and any("e" in text.casefold() for text in values):
+        fields = self._boolean(values) or self._date(values) or self._number(values)
+        if not fields and self.numbers and any("e" in text.casefold() for text in values):
             return {}, "its numbers are too far apart for bins"
         odd: list[str] = []
-        if not told and len(values) > LISTED:
-            told, odd = self._of_most(values)
-        signed = "" if told else _signed(values)
-        unread = signed or ("" if told else _times(values))
-        if not told and (is_all_different(values.values()) or (len(values) > LISTED and not self._is_open(values))):
+        if not fields and len(values) > LISTED:
+            fields, odd = self._of_most(values)
+        signed = "" if fields else _signed(values)
+        unread = signed or ("" if fields else _times(values))
+        if not fields and (is_all_different(values.values()) or (len(values) > LISTED and not self._is_open(values))):
             return {}, unread or own_in_each(values)
-        told = told or self._listed(values)
+        fields = fields or self._listed(values)
         maybe = [text for text in nulls if text.isalpha()]
-        if maybe and (len(nulls) > len(maybe) or told["kind"] in {"categorical", "open"}):
-            taken = f"{listed([repr(text) for text in maybe])} is taken for a missing value: if it is one of its own, "
-            told["warning"] = "; ".join([*filter(None, [told.get("warning")]), f"{taken}take it out of null"])
+        if maybe and (len(nulls) > len(maybe) or fields["kind"] in {"categorical", "open"}):
+            taken = f"{listed([repr(text) for text in maybe])} is taken for a missing value: if it is a value, "
+            fields["warning"] = "; ".join([*filter(None, [fields.get("warning")]), f"{taken}take it out of null"])
         if odd:
             texts, taken = listed(list(map(repr, odd))), "is taken" if len(odd) == 1 else "are taken"
-            told["warning"] += f"; {texts} cannot be read as the others are, and {taken} for a missing value"
+            fields["warning"] += f"; {texts} cannot be read as the others are, and {taken} for a missing value"
             if {"inf", "-inf"} & {*odd}:  # which a float is too, whatever texts are null
-                told["outside"] = "null"
-                told["warning"] += ", and so are numbers beyond the bounds"
-        if signed or (unread and told["kind"] == "open"):
-            told["warning"] += f"; {unread}"
-        return told | ({"null": nulls + odd} if nulls or odd else {}), ""
+                fields["outside"] = "null"
+                fields["warning"] += ", and so are numbers beyond the bounds"
+        if signed or (unread and fields["kind"] == "open"):
+            fields["warning"] += f"; {unread}"
+        return fields | ({"null": nulls + odd} if nulls or odd else {}), ""
 
     def _of_most(self, values: Mapping[str, int]) -> tuple[dict[str, Any], list[str]]:
-        """Return what is declared of numbers or dates among which a few texts are none, and these texts."""
+        """Return the declaration of numbers or dates among which a few texts are unreadable, and these texts."""
         tried, rest = Seen(*self._given), Seen(*self._given)
         ways: list[DateReader | NumberReader]
         ways = [*tried.dates.values(), *([tried.numbers] if tried.numbers else []), *map(NumberReader, tried._able)]
@@ -157,17 +165,17 @@ class Seen:
         return {}, []
 
     def _is_open(self, values: Mapping[str, int]) -> bool:
-        """Return whether values come again, or many records have some that are frequent."""
+        """Return whether values repeat, or frequent values cover many records."""
         frequent = sum(count for count in values.values() if count >= _FREQUENT)
         return 2 * len(values) <= sum(values.values()) or frequent >= _HEAVY * sum(values.values())
 
     def _boolean(self, values: Mapping[str, int]) -> dict[str, Any]:
-        """Return a boolean, of each of its two texts as most records spell it."""
+        """Return the declaration of a boolean, with its two texts as most records spell them."""
         pair = {text.casefold() for text in values}
-        found = next((two for two in _FALSE_TRUE if pair == set(two)), None)
-        if found is None:
+        words = next((two for two in _FALSE_TRUE if pair == set(two)), None)
+        if words is None:
             return {}
-        spelled = [max((t for t in values if t.casefold() == word), key=values.__getitem__) for word in found]
+        spelled = [max((t for t in values if t.casefold() == word), key=values.__getitem__) for word in words]
         return {"kind": "boolean", "values": spelled}
 
     def _listed(self, values: Mapping[str, int]) -> dict[str, Any]:
@@ -180,42 +188,53 @@ class Seen:
         if dates is None:
             return {}
         form = dates.form if self.is_typed or len(dates.written) > 1 else dates.form or next(iter(dates.written))
-        told, warning = _date_ends(dates), _BOUNDS
+        ends, warning = _date_ends(dates), _BOUNDS
         if len(self.dates) > 1:
             warning += f"; the format may be {' or '.join(self.dates)}"
         if has_short_years(form):
             warning += _CENTURY
         days = {float(dates.read(text).toordinal()) for text in values}
         warning += _apart(sorted(days), lambda day: datetime.date.fromordinal(int(day)).isoformat())
-        if dates.has_clock and told["resolution"] != "hour":
+        if dates.has_clock and ends["resolution"] != "hour":
             warning += "; the time of day is left out" + (_HOURS if dates.has_times else "")
-        return {"kind": "date", **told, **({"format": form} if form else {}), "warning": warning}
+        return {"kind": "date", **ends, **({"format": form} if form else {}), "warning": warning}
 
     def _number(self, values: Mapping[str, int]) -> dict[str, Any]:
-        """Return bins between about the least and the largest value; none where bounds of 12 digits are one number."""
+        """Return the declaration of bins between rounded bounds; empty if both bounds round to one number."""
         read = self.numbers
         if read is None or math.isinf(read.high - read.low):
             return {}
         counts: Counter[float] = Counter()
         for text, count in values.items():
             counts[read.read(text)] += count
-        told, width = _whole(read) if read.is_whole else _real(read)
-        if told and _is_uneven(counts, width):
+        fields, width = _whole(read) if read.is_whole else _real(read)
+        if fields and _is_uneven(counts, width):
             bins = {"quantiles": _QUANTILES, "share": SHARE}
-            told = {name: value for name, value in told.items() if name not in {"width", "bins"}} | {"bins": bins}
+            fields = {name: value for name, value in fields.items() if name not in {"width", "bins"}} | {"bins": bins}
         is_own = read.is_whole and len(values) == self.rows >= LEAST and is_spread(list(counts))
         warning = _BOUNDS + _ONCE * is_own + _apart(sorted(counts), "{:.12g}".format) + _other_marks(read, values)
-        return {**told, **read.told, "warning": warning} if told else {}
+        return {**fields, **read.marks_seen, "warning": warning} if fields else {}
+
+
+def share_of_each(n_columns: int, digits: int = 4) -> float:
+    """Return the share of the budget that finds the values or bins of each of some open columns.
+
+    Examples
+    --------
+    >>> share_of_each(2), share_of_each(10)
+    (0.05, 0.03)
+    """
+    return round(min(SHARE, _TOTAL_SHARE / max(1, n_columns)), digits)
 
 
 def own_in_each(values: Mapping[str, int]) -> str:
-    """Return why a column is dropped of which each record, or about each, has a value of its own."""
-    records = "each record" if max(values.values()) == 1 else "about each record"
-    return f"a value of its own in {records}, as names and ids have: kind id or fake makes new ones"
+    """Return the reason to drop a column with a different value in about every record."""
+    records = "each record" if max(values.values()) == 1 else "nearly each record"
+    return f"a different value in {records}, as names and ids have: kind id or fake makes new ones"
 
 
 def _signed(values: Mapping[str, int]) -> str:
-    """Return what to do where nearly all values are numbers, some beside a sign or a unit; empty where they are not.
+    """Return the advice for numbers beside a sign or a unit; empty for other values.
 
     Examples
     --------
@@ -223,12 +242,12 @@ def _signed(values: Mapping[str, int]) -> str:
     'numbers with a percent sign: write bare numbers, with a minus before them, and the draft is of kind real'
     """
     places = {text: sign_of(text) for text in values}
-    found = sorted({place for place in places.values() if place is not None})
+    signs = sorted({place for place in places.values() if place is not None})
     able = sum(places[text] is not None or written_as(text) is not None or is_number(text) for text in values)
-    if not found or able < _NEARLY * len(values):
+    if not signs or able < _NEARLY * len(values):
         return ""
-    told = listed([SIGNS[place] for place in found])
-    return f"numbers with {told}: write bare numbers, with a minus before them, and the draft is of kind real"
+    names = listed([SIGNS[place] for place in signs])
+    return f"numbers with {names}: write bare numbers, with a minus before them, and the draft is of kind real"
 
 
 def _reads(reader: NumberReader | DateReader, texts: Iterable[str]) -> bool:
@@ -241,22 +260,22 @@ def _reads(reader: NumberReader | DateReader, texts: Iterable[str]) -> bool:
 
 
 def _times(values: Iterable[str]) -> str:
-    """Return what to do with times of day and spans; empty where a value is anything else.
+    """Return the advice for times of day and spans; empty for other values.
 
     Examples
     --------
     >>> _times(["8:30", "12:45:10"]), _times(["8:30", "noon"])
     ('times of day or spans, which no column reads: write them as numbers, such as minutes', '')
     """
-    told = "times of day or spans, which no column reads: write them as numbers, such as minutes"
-    return told if all(map(_TIME.fullmatch, values)) else ""
+    message = "times of day or spans, which no column reads: write them as numbers, such as minutes"
+    return message if all(map(_TIME.fullmatch, values)) else ""
 
 
 def _other_marks(read: NumberReader, values: Iterable[str]) -> str:
-    """Return a warning where all numbers could be written with other marks, and be others."""
+    """Return a warning if all numbers could be read with other marks, as other numbers."""
     marks: tuple[DecimalMark, str] = (",", ".")
     taken, other = "decimals", "thousands"
-    if read.told == {"thousands": ","}:
+    if read.marks_seen == {"thousands": ","}:
         marks, taken, other = (",", ""), "thousands", "decimals"
     elif read.marks != PLAIN or not read.decimals:
         return ""
@@ -269,16 +288,16 @@ def _other_marks(read: NumberReader, values: Iterable[str]) -> str:
 
 def _whole(read: NumberReader) -> tuple[dict[str, Any], float]:
     low, high = int(read.low), int(read.high)
-    width = max(1, math.ceil(nice((high - low) / _BINS))) if high - low > 2 * _BINS else 1
+    width = max(1, math.ceil(nice((high - low) / BINS))) if high - low > 2 * BINS else 1
     low, high = math.floor(low / width) * width, math.ceil((high + 1) / width) * width - 1
     return {"kind": "integer", "low": low, "high": high, "width": width}, width
 
 
 def _real(read: NumberReader) -> tuple[dict[str, Any], float]:
     low, high = read.low, read.high
-    is_exact = read.decimals <= 6 and max(abs(low), abs(high)) * 10**read.decimals < _LARGE
+    is_exact = read.decimals <= 6 and max(abs(low), abs(high)) * 10**read.decimals < _MAX_EXACT
     least = 10.0**-read.decimals if is_exact else 0.0  # a bin holds a number of so many decimals
-    width = max(nice((high - low) / _BINS), least) if high > low else 1.0
+    width = max(nice((high - low) / BINS), least) if high > low else 1.0
     first, last = math.floor(low / width), max(math.floor(low / width) + 1, math.ceil(high / width))
     ends = {"low": _rounded(first * width), "high": _rounded(last * width), "bins": last - first}
     if not ends["low"] < ends["high"] or math.isinf(ends["high"] - ends["low"]):
@@ -287,7 +306,7 @@ def _real(read: NumberReader) -> tuple[dict[str, Any], float]:
 
 
 def _is_uneven(counts: Mapping[float, int], width: float) -> bool:
-    """Return whether many records are in one bin of several values: bins of even width would blur these.
+    """Return whether many records are in one bin of several values, which bins of even width would blur.
 
     Examples
     --------
@@ -304,7 +323,7 @@ def _is_uneven(counts: Mapping[float, int], width: float) -> bool:
 
 
 def _apart(values: Sequence[float], shown: Any) -> str:  # noqa: ANN401 - a function of a number
-    """Return a warning where the least or the largest value may be none; empty where neither looks so.
+    """Return a warning if the least or the largest value may mean a missing one, else "".
 
     It is further from the others than these are from each other, or the one that is negative.
 
@@ -315,7 +334,7 @@ def _apart(values: Sequence[float], shown: Any) -> str:  # noqa: ANN401 - a func
     >>> _apart(range(100), str)
     ''
     """
-    rest, found = list(values), list[float]()
+    rest, outliers = list(values), list[float]()
     codes = [value for value in rest if _CODE.fullmatch(shown(value))]
     others = [value for value in rest if value not in codes]
     if len(others) > 1 and codes and codes[0] - others[-1] > others[-1] - others[0]:
@@ -325,27 +344,27 @@ def _apart(values: Sequence[float], shown: Any) -> str:  # noqa: ANN401 - a func
             f"; {listed(texts)} may mean no value beside {ends}: then {null} says so, and high is {shown(others[-1])}"
         )
     for end in (-1, 0):
-        own = rest.pop(end)
-        if len(rest) >= _OTHERS and (abs(own - rest[end]) > rest[-1] - rest[0] or own < 0 <= rest[0]):
-            found.append(own)
+        end_value = rest.pop(end)
+        if len(rest) >= _OTHERS and (abs(end_value - rest[end]) > rest[-1] - rest[0] or end_value < 0 <= rest[0]):
+            outliers.append(end_value)
         else:
-            rest.insert(0 if end == 0 else len(rest), own)
-    if not found:
+            rest.insert(0 if end == 0 else len(rest), end_value)
+    if not outliers:
         return ""
-    told, ends = " and ".join(map(shown, sorted(found))), f"{shown(rest[0])} to {shown(rest[-1])}"
-    is_far = f"{told} {'is' if len(found) == 1 else 'are'} far from the others, {ends}"
+    texts_apart, ends = " and ".join(map(shown, sorted(outliers))), f"{shown(rest[0])} to {shown(rest[-1])}"
+    is_far = f"{texts_apart} {'is' if len(outliers) == 1 else 'are'} far from the others, {ends}"
     return f"; {is_far}: if it means no value, write it under null and bound the others"
 
 
 def resolution_of(days: int, *, has_times: bool = False) -> Resolution:
-    """Return the resolution by which so many days are some dozens of bins."""
+    """Return the resolution that divides a number of days into a few dozen bins."""
     steps: tuple[tuple[int, Resolution], ...]
     steps = ((2 if has_times else -1, "hour"), (92, "day"), (366 * 6, "month"), (366 * 20, "quarter"))
     return next((name for most, name in steps if days <= most), "year")
 
 
 def _date_ends(dates: DateReader) -> dict[str, Any]:
-    """Return bounds that are about those of dates, and a resolution of some dozens of bins."""
+    """Return rounded bounds of dates, and a resolution that gives a few dozen bins."""
     resolution = resolution_of((dates.high - dates.low).days, has_times=dates.has_times)
     first, last = dates.low.date(), dates.high.date()
     if resolution not in {"hour", "day"}:
@@ -354,5 +373,5 @@ def _date_ends(dates: DateReader) -> dict[str, Any]:
 
 
 def _rounded(number: float) -> int | float:
-    found = float(f"{number:.12g}")
-    return int(found) if found.is_integer() else found
+    rounded = float(f"{number:.12g}")
+    return int(rounded) if rounded.is_integer() else rounded

@@ -11,7 +11,87 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.draft_names import is_of_persons, is_of_quantities
+
+def _set(words: str) -> frozenset[str]:
+    return frozenset(words.split())
+
+
+# Whom numbers are given to, and numbers of persons that have a name of their own.
+_PERSONS = _set("""
+id ids uuid guid pid uid mrn nhs chi ssn ssin nino cpr cpf cnp bsn nif nie nib dni cuil curp rut nir niss ahv avs
+iban msisdn imsi imei passport email pesel personnummer fødselsnummer fodselsnummer hetu tckn aadhaar aadhar
+person patient pat user customer cust client member subject usubj participant proband employee student pupil
+respondent household subscriber caller callee beneficiary bene insured policyholder cardholder account acct enrol
+enrollee citizen taxpayer voter kunde mitglied versicherter patientin mitarbeiter schüler teilnehmer konto reisepass
+cliente paciente persona usuario alumno empleado afiliado socio cuenta pasaporte cédula cedula personne adhérent
+adherent assuré usager élève eleve salarié compte passeport pessoa utente conta matrícula matricula paziente
+assistito tessera klant patiënt kund medlem pasient potilas asiakas pacjent klient osoba páciens müşteri клиент
+пациент абонент
+""")
+# What is numbered by person as well as by itself, so that a number has to be named beside it.
+_UNITS = _set("""
+case hospital staff personal resp hh emp holder national social security tax identity identification phone mobile
+fall ausweis kunden patienten mitglieds versicherten versicherungs steuer telefon dossier sécurité sociale identité
+identidad identidade fiscale identificación teléfono rekening burger hasta
+""")
+_NUMBERS = _set("""
+id ids no nr nbr num number nummer numero número numéro n° nº key ref uuid guid pseudonym hash codice código номер
+numer azonosító 番号 编号
+""")
+_FILLERS = _set("of the de del della des der du do da la le el l d")
+_QUANTITIES = _set("""
+amount amt income salary wage wages pay price cost costs total sum charge charges fee fees tax balance bal revenue
+sales turnover profit value rate pct percent percentage score weight wgt wt height length width distance area
+population pop count qty quantity time date datum day month year epoch ts timestamp duration seconds age size
+betrag umsatz preis gehalt lohn einkommen kosten summe gewicht höhe länge zeit dauer montant prix salaire revenu
+coût poids taille durée heure importe precio ingreso ingresos salario peso altura hora valor receita renda prezzo
+reddito stipendio zip zipcode postcode postal plz postleitzahl cap cep pincode postnummer postnr
+""")
+_CAMEL = re.compile(r"(?<=[a-zß-ÿ])(?=[A-Z])")
+_WORD = re.compile(r"[^\W\d_]+[°º]?")
+_ENDING = re.compile(f"(.+?)(?:{'|'.join(sorted(_NUMBERS, key=len, reverse=True))})")
+
+
+def _words(name: str) -> set[str]:
+    """Return the words of a name in small letters, a number taken off its end.
+
+    Examples
+    --------
+    >>> [sorted(_words(name)) for name in ("userId", "NHS Number", "Kundennummer")]
+    [['id', 'user'], ['nhs', 'number'], ['kunden', 'number']]
+    """
+    words: set[str] = set()
+    for word in map(str.lower, _WORD.findall(_CAMEL.sub(" ", name))):
+        stem = _ENDING.fullmatch(word) if word not in _PERSONS | _NUMBERS else None
+        words |= {stem[1], "number"} if stem and stem[1] in _PERSONS | _UNITS else {word}
+    return words
+
+
+def is_of_persons(name: str) -> bool:
+    """Return whether a name is one of numbers of persons.
+
+    Examples
+    --------
+    >>> [is_of_persons(name) for name in ("patient", "Kundennummer", "numero_client", "Hospital number", "enrolid")]
+    [True, True, True, True, True]
+    >>> [is_of_persons(name) for name in ("hospital", "Facility Id", "customer age", "number of patients")]
+    [False, False, False, False]
+    """
+    words = _words(name) - _FILLERS
+    is_numbered = bool(words & _UNITS and words & _NUMBERS)
+    return words <= _PERSONS | _UNITS | _NUMBERS and (bool(words & _PERSONS) or is_numbered)
+
+
+def is_of_quantities(name: str) -> bool:
+    """Return whether a name is one of quantities, of times or of postcodes.
+
+    Examples
+    --------
+    >>> [is_of_quantities(name) for name in ("annual_income", "Umsatz (€)", "zip", "NHS Number")]
+    [True, True, True, False]
+    """
+    return not _QUANTITIES.isdisjoint(_words(name))
+
 
 LEAST = 10
 """Records from which a column that is all different is an identifier."""
@@ -32,7 +112,7 @@ _SPARSE, _DENSE = 0.01, 0.5  # of the numbers between the least and the largest 
 _SAMPLE = 2000  # texts that show which characters may stand where
 _BINS = 50  # within which a quantity is as likely to be one number as another
 _SURE = 7  # pairs of equal values that chance would make: that none came is a chance of one in a thousand
-_MANY = 60  # numbers, each once, that are hardly all different by chance
+_MIN_NUMBERS = 60  # numbers, each once, that are hardly all different by chance
 _EVEN = 0.45  # width of the middle half of the values, for that of nine tenths: 0.56 of even ones, 0.41 of normal ones
 _ROUND = ((10, 0.35), (5, 0.6))  # that more values are multiples of ten, or of five, is so of amounts alone
 _ZERO = str.maketrans("123456789", "000000000")
@@ -54,14 +134,14 @@ _TIMES = (
 
 
 class Key(NamedTuple):
-    """What is known of a column whose values stand for persons or for units.
+    """Column whose values stand for persons or for units.
 
     Parameters
     ----------
     most : int
         Records with one value; 1 if no value comes again.
     rank : tuple of float
-        How much it looks like the key of a person: the larger, the more.
+        Likeness to the key of a person: the larger, the more alike.
     """
 
     most: int
@@ -69,21 +149,21 @@ class Key(NamedTuple):
 
 
 class _Shape(NamedTuple):
-    """What values look like: how sure it is that they are a key, from 0, and which of them have the shape."""
+    """Shape of values: the strength of the evidence that they are a key, from 0, and the texts with the shape."""
 
     strength: int
     texts: Sequence[str]
 
 
 def key_of(name: str, values: Mapping[str, int]) -> Key | None:
-    """Return what is known of a column of whole numbers or of texts as a key; None where it does not look like one.
+    """Return a column of whole numbers or texts as a key; None if it does not look like one.
 
     Parameters
     ----------
     name : str
         May tip the scales, and does not decide.
     values : mapping of str to int
-        How often each came, missing ones aside.
+        Number of records of each value, missing ones aside.
 
     Examples
     --------
@@ -109,7 +189,7 @@ def key_of(name: str, values: Mapping[str, int]) -> Key | None:
 
 
 def is_filler(text: str) -> bool:
-    """Return whether a text is one digit again and again, as is written where a number is not known.
+    """Return whether a text repeats one digit, as written for an unknown number.
 
     Examples
     --------
@@ -120,7 +200,7 @@ def is_filler(text: str) -> bool:
 
 
 def is_all_different(counts: Iterable[int]) -> bool:
-    """Return whether nearly every record has a value of its own, and there are enough of them to tell."""
+    """Return whether nearly every record has a different value, in enough records to tell."""
     counts = list(counts)
     return sum(counts) >= LEAST and len(counts) >= NEARLY_ALL * sum(counts)
 
@@ -134,7 +214,7 @@ def _is_even(kept: Sequence[int], *, is_sure: bool) -> bool:
 
 
 def _shape(counts: Mapping[str, int], *, is_quantity: bool) -> _Shape | None:
-    """Return the shape of values; None where it is none of keys."""
+    """Return the shape of values; None if keys have no such shape."""
     digits = [text for text in counts if text.isascii() and text.isdigit()]
     if len(digits) >= _REGULAR * len(counts):
         return _of_numbers(digits, counts, is_quantity=is_quantity)
@@ -157,8 +237,8 @@ def _of_codes(mask: str, texts: Sequence[str], counts: Mapping[str, int], *, is_
     if n_digits < _MIDDLE or mask in _POSTCODES:
         return None
     bare = {"".join(filter(str.isdigit, text)): counts[text] for text in texts}
-    found = _of_numbers(list(bare), bare, is_quantity=is_quantity)
-    return found and _Shape(found.strength, texts)
+    shape = _of_numbers(list(bare), bare, is_quantity=is_quantity)
+    return shape and _Shape(shape.strength, texts)
 
 
 def _is_token(texts: Sequence[str]) -> bool:
@@ -221,7 +301,7 @@ def _is_given_out(numbers: NDArray[np.float64], came: NDArray[np.int64], length:
         return False  # years
     is_run = low % 100 in {0, 1} and len(numbers) >= _REGULAR * span
     by_chance = len(numbers) ** 2 / (2 * span)  # pairs of equal values among as many even ones, and more among others
-    is_apart = numbers[-1] >= 100 and len(numbers) > _MANY and by_chance >= _SURE + 3 * _n_pairs(came)
+    is_apart = numbers[-1] >= 100 and len(numbers) > _MIN_NUMBERS and by_chance >= _SURE + 3 * _n_pairs(came)
     return bool(is_run or is_apart or (length >= _MIDDLE and is_spread(numbers)))
 
 

@@ -22,7 +22,7 @@ def is_database(path: str | os.PathLike[str]) -> bool:
 def check_table(source: object, table: str | None) -> None:
     """Raise ``ValueError`` unless a table is named of a DuckDB file, and of nothing else."""
     if (table is not None) != (isinstance(source, str | os.PathLike) and is_database(source)):
-        raise ValueError("a DuckDB file needs table=, the name of one of its tables, and nothing else has it")
+        raise ValueError("a DuckDB file needs table=, the name of one of its tables; no other source takes it")
 
 
 @contextmanager
@@ -36,7 +36,7 @@ def duckdb_table(path: str | os.PathLike[str], table: str | None) -> Iterator[An
 
 
 def opened_table(path: str | os.PathLike[str], table: str | None) -> tuple[Any, Callable[[], object]]:
-    """Return a table of a DuckDB file, and what closes the file."""
+    """Return a table of a DuckDB file, and a function that closes the file."""
     imported("pyarrow", "a DuckDB file", "duckdb")
     connect = imported("duckdb", "a DuckDB file", "duckdb").connect
     name = os.fspath(path)
@@ -44,8 +44,8 @@ def opened_table(path: str | os.PathLike[str], table: str | None) -> tuple[Any, 
     with as_path(path).open("rb") as file:
         start = file.read(START)
     if (kind := file_kind(start)) != DATABASE:
-        told = f"it is {kind}" if kind else "" if start else "it is empty"
-        raise ValueError(f"{name} is no DuckDB file{told and f': {told}'}")
+        kind_hint = f"it is {kind}" if kind else "" if start else "it is empty"
+        raise ValueError(f"{name} is no DuckDB file{kind_hint and f': {kind_hint}'}")
     alone = {"enable_external_access": "false"}
     connection = guarded(name, lambda: connect(name, read_only=True, config=alone))
     try:
@@ -56,7 +56,7 @@ def opened_table(path: str | os.PathLike[str], table: str | None) -> tuple[Any, 
 
 
 def quoted(name: str) -> str:
-    """Return the name of a column or table as DuckDB's SQL has it, in which a bare one may be any expression.
+    """Return the name of a column or table in quotes for DuckDB, where an unquoted name may be any expression.
 
     Examples
     --------
@@ -78,9 +78,9 @@ def not_null(relation: Any) -> frozenset[str]:  # noqa: ANN401 - of a package th
 def _table_of(connection: Any, name: str, table: str | None) -> Any:  # noqa: ANN401 - of a package that may be missing
     listing = "select schema_name, table_name from duckdb_tables() where not internal order by schema_name != 'main'"
     tables = guarded(name, lambda: connection.execute(listing).fetchall())
-    found = [own for own in tables if table in {own[1], ".".join(own)}]
-    if not found:
+    matches = [row for row in tables if table in {row[1], ".".join(row)}]
+    if not matches:
         # A view is a query of whoever made the file: it may read anything, and never end.
-        needed = f"{name} has no table {table!r}, only {listed([repr(own[1]) for own in tables]) or 'none'}"
+        needed = f"{name} has no table {table!r}, only {listed([repr(row[1]) for row in tables]) or 'none'}"
         raise ValueError(f"{needed}; of a view open the file with duckdb, and hand over the relation")
-    return guarded(name, lambda: connection.table(".".join(map(quoted, found[0]))))
+    return guarded(name, lambda: connection.table(".".join(map(quoted, matches[0]))))

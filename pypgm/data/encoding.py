@@ -1,4 +1,4 @@
-"""Tables of raw columns become codes, and all that is wrong with them is reported at once."""
+"""Encoding of raw columns as codes, with all that is wrong reported at once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def encoded(
     Parameters
     ----------
     columns : mapping of str to Column
-        What is declared.
+        Declared columns.
     table : mapping of str to sequence, or data frame
         Raw values.
     drop : sequence of str
@@ -72,17 +72,17 @@ def encoded_pieces(
 def _encoded(
     encoders: Mapping[str, Encoder], given: Mapping[str, Values], problems: list[str], what: str, first: int
 ) -> dict[str, NDArray[Any]]:
-    """Return the codes of columns, of which one value is in a row of its own; raise all that is wrong, and was."""
-    found = {name: encode(given[name]) for name, encode in encoders.items()}
-    problems += [problem.of(name, first) for name, (_, problem) in found.items() if problem is not None]
+    """Return the codes of columns whose values begin at some row; raise all problems, those given too."""
+    results = {name: encode(given[name]) for name, encode in encoders.items()}
+    problems += [problem.of(name, first) for name, (_, problem) in results.items() if problem is not None]
     refuse(what, problems)
-    return {name: codes for name, (codes, _) in found.items()}
+    return {name: codes for name, (codes, _) in results.items()}
 
 
 def name_problems(
     columns: Mapping[str, object], names: Sequence[str], *, drop: Sequence[str] = (), ignore_extra: bool = False
 ) -> list[str]:
-    """Return what is wrong with the names of a table's columns."""
+    """Return the problems of the names of a table's columns."""
     times, left_out = Counter(names), set(drop)
     alike = {name.casefold(): name for name in names}  # which, but for its case, is a declared name and no value
     missing = [
@@ -96,7 +96,7 @@ def name_problems(
     if any(isinstance(columns[name], KeyColumn) for name in columns if name not in times):
         problems[0] += ", which names persons; synthetic records have none, and are read by schema.of_records()"
     problems += [f"has more than one column for {listed(repeated)}"] if repeated else []
-    # Where a name is missing, what stands there may be no name but a value of a record: it is not shown.
+    # Where a name is missing, the header may be a record: its texts are not shown.
     if extra and not missing and not ignore_extra:
         way_out = 'ignore_extra=True or --ignore-extra leaves them out, or the list "drop" of the schema'
         problems.append(f"has columns that the domain does not: {listed(extra)}; {way_out}")
@@ -104,14 +104,14 @@ def name_problems(
 
 
 def check_writable(names: Iterable[object]) -> None:
-    """Raise ``ValueError`` if a name of a column is one that no file of records can have."""
+    """Raise ``ValueError`` if no file can have a column of such a name."""
     unwritable = [name for name in names if isinstance(name, str) and _UNWRITABLE.search(name)]
     if unwritable:
         raise ValueError(f"the name of column {unwritable[0]!a} has a NUL or half a surrogate pair: no table has it")
 
 
 def problems_error(name: str, problems: Sequence[str]) -> ValueError:
-    """Return the error that tells all that is wrong with a file or a table."""
+    """Return an error that lists all that is wrong with a file or a table."""
     if len(problems) > 1:
         return ValueError(f"{name} has {len(problems)} problems:\n  " + ";\n  ".join(problems))
     verb = problems[0].split(" ", 1)[0] in {"is", "lacks", "has", "needs"}
@@ -119,7 +119,7 @@ def problems_error(name: str, problems: Sequence[str]) -> ValueError:
 
 
 def refuse(name: str, problems: Sequence[str]) -> None:
-    """Raise ``ValueError`` that tells all that is wrong with a file or a table, if anything is."""
+    """Raise ``ValueError`` that lists all that is wrong with a file or a table, if anything is."""
     if problems:
         raise problems_error(name, problems)
 
@@ -127,7 +127,7 @@ def refuse(name: str, problems: Sequence[str]) -> None:
 def columns_of(domain: Domain, *, with_nulls: bool = False) -> dict[str, Column]:
     """Return the columns of a domain: labels are values, sizes are codes; with nulls, the last code is theirs."""
     check_domain(domain)
-    found: dict[str, Column] = {}
+    columns: dict[str, Column] = {}
     codes = lru_cache(maxsize=None)(Codes)  # one for all attributes of a size
     for name, size in zip(domain.attributes, domain.shape, strict=True):
         given = domain.labels.get(name)
@@ -135,14 +135,14 @@ def columns_of(domain: Domain, *, with_nulls: bool = False) -> dict[str, Column]
         is_blank = any(isinstance(label, str) and not label.strip() for label in labels or ())
         null = ("\0" if is_blank else "") if with_nulls else ()
         try:
-            found[name] = codes(size, null=null) if labels is None else _listed(labels, null)
+            columns[name] = codes(size, null=null) if labels is None else _listed(labels, null)
         except ValueError as error:
             raise ValueError(f"attribute {name!r}: {error}") from None
-    return found
+    return columns
 
 
 def as_column(name: str, given: object) -> Column | OpenColumn | Made:
-    """Return a column of its declaration; a size stands for `Codes`, labels for `Categorical`, ordinal if all numbers.
+    """Return the column of a declaration; a size stands for `Codes`, labels for `Categorical`, ordinal if all numbers.
 
     Raises
     ------
@@ -165,6 +165,6 @@ def _listed(labels: Sequence[Label], null: str | tuple[str, ...] = ()) -> Catego
 
 
 def _as_label(label: object) -> Label:
-    """Return a label that is a number of NumPy's as Python's, and one of another kind as text."""
+    """Return a label as a Python number or a text."""
     plain = label.item() if isinstance(label, np.generic) else label
     return plain if isinstance(plain, Label) else str(plain)

@@ -1,4 +1,4 @@
-"""Tables in a database or warehouse: counts are computed where the records are, by one query a call."""
+"""Tables in a database or warehouse, counted where the records are by one query a call."""
 
 from __future__ import annotations
 
@@ -9,25 +9,92 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm.data.bins import Binned
+from pypgm.data.counted import CountedTable
+from pypgm.data.dates import Date
 from pypgm.data.difference import Difference
 from pypgm.data.encoding import name_problems, refuse
-from pypgm.data.engine_codes import code_of
-from pypgm.data.engine_differences import difference_of
+from pypgm.data.engine_codes import beyond, bin_of, code_of, in_microseconds, quotient, steps_of
 from pypgm.data.engine_numbers import Expression
 from pypgm.data.engine_persons import kept_in_engine, key_of
 from pypgm.data.foreign import guarded
 from pypgm.data.frames import imported
+from pypgm.data.numbers import Integer
 from pypgm.data.person import NO_KEY
 from pypgm.data.schema import SchemaLike, as_schema
-from pypgm.data.source import Source
+from pypgm.data.spans import MONTH, MONTHS, SECONDS, places_of, units_per
 from pypgm.domain import Clique, Domain, listed
+
+
+def difference_of(
+    table: Expression, names: tuple[str, str], column: Difference, first: Binned, second: Binned
+) -> tuple[Expression, str | None]:
+    """Return the code of each difference, -1 for a misfit, and the problem of the columns, if any.
+
+    Parameters
+    ----------
+    table : ibis.Table
+    names : pair of str
+        Names of the other column, and of the column measured as its difference from it.
+    column : Difference
+    first, second : Binned
+        Declarations of the two.
+    """
+    ibis = imported("ibis", "a table of an engine", "ibis")
+    values = [table[name] for name in names]
+    kinds = [value.type() for value in values]
+    is_date = isinstance(first, Date)
+    has_times = isinstance(first, Date) and first.has_times
+    fit = [k.is_integer() if not is_date else (k.is_timestamp() and k.timezone is None) or k.is_date() for k in kinds]
+    if not all(fit) or (has_times and any(k.is_date() for k in kinds)) or not isinstance(column.span, Integer):
+        needed = "dates, or times without a zone" if is_date else "whole numbers"
+        return values[1], f"is measured as a difference, which an engine counts of {needed} alone: cast them in a query"
+    places = [_place(value, column.unit, has_times) if is_date else value.cast("int64") for value in values]
+    if first.outside == "clip":
+        ends = [end[[i]] for end, i in zip(first.ends(), (0, -1), strict=True)]
+        low, high = (int(places_of(end, column.unit, has_times)[0]) if is_date else int(end[0]) for end in ends)
+        places[0] = ibis.cases((places[0] < low, low), (places[0] > high, high), else_=places[0])
+    per = units_per(column.unit, has_times) if is_date else 1
+    apart = places[1] - places[0]
+    span = column.span
+    if span.edges:
+        inside = bin_of(ibis, lambda start: apart >= int(start) * per, span.bounds_and_starts()[2].tolist(), 0)
+    else:
+        inside = quotient(apart - span.low * per, span.width * per)
+    code, problem = code_of(table, names[0], first)
+    if problem is not None:
+        return code, problem
+    is_missing = values[0].isnull() | values[1].isnull() | (code >= first.n_values)
+    for place in [] if is_date else second.null_places.tolist():
+        is_missing |= values[1] == int(place)
+    below, above, _ = beyond(span)
+    none = -1 if span.null_code is None else span.null_code
+    arms = [(is_missing, none), (apart < span.low * per, below), (apart >= (span.high + 1) * per, above)]
+    return ibis.cases(*arms, else_=inside).cast("int64"), None
+
+
+def _place(value: Expression, unit: Any, has_times: bool) -> Expression:  # noqa: ANN401 - one of several literals
+    """Return the result of `places_of` for dates of an engine."""
+    if value.type().is_timestamp() and value.get_backend().name == "duckdb":
+        value = in_microseconds(value)
+    if unit not in MONTHS:
+        step: Any = "second" if has_times else "day"
+        origin = np.datetime64(0, "s" if has_times else "D").item()
+        return steps_of(value, step) - steps_of(origin, step)
+    months = value.year().cast("int64") * 12 + value.month().cast("int64") - 3  # from the first March on
+    days = months * MONTH + value.day().cast("int64") - 1
+    if not has_times:
+        return days
+    hours = value.hour().cast("int64") * 3600
+    return days * SECONDS + hours + value.minute().cast("int64") * 60 + value.second().cast("int64")
+
 
 _MOST_SELECTS = 100  # in one query of an engine without GROUPING SETS; SQLite takes 500
 
 Groups: TypeAlias = "tuple[dict[str, NDArray[np.int64]], NDArray[np.int64]]"
 
 
-class EngineTable(Source):
+class EngineTable(CountedTable):
     """Records of any engine that Ibis speaks to: DuckDB, PostgreSQL, Spark, BigQuery, Snowflake and others.
 
     Values become codes in the query, by the rules of `Schema.encode`, and nothing but counts of the public cells comes
@@ -40,7 +107,7 @@ class EngineTable(Source):
     table : ibis.Table
         A table or a query of an open connection.
     schema : Schema, Domain, mapping or path
-        What its columns hold.
+        Declarations of its columns.
     ignore_extra : bool
         Leave out columns that the schema has not, instead of refusing them.
 
@@ -104,7 +171,7 @@ class EngineTable(Source):
         records = kept_in_engine(self._records, len(self.domain), person, secret)
         part = self._part(0)
         part._records, part._coded = records, self._query_of(records)
-        (count,) = self._asked(f"SELECT COUNT(*) AS {self._quoted('n')} FROM {part._coded} AS coded", ["n"])["n"]
+        (count,) = self._answers(f"SELECT COUNT(*) AS {self._quoted('n')} FROM {part._coded} AS coded", ["n"])["n"]
         part._n_records = int(count)
         return part
 
@@ -115,9 +182,9 @@ class EngineTable(Source):
     def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
         del n_threads  # the engine has its own
         sets = list(dict.fromkeys(self.domain.canonical(clique) for clique in cliques))
-        found = self._grouped(sets)
+        grouped = self._grouped(sets)
         for clique, table in zip(cliques, tables, strict=True):
-            codes, counts = found[self.domain.canonical(clique)]
+            codes, counts = grouped[self.domain.canonical(clique)]
             if any(((codes[a] < 0) | (codes[a] >= self.domain.size(a))).any() for a in clique) or (
                 counts.sum() != self.n_records
             ):
@@ -133,33 +200,33 @@ class EngineTable(Source):
         keys = [self._quoted(f"p{i}") for i in range(self._n_keys)]
         is_missing = " OR ".join(f"{key} IS NULL" for key in keys)
         nobody = {"nobody": f"COUNT(CASE WHEN {is_missing} THEN 1 END)"} if keys else {}
-        asked = {"total": "COUNT(*)", **outside, **nobody}
-        chosen = ", ".join(f"{expression} AS {self._quoted(name)}" for name, expression in asked.items())
-        found = self._asked(f"SELECT {chosen} FROM {self._coded} AS coded", list(asked))
+        expressions = {"total": "COUNT(*)", **outside, **nobody}
+        chosen = ", ".join(f"{expression} AS {self._quoted(name)}" for name, expression in expressions.items())
+        answers = self._answers(f"SELECT {chosen} FROM {self._coded} AS coded", list(expressions))
         problems = [
             f"column {a!r}: needs {self.schema.columns[a].allowed}, and has another value or none"
             for a, name in zip(self.domain, outside, strict=True)
-            if found[name][0]
+            if answers[name][0]
         ]
-        if (person := self.schema.person) and person.null == "refuse" and found["nobody"][0]:
+        if (person := self.schema.person) and person.null == "refuse" and answers["nobody"][0]:
             names = listed([repr(name) for name in self.schema.key_columns])
             needed = f"needs a value that names a person in each record, and has none in some{NO_KEY}"
             problems.append(f"column {names}: {needed}")
         refuse("the table", problems)
-        return int(found["total"][0])
+        return int(answers["total"][0])
 
     def _groups_by_sets(self) -> bool:
-        """Return whether the engine has GROUPING SETS, by asking for those of a record that is made up."""
+        """Return whether the engine has GROUPING SETS, tried on a made-up record."""
         name, number = self._quoted("c0"), self._quoted("n")
         made = f"SELECT {name}, COUNT(*) AS {number} FROM (SELECT 1 AS {name}) AS made"
         try:
-            self._asked(f"{made} GROUP BY GROUPING SETS (({name}), ())", ["c0", "n"])
+            self._answers(f"{made} GROUP BY GROUPING SETS (({name}), ())", ["c0", "n"])
         except ValueError:
             return False
         return True
 
     def _grouped(self, sets: Sequence[Clique]) -> dict[Clique, Groups]:
-        """Return for each set of attributes the codes of its groups and the records of each.
+        """Return the codes and counts of the groups of each set of attributes.
 
         No code is NULL, so that the attributes of a row that are not NULL tell the set it belongs to.
         """
@@ -174,15 +241,15 @@ class EngineTable(Source):
         """Return the groups of some sets by one query."""
         used = self.domain.canonical({a for clique in sets for a in clique})
         chosen = {a: f"c{self.domain.index(a)}" for a in used}
-        found = self._asked(self._query(sets, used), [*chosen.values(), "n"])
-        columns = {a: found[name] for a, name in chosen.items()}
-        present = np.array([~np.isnan(c) for c in columns.values()], dtype=bool).reshape(len(used), len(found["n"]))
+        results = self._answers(self._query(sets, used), [*chosen.values(), "n"])
+        columns = {a: results[name] for a, name in chosen.items()}
+        present = np.array([~np.isnan(c) for c in columns.values()], dtype=bool).reshape(len(used), len(results["n"]))
         answers = {}
         for clique in sets:
             member = np.array([a in clique for a in used], dtype=bool).reshape(-1, 1)
-            own = (present == member).all(axis=0)
-            codes = {a: columns[a][own].astype(np.int64) for a in clique}
-            answers[clique] = codes, found["n"][own].astype(np.int64)
+            rows = (present == member).all(axis=0)
+            codes = {a: columns[a][rows].astype(np.int64) for a in clique}
+            answers[clique] = codes, results["n"][rows].astype(np.int64)
         return answers
 
     def _query(self, sets: Sequence[Clique], used: Clique) -> str:
@@ -216,7 +283,7 @@ class EngineTable(Source):
         quoted: str = sqlglot.to_identifier(name, quoted=True).sql(dialect=self._backend.dialect)
         return quoted
 
-    def _asked(self, query: str, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
+    def _answers(self, query: str, names: Sequence[str]) -> dict[str, NDArray[np.float64]]:
         """Return named columns of integers below 2^53 from a query, as floats: NaN for NULL."""
         schema = self._ibis.schema(dict.fromkeys(names, "int64"))
 

@@ -1,4 +1,4 @@
-"""The code of each value of an engine's column, as an expression that the engine evaluates.
+"""Codes of the values of an engine's column, as an expression that the engine evaluates.
 
 The column's type in the engine and the schema decide. Numbers and dates are compared with those that the schema names,
 and nothing is rounded; of texts the distinct ones are asked for, by their bytes, and encoded as those of a file are.
@@ -23,8 +23,8 @@ from pypgm.data.values import EXACT
 Step: TypeAlias = Literal["year", "quarter", "month", "week", "day", "hour", "second"]
 AtLeast: TypeAlias = Callable[[float], Expression]
 
-_MOST_TEXTS = 20_000  # distinct ones of a column, each of which stands in the query
-_NONE = -1  # the code of what has none
+_MOST_TEXTS = 20_000  # distinct texts of a column, all of which the query contains
+_NONE = -1  # code of a misfit
 _TO_MONDAY = 2  # from the first of March of the year 0, a Wednesday, back to a Monday
 _EPOCH = datetime.datetime(1970, 1, 1)
 
@@ -34,7 +34,7 @@ class UnfitError(ValueError):
 
 
 def code_of(table: Expression, name: str, column: Column) -> tuple[Expression, str | None]:
-    """Return the code of each value of a column, -1 where it has none, and what is wrong with the column.
+    """Return the code of each value of a column, -1 for a misfit, and the problem of the column, if any.
 
     Wrong is a type of the engine that has no counts here, and a text that does not fit.
 
@@ -48,10 +48,10 @@ def code_of(table: Expression, name: str, column: Column) -> tuple[Expression, s
     value = table[name]
     of_values = _of_storage if table.get_backend().name == "sqlite" else _of_type
     try:
-        found = of_values(ibis, table, value, column)
+        code = of_values(ibis, table, value, column)
     except UnfitError as error:
         return value, str(error)
-    return ibis.cases((value.isnull(), _code(column, None)), else_=found).cast("int64"), None
+    return ibis.cases((value.isnull(), _code(column, None)), else_=code).cast("int64"), None
 
 
 def _code(column: Column, value: object) -> int:
@@ -105,9 +105,9 @@ def _of_texts(ibis: Any, table: Expression, value: Expression, column: Column) -
     if problem is not None:
         raise UnfitError(problem.what)
     written: dict[int, list[str]] = {}
-    for code, found in zip(codes.tolist(), keys, strict=True):
-        written.setdefault(code, []).append(found)
-    return _cases(ibis, [(key.isin(found), code) for code, found in written.items()], _NONE)
+    for code, text_keys in zip(codes.tolist(), keys, strict=True):
+        written.setdefault(code, []).append(text_keys)
+    return _cases(ibis, [(key.isin(text_keys), code) for code, text_keys in written.items()], _NONE)
 
 
 def bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: ANN401
@@ -177,7 +177,7 @@ def in_microseconds(value: Expression) -> Expression:
 
 
 def steps_of(time: Any, step: Step) -> Any:  # noqa: ANN401 - the same of a date and of an expression of dates
-    """Return how many years, quarters and so on there are before a time, from a fixed one on.
+    """Return the number of years, quarters or other units between a fixed time and a time.
 
     Examples
     --------
@@ -187,8 +187,8 @@ def steps_of(time: Any, step: Step) -> Any:  # noqa: ANN401 - the same of a date
     """
 
     def part(name: str) -> Any:  # noqa: ANN401
-        found = getattr(time, name)
-        return found if isinstance(found, int) else found().cast("int64")
+        unit = getattr(time, name)
+        return unit if isinstance(unit, int) else unit().cast("int64")
 
     months = part("year") * 12 + part("month") - 1
     if step in {"year", "quarter", "month"}:
@@ -217,7 +217,7 @@ def _on_line(
     column: Binned,
     inside: Expression,
 ) -> Expression:
-    """Return the codes of values that are compared with nulls and bounds; those between have their bins."""
+    """Return the codes of values compared with nulls and bounds; values between the bounds get their bins."""
     low, high, _ = column.bounds_and_starts()
     below, above, _ = beyond(column)
     arms = [(at_least(p) & ~at_least(after(p)), column.null_code) for p in column.null_places.tolist()]
@@ -225,7 +225,7 @@ def _on_line(
 
 
 def bin_of(ibis: Any, at_least: AtLeast, starts: Sequence[float], first: int) -> Expression:  # noqa: ANN401
-    """Return the bin of values that are in one of several, by halves; the number of the first is given."""
+    """Return the bin of values by bisection over several bins, numbered from a first one."""
     if len(starts) == 1:
         return ibis.literal(first)
     half = len(starts) // 2
@@ -234,7 +234,7 @@ def bin_of(ibis: Any, at_least: AtLeast, starts: Sequence[float], first: int) ->
 
 
 def beyond(column: Binned) -> tuple[int, int, int]:
-    """Return the codes of what is below the bounds, above them, and no value of the column."""
+    """Return the codes of values below the bounds, above them, and of no value of the column."""
     elsewhere = {"null": column.null_code, "other": column.other_code}.get(column.outside)
     code = _NONE if elsewhere is None else elsewhere
     return (0, column.n_values - 1, code) if column.outside == "clip" else (code, code, code)

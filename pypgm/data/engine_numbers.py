@@ -17,7 +17,7 @@ from pypgm.data.values import EXACT, read_number
 Expression: TypeAlias = Any  # of Ibis, an extra
 Number: TypeAlias = "int | float | Decimal"
 
-_LARGEST = sys.float_info.max
+_MAX_DOUBLE = sys.float_info.max
 _LONGEST = 400  # digits before or after the point; no column of numbers has more
 _STEP = 62  # an integer of every engine holds 2 to this power
 _DOUBTFUL = 1 << 52  # units; a double beside so many may be whole where a fraction is not
@@ -74,21 +74,21 @@ class NumberColumn:
         return self._value == self._decimal(Fraction(number))
 
     def named(self, texts: Iterable[str]) -> list[Number]:
-        """Return the values that the column may hold which texts read as."""
+        """Return the numbers of texts that the column may hold."""
         read = [number for text in texts if (number := read_number(text.strip())) is not None]
         return list(
             dict.fromkeys(n for number in read if abs(number.adjusted()) < _LONGEST for n in self._held(number))
         )
 
     def another(self, named: Sequence[Number]) -> Number:
-        """Return a number of the column's kind that is none of some."""
+        """Return a number of the column's kind that differs from some."""
         number = next(n for n in itertools.count(2) if n not in named)
         return float(number) if self._is_double else number if self._kind.is_integer() else Decimal(number)
 
     def not_finite(self) -> list[tuple[Expression, Number]]:
-        """Return whether each value is one that is no finite number, for each there may be."""
+        """Return, for each non-finite number of the type, whether each value is it."""
         if self._is_double:
-            above, below = self._value > self._double(_LARGEST), self._value < self._double(-_LARGEST)
+            above, below = self._value > self._double(_MAX_DOUBLE), self._value < self._double(-_MAX_DOUBLE)
             # SQLite has no NaN, and no function for it.
             missing: list[tuple[Expression, Number]] = (
                 [] if self._engine == "sqlite" else [(self._value.isnan(), math.nan)]
@@ -103,7 +103,7 @@ class NumberColumn:
         """Return whether each value is not whole."""
         if self._is_double:
             inside = (self._value > self._double(-EXACT)) & (self._value < self._double(EXACT))
-            # An engine casts only those that are inside; of these each gives a whole number, however it rounds.
+            # An engine casts values inside the bounds alone, and rounds each to a whole number in some way.
             broken = self._value != self._value.cast("int64").cast("float64")
             return self._ibis.cases((inside, broken), else_=False)
         return self._ibis.literal(False) if self._scale == 0 else self._value % 1 != 0
@@ -151,13 +151,13 @@ class NumberColumn:
             whole, exponent = whole // 2, exponent + 1
         if 0 <= exponent <= 9:
             whole, exponent = whole << exponent, 0
-        found = self._ibis.literal(whole, "int64").cast("float64")
+        number = self._ibis.literal(whole, "int64").cast("float64")
         while whole and exponent:
             step = max(-_STEP, min(_STEP, exponent))
             factor = self._ibis.literal(1 << abs(step), "int64").cast("float64")
-            found = found * factor if step > 0 else found / factor
+            number = number * factor if step > 0 else number / factor
             exponent -= step
-        return found
+        return number
 
 
 def _exactly(double: float) -> Fraction:

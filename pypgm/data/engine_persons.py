@@ -1,4 +1,4 @@
-"""Some of each person's records, chosen by a query of the engine that holds them."""
+"""Selection of some of each person's records by a query of the engine that holds them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _WITH_MD5 = {"duckdb", "postgres", "risingwave", "pyspark", "databricks", "snowf
 
 
 def key_of(table: Expression, name: str) -> tuple[Expression, str | None]:
-    """Return the key of the person that each value of a column names, NULL of none, and what is wrong with the column.
+    """Return the key of the person of each value of a column, NULL for none, and the problem of the column, if any.
 
     Texts are compared by their bytes: no collation may take two persons for one.
 

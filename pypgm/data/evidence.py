@@ -1,4 +1,4 @@
-"""What is known of an attribute, as people write it: a value of the table, several, or a range such as ``30..40``."""
+"""Evidence on attributes, as people write it: a value of the table, several, or a range such as ``30..40``."""
 
 from __future__ import annotations
 
@@ -86,14 +86,16 @@ def _values(domain: Domain, name: str, value: object, schema: Schema | None) -> 
 
 
 def _is_value(given: object) -> bool:
-    """Return whether a table may hold what is given, which is no likelihood, say."""
-    own = plain(given)
-    return own is None or isinstance(own, str | int | float | Decimal | Fraction | datetime.date | datetime.timedelta)
+    """Return whether an object may be a value of a table, and no likelihood, say."""
+    value = plain(given)
+    return value is None or isinstance(
+        value, str | int | float | Decimal | Fraction | datetime.date | datetime.timedelta
+    )
 
 
 def _check_clear(name: str, values: Sequence[Any], size: int) -> None:
     """Raise ``ValueError`` for a list that may hold a likelihood for each value, as other packages read it."""
-    with contextlib.suppress(TypeError):  # what cannot be a key is no value, which is said elsewhere
+    with contextlib.suppress(TypeError):  # an object that cannot be a key is no value, and refused elsewhere
         has_repeats = len(set(values)) < len(values)
         are_parts = (isinstance(value, int | float | np.number | np.bool_) and 0 <= value <= 1 for value in values)
         if has_repeats or (len(values) == size > 1 and all(are_parts)):
@@ -102,7 +104,7 @@ def _check_clear(name: str, values: Sequence[Any], size: int) -> None:
 
 
 def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -> list[int]:
-    """Return the codes of a value, of several with commas between them, or of a range; what is itself a value is one.
+    """Return the codes of a value, of several with commas between them, or of a range; a value comes first.
 
     Parameters
     ----------
@@ -114,7 +116,7 @@ def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -
         none; ``30..40``, ``30..`` and ``..40`` are ranges, in the
         order of the codes, nulls and other values aside.
     schema : Schema, optional
-        Of the table that the domain is of.
+        Schema of the table with this domain.
 
     Raises
     ------
@@ -145,14 +147,14 @@ def codes_of_text(domain: Domain, name: str, text: str, schema: Schema | None) -
             if code not in inside:
                 raise ValueError(f"attribute {name!r} needs {needed} at the ends of a range, got {end!r}")
             places[i] = inside[inside.index(code)]
-    found = [code for code in inside if places[0] <= code <= places[1]]
-    if not found:
+    in_range = [code for code in inside if places[0] <= code <= places[1]]
+    if not in_range:
         raise ValueError(f"no value of attribute {name!r} is in the range: {ends[0]!r} comes after {ends[1]!r}")
-    return found
+    return in_range
 
 
 def _code_of(domain: Domain, name: str, value: str, schema: Schema | None) -> tuple[int | None, str]:
-    """Return the code of a label or, by a schema, of a value, if it has one, and what would have one."""
+    """Return the code of a label or, by a schema, of a value, if it has one, and a description of allowed values."""
     texts, size, bare = label_texts(domain, name), domain.size((name,)), value.strip()
     if texts is None:
         number = whole_of(bare.removeprefix("+"))
@@ -176,7 +178,7 @@ def _code_by(column: Column, value: object) -> int | None:
 
 
 def _needed(domain: Domain, name: str, column: Column) -> str:
-    """Return what would be a value of an attribute."""
+    """Return a description of the values of an attribute."""
     first = domain.labels.get(name, ("",))[0]
     is_binned = isinstance(column, Binned) and type(first) is str
     if isinstance(column, Categorical) and not column.values:  # of an open column
@@ -187,7 +189,7 @@ def _needed(domain: Domain, name: str, column: Column) -> str:
 
 
 def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
-    """Return what may have been meant by a text that is no value, as the end of a sentence."""
+    """Return a guess at the meaning of a text that is no value, as the end of a sentence."""
     if is_list:
         return f"; of several values give a list, --given again and again, or a range: {name}=30{_TO}39"
     labels = domain.labels.get(name)
@@ -197,15 +199,17 @@ def _hint(domain: Domain, name: str, text: str, is_list: bool) -> str:
 
 
 def _is_no_null(column: Column, value: object, code: int) -> bool:
-    """Return whether a value that is no null would become one."""
-    own = plain(value)
+    """Return whether a value that is not null would get the code of nulls."""
+    plain_value = plain(value)
     return code == column.null_code and not (
-        own is None or str(own) in column.null_texts or (is_number(own) and own in column.null_numbers)
+        plain_value is None
+        or str(plain_value) in column.null_texts
+        or (is_number(plain_value) and plain_value in column.null_numbers)
     )
 
 
 def split_text(text: str) -> list[str]:
-    """Return what stands between the commas of a text; ``ValueError`` where a line breaks outside quotes."""
+    """Return the parts between the commas of a text; ``ValueError`` for a line break outside quotes."""
     try:
         return next(csv.reader([text]), [])
     except csv.Error:

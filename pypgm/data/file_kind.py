@@ -1,4 +1,4 @@
-"""What a file is, told by its first bytes: so that a reader can name what it was given instead of its own format."""
+"""Kinds of files, recognised by their first bytes, so that a refusal can name the kind of the file."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ _TEXTS = tuple(
 
 
 def check_suffix(path: str | os.PathLike[str], suffixes: Sequence[str]) -> None:
-    """Raise ``ValueError`` where the name of a file to be written ends as that of another format than some suffixes.
+    """Raise ``ValueError`` if the name of an output file has another suffix than some.
 
     A name without a suffix, and that of a device, a pipe or a stream, says nothing of a format.
 
@@ -86,7 +86,7 @@ def check_suffix(path: str | os.PathLike[str], suffixes: Sequence[str]) -> None:
 
 
 def file_kind(start: bytes) -> str:
-    r"""Return what a file that begins with some bytes is, in words; empty where nothing tells.
+    r"""Return the kind of a file that begins with some bytes, in words; empty if it is unknown.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def file_kind(start: bytes) -> str:
 
 
 def binary_kind(start: bytes) -> str:
-    """Return what a file of no text is, by its first bytes; empty where it may be text."""
+    """Return the kind of a binary file, by its first bytes; empty if it may be text."""
     if start.startswith(_ZIP):
         name = start[30 : 30 + int.from_bytes(start[26:28], "little")]
         return next((kind for begins, kind in _IN_ZIP if name.startswith(begins)), ARCHIVE)
@@ -112,20 +112,20 @@ def binary_kind(start: bytes) -> str:
 
 
 def text_kind(start: str) -> str:
-    """Return what a text is, by its beginning; empty where nothing tells."""
+    """Return the kind of a text, by its beginning; empty if it is unknown."""
     plain = start[:START].lstrip("\ufeff \t\r\n")
     return next((kind for pattern, kind in _TEXTS if pattern.match(plain)), "") or _table_kind(start[:START])
 
 
 def _table_kind(start: str) -> str:
-    """Return that a text looks like a table: its first two lines have the same marks between fields."""
+    """Return `TABLE` if the first two lines of a text have equal numbers of a mark between fields, else ""."""
     lines = start.splitlines()[:2]
     is_table = len(lines) == 2 and any(lines[0].count(mark) == lines[1].count(mark) > 0 for mark in ",;\t")
     return TABLE if is_table else ""
 
 
-def it_looks_like(text: str, *own: str) -> str:
-    """Return what a text looks like, as the end of a sentence; nothing where that is a reader's own kind, or unknown.
+def it_looks_like(text: str, *known: str) -> str:
+    """Return the kind of a text, as the end of a sentence; empty if it is one of the reader's kinds, or unknown.
 
     Examples
     --------
@@ -133,4 +133,4 @@ def it_looks_like(text: str, *own: str) -> str:
     ('; it looks like a UAI model', '')
     """
     kind = text_kind(text)
-    return f"; it looks like {kind}" if kind and kind not in own else ""
+    return f"; it looks like {kind}" if kind and kind not in known else ""

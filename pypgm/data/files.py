@@ -15,6 +15,7 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, Literal, TextIO, cast
 
+from pypgm.data.dialect import COMMAS, Dialect
 from pypgm.data.file_kind import START, binary_kind
 
 MOST_TEXT = 1 << 24
@@ -33,7 +34,7 @@ _LINKS = 40  # that are followed from one name, as the system does
 
 
 def as_path(path: str | os.PathLike[str]) -> Path:
-    r"""Return a path, of a name that the system takes.
+    r"""Return a path whose name the system takes.
 
     Raises
     ------
@@ -49,25 +50,25 @@ def as_path(path: str | os.PathLike[str]) -> Path:
     ValueError: a path must have no NUL, got 'a\x00b'
     """
     try:
-        found = Path(path)
-        os.fsencode(found)
+        place = Path(path)
+        os.fsencode(place)
     except UnicodeEncodeError:
         raise ValueError(f"a path must have no half of a surrogate pair, got {os.fspath(path)!a}") from None
     except TypeError:
         raise TypeError(f"a path must be a text or path-like, got {type(path).__name__}") from None
-    if "\0" in str(found):
-        raise ValueError(f"a path must have no NUL, got {str(found)!r}")
-    return found
+    if "\0" in str(place):
+        raise ValueError(f"a path must have no NUL, got {str(place)!r}")
+    return place
 
 
 def check_no_pipe(path: str | os.PathLike[str], what: str = "a table") -> None:
-    """Raise ``ValueError`` where what is read more than once is a pipe: what is read of one is gone."""
+    """Raise ``ValueError`` if a file that is read more than once is a pipe, which can be read only once."""
     if as_path(path).is_fifo():
         raise ValueError(f"{os.fspath(path)} is a pipe, and {what} is read more than once: write it to a file")
 
 
-def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iterator[list[str]]:
-    """Yield the rows of a CSV file; ``ValueError`` names the line where one begins that is none.
+def csv_rows(path: str | os.PathLike[str], file: TextIO, dialect: Dialect = COMMAS) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file; ``ValueError`` names the first line of a malformed row.
 
     A mark of the order of bytes is left out, and so is a first line ``sep=;`` that names the delimiter.
     """
@@ -76,27 +77,27 @@ def csv_rows(path: str | os.PathLike[str], file: TextIO, delimiter: str) -> Iter
         lines = _lines(file)
         first = next(lines, "").removeprefix("\ufeff")
         if named := _SEPARATOR_LINE.fullmatch(first):
-            _check_separator(path, named[1], delimiter)
+            _check_separator(path, named[1], dialect.delimiter)
             first, n_before = "", 1
-        rows = csv.reader(chain([first] if first else [], lines), strict=True, delimiter=delimiter)
+        rows = csv.reader(chain([first] if first else [], lines), strict=True, **dialect.csv_options)
         line = 1 + n_before
         for row in rows:
             yield row
             line = 1 + n_before + rows.line_num
     except csv.Error:
-        told = f"{os.fspath(path)} is not a CSV file: a quote does not close, or a field is too long"
+        message = f"{os.fspath(path)} is not a CSV file: a quote does not close, or a field is too long"
         way_out = "a quote within a field is written twice, with no backslash"
-        raise ValueError(f"{told}, in the row that begins in line {line}; {way_out}") from None
+        raise ValueError(f"{message}, in the row that begins in line {line}; {way_out}") from None
 
 
 def _check_separator(path: str | os.PathLike[str], named: str, delimiter: str) -> None:
     if named != delimiter:
-        told = f"{os.fspath(path)} begins with a line that says sep={named}"
-        raise ValueError(f"{told}, and the delimiter is {delimiter!r}: delimiter={named!r} or --delimiter sets it")
+        message = f"{os.fspath(path)} begins with a line that says sep={named}"
+        raise ValueError(f"{message}, and the delimiter is {delimiter!r}: delimiter={named!r} or --delimiter sets it")
 
 
 def _lines(file: TextIO) -> Iterator[str]:
-    """Yield the lines of a file; ``csv.Error`` where one is longer than is kept in memory."""
+    """Yield the lines of a file; ``csv.Error`` for a line longer than may be kept in memory."""
     while block := file.read(_BLOCK):
         block += file.readline(_LONGEST_LINE)
         for line in io.StringIO(block, newline=""):
@@ -106,13 +107,13 @@ def _lines(file: TextIO) -> Iterator[str]:
 
 
 def separator_hint(header: Sequence[str], delimiter: str) -> str:
-    """Return how to say that columns are separated by something else, where a header of one column looks like it."""
-    found = [repr(mark) for mark in _SEPARATORS if len(header) == 1 and mark in header[0] and mark != delimiter]
-    return f"; it has {found[0]} in it: delimiter={found[0]} or --delimiter says so" if found else ""
+    """Return a hint at another delimiter, if a header of one column contains it; else ""."""
+    marks = [repr(mark) for mark in _SEPARATORS if len(header) == 1 and mark in header[0] and mark != delimiter]
+    return f"; it has {marks[0]} in it: delimiter={marks[0]} or --delimiter says so" if marks else ""
 
 
 def csv_chunks(rows: Iterator[list[str]], n_fields: int, size: int) -> Iterator[tuple[list[list[str]], str]]:
-    """Yield about so many rows at a time, without blank ones, up to one of other fields, and what is wrong with it."""
+    """Yield about `size` rows at a time without blank ones, up to a row of wrong length, and its problem."""
     first_row = 1
     while chunk := list(islice(rows, size)):
         problem = ""
@@ -129,7 +130,7 @@ def csv_chunks(rows: Iterator[list[str]], n_fields: int, size: int) -> Iterator[
 
 
 def write_rows(
-    file: TextIO, rows: Iterable[Iterable[object]], delimiter: str = ",", *, in_quotes: bool = False
+    file: TextIO, rows: Iterable[Iterable[object]], dialect: Dialect = COMMAS, *, in_quotes: bool = False
 ) -> None:
     r"""Write rows as a CSV file has them.
 
@@ -143,29 +144,29 @@ def write_rows(
     '"a\rb",c\n'
     """
     quoting: Literal[0, 1] = csv.QUOTE_ALL if in_quotes else csv.QUOTE_MINIMAL
-    # A writer quotes what is in its own line end, and some versions of Python quote no other.
-    how: dict[str, Any] = {"delimiter": delimiter, "quoting": quoting, "lineterminator": "\r\n"}
+    # A writer quotes characters of its line end; some versions of Python quote no other line break.
+    options: dict[str, Any] = {**dialect.csv_options, "quoting": quoting, "lineterminator": "\r\n"}
     left = iter(rows)
     while some := list(islice(left, _ROWS)):
         text = io.StringIO(newline="")
-        csv.writer(text, **how).writerows(some)
+        csv.writer(text, **options).writerows(some)
         whole = text.getvalue()
         if whole.count("\n") == whole.count("\r") == len(some):
             file.write(whole.replace("\r\n", "\n"))
         else:  # a field has a line break, which stays as it is
-            csv.writer(_Lines(file), **how).writerows(some)
+            csv.writer(_Lines(file), **options).writerows(some)
 
 
-def write_header(file: TextIO, names: Sequence[str], delimiter: str = ",") -> None:
+def write_header(file: TextIO, names: Sequence[str], dialect: Dialect = COMMAS) -> None:
     """Write the names of columns as the first line of a CSV file.
 
     A name that begins with a byte order mark is in quotes, so that the mark does not begin the file.
     """
-    write_rows(file, [names], delimiter, in_quotes=names[0].startswith("\ufeff"))
+    write_rows(file, [names], dialect, in_quotes=names[0].startswith("\ufeff"))
 
 
 class _Lines:
-    """What a writer of rows writes to: lines end as files of pypgm do."""
+    """Output of a writer of rows, with the line ends of pypgm's files."""
 
     def __init__(self, file: TextIO) -> None:
         self._write = file.write
@@ -230,7 +231,7 @@ def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iter
 
 
 def _check_mark(path: str | os.PathLike[str], start: bytes, codec: str) -> None:
-    """Raise ``ValueError`` where a file begins with the byte order mark of another encoding than it is read in."""
+    """Raise ``ValueError`` if a file begins with the byte order mark of another encoding."""
     marked = next((name for mark, name in _MARKS if start.startswith(mark)), "")
     if marked and not codec.startswith(("utf-16", "utf-32") if marked == "utf-16" else "utf-8"):
         begins = f"{os.fspath(path)} must be text in {codec.upper()}, and begins with the byte order mark of {marked}"
@@ -238,7 +239,7 @@ def _check_mark(path: str | os.PathLike[str], start: bytes, codec: str) -> None:
 
 
 def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: int = MOST_TEXT) -> str:
-    """Return all that a text file holds, as `open_text` reads it; ``ValueError`` if that is more than some characters.
+    """Return the text of a file, as `open_text` reads it; ``ValueError`` if it is too long.
 
     Parameters
     ----------
@@ -246,7 +247,7 @@ def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: i
     encoding : str, optional
         See `open_text`.
     most : int
-        How many characters it may hold, unpacked.
+        Largest number of characters, unpacked.
 
     Examples
     --------
@@ -260,13 +261,13 @@ def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: i
 
 
 def check_encoding(encoding: str) -> str:
-    """Return the name that Python has for an encoding of text; ``ValueError`` if there is no such encoding."""
+    """Return Python's name of a text encoding; ``ValueError`` if there is no such encoding."""
     try:
-        found = codecs.lookup(encoding)
-        "".encode(found.name)
+        codec = codecs.lookup(encoding)
+        "".encode(codec.name)
     except (LookupError, TypeError, ValueError):
         raise ValueError(f"no text encoding is called {encoding!r}; latin-1, cp1252 and utf-16 are some") from None
-    return found.name
+    return codec.name
 
 
 @contextlib.contextmanager
@@ -320,7 +321,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
 
 
 def open_stream(path: str | os.PathLike[str]) -> int | None:
-    """Return the number of the open file of this process that a path names, as ``/dev/stdout`` does."""
+    """Return the descriptor of an open stream of this process that a path names, as ``/dev/stdout`` does."""
     streams = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd")}
     place = as_path(path)
     for _ in range(_LINKS):
@@ -342,7 +343,7 @@ def replacing_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> Ite
     ----------
     path : str or path-like
     encoding : str
-        Of the text.
+        Encoding of the text.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Calls into engines and readers, whose errors, warnings and log lines quote records: none of their text gets out."""
+"""Calls into engines and readers whose errors, warnings and log lines may quote records and are not passed on."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ T = TypeVar("T")
 
 
 def guarded(what: str, step: Callable[[], T]) -> T:
-    """Return what a step of a foreign package gives; of its error only the type is shown.
+    """Return the result of a step of a foreign package; only the type of its error is shown.
 
     Its warnings, and the lines it logs in this thread, are dropped. Logs that an engine keeps itself are not reached.
 
     Parameters
     ----------
     what : str
-        What the step does, which the error begins with.
+        Name of the step, with which the error begins.
     step : callable
         Without arguments. It calls no code of pypgm that raises errors to be read.
 
@@ -33,7 +33,7 @@ def guarded(what: str, step: Callable[[], T]) -> T:
     ImportError
         If a package is there without what the step needs of it.
     ValueError
-        Of any other error.
+        For any other error.
 
     Examples
     --------
@@ -52,13 +52,13 @@ def guarded(what: str, step: Callable[[], T]) -> T:
 
 def guarded_pieces(what: str, start: Callable[[], Iterable[T]]) -> Iterator[T]:
     """Yield the pieces that a foreign reader gives, each of its steps guarded."""
-    found = guarded(what, lambda: iter(start()))
-    while (piece := guarded(what, lambda: next(found, None))) is not None:
+    pieces = guarded(what, lambda: iter(start()))
+    while (piece := guarded(what, lambda: next(pieces, None))) is not None:
         yield piece
 
 
 def missing_package(error: BaseException) -> str:
-    """Return the package whose absence an import ended in, whoever asked for it; "" if none is absent.
+    """Return the name of the package that an import lacked; "" if none is absent.
 
     Examples
     --------
@@ -78,7 +78,7 @@ def missing_package(error: BaseException) -> str:
 
 
 def _refusal(what: str, error: Exception) -> Exception:
-    """Return an error that says nothing an error of another package says, but its type."""
+    """Return an error without the text of the error of another package."""
     if isinstance(error, OSError) and isinstance(error.errno, int):
         return OSError(error.errno, os.strerror(error.errno), what)
     if isinstance(error, ImportError):
@@ -92,7 +92,7 @@ def _refusal(what: str, error: Exception) -> Exception:
 
 
 class _Thread(threading.local):
-    """How many guarded steps a thread is in."""
+    """Number of guarded steps that a thread is in."""
 
     steps = 0
 
@@ -123,12 +123,12 @@ def _silence() -> Iterator[None]:
 
 
 def _watched_records() -> Callable[[], None]:
-    """Have records that are made in a guarded step below the level of every handler; return what undoes it."""
+    """Give log records of guarded steps a level below every handler; return a function that undoes it."""
     import logging  # a mebibyte, of use here alone
 
     make = logging.getLogRecordFactory()
 
-    def watched(*args: Any, **kwargs: Any) -> logging.LogRecord:  # noqa: ANN401 - those of any record
+    def watched(*args: Any, **kwargs: Any) -> logging.LogRecord:  # noqa: ANN401 - arguments of any record
         record = make(*args, **kwargs)
         if _HERE.steps:
             record.levelno = -1

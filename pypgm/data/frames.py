@@ -56,7 +56,7 @@ def as_columns(frame: object) -> dict[str, Values]:
 
 
 def check_columns(columns: Mapping[str, object]) -> None:
-    """Raise ``TypeError`` where a column has no value for each record in an order, as a set or a text has not."""
+    """Raise ``TypeError`` if a column is no sequence of values, as a set or a text is none."""
     for name, values in columns.items():
         is_series = hasattr(values, "__len__") or hasattr(values, "__array__")
         if isinstance(values, str | bytes | Mapping | Set) or not is_series or getattr(values, "ndim", 1) == 0:
@@ -65,9 +65,9 @@ def check_columns(columns: Mapping[str, object]) -> None:
 
 
 def check_frame(frame: object) -> None:
-    """Raise an error, as `as_columns` does, unless something is a frame whose columns have different names."""
+    """Raise an error, as `as_columns` does, unless an object is a frame whose columns have different names."""
     narwhals = imported("narwhals", "a data frame", "frames")
-    if not hasattr(frame, "collect_schema"):  # which those have not that let names come twice
+    if not hasattr(frame, "collect_schema"):  # libraries without it allow a name twice
         columns = getattr(frame, "columns", ())
         is_index = type(columns).__name__.endswith("Index")
         _check_names(columns if is_index else getattr(frame, "column_names", ()))
@@ -80,13 +80,13 @@ def check_frame(frame: object) -> None:
 
 
 def collected(frame: Frame) -> Frame:
-    """Return a frame, of a lazy one what it comes to."""
+    """Return the frame, collected if it is lazy."""
     is_lazy = hasattr(frame, "collect_schema") and hasattr(frame, "collect") and not isinstance(frame, type)
     return guarded("collecting the frame", frame.collect) if is_lazy else frame
 
 
 def _way_in(given: object) -> str:
-    """Return how to make a frame of something that has records and no names, or names with each record."""
+    """Return a hint how to make a frame of an array or of a list of records."""
     if isinstance(given, np.ndarray):
         return "; an array has no names of columns: pandas.DataFrame(array, columns=[...]) gives them"
     if isinstance(given, list | tuple) and given and isinstance(given[0], Mapping):
@@ -99,7 +99,7 @@ def _guarded(name: object, step: Callable[[], Values]) -> Values:
 
 
 def _check_names(names: Iterable[object]) -> None:
-    """Raise ``ValueError`` unless the names of a frame, which those of pandas let be anything, are different texts."""
+    """Raise an error unless the names of a frame are different texts; pandas allows any objects."""
     seen: set[object] = set()
     for name in names:
         if not isinstance(name, str):
@@ -115,16 +115,16 @@ def as_frame(
     *,
     places: Mapping[str, NDArray[np.intp]] | None = None,
 ) -> Frame:
-    """Return columns as a data frame; one of texts and other values, such as "other" and numbers, has texts alone.
+    """Return columns as a data frame; mixed columns, such as "other" and numbers, become texts.
 
     Parameters
     ----------
     columns : mapping of str to ndarray
         None, NaN and NaT are nulls.
     library : {"pandas", "polars", "pyarrow"}
-        Whose frame; it must be installed.
+        Library of the frame; it must be installed.
     places : mapping of str to ndarray of int, optional
-        Of columns that hold each value once: where the value of each row is.
+        For columns that hold each value once, the place of the value of each row.
 
     Raises
     ------
@@ -136,29 +136,29 @@ def as_frame(
     check_library(library)
     module = imported(library, "such a frame", "frames")
     make = module.table if library == "pyarrow" else module.DataFrame
-    found = {n: _of_objects(module, c) if c.dtype == object else c for n, c in columns.items()}
+    made = {n: _of_objects(module, c) if c.dtype == object else c for n, c in columns.items()}
     for name, rows in (places or {}).items():
-        values = found[name]
+        values = made[name]
         if isinstance(values, list):
             values = module.Series(values) if library == "polars" else module.array(values)
-        found[name] = getattr(values, "array", values).take(rows) if library != "polars" else values[rows]
-    return make(found)
+        made[name] = getattr(values, "array", values).take(rows) if library != "polars" else values[rows]
+    return make(made)
 
 
 def check_library(library: object) -> None:
-    """Raise ``ValueError`` unless it is one of those whose frames are made."""
+    """Raise ``ValueError`` unless frames of the library are supported."""
     if library not in get_args(Library):
         raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {library!r}")
 
 
 def _of_objects(module: Any, column: NDArray[Any]) -> Any:  # noqa: ANN401 - of a package that may be missing
-    """Return objects as what a frame makes a column of their kind from."""
+    """Return objects as an array or list that a frame makes a column of their kind from."""
     values = column.tolist()
     kinds = {type(value) for value in values if value is not None}
     if str in kinds and len(kinds) > 1:
         values = [value if value is None else str(value) for value in values]
     if module.__name__ != "pandas":
-        return values  # Arrow and polars take objects for what they are from a list alone
+        return values  # Arrow and polars infer types of objects from a list alone
     nullable = {int: "Int64", bool: "boolean"}.get(*kinds) if len(kinds) == 1 else None
     return module.array(values, nullable) if nullable else module.Series(values, dtype=object).infer_objects()
 
@@ -172,7 +172,7 @@ def imported(module: str, what: str, extra: str) -> Any:  # noqa: ANN401 - a mod
 
 
 def as_values(values: Any) -> Values:  # noqa: ANN401 - a column of any library
-    """Return a column of a mapping: a series as one of a frame is, all else as it is."""
+    """Return a column of a mapping: a series as an array, all else unchanged."""
     if isinstance(values, list | tuple | np.ndarray) or not hasattr(values, "__array__"):
         given: Values = values
         return given
@@ -188,25 +188,25 @@ def as_values(values: Any) -> Values:  # noqa: ANN401 - a column of any library
 def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
     """Return a column as an array; of objects where it holds text, exact decimals, or large integers with nulls.
 
-    Which array it is may depend on the values, what each value is does not.
+    The type of the array may depend on the values, the meaning of each value does not.
     """
-    found: NDArray[Any]
+    array: NDArray[Any]
     if str(series.dtype) == "Categorical" and (decoded := _decoded(series.to_native())) is not None:
         return decoded
     is_wide = str(series.dtype).startswith(("Decimal", "Int128", "UInt128"))  # which no array of numbers holds
     is_plain = not is_wide and (series.dtype.is_numeric() or str(series.dtype) == "Boolean")
     if is_plain and series.null_count() == 0:
-        found = series.to_numpy()
-        if found.dtype.kind in "biuf":
-            return found
+        array = series.to_numpy()
+        if array.dtype.kind in "biuf":
+            return array
     elif is_plain and _are_doubles(series):
-        found = (series * 1.0).to_numpy()
-        return found
-    if str(series.dtype) == "Date" and (found := series.to_numpy()).dtype.kind == "M":
-        return found.astype("datetime64[D]")
+        array = (series * 1.0).to_numpy()
+        return array
+    if str(series.dtype) == "Date" and (array := series.to_numpy()).dtype.kind == "M":
+        return array.astype("datetime64[D]")
     if _has_times(series):
-        found = series.dt.replace_time_zone(None).to_numpy()
-        return found if beyond_unit(found, "us").any() else found.astype("datetime64[us]")
+        array = series.dt.replace_time_zone(None).to_numpy()
+        return array if beyond_unit(array, "us").any() else array.astype("datetime64[us]")
     values = np.empty(len(series), dtype=object)
     values[:] = series.to_list()
     if series.null_count():
@@ -215,20 +215,20 @@ def _values(series: Any) -> Values:  # noqa: ANN401 - a column of any library
 
 
 def _decoded(native: Any) -> Values | None:  # noqa: ANN401 - a column of any library
-    """Return the values of a column of codes of pandas or Arrow, each of the type of the list of values."""
+    """Return the values of a categorical column of pandas or Arrow, of the type of its categories."""
     if hasattr(getattr(native, "type", None), "value_type"):
         return as_values(native.cast(native.type.value_type))
     if not hasattr(getattr(native, "cat", None), "codes"):
         return None
     values = [*native.cat.categories.tolist(), None]
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    decoded: NDArray[Any] = found[native.cat.codes.to_numpy()]
+    labels = np.empty(len(values), dtype=object)
+    labels[:] = values
+    decoded: NDArray[Any] = labels[native.cat.codes.to_numpy()]
     return decoded
 
 
 def _are_doubles(series: Any) -> bool:  # noqa: ANN401 - a column of any library
-    """Return whether a column, which has nulls, holds numbers of which a double tells each from all others."""
+    """Return whether doubles hold all numbers of a column with nulls exactly."""
     if series.dtype.is_float():
         return str(series.dtype) != "Float16"  # Arrow multiplies no halves
     lowest, highest = (series.min(), series.max()) if series.dtype.is_integer() else (None, None)

@@ -1,4 +1,4 @@
-"""How a table looks from outside: whose frame it is, its columns in order and their types; records laid out alike."""
+"""Layouts of tables: library, order of the columns and their types; records in the same layout."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import json
 import re
 import zoneinfo
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 from typing import Any, Literal
 
@@ -20,11 +20,10 @@ from pypgm.data.categorical import Categorical
 from pypgm.data.closed import Boolean, Codes
 from pypgm.data.columns import Column
 from pypgm.data.dates import Date
-from pypgm.data.dialect import Dialect
+from pypgm.data.dialect import COMMAS, Dialect, DialectOptions
 from pypgm.data.files import check_encoding
 from pypgm.data.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
 from pypgm.data.made import Cells
-from pypgm.data.number_text import DecimalMark
 from pypgm.data.numbers import Real
 
 Family = Literal["bool", "int", "float", "decimal", "date", "time", "text", "category", "any"]
@@ -53,7 +52,7 @@ _INDICES = re.compile(r"(?<=, indices=)\w+(?=, ordered=)")  # of a dictionary, a
 
 @dataclass(frozen=True)
 class Layout:
-    """Whose frame a table is, its columns in their order, and their types.
+    """Library of a table, its columns in their order, and their types.
 
     It is taken to be public, as a schema is, and holds nothing of the records: of a categorical type the categories are
     left out, since they may be the values that were found, and so is how wide the indices of a dictionary are, which
@@ -62,13 +61,13 @@ class Layout:
     Attributes
     ----------
     library : {"pandas", "polars", "pyarrow"}
-        Whose frame; "pyarrow" of a file or an engine's table that knows its types.
+        Library of the frame; "pyarrow" for a file or an engine's table that knows its types.
     types : mapping of str to str
         For each column its type, as the library names it; empty where there is none, as in a CSV file.
-    delimiter, encoding, decimal, thousands : str
-        Of a CSV file.
+    dialect : Dialect
+        Marks of a CSV file.
     pandas : mapping of str to str
-        Types of its own that pandas has for columns of a Parquet file that it wrote, as "Int64" and "boolean".
+        Types that pandas alone has, such as "Int64" and "boolean", of columns of a Parquet file that it wrote.
 
     Raises
     ------
@@ -84,24 +83,21 @@ class Layout:
 
     library: Library = "pandas"
     types: Mapping[str, str] = field(default_factory=dict)
-    delimiter: str = ","
-    encoding: str = "utf-8"
-    decimal: DecimalMark = "."
-    thousands: str = ""
+    dialect: Dialect = COMMAS
     pandas: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_library(self.library)
         if not all(map(_OWN.fullmatch, self.pandas.values())):
             raise ValueError("pandas needs types that it alone has, such as 'Int64'")
-        Dialect(self.delimiter, self.encoding, self.decimal, self.thousands).check()
-        check_encoding(self.encoding)
+        self.dialect.check()
+        check_encoding(self.dialect.encoding)
         for name in ("types", "pandas"):
             object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
 
     @classmethod
     def of(cls, frame: Frame) -> Layout:
-        """Return the layout of a data frame, with rows or without: of another library than the three as of Arrow."""
+        """Return the layout of a data frame, with rows or without; of another library than the three as in Arrow."""
         root = type(frame).__module__.partition(".")[0]
         if root == "pandas":
             return cls("pandas", {name: _of_pandas(frame[name].dtype) for name in frame.columns})
@@ -115,15 +111,17 @@ class Layout:
     @classmethod
     def of_arrow(cls, schema: Any) -> Layout:  # noqa: ANN401 - of a package that may be missing
         """Return the layout of an Arrow schema."""
-        own: dict[str, str] = {}
+        pandas_types: dict[str, str] = {}
         with contextlib.suppress(Exception):  # a note of pandas that is none
             noted = (schema.pandas_metadata or {}).get("columns", ())
-            own = {entry["field_name"]: entry["numpy_type"] for entry in noted}
-            own = {name: kind for name, kind in own.items() if name in schema.names and _OWN.fullmatch(kind)}
-        return cls("pyarrow", {entry.name: _of_arrow(entry.type) for entry in schema}, pandas=own)
+            pandas_types = {entry["field_name"]: entry["numpy_type"] for entry in noted}
+            pandas_types = {
+                name: kind for name, kind in pandas_types.items() if name in schema.names and _OWN.fullmatch(kind)
+            }
+        return cls("pyarrow", {entry.name: _of_arrow(entry.type) for entry in schema}, pandas=pandas_types)
 
     def frame(self, cells: Mapping[str, Cells]) -> Frame:
-        """Return records as such a frame: columns in its order and of its types.
+        """Return records as a frame of this layout.
 
         A column of which the type cannot hold every value is of one that does: of texts, where "other" may stand
         between numbers.
@@ -131,19 +129,19 @@ class Layout:
         Parameters
         ----------
         cells : mapping of str to Cells
-            What the columns hold, as `Schema.cells` gives it.
+            Cells of the columns, as from `Schema.cells`.
         """
         module = imported(self.library, "such a frame", "frames")
         made = {name: _series(module, self.types.get(name, ""), cells[name]) for name in self.order(cells)}
         if self.library != "pyarrow":
             return module.DataFrame(made)
-        own = {name: kind for name, kind in self.pandas.items() if name in made}
-        noted = [{"name": n, "field_name": n, "pandas_type": k, "numpy_type": k} for n, k in own.items()]
+        pandas_types = {name: kind for name, kind in self.pandas.items() if name in made}
+        noted = [{"name": n, "field_name": n, "pandas_type": k, "numpy_type": k} for n, k in pandas_types.items()]
         note = {"columns": noted, "index_columns": [], "column_indexes": []}
         return module.table(made, metadata={"pandas": json.dumps(note)} if noted else None)
 
     def order(self, names: Iterable[str]) -> list[str]:
-        """Return names of columns in its order, those that it has not at the end.
+        """Return names of columns in the order of the layout, unknown ones at the end.
 
         Examples
         --------
@@ -154,23 +152,23 @@ class Layout:
         return sorted(names, key=lambda name: places.get(name, len(places)))
 
     def in_library(self, library: Library, example: Mapping[str, Cells]) -> Layout:
-        """Return the layout of such a table in another library: its types are what that makes of these.
+        """Return this layout converted to another library's types.
 
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}
         example : mapping of str to Cells
-            What the columns hold of any records.
+            Cells of the columns for any records.
         """
         if library == self.library:
             return self
-        own = self.pandas if library == "pandas" else {}
-        types = {name: own.get(name) or self._type_in(library, name, example) for name in self.types}
+        pandas_types = self.pandas if library == "pandas" else {}
+        types = {name: pandas_types.get(name) or self._type_in(library, name, example) for name in self.types}
         noted = {n: k for n, k in self.types.items() if _OWN.fullmatch(k)} if self.library == "pandas" else {}
         return replace(self, library=library, types=types, pandas=noted)
 
     def _type_in(self, library: Library, name: str, example: Mapping[str, Cells]) -> str:
-        """Return the type that a library has for a column; empty where it has none of its own."""
+        """Return the type of a column in a library; empty if it has none."""
         if not self.types[name] or name not in example:
             return ""
         with contextlib.suppress(Exception):  # a package is missing, or a library has an error of its own
@@ -188,16 +186,25 @@ class Layout:
     def in_arrow(self, example: Mapping[str, Cells]) -> Layout:
         """Return the layout of a Parquet file: every column has a type."""
         arrow = imported("pyarrow", "a Parquet file", "parquet")
-        own = self.in_library("pyarrow", example)
+        arrow_layout = self.in_library("pyarrow", example)
         columns = {name: example[name].column for name in self.order(example)}
-        held = {n: kind for n, c in columns.items() if (kind := own.types.get(n)) and _holds(arrow, kind, c)}
+        held = {n: kind for n, c in columns.items() if (kind := arrow_layout.types.get(n)) and _holds(arrow, kind, c)}
         types = {name: held.get(name) or _natural(arrow, column) for name, column in columns.items()}
-        return Layout("pyarrow", types, pandas={name: kind for name, kind in own.pandas.items() if name in held})
+        return Layout(
+            "pyarrow", types, pandas={name: kind for name, kind in arrow_layout.pandas.items() if name in held}
+        )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a release file has for it."""
-        told = {f.name: dict(v) if isinstance(v := getattr(self, f.name), Mapping) else v for f in fields(self)}
-        return told if self.pandas else {name: value for name, value in told.items() if name != "pandas"}
+        """Return the fields of a release file."""
+        pandas = {"pandas": dict(self.pandas)} if self.pandas else {}
+        return {"library": self.library, "types": dict(self.types), **self.dialect._asdict(), **pandas}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Layout:
+        """Return the layout that a release file has stored."""
+        marks = {name: value for name, value in fields.items() if name in DialectOptions.__annotations__}
+        rest = {name: value for name, value in fields.items() if name not in marks}
+        return cls(**rest, dialect=Dialect(**marks))
 
 
 def layout_of(source: Frame) -> Layout:
@@ -229,20 +236,20 @@ def _of_polars(kind: object) -> str:
 
 
 def family_of(kind: str) -> Family:
-    """Return what a type holds; "any" where that is unknown, and values are what their columns make of them."""
+    """Return the family of a type; "any" if it is unknown, and values are what their columns make of them."""
     return next((family for start, family in _FAMILIES if re.match(start, kind.lower())), "any")
 
 
 def decimals_of(kind: str) -> int | None:
-    """Return how many decimals a type says that its numbers have; None where it says none.
+    """Return the number of decimals of a type; None if it has none.
 
     Examples
     --------
     >>> decimals_of("decimal128(10, 2)"), decimals_of("Decimal(precision=10, scale=2)"), decimals_of("double")
     (2, 2, None)
     """
-    found = _ARROW_DECIMAL.match(kind) or _POLARS_DECIMAL.match(kind)
-    return int(found[found.lastindex or 0]) if found else None
+    match = _ARROW_DECIMAL.match(kind) or _POLARS_DECIMAL.match(kind)
+    return int(match[match.lastindex or 0]) if match else None
 
 
 def _series(module: Any, kind: str, cells: Cells) -> Any:  # noqa: ANN401
@@ -321,8 +328,8 @@ def _pandas(pandas: Any, kind: str, values: NDArray[Any], column: Column) -> Any
         return clocks.dt.tz_convert(zoned[2]).astype(kind)
     if kind.endswith("[pyarrow]") and kind != "string[pyarrow]":
         arrow = imported("pyarrow", f"the type {kind}", "frames")
-        found = _arrow(arrow, kind.removesuffix("[pyarrow]"), values, column)
-        return pandas.Series(pandas.arrays.ArrowExtensionArray(found))
+        array = _arrow(arrow, kind.removesuffix("[pyarrow]"), values, column)
+        return pandas.Series(pandas.arrays.ArrowExtensionArray(array))
     if column.null_code is not None and re.fullmatch(r"u?int\d+|bool", kind):
         kind = "boolean" if kind == "bool" else kind.replace("i", "I").replace("u", "U")
     return pandas.Series(values, dtype=object if values.dtype == object else None).astype(kind)

@@ -1,4 +1,4 @@
-"""Columns that are never read: they are made of others, or made up, when records are decoded."""
+"""Columns that are never read: they are derived from others, or made up, when records are decoded."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _LONGEST = 1000  # characters of a value that is made up
 
 
 class Cells(NamedTuple):
-    """What a column holds of some records."""
+    """Cells of a column: its codes for some records, and values drawn for them."""
 
     column: Column
     codes: NDArray[Any]
@@ -37,11 +37,11 @@ class Cells(NamedTuple):
         return self.column.shown(self.codes, self.values)
 
     def texts(self) -> NDArray[Any]:
-        """Return the texts that a file has for them."""
+        """Return the texts of the cells in a file."""
         return self.column.written(self.codes, self.values)
 
     def plain(self) -> Cells:
-        """Return the same of which numbers are written with a decimal point and no other mark."""
+        """Return the cells with numbers written with a decimal point and no other mark."""
         if not isinstance(self.column, Numeric):
             return self
         return self._replace(column=replace(self.column, decimal=".", thousands=""))
@@ -67,23 +67,23 @@ class Made(ABC):
 
     @property
     def sources(self) -> tuple[str, ...]:
-        """The columns that it is made of."""
+        """Columns that this one is made of."""
         return ()
 
     def check(self, columns: Mapping[str, Column], name: str) -> None:
-        """Raise ``ValueError`` if it cannot be made of these columns; open ones are as before anything is found."""
+        """Raise ``ValueError`` if the column cannot be made of these; open ones are provisional."""
         del columns, name
 
     @abstractmethod
     def made(self, cells: Mapping[str, Cells], rows: range, rng: np.random.Generator) -> Cells:
-        """Return what it holds of the records of some rows, given what the columns hold that it is made of."""
+        """Return the cells of some rows, given the cells of the sources."""
 
     @abstractmethod
     def _problems(self) -> Iterator[str]:
-        """Yield what is wrong with the declaration."""
+        """Yield the problems of the declaration."""
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has for the column."""
+        """Return the entry of the column in a schema file."""
         return {"kind": self.kind, **fields_of(self)}
 
 

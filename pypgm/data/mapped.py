@@ -28,7 +28,7 @@ class Mapped:
     names : sequence of str
         The columns that it is of.
     sources : sequence of Column
-        What they hold.
+        Declarations of the sources.
     pairs : sequence of (entries, image)
         An entry for each of them.
     other : label, optional
@@ -54,14 +54,14 @@ class Mapped:
 
     @property
     def splits_bins(self) -> bool:
-        """Whether there are different values within a bin."""
+        """True if values differ within a bin."""
         return False
 
     def _is_null(self, image: object) -> bool:
         return image is None or image in self._nulls
 
     def _code(self, image: Label | None) -> int:
-        """Return the code of what a value is mapped to; -1 where it is nothing that was declared."""
+        """Return the code of an image; -1 if it is not declared."""
         return self.column.size - 1 if self._is_null(image) else self._codes[_typed(image)]
 
     @property
@@ -69,7 +69,7 @@ class Mapped:
         return -1 if self._other is None else self._code(self._other)
 
     def check(self) -> None:
-        """Raise ``ValueError`` where values of the sources have no image, or an entry is none of them."""
+        """Raise ``ValueError`` if a value of the sources has no image, or an entry is no value of theirs."""
         for name, source in zip(self._names, self._sources, strict=True):
             if isinstance(source, Binned):
                 raise ValueError(f"a mapping of several columns needs listed values, and {name!r} has bins")  # noqa: TRY004
@@ -78,29 +78,31 @@ class Mapped:
                 raise ValueError(f"needs other, what it has for the values of {name!r} that are not listed")
         if all(source.other_code is None for source in self._sources) and (self._images() < 0).any():
             values = [source.labels or range(source.size) for source in self._sources]
-            lost = [[own[i] for own, i in zip(values, at, strict=True)] for at in np.argwhere(self._images() < 0)[:10]]
-            told = listed([repr(one[0] if len(one) == 1 else one) for one in lost])
-            raise ValueError(f"the mapping has nothing for {told}; other says what all such values have")
+            lost = [
+                [labels[i] for labels, i in zip(values, at, strict=True)] for at in np.argwhere(self._images() < 0)[:10]
+            ]
+            unmapped = listed([repr(one[0] if len(one) == 1 else one) for one in lost])
+            raise ValueError(f"the mapping has no entry for {unmapped}; other gives the result for all such values")
 
     def cells(self, given: Sequence[Cells]) -> Cells:
-        """Return what the mapping gives for the values of the sources."""
-        return Cells(self.column, self._images()[tuple(np.asarray(own.codes, dtype=np.int64) for own in given)])
+        """Return the images of the cells of the sources."""
+        return Cells(self.column, self._images()[tuple(np.asarray(cells.codes, dtype=np.int64) for cells in given)])
 
     def _images(self) -> NDArray[np.int64]:
         """Return the code for each combination of codes of the sources; -1 where it has none."""
         sizes = [source.size for source in self._sources]
         if math.prod(sizes) > MOST_CELLS:
             raise ValueError(f"a mapping needs columns of at most {MOST_CELLS:,} combinations")
-        found = np.full(sizes, self._of_other)
+        codes_of_cells = np.full(sizes, self._of_other)
         for axis, source in enumerate(self._sources):
             if source.null_code is not None:
-                np.moveaxis(found, axis, 0)[source.null_code] = self.column.size - 1
+                np.moveaxis(codes_of_cells, axis, 0)[source.null_code] = self.column.size - 1
         pairs = self._pairs[::-1]
         named = cells_named(self._names, self._sources, [entries for entries, _ in pairs])
         for codes, (entries, image) in zip(named, pairs, strict=True):
             parts = zip(self._sources, entries, codes, strict=True)
-            found[np.ix_(*(_listed(*part) for part in parts))] = self._code(image)
-        return found
+            codes_of_cells[np.ix_(*(_listed(*part) for part in parts))] = self._code(image)
+        return codes_of_cells
 
 
 class MappedBins(Mapped):
@@ -108,7 +110,7 @@ class MappedBins(Mapped):
 
     @property
     def splits_bins(self) -> bool:
-        """Whether there are different values within a bin."""
+        """True if values differ within a bin."""
         first, last = self._source.ends()
         return any(
             bool((((first < low) & (low <= last)) | ((first <= high) & (high < last))).any())
@@ -116,7 +118,7 @@ class MappedBins(Mapped):
         )
 
     def check(self) -> None:
-        """Raise ``ValueError`` where numbers between the bounds have no image, or an entry is no value."""
+        """Raise ``ValueError`` if numbers between the bounds have no image, or an entry is no value."""
         source = self._source
         if self._of_other >= 0:
             self._spans()
@@ -126,18 +128,18 @@ class MappedBins(Mapped):
             self._check_covered(source)
 
     def cells(self, given: Sequence[Cells]) -> Cells:
-        """Return what the mapping gives for the values of the source."""
-        (own,) = given
-        codes = np.asarray(own.codes, dtype=np.int64)
+        """Return the images of the cells of the source."""
+        (cells,) = given
+        codes = np.asarray(cells.codes, dtype=np.int64)
         source = self._source
-        steps = source.steps_of(np.asarray(own.values))
-        found = np.full(len(codes), self._of_other)
+        steps = source.steps_of(np.asarray(cells.values))
+        mapped_codes = np.full(len(codes), self._of_other)
         for low, high, code in reversed(self._spans()):
-            found[(steps >= low) & (steps <= high)] = code
-        found[codes >= source.n_values] = self._of_other
+            mapped_codes[(steps >= low) & (steps <= high)] = code
+        mapped_codes[codes >= source.n_values] = self._of_other
         if source.null_code is not None:
-            found[codes == source.null_code] = self.column.size - 1
-        return Cells(self.column, found)
+            mapped_codes[codes == source.null_code] = self.column.size - 1
+        return Cells(self.column, mapped_codes)
 
     @property
     def _source(self) -> Binned:
@@ -148,18 +150,18 @@ class MappedBins(Mapped):
     def _spans(self) -> list[tuple[Any, Any, int]]:
         """Return the first and the last steps of each entry of a mapping of numbers or dates, and its code."""
         first, last = self._source.ends()
-        found = []
+        ranges = []
         for (entry,), image in self._pairs:
             code = self._code(image)
             if isinstance(entry, Mapping):
                 if not entry or set(entry) - {"from", "to"}:
                     raise ValueError("the mapping has a range that is not {'from': value, 'to': value}")
                 low = self._steps(entry["from"]) if "from" in entry else first[0]
-                found.append((low, self._steps(entry["to"]) if "to" in entry else last[-1], code))
+                ranges.append((low, self._steps(entry["to"]) if "to" in entry else last[-1], code))
             else:
                 values = entry if isinstance(entry, tuple) else (entry,)
-                found += [(steps, steps, code) for steps in map(self._steps, values)]
-        return found
+                ranges += [(steps, steps, code) for steps in map(self._steps, values)]
+        return ranges
 
     def _steps(self, value: object) -> Any:  # noqa: ANN401 - of numbers as dense as doubles no integer
         try:
@@ -177,11 +179,11 @@ class MappedBins(Mapped):
         ends = np.maximum.accumulate([first[0] - step, *(high for _, high in spans)])
         begins = [*(low for low, _ in spans), last[-1] + step]
         if any(begin > end + step for begin, end in zip(begins, ends, strict=True)):
-            raise ValueError(f"the mapping has nothing for some values: it needs all, {source.allowed}, or other")
+            raise ValueError(f"the mapping has no entry for some values: it needs all, {source.allowed}, or other")
 
 
 def _listed(source: Column, entry: Any, codes: NDArray[np.int64]) -> NDArray[np.int64]:  # noqa: ANN401
-    """Return the codes of an entry, but that of a value which was not found and is among the others."""
+    """Return the codes of an entry, without the code of other values for a value that was not found."""
     is_other = source.other_code is not None and entry != source.other_label
     return codes[codes != source.other_code] if is_other else codes
 

@@ -11,8 +11,8 @@ from typing import Any
 from pypgm.data.files import as_path, csv_rows, read_text
 
 
-def columns_in(told: Mapping[Any, Any]) -> Mapping[Any, Any]:
-    """Return the columns of a parsed schema file: what is under "columns", else all of it.
+def columns_in(fields: Mapping[Any, Any]) -> Mapping[Any, Any]:
+    """Return the columns of a parsed schema file: the entry "columns", else the whole file.
 
     A file that has columns alone may have one of this name, whose kind is a text; a column of the name "kind" is none.
 
@@ -23,19 +23,19 @@ def columns_in(told: Mapping[Any, Any]) -> Mapping[Any, Any]:
     >>> list(columns_in({"columns": {"kind": "boolean"}, "rows": 3}))
     ['columns', 'rows']
     """
-    under = told.get("columns")
-    return under if isinstance(under, Mapping) and not isinstance(under.get("kind"), str) else told
+    under = fields.get("columns")
+    return under if isinstance(under, Mapping) and not isinstance(under.get("kind"), str) else fields
 
 
-def with_mappings(told: object, folder: str | os.PathLike[str]) -> object:
-    """Return a parsed schema file with the mappings in it that it names the files of.
+def with_mappings(fields: object, folder: str | os.PathLike[str]) -> object:
+    """Return a parsed schema file with the mappings of the files that it names.
 
     Parameters
     ----------
     told : object
         As `Schema.from_dict` takes it.
     folder : str or path-like
-        Where names of files begin.
+        Folder that names of files are relative to.
 
     Raises
     ------
@@ -45,11 +45,11 @@ def with_mappings(told: object, folder: str | os.PathLike[str]) -> object:
         If its name leads out of the folder, or it is no CSV file whose header names both columns, or a value comes
         twice.
     """
-    if not isinstance(told, Mapping):
-        return told
-    columns = columns_in(told)
+    if not isinstance(fields, Mapping):
+        return fields
+    columns = columns_in(fields)
     whole = {name: _with_mapping(name, spec, Path(folder)) for name, spec in columns.items()}
-    return whole if columns is told else {**told, "columns": whole}
+    return whole if columns is fields else {**fields, "columns": whole}
 
 
 def _with_mapping(name: object, spec: object, folder: Path) -> object:
@@ -59,7 +59,7 @@ def _with_mapping(name: object, spec: object, folder: Path) -> object:
 
 
 def _below(folder: Path, text: str, name: object) -> Path:
-    """Return the path of a file below a folder; ``ValueError`` where a name leads out of it, or to no regular file.
+    """Return the path of a file below a folder; ``ValueError`` if a name leads out of it, or to no regular file.
 
     Who wrote the schema may not know what is on this machine, and learns nothing of what lies outside: all names that
     lead there are refused in the same words, whatever is there. What a mapping holds is published with a release.
@@ -75,20 +75,20 @@ def _below(folder: Path, text: str, name: object) -> Path:
 
 
 def _read(path: Path, source: object, name: object) -> list[list[Any]]:
-    sources = [str(own) for own in source] if isinstance(source, list) else [str(source)]
-    rows = csv_rows(path, io.StringIO(read_text(path), newline=""), ",")
+    sources = [str(column) for column in source] if isinstance(source, list) else [str(source)]
+    rows = csv_rows(path, io.StringIO(read_text(path), newline=""))
     header = [field.strip() for field in next(rows, [])]
     wanted = [*sources, str(name)]
-    if any(header.count(own) != 1 for own in wanted):
-        told = " and ".join(map(repr, wanted))
-        raise ValueError(f"{path} needs a header that names the columns {told}, once each")
-    places = [header.index(own) for own in wanted]
-    found: dict[tuple[str, ...], str] = {}
+    if any(header.count(column) != 1 for column in wanted):
+        names = " and ".join(map(repr, wanted))
+        raise ValueError(f"{path} needs a header that names the columns {names}, once each")
+    places = [header.index(column) for column in wanted]
+    images: dict[tuple[str, ...], str] = {}
     for number, row in enumerate(filter(None, rows), 1):
         where = f"{path}, row {number} (the header is row 0)"
         if len(row) != len(header):
             raise ValueError(f"{where}: needs {len(header)} fields, got {len(row)}")
         *values, image = (row[place] for place in places)
-        if found.setdefault(tuple(values), image) != image:
+        if images.setdefault(tuple(values), image) != image:
             raise ValueError(f"{where}: maps a value a second time, to another")
-    return [[list(values) if isinstance(source, list) else values[0], image] for values, image in found.items()]
+    return [[list(values) if isinstance(source, list) else values[0], image] for values, image in images.items()]

@@ -1,4 +1,4 @@
-"""Columns of numbers, as a file with marks of its own has them."""
+"""Columns of numbers in a file with its own marks."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from functools import partial
 from typing import TypeVar, cast
 
 from pypgm.data.columns import Readable
+from pypgm.data.dialect import Dialect
 from pypgm.data.difference import Steps
 from pypgm.data.number_text import DecimalMark, marked_number
 from pypgm.data.numbers import Numeric
@@ -15,8 +16,8 @@ from pypgm.data.numbers import Numeric
 R = TypeVar("R", bound=Readable)
 
 
-def marked(columns: Mapping[str, R], decimal: DecimalMark, thousands: str) -> dict[str, R]:
-    """Return columns of which those of numbers have the marks of a file, where they state none of their own.
+def marked(columns: Mapping[str, R], dialect: Dialect) -> dict[str, R]:
+    """Return columns, those of numbers with the marks of a file unless they declare others.
 
     Raises
     ------
@@ -26,26 +27,26 @@ def marked(columns: Mapping[str, R], decimal: DecimalMark, thousands: str) -> di
     Examples
     --------
     >>> from pypgm.data import Integer
-    >>> marked({"a": Integer(0, 9999)}, ",", ".")["a"].encode(["1.250"])[0].tolist()
+    >>> marked({"a": Integer(0, 9999)}, Dialect(";", decimal=",", thousands="."))["a"].encode(["1.250"])[0].tolist()
     [1250]
     """
-    found = dict(columns)
+    with_all = dict(columns)
     for name, column in columns.items():
         numbers = column.column if isinstance(column, Steps) else column
         if isinstance(numbers, Numeric):
-            own: DecimalMark = "," if numbers.decimal == "," else decimal
+            decimal: DecimalMark = "," if numbers.decimal == "," else dialect.decimal
             try:
-                with_marks = replace(numbers, decimal=own, thousands=numbers.thousands or thousands)
+                with_marks = replace(numbers, decimal=decimal, thousands=numbers.thousands or dialect.thousands)
             except ValueError as error:
                 raise ValueError(f"column {name!r}: {error}") from None
-            found[name] = cast("R", replace(column, column=with_marks) if isinstance(column, Steps) else with_marks)
-    return found
+            with_all[name] = cast("R", replace(column, column=with_marks) if isinstance(column, Steps) else with_marks)
+    return with_all
 
 
 def respelling(
-    columns: Mapping[str, Readable], decimal: DecimalMark, thousands: str
+    columns: Mapping[str, Readable], dialect: Dialect
 ) -> dict[str, Callable[[Sequence[str]], Sequence[str]]]:
-    """Return, for the columns that need it, what spells the numbers of a file as the columns read them."""
+    """Return functions that respell numbers of a file as the columns read them, for the columns that need it."""
 
     def respelled(column: Numeric, file: Numeric, texts: Sequence[str]) -> list[str]:
         plain = map(file.plain_text, texts)
@@ -53,9 +54,9 @@ def respelling(
 
     read = {name: column.column if isinstance(column, Steps) else column for name, column in columns.items()}
     numbers = {name: column for name, column in read.items() if isinstance(column, Numeric)}
-    files = marked(numbers, decimal, thousands)
+    files = marked(numbers, dialect)
     return {
-        name: partial(respelled, own, file)
-        for name, own in numbers.items()
-        if isinstance(file := files[name], Numeric) and file != own
+        name: partial(respelled, stated, file)
+        for name, stated in numbers.items()
+        if isinstance(file := files[name], Numeric) and file != stated
     }

@@ -1,4 +1,4 @@
-"""How numbers are written: the mark of decimals and the mark between groups of digits."""
+"""Texts of numbers: the mark of decimals and the mark between groups of digits."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SIGNS = (
 """What stands beside numbers that no column reads."""
 
 _DIGITS = r"[0-9][0-9.,'’ \u00a0\u202f]*"
-_CODES = (  # of currencies; other letters before digits are those of ids, as in PAT000123
+_CODES = (  # currencies; other letters before digits belong to ids, as in PAT000123
     "AED ARS AUD BDT BGN BRL CAD CHF CLP CNY COP CZK DKK EGP EUR GBP GHS HKD HUF IDR ILS INR ISK JPY KES KRW KZT LKR "
     "MAD MXN MYR NGN NOK NZD PEN PHP PKR PLN QAR RON RSD RUB SAR SEK SGD THB TND TRY TWD TZS UAH UGX USD UYU VND XAF "
     "XOF ZAR"
@@ -57,7 +57,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]+(\.[0-9]+)?")
 
 
 def mark_problems(decimal: object, thousands: object) -> Iterator[str]:
-    """Yield what is wrong with the mark of decimals and the one between groups of digits; empty is no such.
+    """Yield the problems of the mark of decimals and of the one between groups of digits, which may be empty.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def marked_number(text: str, decimal: DecimalMark, thousands: str) -> str:
 
 
 def written_as(text: str) -> int | None:
-    """Return the place in `WRITTEN` of the marks with which a text is a number; None if there are none.
+    """Return the index in `WRITTEN` of the marks with which a text is a number; None if there are none.
 
     Examples
     --------
@@ -118,23 +118,23 @@ def written_as(text: str) -> int | None:
 
 
 def marks_hint(decimal: DecimalMark, thousands: str) -> str:
-    """Return what a number of some marks may have, and how to say so.
+    """Return a hint at the marks of a number, and the options that declare them.
 
     Examples
     --------
     >>> marks_hint(".", ",")
     "may have thousands separators: thousands=',' or --thousands , says so"
     """
-    found: list[tuple[str, str, str]] = [("a decimal comma", "decimal", ",")] if decimal == "," else []
-    found += [("thousands separators", "thousands", thousands)] if thousands else []
-    python = ", ".join(f"{name}={mark!r}" for _, name, mark in found)
-    shell = " ".join(f"--{name} {mark if mark in {',', '.'} else repr(mark)}" for _, name, mark in found)
-    what, says = " and ".join(what for what, _, _ in found), "says" if len(found) == 1 else "say"
+    marks: list[tuple[str, str, str]] = [("a decimal comma", "decimal", ",")] if decimal == "," else []
+    marks += [("thousands separators", "thousands", thousands)] if thousands else []
+    python = ", ".join(f"{name}={mark!r}" for _, name, mark in marks)
+    shell = " ".join(f"--{name} {mark if mark in {',', '.'} else repr(mark)}" for _, name, mark in marks)
+    what, says = " and ".join(what for what, _, _ in marks), "says" if len(marks) == 1 else "say"
     return f"may have {what}: {python} or {shell} {says} so"
 
 
 def sign_of(text: str) -> int | None:
-    """Return the place in `SIGNS` of what stands beside a number, whatever its marks; None where it is none of these.
+    """Return the index in `SIGNS` of the sign beside a number, whatever its marks; None if there is none.
 
     Examples
     --------

@@ -32,7 +32,7 @@ from pypgm.data.round_numbers import even_starts
 from pypgm.data.values import EXACT, read_number
 from pypgm.domain import Label
 
-_LARGEST = sys.float_info.max
+_MAX_DOUBLE = sys.float_info.max
 _MOST_DECIMALS = 9
 
 
@@ -167,10 +167,10 @@ class Integer(Numeric):
         return None if broken.any() else places  # read one by one, which tells the row
 
     def _read(self, value: object) -> float:
-        found = super()._read(value)
-        if math.isfinite(found) and not found.is_integer():
+        number = super()._read(value)
+        if math.isfinite(number) and not number.is_integer():
             raise UnreadableError
-        return found
+        return number
 
     def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
         return drawn(self._first, self._last, codes, self.within, rng)
@@ -268,7 +268,7 @@ class Real(Numeric):
         unit = 10 ** (self.decimals or 0)
         ends = np.append(self._starts, float(self.high))
         first = np.ceil(ends * unit).astype(np.int64)
-        first -= (first - 1) / unit >= ends  # the product is rounded, the quotient is what is decoded
+        first -= (first - 1) / unit >= ends  # the product is rounded, the quotient is decoded
         first += first / unit < ends
         last = first[1:] - 1
         last[-1] += int(first[-1] / unit <= self.high)
@@ -291,12 +291,12 @@ class Real(Numeric):
         first, last = self.ends()
         low, high = first[codes], last[codes]
         share = parts_of_bins(np.diff(np.append(first, float(self.high))), codes, self.within, rng)
-        found: NDArray[np.float64] = np.clip(low + share * (high - low), low, high)
-        return found
+        values: NDArray[np.float64] = np.clip(low + share * (high - low), low, high)
+        return values
 
     @property
     def per_unit(self) -> int:
-        """Numbers of the last decimal in one; 0 where there are as many as doubles."""
+        """Units of the last decimal in one; 0 for columns of doubles."""
         return 0 if self.decimals is None else 10**self.decimals
 
     def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
@@ -307,7 +307,7 @@ class Real(Numeric):
         return starts, np.nextafter(ends, starts)
 
     def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
-        """Return numbers of so many units of the last decimal."""
+        """Return numbers, given as units of the last decimal."""
         return np.asarray(steps / (self.per_unit or 1), dtype=np.float64)
 
     def _plain_texts(self, values: NDArray[Any]) -> list[str]:
@@ -318,11 +318,11 @@ class Real(Numeric):
     def _problems(self) -> Iterator[str]:
         yield from super()._problems()
         numbers = (self.low, self.high, *self.edges)
-        if not all(isinstance(n, int | float) and not isinstance(n, bool) and abs(n) <= _LARGEST for n in numbers):
+        if not all(isinstance(n, int | float) and not isinstance(n, bool) and abs(n) <= _MAX_DOUBLE for n in numbers):
             yield "low, high and edges need finite numbers"
             return
         rising = list(_order_problems(self.low, self.high, self.edges))
-        if self.high - self.low > _LARGEST:
+        if self.high - self.low > _MAX_DOUBLE:
             rising.append("low and high are further apart than numbers of double precision reach")
         yield from rising
         if (self.bins is None) == (not self.edges):
@@ -345,11 +345,11 @@ class Real(Numeric):
             yield "a bin holds no number of so many decimals"
 
 
-def one_bin(low: float, high: float, decimals: int | None = 0, **own: Any) -> Integer | Real:  # noqa: ANN401
-    """Return a column of all numbers between two bounds, of so many decimals."""
+def one_bin(low: float, high: float, decimals: int | None = 0, **options: Any) -> Integer | Real:  # noqa: ANN401
+    """Return a column of one bin between two bounds, with a number of decimals."""
     if decimals == 0:
-        return Integer(int(low), int(high), width=max(1, int(high - low)), **own)
-    return Real(float(low), float(high) if high > low else float(low) + 1, bins=1, decimals=decimals, **own)
+        return Integer(int(low), int(high), width=max(1, int(high - low)), **options)
+    return Real(float(low), float(high) if high > low else float(low) + 1, bins=1, decimals=decimals, **options)
 
 
 def as_number(value: object) -> float:
@@ -363,12 +363,12 @@ def as_number(value: object) -> float:
     if isinstance(value, str):
         try:
             # Python's own underscores, digits of other scripts, nan and inf are no numbers of a table.
-            found = float(value) if value.isascii() and "_" not in value else math.nan
+            number = float(value) if value.isascii() and "_" not in value else math.nan
         except ValueError:
-            found = math.nan
-        if not math.isfinite(found) and read_number(value) is None:
+            number = math.nan
+        if not math.isfinite(number) and read_number(value) is None:
             raise UnreadableError
-        return found
+        return number
     if isinstance(value, complex | np.complexfloating) and not value.imag:
         value = value.real
     if isinstance(value, bool) or not isinstance(value, Rational | float | Decimal | np.integer | np.floating):
@@ -382,7 +382,7 @@ def as_number(value: object) -> float:
 
 
 def short_texts(numbers: Sequence[float]) -> list[str]:
-    """Return the texts of rising numbers: six digits where these tell them apart, else all.
+    """Return texts of rising numbers: of six digits if these differ, else of all digits.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Columns of which something has to be found out privately before they can be encoded."""
+"""Open columns: their values or bins are found privately before they can be encoded."""
 
 from __future__ import annotations
 
@@ -62,10 +62,10 @@ class OpenSet:
         return self.closed(f"value {i + 1}" for i in range(n_values))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has for the column."""
-        told = {"kind": "open", "share": _plain(self.share)}
-        told |= {} if self.other == "other" else {"other": self.other}
-        return told | ({"null": list(self.null)} if isinstance(self.null, tuple) and self.null else {})
+        """Return the entry of the column in a schema file."""
+        fields = {"kind": "open", "share": _plain(self.share)}
+        fields |= {} if self.other == "other" else {"other": self.other}
+        return fields | ({"null": list(self.null)} if isinstance(self.null, tuple) and self.null else {})
 
 
 @dataclass(frozen=True)
@@ -111,7 +111,7 @@ class QuantileBins:
 
     @property
     def grid(self) -> NDArray[np.float64]:
-        """Where bins may begin: public points between the bounds, all numbers if they are few, else round ones."""
+        """Points where bins may begin: public ones between the bounds, all numbers if they are few, else round ones."""
         column = self.column
         if isinstance(column, Integer):
             points = self._within(round_points(column.low, column.high + 1, 0))
@@ -120,7 +120,7 @@ class QuantileBins:
         return points if points.size else np.array([(column.low + column.high) / 2])
 
     def _within(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the points at which a bin may begin, such that there is a number in each."""
+        """Return the points at which a bin may begin that has a number in it."""
         column = self.column
         if isinstance(column, Integer):
             return points[(points > column.low) & (points <= column.high)]
@@ -137,7 +137,7 @@ class QuantileBins:
         return float(np.nextafter(point, np.inf) if decimals is None else round(point + 10.0**-decimals, decimals))
 
     def closed(self, found: ArrayLike) -> Integer | Real:
-        """Return the column with bins that begin at points of the grid; what is several quantiles is one."""
+        """Return the column with bins that begin at points of the grid; equal quantiles give one bin."""
         values, times = np.unique(np.asarray(found, dtype=np.float64), return_counts=True)
         after = [self._after(value) for value in values[times > 1].tolist()]
         points = self._within(np.unique([*values.tolist(), *after])).tolist()
@@ -154,9 +154,9 @@ class QuantileBins:
         return self.closed(grid[np.linspace(0, grid.size, self.quantiles + 1).astype(int)[1:-1]])
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has for the column."""
-        told = {name: value for name, value in self.column.to_dict().items() if name not in {"width", "edges"}}
-        return told | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share)}}
+        """Return the entry of the column in a schema file."""
+        fields = {name: value for name, value in self.column.to_dict().items() if name not in {"width", "edges"}}
+        return fields | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share)}}
 
 
 OpenColumn = OpenSet | QuantileBins

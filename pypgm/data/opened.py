@@ -1,27 +1,33 @@
-"""Tables of any kind as they are handed over: how they are encoded, what is open in them, how they look."""
+"""Tables of any kind opened by a schema: their records, the values of open columns, and their layout."""
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Any, TypeAlias
 
 from numpy.typing import NDArray
 
 from pypgm.data.dataset import Dataset
-from pypgm.data.dialect import COMMAS, Dialect
-from pypgm.data.duckdb_file import check_table, is_database, opened_table, quoted
+from pypgm.data.duckdb_file import opened_table
 from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
-from pypgm.data.files import check_no_pipe
-from pypgm.data.foreign import guarded
-from pypgm.data.frames import Frame, as_columns, collected
+from pypgm.data.frames import as_columns, collected
 from pypgm.data.layout import Layout
-from pypgm.data.parquet import is_parquet, raw_columns
 from pypgm.data.parquet_records import parquet_codes
 from pypgm.data.schema import OpenSchema, Schema, as_schema
-from pypgm.data.streamed import StreamedTable, scan
+from pypgm.data.source import (
+    CsvFile,
+    DatabaseTable,
+    EncodedRecords,
+    EngineQuery,
+    FrameTable,
+    ParquetFile,
+    Relation,
+    Source,
+)
+from pypgm.data.streamed import RelationTable, StreamedTable
 from pypgm.data.table import csv_names, read_open_table
 from pypgm.data.values import Values
 
@@ -31,18 +37,18 @@ Records: TypeAlias = Dataset | StreamedTable | EngineTable
 
 @dataclass(frozen=True)
 class Opened:
-    """A table that fits a schema: all that may be refused of it is refused when it is opened.
+    """A table that fits a schema: all refusals come when it is opened.
 
     Attributes
     ----------
     records : callable
-        ``records(schema)`` gives the records by a schema in which nothing is open any more.
+        ``records(schema)`` returns the records by a schema without open columns.
     values : mapping of str to sequence
         The raw values of each open column, and of those that name persons, which `pypgm.privacy.settle` takes.
     layout : Layout
-        How records that come back are to look.
+        Layout of synthetic records.
     close : callable
-        Ends the reading of a file that was opened for this table; no records can be had after it.
+        Closes the file of this table; no records can be had after it.
     """
 
     records: Callable[[Schema], Records]
@@ -51,26 +57,16 @@ class Opened:
     close: Callable[[], object] = lambda: None
 
 
-def opened(
-    source: Frame,
-    schema: Schema | OpenSchema,
-    *,
-    table: str | None = None,
-    ignore_extra: bool = False,
-    **marks: Any,  # noqa: ANN401 - those of a dialect
-) -> Opened:
-    """Open a table of any kind.
+def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = False) -> Opened:
+    """Open a table by a schema.
 
     Parameters
     ----------
-    source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
-        A path is one of a CSV, Parquet or DuckDB file, by its name.
+    source : Source
     schema : Schema or OpenSchema
-        What its columns hold.
-    table : str, optional
-        Which table of a DuckDB file.
-    ignore_extra, **marks
-        As for `pypgm.read_table`; `delimiter`, `encoding`, `decimal` and `thousands` of CSV files alone.
+        Declarations of its columns.
+    ignore_extra : bool
+        As for `pypgm.read_table`.
 
     Raises
     ------
@@ -79,51 +75,21 @@ def opened(
     ValueError
         With all that is wrong: column and row, never a value.
     TypeError
-        If the source is none of these.
+        If the source is no table.
     ImportError
         If a package is missing that reads it: the message names the extra.
     """
-    how = Dialect(**marks)
-    is_path = isinstance(source, str | os.PathLike)
-    is_csv = is_path and not is_parquet(source) and not is_database(source)
-    if not is_csv and how != COMMAS:
-        raise ValueError("only a CSV file has a delimiter, encoding or decimal mark")
-    check_table(source, table)
-    if isinstance(source, str | os.PathLike):
-        check_no_pipe(source)
-    if is_csv:
-        codes, texts = read_open_table(source, schema, how, ignore_extra=ignore_extra)
-        names = csv_names(source, schema.provisional, how, ignore_extra)
-        written = how._replace(encoding=names.encoding)._asdict()
-        return _held(schema, codes, texts, Layout(types=dict.fromkeys(names, ""), **written))
-    if is_path and is_parquet(source):
-        return _parquet(source, schema, ignore_extra)
-    if is_path:
-        return _database(source, table, schema, ignore_extra)
-    if isinstance(source, Dataset):
-        records = _with_schema(source, as_schema(schema))
-        return Opened(lambda _: records)
-    if _package(source) in {"duckdb", "_duckdb"}:
-        return _relation(source, schema, ignore_extra)
-    return _frame(source, schema, ignore_extra) if has_rows(source) else _engine(source, schema, ignore_extra)
-
-
-def has_rows(source: Frame) -> bool:
-    """Return whether the records of a table can be had: those of an engine are only counted."""
-    return _package(source) != "ibis"
-
-
-def _package(source: Frame) -> str:
-    return type(source).__module__.partition(".")[0]
+    source.check_dialect()
+    return next(read for kind, read in _READERS.items() if isinstance(source, kind))(source, schema, ignore_extra)
 
 
 def _with_schema(records: Dataset, schema: Schema) -> Dataset:
-    """Return records that know the schema; ``ValueError`` where it is not theirs."""
+    """Return records with a schema; ``ValueError`` if they have another one."""
     schema.check_domain(records.domain)
     if records.schema == schema:
         return records
     if records.schema is not None:
-        raise ValueError("the records were encoded by another schema than the one that is given with them")
+        raise ValueError("the records were encoded by another schema than the given one")
     schema.check_rules(records)
     return Dataset(records.columns, records.domain, records.weights, schema=schema)
 
@@ -131,22 +97,42 @@ def _with_schema(records: Dataset, schema: Schema) -> Dataset:
 def _held(
     schema: Schema | OpenSchema, codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layout: Layout
 ) -> Opened:
-    """Return a table whose codes are here; those of open columns are made when their schema is known."""
+    """Return a table of codes; those of open columns are made when their schema is known."""
     keys = {name: codes[name] for name in schema.key_columns}
 
-    def records(found: Schema) -> Dataset:
+    def records(closed: Schema) -> Dataset:
         late = {}
         for name in values:
-            late[name], problem = found.columns[name].encode(values[name])
+            late[name], problem = closed.columns[name].encode(values[name])
             if problem is not None:
-                raise ValueError(f"the values of column {name!r} are not those that they were when it was opened")
-        return found.records({**codes, **late})
+                raise ValueError(f"the values of column {name!r} changed after the table was opened")
+        return closed.records({**codes, **late})
 
     return Opened(records, {**values, **keys}, layout)
 
 
-def _frame(source: Frame, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    frame = collected(source)
+def _csv(source: CsvFile, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    codes, texts = read_open_table(source.name, schema, source.dialect, ignore_extra=ignore_extra)
+    names = csv_names(source.name, schema.provisional, source.dialect, ignore_extra)
+    dialect = source.dialect._replace(encoding=names.encoding)
+    return _held(schema, codes, texts, Layout(types=dict.fromkeys(names, ""), dialect=dialect))
+
+
+def _parquet(source: ParquetFile, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    before = schema.provisional
+    codes = parquet_codes(source.name, before, ignore_extra=ignore_extra)
+    before.check_rules(before.records(codes), source.name)
+    return _held(schema, codes, source.columns(tuple(schema.open)), Layout.of_arrow(source.arrow))
+
+
+def _records(source: EncodedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    del ignore_extra
+    records = _with_schema(source.frame, as_schema(schema))
+    return Opened(lambda _: records)
+
+
+def _frame(source: FrameTable, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    frame = collected(source.frame)
     columns = as_columns(frame)
     before = schema.provisional
     codes = before.combined(encoded(before.reading, columns, drop=schema.unread, ignore_extra=ignore_extra))
@@ -155,38 +141,39 @@ def _frame(source: Frame, schema: Schema | OpenSchema, ignore_extra: bool) -> Op
     return _held(schema, codes, {name: columns[name] for name in schema.open}, layout)
 
 
-def _parquet(path: str | os.PathLike[str], schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
-    before = schema.provisional
-    codes = parquet_codes(path, before, ignore_extra=ignore_extra)
-    before.check_rules(before.records(codes), os.fspath(path))
-    values, types = raw_columns(path, tuple(schema.open))
-    return _held(schema, codes, as_columns(values) if schema.open else {}, Layout.of_arrow(types))
-
-
-def _database(
-    path: str | os.PathLike[str], table: str | None, schema: Schema | OpenSchema, ignore_extra: bool
-) -> Opened:
-    relation, close = opened_table(path, table)
+def _database(source: DatabaseTable, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    relation, close = opened_table(source.name, source.table)
     try:
-        return replace(_relation(relation, schema, ignore_extra), close=close)
+        return replace(_relation(Relation(relation), schema, ignore_extra), close=close)
     except BaseException:
         close()
         raise
 
 
-def _relation(source: Any, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:  # noqa: ANN401
-    scan(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
-    names = [*map(quoted, (*schema.open, *schema.key_columns))] if schema.open else []
-    read = guarded("reading the relation", lambda: source.select(*names).to_arrow_table()) if names else {}
-    values = as_columns(read)
-    layout = Layout.of(guarded("reading the relation", lambda: source.limit(0).to_arrow_table()))
-    return Opened(lambda found: scan(source, found, ignore_extra=ignore_extra), values, layout)
+def _relation(source: Relation, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    return _counted(source, partial(RelationTable, source, ignore_extra=ignore_extra), schema)
 
 
-def _engine(source: Any, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:  # noqa: ANN401
-    EngineTable(source, schema.provisional, ignore_extra=ignore_extra)  # refuses what does not fit
-    names = (*schema.open, *schema.key_columns) if schema.open else ()
-    read = guarded("reading the engine's table", lambda: source.select(*names).to_pyarrow()) if names else {}
-    values = as_columns(read)
-    layout = Layout.of_arrow(guarded("asking the engine for its types", lambda: source.schema().to_pyarrow()))
-    return Opened(lambda found: EngineTable(source, found, ignore_extra=ignore_extra), values, layout)
+def _engine(source: EngineQuery, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    return _counted(source, partial(EngineTable, source.table, ignore_extra=ignore_extra), schema)
+
+
+def _counted(
+    source: Relation | EngineQuery, table: Callable[[Schema], RelationTable | EngineTable], schema: Schema | OpenSchema
+) -> Opened:
+    """Return a table that is counted where it is."""
+    table(schema.provisional)  # refuses records that do not fit
+    values = source.columns((*schema.open, *schema.key_columns) if schema.open else ())
+    return Opened(table, values, source.layout)
+
+
+_READERS: Mapping[type[Source], Callable[[Any, Schema | OpenSchema, bool], Opened]] = {
+    CsvFile: _csv,
+    ParquetFile: _parquet,
+    DatabaseTable: _database,
+    Relation: _relation,
+    EngineQuery: _engine,
+    EncodedRecords: _records,
+    FrameTable: _frame,
+}
+"""Readers of the kinds of tables; encoded records come before frames, of which they are a kind."""

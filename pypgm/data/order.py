@@ -6,16 +6,16 @@ from collections.abc import Mapping, Sequence
 
 
 def in_order(sources: Mapping[str, Sequence[str]], circular: str) -> list[str]:
-    """Return names such that each comes after those that it follows from; as they are given, where that is so.
+    """Return names in an order in which each comes after its sources, else as they are given.
 
     It takes time in proportion to the names and what they follow from, and no recursion, however long a chain is.
 
     Parameters
     ----------
     sources : mapping of str to sequence of str
-        What each follows from; others than these names come before all.
+        Sources of each name; sources without an entry come before all.
     circular : str
-        What is said of a column that follows from itself.
+        Text of the error for a column that follows from itself.
 
     Raises
     ------
@@ -27,17 +27,17 @@ def in_order(sources: Mapping[str, Sequence[str]], circular: str) -> list[str]:
     >>> in_order({"c": ["b", "a"], "b": ["a"], "d": ["c"]}, "is made of itself")
     ['b', 'c', 'd']
     """
-    found: dict[str, None] = {}
+    ordered: dict[str, None] = {}
     for name in sources:
-        path = {} if name in found else {name: iter(sources[name])}  # each of which waits for the next one
+        path = {} if name in ordered else {name: iter(sources[name])}  # each waits for the next one
         while path:
             last, left = next(reversed(path.items()))
-            source = next((own for own in left if own in sources and own not in found), None)
+            source = next((other for other in left if other in sources and other not in ordered), None)
             if source is None:
                 del path[last]
-                found[last] = None
+                ordered[last] = None
             elif source in path:
                 raise ValueError(f"column {source!r} {circular}")
             else:
                 path[source] = iter(sources[source])
-    return list(found)
+    return list(ordered)

@@ -78,7 +78,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[_Parquet]:
 
 
 class _Parquet:
-    """An open Parquet file: a damaged one makes its reader raise errors of many kinds, and each becomes one of ours."""
+    """An open Parquet file, whose reader raises errors of many kinds if it is damaged: each is a ``ValueError``."""
 
     def __init__(self, source: BinaryIO, name: str) -> None:
         parquet = imported("pyarrow.parquet", "Parquet", "parquet")
@@ -90,9 +90,9 @@ class _Parquet:
 
     def pieces(self, columns: list[str] | None = None, rows: int = ROWS) -> Iterator[Any]:
         """Yield about so many rows at a time."""
-        found = self.step(lambda: self._file.iter_batches(rows, columns=columns))
+        pieces = self.step(lambda: self._file.iter_batches(rows, columns=columns))
         left = self.step(lambda: self._file.metadata.num_rows)
-        while (piece := self.step(lambda: next(found, None))) is not None:
+        while (piece := self.step(lambda: next(pieces, None))) is not None:
             self.step(lambda: piece.validate(full=True))
             left -= piece.num_rows
             yield piece
@@ -109,7 +109,7 @@ class _Parquet:
         return self.step(lambda: self._file.read(list(names)))
 
     def step(self, read: Callable[[], T]) -> T:
-        """Return what a step of the reader gives; what its errors quote may be records, and is not kept."""
+        """Return the result of a step of the reader; its errors may quote records, and are not kept."""
         with contextlib.suppress(Exception):
             return read()
         raise self._damaged()

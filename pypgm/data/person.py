@@ -22,13 +22,13 @@ Keys = NDArray[np.bytes_]
 Missing = Literal["refuse", "alone"]
 
 KEY = np.dtype("S16")
-NO_KEY = '; "null": "alone" of the person takes each such record for a person of its own'
+NO_KEY = '; "null": "alone" of the person takes each such record for a separate person'
 """What ends a refusal of records that name no person."""
 
 _HASHED = b"\xff"  # begins the key of a long text; no text in UTF-8 begins with it
 _SORTED_AT_ONCE = 1 << 22  # records
 _PARTS = 64  # into which more are divided by their persons
-_HELD = 1 << 22  # bytes of a part in memory; what is beyond goes to a file without a name
+_HELD = 1 << 22  # bytes of a part in memory; the rest goes to a file without a name
 _COMPARED = np.dtype([("person", np.uint64, 2), ("content", np.uint64), ("row", np.int64)])
 _STEP = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio
 
@@ -99,11 +99,11 @@ class Person:
 
     @property
     def reading(self) -> dict[str, KeyColumn]:
-        """What makes keys of the values of each column."""
+        """Columns that make keys of values, by the names of the columns."""
         return {name: KeyColumn(is_needed=self.null == "refuse") for name in self.columns}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has."""
+        """Return the entry of the person in a schema file."""
         given = {f.name: value for f in fields(self) if (value := getattr(self, f.name)) != f.default}
         return given | ({} if isinstance(self.column, str) else {"column": list(self.columns)})
 
@@ -156,7 +156,7 @@ class KeyColumn:
     allowed = "a value that names a person"
 
     def encoder(self) -> Encoder:
-        """Return what turns values into keys piece by piece."""
+        """Return an encoder that turns values into keys piece by piece."""
 
         def encode(values: Values) -> tuple[Keys, Misfit | None]:
             if is_plain(values, "iu"):
@@ -330,12 +330,12 @@ class Selection:
 
 def _hash_of(content: Iterable[NDArray[Any]], n_records: int) -> NDArray[np.uint64]:
     """Return a hash of what each record holds, of codes or keys column by column."""
-    found = np.zeros(n_records, np.uint64)
+    hashes = np.zeros(n_records, np.uint64)
     for column in content:
         parts = np.ascontiguousarray(column).view(np.uint64).reshape(-1, 2).T if column.dtype == KEY else [column]
         for part in parts:
-            found = _mixed(found + _STEP ^ part.astype(np.uint64))
-    return found
+            hashes = _mixed(hashes + _STEP ^ part.astype(np.uint64))
+    return hashes
 
 
 def _mixed(numbers: NDArray[np.uint64]) -> NDArray[np.uint64]:

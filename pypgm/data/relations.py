@@ -1,4 +1,4 @@
-"""How the columns of a schema hang together: what is read for each, and what is made of the others."""
+"""Relations between the columns of a schema: which are read, and which are made of others."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ class Relations:
     Parameters
     ----------
     columns : mapping of str to Column
-        Those that are read; open ones as they are before anything is found.
+        Columns that are read; open ones are provisional.
     made : mapping of str to Made
     rules : sequence
-        Of which comparisons hold for decoded values.
+        Rules, of which comparisons hold for decoded values.
 
     Attributes
     ----------
@@ -65,16 +65,16 @@ class Relations:
 
     @property
     def reading(self) -> dict[str, Column]:
-        """What encodes the values of each column that is read."""
+        """Encoders of the columns that are read."""
         return {name: self._steps.get(name, column) for name, column in self._columns.items()}
 
     def needed(self, names: Sequence[str]) -> list[str]:
         """Return which columns are read for the codes of some."""
-        found = dict.fromkeys(names)
+        needed = dict.fromkeys(names)
         for name in names:
             if isinstance(column := self._columns.get(name), Difference):
-                found[column.first] = None
-        return list(found)
+                needed[column.first] = None
+        return list(needed)
 
     def combined(
         self,
@@ -90,44 +90,44 @@ class Relations:
         ValueError
             With column and row, where a difference does not fit.
         """
-        found, problems = dict(codes), []
+        combined, problems = dict(codes), []
         for name in filter(codes.__contains__, self._steps):
             column, steps = self._columns[name], self._steps[name]
             if not isinstance(column, Difference):
-                found[name] = steps.binned(codes[name])
+                combined[name] = steps.binned(codes[name])
             elif column.first in codes:  # else it is there for the difference from it alone
                 first = codes[column.first]
-                found[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
+                combined[name], problem = column.coded(self._steps[column.first], first, steps, codes[name])
                 if problem is not None:
                     problems.append(problem.of(name, first_row, begin))
         refuse(table, problems)
-        return found
+        return combined
 
     def scattered(self, rng: np.random.Generator) -> Relations:
-        """Return the same with a drawn distribution of the values within each bin."""
+        """Return the relations with a drawn distribution of values within each bin."""
         other = copy.copy(self)
         other._columns = {name: column.scattered(rng) for name, column in self._columns.items()}
         return other
 
     def cells(self, codes: Mapping[str, NDArray[Any]], rng: np.random.Generator, start: int = 0) -> dict[str, Cells]:
-        """Return what all columns hold of some records, of which the first is in a row of its own.
+        """Return the cells of all columns for some records, numbered from a first row.
 
         Parameters
         ----------
         codes : mapping of str to ndarray of int, shape (n_records,)
         rng : numpy.random.Generator
         start : int
-            How many records came before.
+            Number of records before.
         """
         values = values_within(self._rules, self._columns, codes, rng)
-        found = {n: Cells(c, np.asarray(codes[n]), values.get(n)) for n, c in self._columns.items()}
+        cells = {n: Cells(c, np.asarray(codes[n]), values.get(n)) for n, c in self._columns.items()}
         for name in self._differences:
             column: Any = self._columns[name]
-            found[name] = column.cells(found[column.first], np.asarray(codes[name], dtype=np.int64), rng)
+            cells[name] = column.cells(cells[column.first], np.asarray(codes[name], dtype=np.int64), rng)
         rows = range(start, start + len(next(iter(codes.values()))))
         for name in self._order:
-            found[name] = self._made[name].made(found, rows, rng)
-        return found
+            cells[name] = self._made[name].made(cells, rows, rng)
+        return cells
 
     def check_there(self) -> None:
         """Raise ``ImportError`` or ``ValueError`` where a column cannot be made here, such as for a missing package."""
@@ -137,14 +137,14 @@ class Relations:
 
 
 def _second(name: str, first: str, columns: Mapping[str, Column], whole: Mapping[str, Column]) -> Column:
-    """Return what the own dates or numbers of a difference are, given those of the column that it is from."""
+    """Return the column of dates or numbers that a difference is decoded to."""
     column, base = columns[name], whole.get(first)
     if base is None:
         lost = f"no such column is read{nearest(first, columns)}"
         raise ValueError(f"column {name!r} is the difference from {first!r}, and {lost}")
     if not isinstance(base, Binned):
-        told = f"column {name!r} is a difference from {first!r}"
-        raise ValueError(f"{told}, which needs numbers or dates")  # noqa: TRY004 - of a schema that contradicts itself
+        message = f"column {name!r} is a difference from {first!r}"
+        raise ValueError(f"{message}, which needs numbers or dates")  # noqa: TRY004 - of a schema that contradicts itself
     assert isinstance(column, Difference)
     try:
         return column.second(base)

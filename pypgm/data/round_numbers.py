@@ -16,7 +16,7 @@ _DECADES = 6  # below the largest bound, in which there are points of two digits
 
 
 def nice(width: float) -> int | float:
-    """Return the next of 1, 2, 5, 10, 20, ... and of their tenths.
+    """Return the next larger number of 1, 2, 5, 10, 20, ... and of their tenths.
 
     Examples
     --------
@@ -24,12 +24,12 @@ def nice(width: float) -> int | float:
     (20, 0.05)
     """
     unit = 10.0 ** math.floor(math.log10(width)) if width > 0 else 1.0
-    found = next(unit * step for step in (1, 2, 5, 10) if unit * step >= width * (1 - 1e-9))
-    return int(found) if found >= 1 else float(f"{found:.1g}")
+    rounded = next(unit * step for step in (1, 2, 5, 10) if unit * step >= width * (1 - 1e-9))
+    return int(rounded) if rounded >= 1 else float(f"{rounded:.1g}")
 
 
 def round_points(low: float, high: float, decimals: int | None) -> NDArray[np.float64]:
-    """Return points between two bounds at which many records may be, and bins may begin: public ones.
+    """Return public points between two bounds at which bins may begin.
 
     All numbers of so many decimals where they are few; else round ones, evenly spaced and, nearer to zero, of two
     digits, so that amounts of any magnitude are told apart.
@@ -55,7 +55,7 @@ def round_points(low: float, high: float, decimals: int | None) -> NDArray[np.fl
 
 
 def even_starts(low: float, high: float, bins: int) -> NDArray[np.float64]:
-    """Return where bins of equal width begin: at 0.3, not at 0.30000000000000004, which 0.3 is below.
+    """Return the starts of bins of equal width: 0.3, not 0.30000000000000004, which 0.3 is below.
 
     Examples
     --------

@@ -24,7 +24,7 @@ _ORDER = re.compile("<=|>=|<|>")
 
 @dataclass(frozen=True)
 class Comparison:
-    """Values of a column that are never more than those of another, known from what the columns mean.
+    """Rule that values of a column are never more than those of another, by the meaning of the columns.
 
     It forbids two bins of which no values fit together; of bins that overlap, and of nulls, it says nothing.
 
@@ -38,7 +38,7 @@ class Comparison:
     columns : tuple of str
         The two, the one that is never more first.
     order : str
-        What is between them.
+        Sign between them.
 
     Examples
     --------
@@ -57,21 +57,21 @@ class Comparison:
 
     def __post_init__(self) -> None:
         plain = self.text.strip() if isinstance(self.text, str) else ""
-        found = _ORDER.search(plain, 1)
-        low, high = (plain[: found.start()].rstrip(), plain[found.end() :].lstrip()) if found else ("", "")
-        if found is None or not high or low == high:
+        match = _ORDER.search(plain, 1)
+        low, high = (plain[: match.start()].rstrip(), plain[match.end() :].lstrip()) if match else ("", "")
+        if match is None or not high or low == high:
             needed = "two different columns with <=, <, >= or > between them, such as 'start <= end'"
             raise ValueError(f"a comparison needs {needed}, got {self.text!r}")
-        object.__setattr__(self, "columns", (low, high) if "<" in found[0] else (high, low))
-        object.__setattr__(self, "order", found[0])
+        object.__setattr__(self, "columns", (low, high) if "<" in match[0] else (high, low))
+        object.__setattr__(self, "order", match[0])
 
     @property
     def is_strict(self) -> bool:
-        """Whether the two may not be equal."""
+        """True if the two may not be equal."""
         return "=" not in self.order
 
     def mask(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
-        """Return whether each pair of codes is one of bins that hold no two values to be decoded in that order.
+        """Return whether each pair of bins holds no two values in the order of the rule.
 
         Pairs are in the order of `columns`.
 
@@ -82,10 +82,10 @@ class Comparison:
         """
         low, high = self._lines(columns)
         least, most = low.ends()[0] / (low.per_unit or 1), high.ends()[1] / (high.per_unit or 1)
-        return self._found(low, high, least, most, np.full(most.size, self.is_strict))
+        return self._forbidden(low, high, least, most, np.full(most.size, self.is_strict))
 
     def refused(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
-        """Return whether each pair of codes is that of records that break the rule, whatever their values are.
+        """Return whether each pair of codes breaks the rule, whatever the values within the bins.
 
         They are less than those of `mask`: values that were clipped may have been in order.
         """
@@ -98,9 +98,9 @@ class Comparison:
             most[-1] = np.inf
         is_strict = np.full(most.size, self.is_strict)
         is_strict[:-1] |= isinstance(high, Real)  # whose bins but the last do not hold their end
-        return self._found(low, high, least, most, is_strict)
+        return self._forbidden(low, high, least, most, is_strict)
 
-    def _found(
+    def _forbidden(
         self,
         low: Binned,
         high: Binned,
@@ -111,9 +111,9 @@ class Comparison:
         beyond = (least[:, None] > most) | ((least[:, None] == most) & is_strict)
         if beyond.all():
             raise ValueError(f"the rule {self.text!r} leaves no record possible")
-        found = np.zeros((low.size, high.size), dtype=bool)
-        found[: low.n_values, : high.n_values] = beyond
-        return found
+        mask = np.zeros((low.size, high.size), dtype=bool)
+        mask[: low.n_values, : high.n_values] = beyond
+        return mask
 
     def _lines(self, columns: Mapping[str, Column]) -> tuple[Binned, Binned]:
         low, high = (_line(columns, name, self.text) for name in self.columns)
@@ -122,17 +122,17 @@ class Comparison:
             kinds = f"{self.columns[0]!r} is {low.kind}{fine[0]}, {self.columns[1]!r} is {high.kind}{fine[1]}"
             needed = "two columns of numbers, or two of dates, both with hours or both without"
             raise ValueError(f"the rule {self.text!r} needs {needed}: {kinds}")
-        told = f"the rule {self.text!r} needs {low.size * high.size:.3g} pairs of bins"
-        check_fits(low.size * high.size, MOST_CELLS, told, "make bins wider")
+        message = f"the rule {self.text!r} needs {low.size * high.size:.3g} pairs of bins"
+        check_fits(low.size * high.size, MOST_CELLS, message, "make bins wider")
         return low, high
 
     def to_dict(self) -> str:
-        """Return what a schema file has for the rule."""
+        """Return the entry of the rule in a schema file."""
         return self.text
 
 
 def check_together(rules: Iterable[object]) -> None:
-    """Raise ``ValueError`` where no values satisfy two comparisons: bins alone, which both may hold, would not say so.
+    """Raise ``ValueError`` if no values satisfy two comparisons, even where their bins do.
 
     Examples
     --------
@@ -154,15 +154,15 @@ def check_together(rules: Iterable[object]) -> None:
 
 
 def _line(columns: Mapping[str, Column], name: str, text: str) -> Binned:
-    found = columns.get(name)
-    if isinstance(found, Binned):
-        return found
+    column = columns.get(name)
+    if isinstance(column, Binned):
+        return column
     needed = "a declared column of numbers or dates in known bins, not in bins of quantiles"
     raise ValueError(f"the rule {text!r} names {name!r}, and must name {needed}")
 
 
 def _scale(column: Binned) -> str:
-    """Return what places of a column's values are measured in."""
+    """Return the unit of places of a column's values."""
     if isinstance(column, Date):
         return "seconds" if column.resolution == "hour" else "days"
     return "numbers"

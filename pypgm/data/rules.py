@@ -42,7 +42,7 @@ class Ordered(Protocol):
 
 @dataclass(frozen=True)
 class Rule:
-    """Combinations that no record can have, known from what the columns mean, never from the records.
+    """Combinations that no record can have, by the meaning of the columns, never by the records.
 
     Parameters
     ----------
@@ -66,8 +66,8 @@ class Rule:
 
     def __post_init__(self) -> None:
         if not _all_are(self.columns, str) or len(set(self.columns)) != len(self.columns) or len(self.columns) < 2:
-            told = "a rule needs two different columns or more, and what one can have is in its own declaration"
-            raise ValueError(f"{told}: got {self.columns!r}")
+            message = "a rule needs at least two different columns; values of a single one belong in its declaration"
+            raise ValueError(f"{message}: got {self.columns!r}")
         object.__setattr__(self, "columns", tuple(self.columns))
         if not _all_are(self.forbidden, Sequence) or any(isinstance(cell, str) for cell in self.forbidden):
             raise TypeError(f"the rule on {escaped(', '.join(self.columns))} needs lists of entries")
@@ -87,27 +87,27 @@ class Rule:
             If a column is unknown or open, or does not have a value.
         """
         shape = [_column(columns, name).size for name in self.columns]
-        told = f"the rule on {', '.join(self.columns)} needs {short(math.prod(shape))} cells"
-        check_fits(math.prod(shape), MOST_CELLS, told, "make bins wider")
-        found = np.zeros(shape, dtype=bool)
+        message = f"the rule on {', '.join(self.columns)} needs {short(math.prod(shape))} cells"
+        check_fits(math.prod(shape), MOST_CELLS, message, "make bins wider")
+        forbidden = np.zeros(shape, dtype=bool)
         of_columns = [columns[name] for name in self.columns]
         for codes in cells_named(self.columns, of_columns, self.forbidden):
-            found[np.ix_(*codes)] = True
-        if found.all():
+            forbidden[np.ix_(*codes)] = True
+        if forbidden.all():
             raise ValueError(f"the rule on {escaped(', '.join(self.columns))} leaves no record possible")
-        return found
+        return forbidden
 
     refused = mask  # whether a table that has a record of each combination is refused
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has for the rule."""
+        """Return the entry of the rule in a schema file."""
         cells = [[list(e) if isinstance(e, tuple) else e for e in cell] for cell in self.forbidden]
         return {"columns": list(self.columns), "forbidden": cells}
 
 
 @dataclass(frozen=True)
 class Blank:
-    """A column that has no value unless another one has: no record has both, known from what the columns mean.
+    """Rule that a column has no value unless another one has, by the meaning of the columns.
 
     Parameters
     ----------
@@ -143,29 +143,29 @@ class Blank:
 
     @property
     def names_values(self) -> bool:
-        """Whether it says what the other column must have, and not only that it is no null."""
+        """True if the rule names values of the other column, and not only that it is not null."""
         return not isinstance(self.unless, str)
 
     def mask(self, columns: Mapping[str, Column]) -> NDArray[np.bool_]:
-        """Return whether each combination of codes is forbidden; a column that is open has what is known of it."""
-        other, own = (_column(columns, name) for name in self.columns)
-        if own.null_code is None:
-            raise ValueError(f"column {self.column!r} is blank by a rule, and needs null, what a blank is written as")
+        """Return whether each combination of codes is forbidden; open columns are provisional."""
+        other, blank = (_column(columns, name) for name in self.columns)
+        if blank.null_code is None:
+            raise ValueError(f"column {self.column!r} is blank by a rule, and needs null, the text of a blank")
         if isinstance(self.unless, str):
             if other.null_code is None:
                 raise ValueError(f"a rule on blanks of {self.column!r} names {self.columns[0]!r}, which is never null")
             met = np.delete(np.arange(other.size), other.null_code)
         else:
             met = codes_named(self.columns[0], other, self.unless[self.columns[0]])
-        found = np.ones((other.size, own.size), dtype=bool)
-        found[met] = False
-        found[:, own.null_code] = False
-        return found
+        forbidden = np.ones((other.size, blank.size), dtype=bool)
+        forbidden[met] = False
+        forbidden[:, blank.null_code] = False
+        return forbidden
 
     refused = mask  # whether a table that has a record of each combination is refused
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a schema file has for the rule."""
+        """Return the entry of the rule in a schema file."""
         unless = self.unless if isinstance(self.unless, str) else dict(self.unless)
         return {"blank": self.column, "unless": unless}
 
@@ -174,7 +174,7 @@ AnyRule = Rule | Comparison | Blank
 
 
 def _all_are(entries: object, kind: type) -> bool:
-    """Return whether what should be a list is one, of entries of a kind."""
+    """Return whether an object is a list of entries of a kind."""
     return isinstance(entries, Sequence) and not isinstance(entries, str) and all(isinstance(e, kind) for e in entries)
 
 
@@ -187,22 +187,22 @@ def broken_rules(
     return [
         f"columns {', '.join(map(repr, rule.columns))}{_rows(rule, mask, table, first_row)}: "
         "records have a combination that a rule forbids"
-        for rule, mask, found in zip(rules, masks, counts, strict=True)
-        if found[mask.reshape(-1)].any()
+        for rule, mask, table_counts in zip(rules, masks, counts, strict=True)
+        if table_counts[mask.reshape(-1)].any()
     ]
 
 
 def drawn_by_rules(
     rules: Sequence[AnyRule], columns: Mapping[str, Column], draw: Callable[[int | None], Dataset]
 ) -> Dataset:
-    """Return records that keep all rules: as they are drawn where they do, else those that do not are drawn again.
+    """Return records that keep all rules; those that break one are drawn again.
 
     They are distributed as the records that keep the rules are where records are drawn independently.
 
     Parameters
     ----------
     rules, columns
-        Of a schema.
+        Rules of a schema.
     draw : callable
         Draws so many records; None stands for a number of its own.
 
@@ -212,9 +212,9 @@ def drawn_by_rules(
         If hardly any of the records that are drawn keep the rules.
     """
     keep = partial(_kept, rules, columns, [rule.mask(columns) for rule in rules])
-    found = draw(None)
-    kept = [keep(found)]
-    wanted, drawn = len(found), len(found)
+    records = draw(None)
+    kept = [keep(records)]
+    wanted, drawn = len(records), len(records)
     while (left := wanted - sum(map(len, kept))) > 0:
         if drawn > _MOST_DRAWS * wanted:
             raise ValueError("hardly any records of the model keep the rules of the schema: release.model draws others")
@@ -222,9 +222,9 @@ def drawn_by_rules(
         kept.append(keep(more))
         drawn += len(more)
     if len(kept) == 1:
-        return found
-    joined = {a: np.concatenate([part.columns[a] for part in kept])[:wanted] for a in found.domain}
-    return Dataset(joined, found.domain)
+        return records
+    joined = {a: np.concatenate([part.columns[a] for part in kept])[:wanted] for a in records.domain}
+    return Dataset(joined, records.domain)
 
 
 def _kept(
@@ -240,22 +240,22 @@ def _kept(
 
 
 def _rows(rule: AnyRule, mask: NDArray[np.bool_], table: Counted, first_row: int) -> str:
-    """Return which records break a rule; nothing of those that are counted elsewhere."""
-    found: list[int] = []
+    """Return the rows of records that break a rule; "" for records that are counted elsewhere."""
+    rows: list[int] = []
     first = first_row
     for codes in _pieces(rule, table):
         broken = mask[tuple(codes[name] for name in rule.columns)]
-        found += (np.flatnonzero(broken)[: _SHOWN + 1] + first).tolist()
+        rows += (np.flatnonzero(broken)[: _SHOWN + 1] + first).tolist()
         first += broken.size
-        if len(found) > _SHOWN:
+        if len(rows) > _SHOWN:
             break
     begin = "the header is row 0" if first_row else "the first is 0"
-    shown = ", ".join([*map(str, found[:_SHOWN]), *(["…"] if len(found) > _SHOWN else [])])
-    return f", row{'s' if len(found) > 1 else ''} {shown} ({begin})" if found else ""
+    shown = ", ".join([*map(str, rows[:_SHOWN]), *(["…"] if len(rows) > _SHOWN else [])])
+    return f", row{'s' if len(rows) > 1 else ''} {shown} ({begin})" if rows else ""
 
 
 def _pieces(rule: AnyRule, table: Counted) -> Iterable[Mapping[str, NDArray[Any]]]:
-    """Return the codes of a rule's columns, piece by piece, where the table has its records in an order."""
+    """Return the codes of a rule's columns, piece by piece, if the table has its records in an order."""
     if isinstance(table, Dataset):
         return [table.columns]
     return table.codes_of(rule.columns) if isinstance(table, Ordered) else ()
@@ -284,8 +284,8 @@ def cells_named(
         codes = [codes_named(*of_one) for of_one in zip(names, columns, cell, strict=True)]
         left -= math.prod(map(len, codes))
         if left < 0:
-            told = f"ranges of {listed([repr(name) for name in names])} overlap"
-            raise ValueError(f"{told} in more than {MOST_CELLS:,} combinations of values: name each once")
+            message = f"ranges of {listed([repr(name) for name in names])} overlap"
+            raise ValueError(f"{message} in more than {MOST_CELLS:,} combinations of values: name each once")
         yield codes
 
 

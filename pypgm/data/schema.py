@@ -1,4 +1,4 @@
-"""What is publicly known of a table before it is read: a declaration of each column."""
+"""Schemas: public declarations of the columns of a table, made before it is read."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,32 +16,36 @@ from pypgm.data.bins import Binned
 from pypgm.data.columns import Column, Readable
 from pypgm.data.dataset import Dataset
 from pypgm.data.declaration import Declaration
-from pypgm.data.dialect import Dialect
+from pypgm.data.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.draft import FIRST_LINE, draft_schema
 from pypgm.data.encoding import columns_of, encoded, problems_error, refuse
 from pypgm.data.frames import Frame
 from pypgm.data.made import Cells
 from pypgm.data.mapping_file import with_mappings
-from pypgm.data.number_text import DecimalMark
 from pypgm.data.open_columns import OpenColumn
 from pypgm.data.relations import Relations
 from pypgm.data.rule_comparison import check_together
 from pypgm.data.rules import AnyRule, Blank, Counted, broken_rules
 from pypgm.data.schema_file import declarations, read_object
+from pypgm.data.source import open_source
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.domain import Domain, Label, LaterLabels, listed
 from pypgm.errors import DraftWarning
 from pypgm.numeric import as_generator
+from pypgm.signatures import with_options
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
 """What `as_schema` takes for a schema, and everything that has the argument `schema`."""
 
-_MOST_MADE = 10_000  # labels of a column that are made at once
+_MAX_LABELS = 10_000  # labels of a column that are made at once
 _BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
 
 
 class Schema(Declaration):
-    """What is publicly known of a table: how the values of each column become codes, and codes values again.
+    """Public declaration of a table: how the values of each column become codes, and codes values again.
 
     Nothing of it may come from the records: it is not protected.
 
@@ -100,9 +104,9 @@ class Schema(Declaration):
 
     def _complete(self) -> None:
         if self.open:
-            raise TypeError(f"what is to be found in {_names(self.open)} is open: pypgm.OpenSchema takes such columns")
+            raise TypeError(f"columns {_names(self.open)} are open: pypgm.OpenSchema takes open columns")
         self.columns = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
-        labels = {n: found for n, c in self.columns.items() if (found := _labels_of(c)) is not None}
+        labels = {n: column_labels for n, c in self.columns.items() if (column_labels := _labels_of(c)) is not None}
         self.domain = Domain(tuple(self.columns), [c.size for c in self.columns.values()], labels)
         for rule in self.rules:
             rule.mask(self.columns)
@@ -111,7 +115,7 @@ class Schema(Declaration):
 
     @property
     def reading(self) -> Mapping[str, Readable]:
-        """What encodes each column of a table that is read, those too that name the person of each record.
+        """Encoders of the columns that are read, including those that name the person of each record.
 
         `combined` takes all that it gave.
         """
@@ -120,12 +124,12 @@ class Schema(Declaration):
 
     @property
     def written(self) -> Mapping[str, Column]:
-        """What the values in a table are: of a difference its own dates or numbers, of a derived column its results."""
+        """Columns of the values in a table: of a difference its dates or numbers, of a derived column its results."""
         return self._relations.written
 
     @property
     def provisional(self) -> Schema:
-        """The schema itself, as nothing of it has to be found."""
+        """The schema itself, which has no open columns."""
         return self
 
     def extended(
@@ -202,7 +206,7 @@ class Schema(Declaration):
         data : Dataset
             Over the domain of the schema.
         rng : numpy.random.Generator or int, optional
-            Where values within bins are drawn from.
+            Source of the values within bins.
 
         Raises
         ------
@@ -219,17 +223,17 @@ class Schema(Declaration):
         start: int = 0,
         scattered: np.random.Generator | None = None,
     ) -> dict[str, Cells]:
-        """Return what all columns hold of some records, so many after the first, in the order of the schema.
+        """Return the cells of all columns for some records, numbered from a first row, in the order of the schema.
 
         Values are drawn within bins such that rules hold, and columns are made of them that are made. Where it is said
         by what draws, each bin has a drawn distribution of its values.
         """
         relations = self._relations if scattered is None else self._relations.scattered(scattered)
-        found = relations.cells(codes, rng, start)
-        return {name: found[name] for name in self.declared}
+        all_cells = relations.cells(codes, rng, start)
+        return {name: all_cells[name] for name in self.declared}
 
     def example(self, rng: np.random.Generator | int | None = None) -> dict[str, Cells]:
-        """Return what all columns hold of one record: what they are, whatever it holds."""
+        """Return the cells of all columns for one example record."""
         return self.cells({name: np.zeros(1, dtype=np.int64) for name in self.columns}, as_generator(rng))
 
     def combined(
@@ -247,16 +251,16 @@ class Schema(Declaration):
         return self._relations.needed(names)
 
     def check_there(self) -> None:
-        """Raise an error where columns cannot be made here, such as for a package that is missing."""
+        """Raise an error if columns cannot be made here, such as for lack of a package."""
         self._relations.check_there()
 
     def check_domain(self, domain: Domain) -> None:
-        """Raise ``ValueError`` where a domain is not that of the schema."""
+        """Raise ``ValueError`` if a domain is not that of the schema."""
         if domain != self.domain:
             raise ValueError(f"the schema is of {self.domain!r}, the records are over {domain!r}")
 
     def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
-        """Raise ``ValueError`` where records, wherever they are, have a combination that a rule forbids."""
+        """Raise ``ValueError`` if records have a combination that a rule forbids."""
         problems = broken_rules(self.rules, self.columns, table, first_row) if self.rules else []
         refuse(name, problems)
 
@@ -271,7 +275,7 @@ class Schema(Declaration):
         fields : mapping
             ``{"columns": {…}, "drop": […], "records_per_person": 1}``, or the columns alone.
         name : str
-            What errors call it.
+            Name of the schema in errors.
         folder : str or path-like, optional
             Where the files of mappings are that it names; without it none is read, and such a name is refused.
 
@@ -302,7 +306,7 @@ class Schema(Declaration):
         null: bool | Sequence[str] = True,
         table: str | None = None,
     ) -> Schema | OpenSchema:
-        """Return a schema from what a table says of itself, its names and types, without reading a record.
+        """Return a schema from the names and types of a table, without reading a record.
 
         Booleans, and the values of a polars ``Enum``, are known by their type. Values of texts are found privately
         unless `bounds` lists them, and so are categories of all other types, which may have been made of the records.
@@ -341,7 +345,7 @@ class Schema(Declaration):
         >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"])
         Schema(age: integer 42, job: categorical 3)
         """
-        draft, missing = typed_draft(source, bounds or {}, table, null=null)
+        draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null)
         if missing:
             names = listed([repr(name) for name in missing])
             needed = f"bounds of {names}, the lowest and the highest value or a list of all, which types do not tell"
@@ -349,15 +353,13 @@ class Schema(Declaration):
         return cls.from_dict(draft)
 
     @classmethod
+    @with_options(DialectOptions, DIALECT_DEFAULTS)
     def draft(
         cls,
         source: Frame,
         *,
         table: str | None = None,
-        delimiter: str = ",",
-        encoding: str = "utf-8",
-        decimal: DecimalMark = ".",
-        thousands: str = "",
+        **dialect: Unpack[DialectOptions],
     ) -> Schema | OpenSchema:
         """Return a first draft of the schema of a table, made from its records. It is NOT private.
 
@@ -368,7 +370,7 @@ class Schema(Declaration):
         Parameters
         ----------
         source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-        table, delimiter, encoding, decimal, thousands
+        table, **dialect
             As for `pypgm.synthesize`. Marks of numbers are found, column by column, where none are given.
 
         Raises
@@ -385,10 +387,9 @@ class Schema(Declaration):
         >>> draft, draft.drop, draft.warned
         (Schema(age: integer 60), ('id',), ('age',))
         >>> draft.notes["age"]
-        'low and high are about those of the records: replace them by what is publicly known'
+        'low and high were read from the records: replace them by publicly known limits'
         """
-        marks = Dialect(delimiter, encoding, decimal, thousands)._asdict()
-        fields = draft_schema(source, table=table, **marks)
+        fields = draft_schema(open_source(source, table, Dialect.of_options("draft", dialect)))
         if fields.get("warning", "").startswith(FIRST_LINE):
             warnings.warn(FIRST_LINE, DraftWarning, stacklevel=2)
         return cls.from_dict(fields)
@@ -400,7 +401,7 @@ class Schema(Declaration):
 
 
 class OpenSchema(Declaration):
-    """A schema with columns of which something has still to be found privately: values, or where bins begin.
+    """A schema with open columns, whose values or bins have still to be found privately.
 
     `pypgm.synthesize` and every mechanism find it for a part of their budget, `pypgm.privacy.settle` by itself.
 
@@ -439,7 +440,7 @@ class OpenSchema(Declaration):
         if self.open_share > 1:
             raise ValueError("the shares of open columns come to more than the budget")
         known = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
-        for rule in self.rules:  # what is blank is known of open columns too, and nothing else
+        for rule in self.rules:  # rules on blanks hold for open columns, too, and no other rules
             if not isinstance(rule, Blank) or (rule.names_values and rule.columns[0] not in known):
                 rule.mask(known)
         self.provisional = self.closed({name: column.provisional for name, column in self.open.items()})
@@ -456,7 +457,7 @@ class OpenSchema(Declaration):
         return self.closed({name: column.assumed(n_values) for name, column in self.open.items()})
 
     def closed(self, found: Mapping[str, Column]) -> Schema:
-        """Return the schema with what was found of each open column."""
+        """Return the schema with each open column replaced by the column that was found."""
         columns, k = {**self.declared, **found}, self.stated_records_per_person
         of_records: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
         return Schema(columns, **of_records, records_per_person=k, person=self.person, warning=self.warning)
@@ -494,14 +495,14 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
 
 
 def _labels_of(column: Column) -> tuple[Label, ...] | LaterLabels | None:
-    """Return the labels of a column's codes: of many bins, which are known to differ, made when they are read."""
-    if isinstance(column, Binned) and column.size > _MOST_MADE and not any(map(_BIN.match, column.nulls)):
+    """Return the labels of a column's codes; those of many bins are made when they are read."""
+    if isinstance(column, Binned) and column.size > _MAX_LABELS and not any(map(_BIN.match, column.nulls)):
         return LaterLabels(column, column.size)
     return column.labels
 
 
 def as_any_schema(schema: SchemaLike) -> Schema | OpenSchema:
-    """Return a schema, of which something may be open: as it is, of a file, of what a file holds, or of a domain.
+    """Return a schema that may have open columns: given as a schema, a file, the content of one, or a domain.
 
     Raises
     ------
@@ -520,7 +521,7 @@ def as_any_schema(schema: SchemaLike) -> Schema | OpenSchema:
 
 
 def as_schema(schema: SchemaLike) -> Schema:
-    """Return a schema of which nothing is open: as it is, of a file, of what a file holds, or of a domain.
+    """Return a schema without open columns: given as a schema, a file, the content of one, or a domain.
 
     Raises
     ------
@@ -534,11 +535,11 @@ def as_schema(schema: SchemaLike) -> Schema:
     >>> as_schema({"age": 85, "sex": ["F", "M"]})
     Schema(age: codes 85, sex: categorical 2)
     """
-    found = as_any_schema(schema)
-    if isinstance(found, Schema):
-        return found
+    known = as_any_schema(schema)
+    if isinstance(known, Schema):
+        return known
     raise ValueError(
-        f"what is open in {_names(found.open)} has to be found privately first: "
+        f"open columns {_names(known.open)} have to be found privately first: "
         "pypgm.privacy.settle does it, and pypgm synth"
     )
 

@@ -1,4 +1,4 @@
-"""Schema files: what a parsed JSON or YAML file declares, and all that is wrong with it."""
+"""Schema files: the declarations of a parsed JSON or YAML file, and all that is wrong with them."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ JSON_SCHEMA = Path(__file__).with_name("schema.json")
 
 _Declared = Column | OpenColumn | Made
 _NOTES = {"comment", "warning"}
-_SHOWN = {"codes": "size", "source": "from", "first": "from"}  # what files call the fields of columns
-_ASIDE = {*_NOTES, "$schema"}  # what a whole file may have besides, for people and editors
+_SHOWN = {"codes": "size", "source": "from", "first": "from"}  # names of the fields of columns in files
+_ASIDE = {*_NOTES, "$schema"}  # further entries of a file, for people and editors
 _TOP = ("columns", "drop", "rules", "records_per_person", "person")
 _EXAMPLE = '{"age": 85, "sex": ["F", "M"]}'
 
 
 def read_object(path: str | os.PathLike[str]) -> object:
-    """Return what a JSON or, by its name, YAML file holds.
+    """Return the content of a JSON or, by its name, YAML file.
 
     Raises
     ------
@@ -70,12 +70,12 @@ def read_object(path: str | os.PathLike[str]) -> object:
         raise ValueError(f"{name}{separator}{error}{it_looks_like(text)}") from None
 
 
-def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], list[str]]:
+def declarations(fields: object) -> tuple[dict[str, _Declared], dict[str, Any], list[str]]:
     """Return the columns a parsed file declares, its other entries, and all that is wrong."""
-    if not isinstance(told, Mapping) or not told:
+    if not isinstance(fields, Mapping) or not fields:
         return {}, {}, [f"needs an object of attributes, such as {_EXAMPLE}"]
-    given = columns_in(told)
-    rest = {} if given is told else {n: v for n, v in told.items() if n != "columns" and n not in _ASIDE}
+    given = columns_in(fields)
+    rest = {} if given is fields else {n: v for n, v in fields.items() if n != "columns" and n not in _ASIDE}
     warned = {n: w for n, s in given.items() if isinstance(s, Mapping) and (w := _warning(s, s.get("bins")))}
     columns: dict[str, _Declared] = {}
     problems = [f"{name!r} is none of {', '.join(_TOP)}" for name in rest if name not in _TOP]
@@ -99,14 +99,14 @@ def declarations(told: object) -> tuple[dict[str, _Declared], dict[str, Any], li
                 columns[name] = column
     written = rest.get("rules", [])
     notes = {n: v for n, v in given.items() if isinstance(v, str)}  # beside columns, where none has that name
-    warning = _warning({} if given is told else told, notes, *(written if isinstance(written, list) else []))
+    warning = _warning({} if given is fields else fields, notes, *(written if isinstance(written, list) else []))
     return columns, rest | {"warned": warned, "warning": warning, "rules": rules}, problems
 
 
 def _warning(*places: object) -> str:
     """Return the warnings of some objects of a file as one text."""
-    found = [place.get("warning") for place in places if isinstance(place, Mapping)]
-    return "; ".join(str(text) for text in found if text)
+    texts = [place.get("warning") for place in places if isinstance(place, Mapping)]
+    return "; ".join(str(text) for text in texts if text)
 
 
 def _person(entry: object) -> tuple[Person | None, list[str]]:
@@ -123,11 +123,11 @@ def _person(entry: object) -> tuple[Person | None, list[str]]:
         return None, [str(error)]
 
 
-def _rules(told: object) -> tuple[list[AnyRule], list[str]]:
-    """Return the rules of a parsed file, and what is wrong with them."""
+def _rules(given: object) -> tuple[list[AnyRule], list[str]]:
+    """Return the rules of a parsed file, and the problems of the others."""
     rules: list[AnyRule] = []
     wrong: list[str] = []
-    for rule in told if isinstance(told, list) else [told]:
+    for rule in given if isinstance(given, list) else [given]:
         entries = {n: v for n, v in rule.items() if n not in _NOTES} if isinstance(rule, Mapping) else {}
         is_cells = set(entries) == {"columns", "forbidden"} and all(isinstance(v, list) for v in entries.values())
         is_blank = set(entries) == {"blank", "unless"}
@@ -156,8 +156,8 @@ def _column(spec: object) -> tuple[_Declared | None, list[str]]:
     kind = KINDS.get(spec["kind"]) if isinstance(spec.get("kind"), str) else None
     if kind is None:
         return None, [f"needs a kind: one of {', '.join(KINDS)}"]
-    own: dict[Any, str] = {shown: name for name, shown in _SHOWN.items() if name in _keys(kind)}
-    entries: dict[Any, Any] = {own.get(n, n): v for n, v in spec.items() if n != "kind" and n not in _NOTES}
+    shown_names: dict[Any, str] = {shown: name for name, shown in _SHOWN.items() if name in _keys(kind)}
+    entries: dict[Any, Any] = {shown_names.get(n, n): v for n, v in spec.items() if n != "kind" and n not in _NOTES}
     entries = {n: v for n, v in entries.items() if v is not None or n not in _keys(kind)}
     if kind in {Integer, Real} and isinstance(entries.get("bins"), Mapping):
         rest = {n: v for n, v in entries.items() if n != "bins"}
@@ -170,13 +170,13 @@ def _column(spec: object) -> tuple[_Declared | None, list[str]]:
 
 
 def _keys(kind: type[Column | OpenSet | Made]) -> dict[str, bool]:
-    """Return what an entry of a kind may have, its own first, and whether it has to."""
+    """Return the keys that an entry of a kind may have, its own first, and whether each is required."""
     own_first = sorted(dataclasses.fields(kind), key=lambda field: field.kw_only is True)
     return {f.name: f.default is dataclasses.MISSING for f in own_first}
 
 
 def _key_problems(what: str, entries: Mapping[str, Any], wanted: Mapping[str, bool]) -> list[str]:
-    """Return which keys of an object are none, and which it lacks."""
+    """Return the problems of the keys of an object: unknown ones, and missing ones."""
     unknown = [repr(n) for n in entries if n not in wanted]
     there = ", ".join(_SHOWN.get(n, n) for n in wanted)
     wrong = [f"{what} has no {listed(unknown)}, only {there}"] if unknown else []

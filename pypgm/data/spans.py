@@ -20,14 +20,14 @@ _ERA = 146_097  # days in 400 years
 
 
 def units_of(has_times: bool) -> tuple[str, ...]:
-    """Return the units that dates, or dates with times, may be apart."""
+    """Return the units of differences between dates, or dates with times."""
     return tuple(unit for unit in get_args(Unit) if has_times or unit != "hour")
 
 
 def span_between(
     first: NDArray[np.int64], second: NDArray[np.int64], unit: Unit | str, has_times: bool
 ) -> NDArray[np.int64]:
-    """Return how many whole units there are from one date to another, both in days, or in seconds, from 1970 on.
+    """Return the number of whole units from one date to another, both in days, or in seconds, from 1970 on.
 
     A year is over on the day of its date, or on the first of March where a year has no 29th of February; below zero
     units count down.
@@ -43,7 +43,7 @@ def span_between(
 
 
 def places_of(times: NDArray[np.int64], unit: Unit | str, has_times: bool) -> NDArray[np.int64]:
-    """Return where times are on a line on which all units of a kind are as long: months have as many places each."""
+    """Return the places of times on a line on which all units of a kind have equal length."""
     if unit not in MONTHS:
         return times
     per_day = SECONDS if has_times else 1
@@ -52,7 +52,7 @@ def places_of(times: NDArray[np.int64], unit: Unit | str, has_times: bool) -> ND
 
 
 def units_per(unit: Unit | str, has_times: bool) -> int:
-    """Return how many such places a unit has."""
+    """Return the number of such places in a unit."""
     if unit == "hour":
         return 3600
     days = {"day": 1, "week": 7}.get(unit) or MONTH * MONTHS[unit]
@@ -62,7 +62,7 @@ def units_per(unit: Unit | str, has_times: bool) -> int:
 def last_after(
     first: NDArray[np.int64], span: NDArray[np.int64], unit: Unit | str, has_times: bool
 ) -> NDArray[np.int64]:
-    """Return the last day, or second, that is so many whole units after another.
+    """Return the last day, or second, at a number of whole units after another.
 
     Examples
     --------

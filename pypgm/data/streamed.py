@@ -5,26 +5,30 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data import tabulate
-from pypgm.data.dialect import COMMAS, Dialect
+from pypgm.data.counted import CountedTable
+from pypgm.data.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.duckdb_file import quoted
 from pypgm.data.encoding import encoded_pieces, name_problems, refuse
-from pypgm.data.files import as_path, check_no_pipe
-from pypgm.data.foreign import guarded, guarded_pieces
-from pypgm.data.frames import Frame, imported
-from pypgm.data.number_text import DecimalMark
-from pypgm.data.parquet import batches, check_names, is_parquet
+from pypgm.data.files import as_path
+from pypgm.data.foreign import guarded
+from pypgm.data.frames import Frame
+from pypgm.data.parquet import check_names
 from pypgm.data.person import Person, Selection, blake2b
 from pypgm.data.schema import Schema, SchemaLike, as_schema
-from pypgm.data.source import Source
+from pypgm.data.source import CsvFile, ParquetFile, Relation, open_file, open_source
 from pypgm.data.table import csv_names, csv_pieces
 from pypgm.data.values import WHITE_SPACE
 from pypgm.domain import Clique
+from pypgm.signatures import with_options
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
 _DROPPED = " changed while it was counted"
@@ -33,8 +37,8 @@ _RELATION = "reading the relation"
 Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
 
 
-class StreamedTable(Source):
-    """Records that are read in pieces: what `pypgm.PrivateTable` and the mechanisms need of them, no record kept.
+class StreamedTable(CountedTable):
+    """Records that are read in pieces and counted for `pypgm.PrivateTable` and the mechanisms, no record kept.
 
     Each count is one pass over the columns it needs, and none where all of it was counted before. All records are read
     once before, and refused where they do not fit: a mechanism meets no error that depends on them.
@@ -47,7 +51,7 @@ class StreamedTable(Source):
     names : sequence of str
         The columns there are.
     schema : Schema, Domain, mapping or path
-        What they hold.
+        Declarations of the columns.
     ignore_extra : bool
         Leave out columns that the schema has not, instead of refusing them.
 
@@ -158,15 +162,13 @@ def _joined(pieces: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]
     return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
 
 
+@with_options(DialectOptions, DIALECT_DEFAULTS)
 def scan(
     source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | object,
     schema: SchemaLike,
     *,
     ignore_extra: bool = False,
-    delimiter: str = ",",
-    encoding: str = "utf-8",
-    decimal: DecimalMark = ".",
-    thousands: str = "",
+    **dialect: Unpack[DialectOptions],
 ) -> StreamedTable:
     """Return a table that stays where it is, in files or in an embedded database, however large.
 
@@ -178,9 +180,9 @@ def scan(
         ``connection.sql("select … from …")``, whose types are declared: of files that DuckDB reads it guesses them
         from the records, unless `all_varchar` or `types` says otherwise.
     schema : Schema, Domain, mapping or path
-        What its columns hold.
-    ignore_extra, delimiter, encoding, decimal, thousands
-        As for `read_table`; the last four of CSV files alone.
+        Declarations of its columns.
+    ignore_extra, **dialect
+        As for `read_table`; the dialect is of CSV files alone.
 
     Returns
     -------
@@ -200,38 +202,23 @@ def scan(
     --------
     >>> release = pypgm.mechanisms.wide(scan("visits/*.parquet", schema), epsilon=1, delta=1e-9)  # doctest: +SKIP
     """
-    is_files = isinstance(source, str | os.PathLike | Sequence)
-    paths = _paths(source) if isinstance(source, str | os.PathLike | Sequence) else []
-    how = Dialect(delimiter, encoding, decimal, thousands)
-    kinds = set(map(is_parquet, paths))
-    if len(kinds) != 1 and is_files:
-        raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
-    if kinds == {False}:
-        return _scan_csv(paths, as_schema(schema), ignore_extra, how)
-    if how != COMMAS:
-        raise ValueError("only CSV files have a delimiter, encoding or decimal mark")
-    if kinds:
-        return _scan_parquet(paths, as_schema(schema), ignore_extra)
-    duckdb = imported("duckdb", "a table in DuckDB", "duckdb")
-    imported("pyarrow", "a table in DuckDB", "duckdb")
-    relation: Any = source
-    if not isinstance(relation, duckdb.DuckDBPyRelation):
+    marks = Dialect.of_options("scan", dialect)
+    if isinstance(source, str | os.PathLike | Sequence):
+        return _scan_files([open_file(path, marks) for path in _paths(source)], as_schema(schema), ignore_extra)
+    relation = open_source(source, dialect=marks)
+    relation.check_dialect()
+    if not isinstance(relation, Relation):
         raise TypeError(f"scan needs paths or a DuckDB relation, got {type(source).__name__}")
-
     return RelationTable(relation, schema, ignore_extra=ignore_extra)
 
 
 class RelationTable(StreamedTable):
     """A relation of DuckDB: its records come in no certain order, so that a query keeps some of each person's."""
 
-    def __init__(self, relation: Any, schema: SchemaLike, *, ignore_extra: bool) -> None:  # noqa: ANN401
-        self._relation = relation
-        names = guarded(_RELATION, lambda: relation.columns)
-        super().__init__(self._of_relation, names, schema, ignore_extra=ignore_extra)
-
-    def _of_relation(self, names: Sequence[str], rows: int) -> Iterator[Frame]:
-        columns = list(map(quoted, names))
-        yield from guarded_pieces(_RELATION, lambda: self._relation.select(*columns).to_arrow_reader(rows))
+    def __init__(self, source: Relation, schema: SchemaLike, *, ignore_extra: bool) -> None:
+        self._relation = source.relation
+        names = guarded(_RELATION, lambda: source.relation.columns)
+        super().__init__(source.pieces, names, schema, ignore_extra=ignore_extra)
 
     def kept(self, secret: bytes) -> StreamedTable:
         """Return the records that are kept of each person, by a query."""
@@ -240,7 +227,7 @@ class RelationTable(StreamedTable):
         names = self.schema.needed(self.domain.attributes)
         relation = guarded(_RELATION, lambda: kept_in_duckdb(self._relation, person, names, secret))
         part = self._part(guarded(_RELATION, lambda: int(relation.aggregate("count(*)").fetchall()[0][0])))
-        part._relation, part._pieces = relation, part._of_relation
+        part._relation, part._pieces = relation, Relation(relation).pieces
         return part
 
 
@@ -269,39 +256,38 @@ def _key_in_duckdb(name: str, kind: str) -> str:
     return f"encode(nullif(trim(cast({value} as varchar), '{WHITE_SPACE}'), ''))"
 
 
-def _scan_csv(paths: Sequence[str], schema: Schema, ignore_extra: bool, how: Dialect) -> StreamedTable:
-    """Return the table in CSV files, whose columns may come in another order in each."""
-    names = [csv_names(path, schema, how, ignore_extra) for path in paths]
+def _scan_files(files: Sequence[CsvFile | ParquetFile], schema: Schema, ignore_extra: bool) -> StreamedTable:
+    """Return the table in files of one kind, in each of which columns may have another order, and another type."""
+    if len(set(map(type, files))) != 1:
+        raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
+    for file in files:
+        file.check_dialect()
+    names = [_names_in(file, schema, ignore_extra) for file in files]
     reading = schema.reading
 
     def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
         columns = {name: reading[name] for name in wanted}
-        for path in paths:
-            yield from csv_pieces(path, columns, rows, how)
+        for file in files:
+            is_csv = isinstance(file, CsvFile)
+            yield from csv_pieces(file.name, columns, rows, file.dialect) if is_csv else file.pieces(wanted, rows)
 
     return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
 
 
-def _scan_parquet(paths: Sequence[str], schema: Schema, ignore_extra: bool) -> StreamedTable:
-    """Return the table in Parquet files, in each of which a column may be of another type."""
-    names = [check_names(path, schema.reading, drop=schema.unread, ignore_extra=ignore_extra) for path in paths]
-
-    def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
-        for path in paths:
-            yield from batches(path, wanted, rows)
-
-    return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
+def _names_in(file: CsvFile | ParquetFile, schema: Schema, ignore_extra: bool) -> list[str]:
+    """Return the names of a file's columns; ``ValueError`` if they do not fit the schema."""
+    if isinstance(file, CsvFile):
+        return csv_names(file.name, schema, file.dialect, ignore_extra)
+    return check_names(file.name, schema.reading, drop=schema.unread, ignore_extra=ignore_extra)
 
 
 def _paths(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
     """Return the files that paths stand for; a path that names a file as it is stands for that one."""
-    found: list[str] = []
+    paths: list[str] = []
     for given in [source] if isinstance(source, str | os.PathLike) else source:
         path = os.fspath(given)
         fitting = [path] if as_path(path).exists() else sorted(glob.iglob(path, recursive=True))
         if not fitting:
             raise FileNotFoundError(f"no such file can be read: {path}")
-        found += fitting
-    for path in found:
-        check_no_pipe(path)
-    return found
+        paths += fitting
+    return paths

@@ -9,7 +9,7 @@ import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import partial
 from io import BufferedReader
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,7 @@ from pypgm.data.arrow_csv import arrow_codes
 from pypgm.data.codebook import label_texts
 from pypgm.data.columns import Readable
 from pypgm.data.dataset import Dataset
-from pypgm.data.dialect import COMMAS, Dialect
+from pypgm.data.dialect import COMMAS, DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.encoding import name_problems, problems_error, refuse
 from pypgm.data.file_kind import START, TABLE, TABLES, check_suffix, it_looks_like
 from pypgm.data.files import (
@@ -35,36 +35,28 @@ from pypgm.data.files import (
 )
 from pypgm.data.layout import Layout
 from pypgm.data.marks import marked, respelling
-from pypgm.data.number_text import DecimalMark
 from pypgm.data.parquet import is_parquet
 from pypgm.data.parquet_records import parquet_codes, write_parquet
 from pypgm.data.schema import OpenSchema, Schema, SchemaLike, as_schema
+from pypgm.data.source import ParquetFile, open_file
 from pypgm.domain import Domain, listed
 from pypgm.numeric import as_generator
+from pypgm.signatures import with_options
 
-__all__ = [
-    "DecimalMark",
-    "csv_names",
-    "csv_pieces",
-    "read_open_table",
-    "read_table",
-    "write_table",
-]
-
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 _CHUNK = 8192  # records held as text at a time
-_HALF = re.compile("[\ud800-\udfff]")  # of a surrogate pair
+_HALF_PAIR = re.compile("[\ud800-\udfff]")  # of a surrogate pair
 
 
+@with_options(DialectOptions, DIALECT_DEFAULTS)
 def read_table(
     path: str | os.PathLike[str],
     schema: SchemaLike,
     *,
     ignore_extra: bool = False,
-    delimiter: str = ",",
-    encoding: str = "utf-8",
-    decimal: DecimalMark = ".",
-    thousands: str = "",
+    **dialect: Unpack[DialectOptions],
 ) -> Dataset:
     """Read records from a CSV file with a header, plain or compressed with gzip, or from a Parquet file.
 
@@ -112,22 +104,20 @@ def read_table(
     >>> read_table("adult.csv.gz", read_schema("schema.json"))  # doctest: +SKIP
     Dataset(48842 records; age: 85, workclass: 9, …)
     """
-    domain = schema if isinstance(schema, Domain) else None
-    schema = as_schema(schema)
-    how = Dialect(delimiter, encoding, decimal, thousands)
-    if is_parquet(path):
-        if how != COMMAS:
-            raise ValueError(f"{os.fspath(path)} is Parquet: it has no delimiter, encoding or decimal mark")
-        codes, first_row = parquet_codes(path, schema, ignore_extra=ignore_extra), 0
+    source = open_file(path, Dialect.of_options("read_table", dialect))
+    source.check_dialect()
+    known = as_schema(schema)
+    if isinstance(source, ParquetFile):
+        codes, first_row = parquet_codes(path, known, ignore_extra=ignore_extra), 0
     else:
-        codes, first_row = _read(path, schema, how, {}, ignore_extra), 1
-    data = schema.records(codes) if domain is None else Dataset(codes, domain)
-    schema.check_rules(data, os.fspath(path), first_row)
+        codes, first_row = _read(path, known, source.dialect, {}, ignore_extra), 1
+    data = Dataset(codes, schema) if isinstance(schema, Domain) else known.records(codes)
+    known.check_rules(data, source.name, first_row)
     return data
 
 
 def read_open_table(
-    path: str | os.PathLike[str], schema: Schema | OpenSchema, how: Dialect = COMMAS, *, ignore_extra: bool = False
+    path: str | os.PathLike[str], schema: Schema | OpenSchema, dialect: Dialect = COMMAS, *, ignore_extra: bool = False
 ) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
     """Read a CSV file as `read_table` does, by a schema that may have open columns.
 
@@ -136,18 +126,18 @@ def read_open_table(
     """
     texts: dict[str, list[str]] = {name: [] for name in schema.open}
     before = schema.provisional
-    codes = _read(path, before, how, texts, ignore_extra)
-    spell = respelling({name: before.columns[name] for name in texts}, how.decimal, how.thousands)
-    texts = {name: list(spell[name](own)) if name in spell else own for name, own in texts.items()}
+    codes = _read(path, before, dialect, texts, ignore_extra)
+    spell = respelling({name: before.columns[name] for name in texts}, dialect)
+    texts = {name: list(spell[name](fields)) if name in spell else fields for name, fields in texts.items()}
     before.check_rules(before.records(codes), os.fspath(path), 1)
     _check_writable(path, texts)
     return codes, texts
 
 
 def _check_writable(path: str | os.PathLike[str], texts: Mapping[str, list[str]]) -> None:
-    """Refuse values that may become labels and could not be written: some encodings, such as utf-7, have such."""
+    """Refuse values that could not be written as labels: some encodings, such as utf-7, have such."""
     for name, values in texts.items():
-        if any(map(_HALF.search, values)):
+        if any(map(_HALF_PAIR.search, values)):
             raise ValueError(f"{os.fspath(path)}: column {name!r}: {NO_TEXT}")
 
 
@@ -171,7 +161,7 @@ def write_table(
     schema : Schema, optional
         The one whose domain the records are over.
     rng : numpy.random.Generator or int, optional
-        Where values within bins are drawn from.
+        Source of the values within bins.
     layout : Layout, optional
         The order of the columns, the types that they have in Parquet, and how a CSV file is written.
 
@@ -196,43 +186,43 @@ def write_table(
     if schema is not None:
         as_schema(schema).check_domain(data.domain)
     check_suffix(path, TABLES)
-    how, draws = layout or Layout(), as_generator(rng)
-    names = how.order(data.domain if schema is None else schema.declared)
+    layout, draws = layout or Layout(), as_generator(rng)
+    dialect, names = layout.dialect, layout.order(data.domain if schema is None else schema.declared)
     if is_parquet(path):
-        write_parquet(data, path, as_schema(schema or data.domain), draws, how)
+        write_parquet(data, path, as_schema(schema or data.domain), draws, layout)
         return
     texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
     labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
-    with replacing_text(path, how.encoding) as file:
-        write_header(file, names, how.delimiter)
+    with replacing_text(path, dialect.encoding) as file:
+        write_header(file, names, dialect)
         for start in range(0, data.n_records, _CHUNK):
             codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
             if schema is None:
-                found = [codes[name] if (t := labels[name]) is None else t[codes[name]] for name in names]
+                values = [codes[name] if (t := labels[name]) is None else t[codes[name]] for name in names]
             else:
                 cells = schema.cells(codes, draws, start)
-                columns = marked({name: cell.column for name, cell in cells.items()}, how.decimal, how.thousands)
-                found = [cells[name]._replace(column=columns[name]).texts() for name in names]
-            write_rows(file, zip(*(column.tolist() for column in found), strict=True), how.delimiter)
+                columns = marked({name: cell.column for name, cell in cells.items()}, dialect)
+                values = [cells[name]._replace(column=columns[name]).texts() for name in names]
+            write_rows(file, zip(*(column.tolist() for column in values), strict=True), dialect)
 
 
-def csv_names(path: str | os.PathLike[str], schema: Schema, how: Dialect, ignore_extra: bool) -> _Header:
+def csv_names(path: str | os.PathLike[str], schema: Schema, dialect: Dialect, ignore_extra: bool) -> _Header:
     """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
-    how.check()
-    with _opened(path, [*schema.reading, *schema.unread], how) as (header, _):
+    dialect.check()
+    with _opened(path, [*schema.reading, *schema.unread], dialect) as (header, _):
         problems = _header_problems(header, schema.reading, schema.unread, ignore_extra)
     refuse(os.fspath(path), problems)
     return header
 
 
 def csv_pieces(
-    path: str | os.PathLike[str], columns: Mapping[str, Readable], n_rows: int, how: Dialect
+    path: str | os.PathLike[str], columns: Mapping[str, Readable], n_rows: int, dialect: Dialect
 ) -> Iterator[dict[str, Sequence[str]]]:
     """Yield the texts of some columns, about so many rows at a time, as `read_table` reads them."""
-    spell = respelling(columns, how.decimal, how.thousands)
+    spell = respelling(columns, dialect)
     parts: dict[str, list[str]] = {name: [] for name in columns}
     n_held = 0
-    with _opened(path, columns, how) as (header, rows):
+    with _opened(path, columns, dialect) as (header, rows):
         places = {name: place for place, name in enumerate(header)}
         for chunk, problem in csv_chunks(rows, len(header), _CHUNK):
             if problem:
@@ -249,17 +239,17 @@ def csv_pieces(
 
 
 def _read(
-    path: str | os.PathLike[str], schema: Schema, how: Dialect, texts: dict[str, list[str]], ignore_extra: bool
+    path: str | os.PathLike[str], schema: Schema, dialect: Dialect, texts: dict[str, list[str]], ignore_extra: bool
 ) -> dict[str, NDArray[Any]]:
     """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
     name, drop = os.fspath(path), schema.unread
-    how.check()
-    columns = marked(schema.reading, how.decimal, how.thousands)
+    dialect.check()
+    columns = marked(schema.reading, dialect)
     whole = partial(schema.combined, table=name, first_row=1, begin="the header is row 0")
-    with _opened(path, [*columns, *drop], how) as (header, rows):
+    with _opened(path, [*columns, *drop], dialect) as (header, rows):
         problems = _header_problems(header, columns, drop, ignore_extra)
-        if not problems and check_encoding(how.encoding) == "utf-8" and not header.has_separator:
-            codes = arrow_codes(path, header, columns, delimiter=how.delimiter, texts=texts)
+        if not problems and not header.has_separator:
+            codes = arrow_codes(path, header, columns, dialect=dialect, texts=texts)
             if codes is not None:
                 return whole(codes)
         codes, wrong = _read_columns(rows, header, columns, texts)
@@ -269,7 +259,7 @@ def _read(
 
 @contextlib.contextmanager
 def _opened(
-    path: str | os.PathLike[str], names: Collection[str], how: Dialect
+    path: str | os.PathLike[str], names: Collection[str], dialect: Dialect
 ) -> Iterator[tuple[_Header, Iterator[list[str]]]]:
     """Open a CSV file: the names in its header, and the rows after it.
 
@@ -277,21 +267,21 @@ def _opened(
     around it.
     """
     check_no_pipe(path)
-    with open_text(path, how.encoding) as file:
+    with open_text(path, dialect.encoding) as file:
         start = cast("BufferedReader", file.buffer).peek(START)
-        rows = csv_rows(path, file, how.delimiter)
+        rows = csv_rows(path, file, dialect)
         exact = set(names)
         header = _Header(field if field in exact else field.strip() for field in next(rows, []))
-        is_marked = start.startswith(codecs.BOM_UTF8) and check_encoding(how.encoding) == "utf-8"
-        header.encoding = "utf-8-sig" if is_marked else how.encoding
+        is_marked = start.startswith(codecs.BOM_UTF8) and check_encoding(dialect.encoding) == "utf-8"
+        header.encoding = "utf-8-sig" if is_marked else dialect.encoding
         header.has_separator = start.removeprefix(codecs.BOM_UTF8).startswith(b"sep=")
-        looks = it_looks_like(start.decode(how.encoding, "replace"), TABLE)
-        header.hint = separator_hint(header, how.delimiter) or looks
+        looks = it_looks_like(start.decode(dialect.encoding, "replace"), TABLE)
+        header.hint = separator_hint(header, dialect.delimiter) or looks
         yield header, rows
 
 
 class _Header(list[str]):
-    """The names in a header, what is to be said where none of them is a column's, and the encoding of the file."""
+    """Header names, the hint for a header that matches no column, and the file's encoding."""
 
     hint = ""
     encoding = "utf-8"
@@ -335,11 +325,11 @@ def _read_columns(
 def _header_problems(
     header: _Header, columns: Mapping[str, Readable], drop: Sequence[str], ignore_extra: bool
 ) -> list[str]:
-    """Return what is wrong with a header; a first line that is none is a record, and its content is never shown."""
+    """Return the problems of a header; without one the first line is a record, and its content is never shown."""
     if not any(header) and not set(header).intersection(columns):
         return ["is empty, or begins with a blank line; it needs a header line with the names of the columns"]
     if not {name.casefold() for name in columns}.intersection(name.casefold() for name in header):
         names = listed([repr(name) for name in columns])
-        needed = "needs a header line that names the columns, of which the first line has none"
+        needed = "needs a header line that names the columns; the first line names none of them"
         return [f"lacks a column for {names}: {needed}{header.hint}"]
     return name_problems(columns, header, drop=drop, ignore_extra=ignore_extra)

@@ -133,14 +133,14 @@ def _borrow(
     columns: Mapping[str, NDArray[Any]], domain: Domain, cliques: Sequence[Clique]
 ) -> tuple[Columns, list[list[int]]]:
     """Hand the columns the cliques need to the compiled counter, and number them."""
-    asked = [domain.indices(clique) for clique in cliques]
-    needed = sorted(set(itertools.chain.from_iterable(asked)))
+    positions = [domain.indices(clique) for clique in cliques]
+    needed = sorted(set(itertools.chain.from_iterable(positions)))
     place = {index: i for i, index in enumerate(needed)}
     chosen = [columns[a] for a in domain.names(needed)]
     n_rows = len(next(iter(columns.values()), ()))
     # No code reaches 2^63, so a larger size (a table over it is refused later) allows the same codes as 2^63.
     borrowed = Columns(chosen, [min(domain.shape[i], 1 << 63) for i in needed], n_rows)
-    return borrowed, [[place[i] for i in clique] for clique in asked]
+    return borrowed, [[place[i] for i in clique] for clique in positions]
 
 
 def _checked_sizes(
@@ -150,7 +150,7 @@ def _checked_sizes(
     if not cliques:
         return []
     of_column = columns.sizes
-    sizes = [math.prod([of_column[i] for i in own]) for own in positions]
+    sizes = [math.prod([of_column[i] for i in axes]) for axes in positions]
     largest = cliques[sizes.index(max(sizes))]
     named = f"clique {largest}" if len(largest) <= 12 else f"a clique of {len(largest)} attributes"
     what = f"counting {named} needs {short(domain.size(largest))} cells"
@@ -161,16 +161,16 @@ def _checked_sizes(
 
 
 def _threads(n_threads: int, n_cliques: int, work: int) -> int:
-    asked = checked_threads(n_threads) or int(build_info()["threads"])
-    return max(1, min(asked, n_cliques, work // _GRAIN))
+    available = checked_threads(n_threads) or int(build_info()["threads"])
+    return max(1, min(available, n_cliques, work // _GRAIN))
 
 
 def _by_bits(columns: Columns, positions: Sequence[list[int]]) -> list[int]:
     """Return which cliques are pairs of few values, if there are more of them than values."""
     sizes = columns.sizes
-    found = [i for i, own in enumerate(positions) if len(own) == 2 and _few(sizes[own[0]], sizes[own[1]])]
-    chosen = set(itertools.chain.from_iterable(positions[i] for i in found))
-    return found if sum(sizes[i] for i in chosen) <= len(found) else []
+    pairs = [i for i, axes in enumerate(positions) if len(axes) == 2 and _few(sizes[axes[0]], sizes[axes[1]])]
+    chosen = set(itertools.chain.from_iterable(positions[i] for i in pairs))
+    return pairs if sum(sizes[i] for i in chosen) <= len(pairs) else []
 
 
 def _few(rows: int, columns: int) -> bool:

@@ -1,4 +1,4 @@
-"""A draft of a schema from the types of a table alone: no record is read."""
+"""Drafts of schemas from the types of a table alone: no record is read."""
 
 from __future__ import annotations
 
@@ -12,72 +12,60 @@ from typing import Any, Literal
 
 from pypgm.data.columns import as_tuple
 from pypgm.data.dates import Resolution
-from pypgm.data.dialect import Dialect
-from pypgm.data.draft_column import resolution_of
-from pypgm.data.frames import Frame
+from pypgm.data.draft_column import BINS, SHARE, resolution_of, share_of_each
 from pypgm.data.layout import Family, decimals_of, family_of
 from pypgm.data.numbers import Real
-from pypgm.data.raw_table import RawTable, raw_table
+from pypgm.data.source import Source
 from pypgm.data.values import plain
 from pypgm.domain import Label, listed
 from pypgm.terminal import escaped_json
 
-_BINS = 50  # of a column of numbers, about
-_SHARE = 0.3  # of the budget, for all columns whose values have to be found
-_MOST_SHARE = 0.05  # and for one of them
 _UNKNOWN: Any = "? what is publicly known"
 _ISO_DAY = re.compile(r"\d{4}-\d\d-\d\d")
 _MAY_BE_TEXTS = {"object", "null", "unknown"}  # types of any values or of none
 
 
 def typed_draft(
-    source: Frame,
-    bounds: Mapping[str, Sequence[Any]],
-    table: str | None = None,
-    *,
-    null: bool | Sequence[str] = True,
-    **marks: Any,  # noqa: ANN401
+    source: Source, bounds: Mapping[str, Sequence[Any]], *, null: bool | Sequence[str] = True
 ) -> tuple[dict[str, Any], list[str]]:
-    """Return the draft of a schema file, and the columns of which it has still to be said what is publicly known.
+    """Return the draft of a schema file, and the columns whose public bounds are still missing.
 
     Parameters
     ----------
-    source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
+    source : Source
     bounds : mapping of str to sequence
     null : bool or sequence of str
         As for `Schema.from_types`.
-    table, **marks
-        As for `raw_table`.
     """
-    raw = raw_table(source, Dialect(**marks), table=table)
-    types = raw.layout.types
+    types = source.layout.types
     bounds = {name: _as_list(name, known) for name, known in bounds.items()}
-    nullable = _nullable(raw, null)
-    for told, names in (("bounds name", bounds), ("null names", nullable)):
+    nullable = _nullable(source, null)
+    for subject, names in (("bounds name", bounds), ("null names", nullable)):
         if unknown := [repr(name) for name in names if name not in types]:
-            raise ValueError(f"{told} {listed(unknown)}, and the table has no such column")
+            raise ValueError(f"{subject} {listed(unknown)}, and the table has no such column")
     columns, missing = {}, []
     for name, kind in types.items():
-        column, is_known = _column(name, kind, raw.listed, bounds)
+        column, is_known = _column(name, kind, source.categories, bounds)
         columns[name] = column | ({"null": True} if name in nullable else {})
         missing += [] if is_known else [name]
-    found = [column for column in columns.values() if column["kind"] == "open"]
-    for column in found:
-        column["share"] = round(min(_MOST_SHARE, _SHARE / len(found)), 4)
+    open_columns = [column for column in columns.values() if column["kind"] == "open"]
+    for column in open_columns:
+        column["share"] = share_of_each(len(open_columns))
     return {"columns": columns}, missing
 
 
-def _nullable(raw: RawTable, null: bool | Sequence[str]) -> Sequence[str]:
-    """Return the columns that may have missing values: those that are named, else all whose types let them, or none."""
+def _nullable(source: Source, null: bool | Sequence[str]) -> Sequence[str]:
+    """Return the columns that may have missing values: those named, else all whose types allow them, or none."""
     if not isinstance(null, bool):
         return as_tuple(null, f"null needs true, false or a list of columns, got {null!r}")
-    return [name for name in raw.layout.types if name not in raw.complete] if null else ()
+    complete = source.complete if null else ()
+    return [name for name in source.layout.types if name not in complete] if null else ()
 
 
 def _column(
     name: str, kind: str, listed_in_type: Mapping[str, Sequence[str]], bounds: Mapping[str, Sequence[Any]]
 ) -> tuple[dict[str, Any], bool]:
-    """Return what a schema file has for a column, but for the share of an open one, and whether it is complete."""
+    """Return the entry of a column in a schema file, without the share of an open one, and whether it is complete."""
     known = bounds.get(name)
     family = _family(name, kind, known)
     if family == "bool":
@@ -89,25 +77,25 @@ def _column(
     if not family:
         return {"kind": _UNKNOWN}, False
     if family in {"text", "any", "category"}:
-        return {"kind": "open", "share": _MOST_SHARE}, True
+        return {"kind": "open", "share": SHARE}, True
     if known is not None and len(known) != 2:
         raise ValueError(f"bounds of column {name!r} need the lowest and the highest value, got {len(known)} values")
     low, high = (_UNKNOWN, _UNKNOWN) if known is None else known
     if known is not None and family == "int":
         low, high = (int(end) if isinstance(end, float) and end.is_integer() else end for end in known)
-    told: dict[str, Any] = {"kind": {"int": "integer", "date": "date", "time": "date"}.get(family, "real")}
-    told |= {"low": str(low), "high": str(high)} if told["kind"] == "date" else {"low": low, "high": high}
-    if told["kind"] == "date" and known is not None:
-        told["resolution"] = _resolution(told["low"], told["high"], has_times=family == "time")
-    if told["kind"] == "real":
-        told |= {"bins": _BINS, **_decimals(kind, known)}
-    elif told["kind"] == "integer" and known is not None and high - low >= 2 * _BINS:
-        told["width"] = math.ceil((high - low + 1) / _BINS)
-    return told, known is not None
+    fields: dict[str, Any] = {"kind": {"int": "integer", "date": "date", "time": "date"}.get(family, "real")}
+    fields |= {"low": str(low), "high": str(high)} if fields["kind"] == "date" else {"low": low, "high": high}
+    if fields["kind"] == "date" and known is not None:
+        fields["resolution"] = _resolution(fields["low"], fields["high"], has_times=family == "time")
+    if fields["kind"] == "real":
+        fields |= {"bins": BINS, **_decimals(kind, known)}
+    elif fields["kind"] == "integer" and known is not None and high - low >= 2 * BINS:
+        fields["width"] = math.ceil((high - low + 1) / BINS)
+    return fields, known is not None
 
 
 def _family(name: str, kind: str, known: Sequence[Any] | None) -> Family | Literal[""]:
-    """Return what a column holds, by its type and, where that may be texts of anything, by its bounds."""
+    """Return the family of a column, by its type and, if that allows any texts, by its bounds."""
     family = family_of(kind) if kind else ""
     if family == "bool" and known is not None:
         raise ValueError(f"column {name!r} is of booleans, which need no bounds")
@@ -115,17 +103,17 @@ def _family(name: str, kind: str, known: Sequence[Any] | None) -> Family | Liter
         way_out = "numbers, such as those of hours or of months, or texts, or give all of its values as bounds"
         raise ValueError(f"column {name!r} has the type {kind}, whose values are not found: make it {way_out}")
     if family in {"", "text"} or kind == "object":
-        found = _family_of_bounds(known)
-        return found if found in {"int", "float", "date"} or not family else family
+        bounds_family = _family_of_bounds(known)
+        return bounds_family if bounds_family in {"int", "float", "date"} or not family else family
     return family
 
 
 def _decimals(kind: str, known: Sequence[Any] | None) -> dict[str, int]:
-    """Return the decimals that a type says, unless a bin between the bounds holds no number of so many."""
+    """Return the decimals of a type, unless a bin between the bounds holds no such number."""
     with contextlib.suppress(TypeError, ValueError):
         decimals = decimals_of(kind)
         if known is not None:
-            Real(known[0], known[1], _BINS, decimals=decimals)
+            Real(known[0], known[1], BINS, decimals=decimals)
         return {} if decimals is None else {"decimals": decimals}
     return {}
 
@@ -145,7 +133,7 @@ def _resolution(low: str, high: str, *, has_times: bool) -> Resolution:
 
 
 def _family_of_bounds(known: Sequence[Any] | None) -> Family | Literal[""]:
-    """Return what a column holds of which nothing is known but its bounds, or all of its values."""
+    """Return the family of a column of which only bounds, or all values, are known."""
     if known is None:
         return ""
     if len(known) == 2 and all(isinstance(v, int | float) and not isinstance(v, bool) for v in known):
@@ -156,7 +144,7 @@ def _family_of_bounds(known: Sequence[Any] | None) -> Family | Literal[""]:
 
 
 def draft_text(draft: dict[str, Any]) -> str:
-    """Return a draft as a file has it, with a line for each column."""
+    """Return a draft as the text of a file, with a line for each column."""
     lines = [f"  {_json(name)}: {_json(column)}" for name, column in draft["columns"].items()]
     parts = [
         ' "columns": {\n' + ",\n".join(lines) + "\n }" if name == "columns" else f' "{name}": {_json(value)}'

@@ -1,4 +1,4 @@
-"""What a value is, whatever its type: of which kind, and equal to which others (docs/sources.md tells the rules)."""
+"""Values of any type: their kind, and which of them are equal (docs/sources.md has the rules)."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _SPELLED = re.compile(r"(?!-0$)-?(?:0|[1-9][0-9]*)(?:\.[0-9]*[1-9])?")
 
 
 def is_missing(value: object) -> bool:
-    """Return whether a value is none: None, NaN of any type, NaT, or what pandas has for it."""
+    """Return whether a value is missing: None, NaN of any type, NaT, or the NA of pandas."""
     if value is None or type(value).__name__ in {"NAType", "NaTType"}:
         return True
     if isinstance(value, Decimal):
@@ -54,7 +54,7 @@ def is_missing(value: object) -> bool:
 
 
 def bare(value: object) -> object:
-    """Return None for a missing value, and a text without spaces around it, of bytes those of UTF-8; else the value."""
+    """Return None for a missing value, and a text, or bytes in UTF-8, without spaces around it; else the value."""
     if isinstance(value, bytes):
         try:
             value = value.decode()
@@ -66,7 +66,7 @@ def bare(value: object) -> object:
 
 
 def plain(value: object) -> object:
-    """Return what a value is: None, a text without spaces around it, a boolean, a number, a date, time or span of time.
+    """Return a value as None, a text without spaces around it, a boolean, number, date, time or span of time.
 
     All else is itself.
 
@@ -89,17 +89,19 @@ def plain(value: object) -> object:
 
 def value_text(value: object) -> str | None:
     """Return a value as a text: a number as it is spelled without needless zeros; None of bytes that are no text."""
-    found = bare(value)
-    if found is None or isinstance(found, bytes):
-        return "" if found is None else None
-    if isinstance(found, bool | np.bool_):
-        return "true" if found else "false"
-    if isinstance(found, float | np.floating):
-        return str(int(found)) if found.is_integer() and abs(found) < EXACT else repr(float(found))
-    if isinstance(found, Decimal) and found.is_finite():
-        whole, _, rest = format(found, "f").partition(".")
+    plain_value = bare(value)
+    if plain_value is None or isinstance(plain_value, bytes):
+        return "" if plain_value is None else None
+    if isinstance(plain_value, bool | np.bool_):
+        return "true" if plain_value else "false"
+    if isinstance(plain_value, float | np.floating):
+        return (
+            str(int(plain_value)) if plain_value.is_integer() and abs(plain_value) < EXACT else repr(float(plain_value))
+        )
+    if isinstance(plain_value, Decimal) and plain_value.is_finite():
+        whole, _, rest = format(plain_value, "f").partition(".")
         return f"{whole}.{rest.rstrip('0')}".rstrip(".")
-    return found if isinstance(found, str) else str(plain(found))
+    return plain_value if isinstance(plain_value, str) else str(plain(plain_value))
 
 
 def is_number(value: object) -> TypeGuard[Exact]:
@@ -108,7 +110,7 @@ def is_number(value: object) -> TypeGuard[Exact]:
 
 
 def read_number(text: str) -> Decimal | None:
-    """Return the number that a text is, exactly; None if it is none.
+    """Return the exact number of a text; None if it is none.
 
     Examples
     --------
@@ -129,7 +131,7 @@ def spelled_number(text: str) -> Decimal | None:
 
 
 def as_keys(values: Sequence[Any]) -> tuple[Sequence[Any], dict[Any, Any]] | None:
-    """Return a key for each value, equal only where two are one value, and the value of each; None if some have none.
+    """Return a key for each value, equal only for equal values, and the value of each; None if some have none.
 
     Examples
     --------
@@ -138,16 +140,16 @@ def as_keys(values: Sequence[Any]) -> tuple[Sequence[Any], dict[Any, Any]] | Non
     ([1, True], True)
     """
     try:
-        found = dict.fromkeys(values)
-    except TypeError:  # what cannot be a key, such as a list
+        distinct = dict.fromkeys(values)
+    except TypeError:  # an object that cannot be a key, such as a list
         return None
-    if set(map(type, found)) <= {str, NoneType}:  # which nothing else is equal to
-        return values, {value: value for value in found}
+    if set(map(type, distinct)) <= {str, NoneType}:  # which nothing else is equal to
+        return values, {value: value for value in distinct}
     types = set(map(type, values)) - {NoneType}
     if not types <= BY_VALUE:
         return None
     if len(types) == 1:
-        return values, {value: value for value in found}
+        return values, {value: value for value in distinct}
     keys = list(zip(map(type, values), values, strict=True))
     return keys, dict(zip(keys, values, strict=True))
 
@@ -162,8 +164,8 @@ def as_list(values: Values) -> Sequence[Any]:
     if not isinstance(values, np.ndarray):
         return values if isinstance(values, list | tuple) else list(values)
     if values.dtype.kind not in "mM":
-        found: list[Any] = values.tolist()
-        return found
+        items: list[Any] = values.tolist()
+        return items
     is_finer = np.datetime_data(values.dtype)[0] in {"ns", "ps", "fs", "as"}
     times: list[Any] = (values.astype(f"{values.dtype.kind}8[us]") if is_finer else values).tolist()
     for row, value in enumerate(times):
@@ -173,15 +175,15 @@ def as_list(values: Values) -> Sequence[Any]:
 
 
 def beyond_unit(times: NDArray[Any], unit: str) -> NDArray[np.bool_]:
-    """Return which times or spans of time lie so far off that a finer unit has no number for them: NumPy wraps these.
+    """Return which times or spans a finer unit has no number for; NumPy wraps them around.
 
     Examples
     --------
     >>> beyond_unit(np.array([2**62, 7], "datetime64[s]"), "us").tolist()
     [True, False]
     """
-    own = np.datetime_data(times.dtype)[0]
-    if own == "generic" or _UNITS.index(own) >= _UNITS.index(unit):
+    time_unit = np.datetime_data(times.dtype)[0]
+    if time_unit == "generic" or _UNITS.index(time_unit) >= _UNITS.index(unit):
         return np.zeros(times.shape, dtype=bool)
     again = times.astype(f"{times.dtype.kind}8[{unit}]").astype(times.dtype)
     return np.asarray((again != times) & ~np.isnat(times))
@@ -193,8 +195,8 @@ def _clock(value: datetime.date | np.datetime64) -> object:
         if beyond_unit(np.asarray(value), "us"):
             return value
         is_date = np.datetime_data(value.dtype)[0] in "YMWD"
-        found = value.item() if is_date else value.astype("datetime64[us]").item()
-        return found if isinstance(found, datetime.date) else value  # beyond the years that Python has
+        clock = value.item() if is_date else value.astype("datetime64[us]").item()
+        return clock if isinstance(clock, datetime.date) else value  # beyond the years that Python has
     if type(value) is datetime.date or (type(value) is datetime.datetime and value.tzinfo is None):
         return value
     if isinstance(value, datetime.datetime):
@@ -204,12 +206,12 @@ def _clock(value: datetime.date | np.datetime64) -> object:
 
 
 def _span(value: datetime.timedelta | np.timedelta64) -> object:
-    """Return a span of time to the microsecond, of whichever library it is."""
+    """Return a span of time to the microsecond, whatever its library."""
     if isinstance(value, np.timedelta64):
         if np.datetime_data(value.dtype)[0] in {"Y", "M", "generic"} or beyond_unit(np.asarray(value), "us"):
             return value  # of no fixed length, or too long
-        found = value.astype("timedelta64[us]").item()
-        return found if isinstance(found, datetime.timedelta) else value  # longer than Python has
+        span = value.astype("timedelta64[us]").item()
+        return span if isinstance(span, datetime.timedelta) else value  # longer than Python has
     return datetime.timedelta(value.days, value.seconds, value.microseconds)
 
 

@@ -1,4 +1,4 @@
-"""Values drawn within bins, such that what a rule says of two columns holds of the values too."""
+"""Values drawn within bins so that rules on two columns hold for the values, too."""
 
 from __future__ import annotations
 
@@ -53,18 +53,18 @@ def values_within(
 
 
 def can_hold(rules: Sequence[object], columns: Mapping[str, Column], codes: Codes) -> NDArray[np.bool_] | None:
-    """Return whether the bins of each record hold values that fit together; None where each two tell it."""
-    found: NDArray[np.bool_] | None = None
+    """Return whether the bins of each record hold values that fit together; None if pairs of bins decide it."""
+    possible: NDArray[np.bool_] | None = None
     for group in _groups(rules):
         held = _Group(group, columns, codes)
         if len(held.columns) > 2:
             fits = held.fitting(held.bounds(np.arange(held.n_rows)))
-            found = fits if found is None else found & fits
-    return found
+            possible = fits if possible is None else possible & fits
+    return possible
 
 
 def _groups(rules: Sequence[object]) -> list[list[Comparison]]:
-    """Return comparisons, those together that have columns in common; the group of the last one is the last."""
+    """Return comparisons in groups that share columns; the group of the last one comes last."""
     comparisons = [rule for rule in rules if isinstance(rule, Comparison)]
     compared: dict[str, list[str]] = {}
     for rule in comparisons:
@@ -78,14 +78,14 @@ def _groups(rules: Sequence[object]) -> list[list[Comparison]]:
             if name not in group:
                 group[name] = start
                 waiting += compared[name]
-    found: dict[str, list[Comparison]] = {}
+    rules_of: dict[str, list[Comparison]] = {}
     for rule in reversed(comparisons):
-        found.setdefault(group[rule.columns[0]], []).append(rule)
-    return [own[::-1] for own in reversed(found.values())]
+        rules_of.setdefault(group[rule.columns[0]], []).append(rule)
+    return [reversed_rules[::-1] for reversed_rules in reversed(rules_of.values())]
 
 
 class _Group:
-    """Comparisons, and the columns they are about; a bound is in the steps of its column."""
+    """Comparisons and their columns; a bound is in steps of its column."""
 
     def __init__(self, rules: Sequence[Comparison], columns: Mapping[str, Column], codes: Codes) -> None:
         self.rules, self._codes = rules, codes
@@ -105,11 +105,11 @@ class _Group:
 
     def bounds(self, rows: NDArray[np.intp]) -> dict[str, list[NDArray[Any]]]:
         """Return the least and the most that each value can be, given the bins of all."""
-        found = {}
+        bounds = {}
         for name, column in self.columns.items():
             codes = np.minimum(self._codes[name][rows].astype(np.int64), column.n_values - 1)
-            found[name] = [end[codes] for end in column.ends()]
-        return self._narrowed(found, rows)
+            bounds[name] = [end[codes] for end in column.ends()]
+        return self._narrowed(bounds, rows)
 
     def fitting(self, bounds: Mapping[str, list[NDArray[Any]]]) -> NDArray[np.bool_]:
         """Return whether each record has values within bounds."""
@@ -119,7 +119,7 @@ class _Group:
     def one_after_the_other(
         self, rows: NDArray[np.intp], rng: np.random.Generator
     ) -> tuple[NDArray[np.bool_], dict[str, NDArray[Any]]]:
-        """Return which rows have values that fit together, and these, in steps."""
+        """Return the rows that have values that fit together, and the values, in steps."""
         bounds = self.bounds(rows)
         fits = self.fitting(bounds)
         for name, column in self.columns.items():
@@ -130,26 +130,26 @@ class _Group:
         return fits, {name: low for name, (low, _) in bounds.items()}
 
     def _narrowed(self, bounds: dict[str, list[NDArray[Any]]], rows: NDArray[np.intp]) -> dict[str, list[NDArray[Any]]]:
-        """Return the bounds that are left of some: then any value between those of a column leaves the rest possible.
+        """Return narrowed bounds: any value between those of a column leaves the others possible.
 
         So it is with inequalities of two columns each, once every path between columns was followed.
         """
-        found = {name: [low.copy(), high.copy()] for name, (low, high) in bounds.items()}
+        narrowed = {name: [low.copy(), high.copy()] for name, (low, high) in bounds.items()}
         for _ in self.columns:
             is_done = True
             for rule in self.rules:
                 first, second = rule.columns
                 is_so = self._applies(rule, rows)
-                least = self._beyond(second, self._places(first, found[first][0]), rule.is_strict, 1)
-                most = self._beyond(first, self._places(second, found[second][1]), rule.is_strict, -1)
-                low, high = found[second][0], found[first][1]
+                least = self._beyond(second, self._places(first, narrowed[first][0]), rule.is_strict, 1)
+                most = self._beyond(first, self._places(second, narrowed[second][1]), rule.is_strict, -1)
+                low, high = narrowed[second][0], narrowed[first][1]
                 rises, falls = is_so & (low < least), is_so & (high > most)
                 np.copyto(low, least, where=rises)
                 np.copyto(high, most, where=falls)
                 is_done = is_done and not (rises.any() or falls.any())
             if is_done:
                 break
-        return found
+        return narrowed
 
     def _applies(self, rule: Comparison, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Return whether both columns of a rule have values, not nulls or others."""

@@ -1,4 +1,4 @@
-"""YAML as schema files have it: plain data, with the meanings of YAML 1.2, in which ``no`` and ``01234`` are texts."""
+"""YAML of schema files: plain data with the meanings of YAML 1.2, in which ``no`` and ``01234`` are texts."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class _Open:
 
 
 def parse_yaml(text: str) -> object:
-    """Return what a YAML text of one document holds; names are the texts that stand there.
+    """Return the data of a YAML text of one document; names are texts as written.
 
     Raises
     ------
@@ -75,7 +75,7 @@ def _next(events: Iterator[Any]) -> Any:  # noqa: ANN401 - of a package that may
 
 
 def _take(event: Any, stack: list[_Open]) -> None:  # noqa: ANN401 - of a package that may be missing
-    """Add what an event says to the collection that is open, or open or close one."""
+    """Add the content of an event to the open collection, or open or close one."""
     kind = type(event).__name__
     line = event.start_mark.line + 1
     if kind == "AliasEvent":
@@ -104,8 +104,8 @@ def _scalar(text: str, line: int) -> object:
     if text in _WORDS:
         return _WORDS[text]
     if _INTEGER.fullmatch(text):
-        found = whole_of(text.lstrip("+-"))
-        if found is None:
+        number = whole_of(text.lstrip("+-"))
+        if number is None:
             raise ValueError(f"line {line}: an integer has {len(text)} digits: more than are read")
-        return -found if text.startswith("-") else found
+        return -number if text.startswith("-") else number
     return float(text) if _FLOAT.fullmatch(text) else text

@@ -8,14 +8,11 @@ from typing import Any
 import numpy as np
 
 import pypgm
+from pypgm.data.draft_column import share_of_each
 from pypgm.data.frames import Frame
 from pypgm.data.schema import SchemaLike, as_any_schema
+from pypgm.data.source import open_source
 from pypgm.data.typed_draft import draft_text, typed_draft
-
-_VALUES_SHARE, _MAX_COLUMN_SHARE = (
-    0.3,
-    0.05,
-)  # shares of the budget for all columns whose values have to be found, and for one of them
 
 
 class TableSynthesizer:
@@ -51,10 +48,10 @@ class TableSynthesizer:
         """Make the release; values of `listed` columns without bounds are found privately, `ids` are never read."""
         schema = self.schema if schema is None else schema
         if schema is None:
-            draft, missing = typed_draft(frame, self.bounds or {})
+            draft, missing = typed_draft(open_source(frame), self.bounds or {})
             columns = draft["columns"] | {name: {"kind": "id"} for name in ids}
             sought = {*listed, *(n for n, c in columns.items() if c["kind"] == "open")} - {*(self.bounds or ())}
-            share = round(min(_MAX_COLUMN_SHARE, _VALUES_SHARE / max(1, len(sought))), 4)
+            share = share_of_each(len(sought))
             is_open = {n for n in sought if columns[n]["kind"] not in {"boolean", "categorical", "id"}}
             draft["columns"] = columns | {n: {"kind": "open", "share": share, "null": True} for n in is_open}
             left = [name for name in missing if draft["columns"][name]["kind"] not in {"open", "id"}]

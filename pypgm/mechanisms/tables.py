@@ -6,10 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from pypgm.data.dataset import Dataset
 from pypgm.data.derived_images import read_names
-from pypgm.data.frames import Frame
 from pypgm.data.schema import OpenSchema, Schema, SchemaLike, as_any_schema
+from pypgm.data.source import EncodedRecords, Source
 from pypgm.data.typed_draft import draft_text, typed_draft
 from pypgm.domain import Domain, as_cliques
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
@@ -50,7 +49,7 @@ def of_tables(mechanism: M) -> M:
 
 
 def prepared(
-    source: Frame,
+    source: Source,
     schema: SchemaLike | None,
     epsilon: Number | None = None,
     delta: Number | None = None,
@@ -58,24 +57,23 @@ def prepared(
     mechanism: str,
     budget: Budget | None = None,
     neighbours: Neighbours | Privacy | None,
-    reading: Mapping[str, Any],
+    ignore_extra: bool,
     options: Mapping[str, Any],
 ) -> Callable[[], Release[Any]]:
     """Check all, read the table, and return what spends the budget: the arguments are those of `pypgm.synthesize`."""
-    declared = _declared(source, schema, reading)
+    declared = _declared(source, schema)
     relation = {"privacy" if isinstance(neighbours, Privacy) else "neighbours": neighbours}
     call = {"epsilon": epsilon, "delta": delta, "budget": budget, **relation, **options}
-    how: dict[str, Any] = {"reading": reading, "options_for": partial(_options, mechanism)}
+    how: dict[str, Any] = {"ignore_extra": ignore_extra, "options_for": partial(_options, mechanism)}
     return prepared_call(mechanism_named(mechanism), source, declared, call, **how)
 
 
-def _declared(source: Frame, schema: SchemaLike | None, reading: Mapping[str, Any]) -> Schema | OpenSchema:
+def _declared(source: Source, schema: SchemaLike | None) -> Schema | OpenSchema:
     """Return a schema of what was given for one."""
-    if schema is None and isinstance(source, Dataset):
-        return source.schema or Schema.of(source.domain)
+    if schema is None and isinstance(source, EncodedRecords):
+        return source.frame.schema or Schema.of(source.frame.domain)
     if schema is None:
-        known = {name: reading[name] for name in ("table", "delimiter", "encoding") if name in reading}
-        draft, missing = typed_draft(source, {}, **known)
+        draft, missing = typed_draft(source, {})
         message = "a schema is needed, what is publicly known of each column; a draft of its names and types"
         ways = f"{_COMPLETED.format(', '.join(missing))}\n" if missing else ""
         ways += _NULLS if any("null" in column for column in draft["columns"].values()) else ""

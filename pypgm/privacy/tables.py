@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import functools
 import inspect
-import os
 from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, cast
 
+from pypgm.data.counted import CountedTable
 from pypgm.data.layout import Layout
 from pypgm.data.open_columns import OpenSet
-from pypgm.data.opened import has_rows, opened
+from pypgm.data.opened import opened
 from pypgm.data.schema import OpenSchema, Schema, as_any_schema
-from pypgm.data.source import Source
+from pypgm.data.source import Source, open_source
 from pypgm.domain import listed
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
@@ -30,7 +30,6 @@ from pypgm.signatures import with_options
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from pypgm.data.frames import Frame
     from pypgm.data.schema import SchemaLike
     from pypgm.domain import Domain
 
@@ -111,7 +110,8 @@ def takes_any_table(
                 schema = known_by(call)
             try:
                 if schema is not None and not handed.is_open:
-                    return prepared(called, handed.take(), as_any_schema(schema), call, options_for=options_for)()
+                    known = as_any_schema(schema)
+                    return prepared(called, open_source(handed.take()), known, call, options_for=options_for)()
                 if handed.domain is not None:  # a table without a schema is refused by the entry
                     call = dict(options_for(handed.domain, handed.schema, call))
                 return learner(handed, **call, **({} if schema is None else {"schema": schema}))
@@ -134,11 +134,11 @@ def _by_name(signature: inspect.Signature, arguments: Sequence[Any], given: Call
 
 def prepared(
     learner: Callable[..., R],
-    source: Frame,
+    source: Source,
     schema: Schema | OpenSchema,
     call: Call,
     *,
-    reading: Mapping[str, Any] | None = None,
+    ignore_extra: bool = False,
     options_for: Callable[[Domain, Schema | None, Call], Call] = as_given,
 ) -> Callable[[], R]:
     """Check all arguments, read a table, and return a function that spends the budget on it.
@@ -147,13 +147,12 @@ def prepared(
     ----------
     learner : callable
         A learner that takes any table.
-    source
-        As for `pypgm.synthesize`.
+    source : Source
     schema : Schema or OpenSchema
     call : mapping
         The other arguments.
-    reading : mapping, optional
-        Reading options of a file: arguments of `pypgm.data.opened.opened`.
+    ignore_extra : bool
+        As for `pypgm.read_table`.
     options_for : callable
         As for `takes_any_table`.
     """
@@ -163,9 +162,8 @@ def prepared(
     adapted = options_for(known.domain, known, call)
     sampler = Sampler(call.get("unsafe_seed"), n_threads=call.get("n_threads", 0))
     if isinstance(schema, OpenSchema):  # open columns are paid for before the learner is called
-        check_call(learner, schema, relation, budget, _left(adapted), has_rows=has_rows(source))
-    held = [opened(source, schema, **(reading or {}))]
-    place = os.path.abspath(source) if isinstance(source, str | os.PathLike) else ""
+        check_call(learner, schema, relation, budget, _left(adapted), has_rows=source.has_rows)
+    held, place = [opened(source, schema, ignore_extra=ignore_extra)], source.path
     layout, close = held[0].layout, held[0].close
 
     def settled(schema: OpenSchema) -> R:
@@ -244,7 +242,7 @@ def check_call(
             raise
 
 
-class _Nobody(Source):
+class _Nobody(CountedTable):
     """A table without records that cannot be read, and notes an attempt to."""
 
     def __init__(self, schema: Schema) -> None:

@@ -83,23 +83,23 @@ def told(read):
 @pytest.mark.parametrize("block", [150, 3000, 1 << 24])
 def test_it_reads_what_the_plain_reader_reads(block, tmp_path, monkeypatch):
     monkeypatch.setattr(arrow_csv, "_BLOCK", block)
-    monkeypatch.setattr(arrow_csv, "_FEW", 3)
+    monkeypatch.setattr(arrow_csv, "_MAX_LOOKED_UP", 3)
     path, rng, n_read = tmp_path / "t.csv", random.Random(block), 0
     found = []
     kept = arrow_csv.arrow_codes
     monkeypatch.setattr("pypgm.data.table.arrow_codes", lambda *a, **k: found.append(kept(*a, **k)) or found[-1])
     for _ in range(150):
         path.write_bytes(random_file(rng))
-        monkeypatch.setattr(arrow_csv, "_LEAST", 1 << 40)
+        monkeypatch.setattr(arrow_csv, "_MIN_BYTES", 1 << 40)
         plain = told(lambda: read_open_table(path, SCHEMA))
-        monkeypatch.setattr(arrow_csv, "_LEAST", 0)
+        monkeypatch.setattr(arrow_csv, "_MIN_BYTES", 0)
         assert told(lambda: read_open_table(path, SCHEMA)) == plain
         n_read += bool(found) and found[-1] is not None
     assert n_read > 50
 
 
 def test_other_dialects(tmp_path, monkeypatch):
-    monkeypatch.setattr(arrow_csv, "_LEAST", 0)
+    monkeypatch.setattr(arrow_csv, "_MIN_BYTES", 0)
     schema = pypgm.Schema({"a": Real(0, 10, bins=10), "b": Categorical(["x;y", "z"])})
     path = tmp_path / "t.csv"
     path.write_text('\ufeff b ;a\n"x;y";1,5\nz;9,5\n')
@@ -125,7 +125,7 @@ def test_arrow_reads_memory_of_its_own(tmp_path, monkeypatch):
 
     given, read = [], csv.read_csv
     monkeypatch.setattr(csv, "read_csv", lambda source, *more: given.append(source) or read(source, *more))
-    monkeypatch.setattr(arrow_csv, "_LEAST", 0)
+    monkeypatch.setattr(arrow_csv, "_MIN_BYTES", 0)
     (tmp_path / "table.csv").write_text("a\n" + "1\n" * 100)
     assert read_table(tmp_path / "table.csv", pypgm.Schema({"a": Codes(2)})).n_records == 100
     assert [type(source) for source in given] == [pyarrow.BufferReader]
@@ -137,7 +137,7 @@ def test_a_file_is_read_and_written_without_pandas(tmp_path):
 import sys, numpy as np, pypgm
 from pypgm.data import arrow_csv
 from pypgm.data.table import read_table, write_table
-arrow_csv._LEAST = 0
+arrow_csv._MIN_BYTES = 0
 schema = pypgm.Schema({"age": pypgm.data.Integer(0, 2999, width=100), "sex": pypgm.data.Codes(2)})
 codes = {"age": np.arange(3000) % 30, "sex": np.arange(3000) % 2}
 write_table(pypgm.Dataset(codes, schema.domain), "table.csv", schema)

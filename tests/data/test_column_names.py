@@ -9,10 +9,10 @@ from contextlib import closing
 import numpy as np
 import pytest
 from engines import ENGINES
+from table_drafts import draft_schema
 
 import pypgm
 from pypgm.data import JSON_SCHEMA
-from pypgm.data.draft import draft_schema
 from pypgm.data.typed_draft import draft_text
 
 MARKS = [

@@ -543,12 +543,12 @@ def test_a_missing_package_is_told_before_anything_is_spent(monkeypatch):
 @pytest.mark.parametrize(
     ("columns", "why"),
     [
-        ({"b": Derived("a", {"x": 1})}, "the mapping has nothing for 'y'; other says what all such values have"),
+        ({"b": Derived("a", {"x": 1})}, "the mapping has no entry for 'y'; other gives the result for all such values"),
         ({"b": Derived("a", {"x": 1, "z": 2}, other=3)}, "a rule on 'a' needs one of 'x', 'y'"),
         ({"b": Derived("c", {"x": 1})}, "column 'b' is made of 'c', and no such column is declared"),
         ({"b": Derived("c", {"x": 1}), "c": Derived("b", {1: "x"})}, "made of itself, by way of others"),
         ({"b": Derived(sum=["a", "a"])}, "needs columns of numbers, or a difference of two dates"),
-        ({"b": Derived("n", [({"to": 3}, "x"), ({"from": 5}, "y")])}, "the mapping has nothing for some values"),
+        ({"b": Derived("n", [({"to": 3}, "x"), ({"from": 5}, "y")])}, "the mapping has no entry for some values"),
         ({"b": Derived("n", {"few": 1}, other=2)}, "the mapping of 'n' needs a whole number from 0 to 9"),
         ({"b": Derived(difference=["n", "n"], unit="year")}, "has a unit, which a difference of dates has alone"),
         ({"b": Derived(difference=["n", "d"])}, "needs columns of numbers, or a difference of two dates"),

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
 import random
 
 import pytest
+from table_drafts import draft_schema
 
 import pypgm
 from pypgm.data import Categorical, Integer, Real, arrow_csv
-from pypgm.data.dialect import Dialect
-from pypgm.data.draft import draft_schema
+from pypgm.data.dialect import Dialect, DialectOptions
 from pypgm.data.number_text import WRITTEN, marked_number, plain_number, written_as
 from pypgm.data.table import read_open_table
 
@@ -50,7 +51,7 @@ REFUSED = {
 @pytest.mark.parametrize("what", READ)
 @pytest.mark.parametrize("is_large", [False, True])
 def test_dialects_are_read(what, is_large, tmp_path, monkeypatch):
-    monkeypatch.setattr(arrow_csv, "_LEAST", 0 if is_large else 1 << 40)
+    monkeypatch.setattr(arrow_csv, "_MIN_BYTES", 0 if is_large else 1 << 40)
     data, how = READ[what]
     (tmp_path / "t.csv").write_bytes(data)
     assert read(tmp_path / "t.csv", **how) == CODES
@@ -120,7 +121,7 @@ def test_marks_of_a_file_and_of_a_column_read_the_same_by_any_reader(marks, tmp_
     path.write_text("a\n" + "\n".join(f'"{value}"' for value in values))
     right = plain.encode({"a": [plain_number(value, *marks) for value in values]}).columns["a"].tolist()
     for least in (0, 1 << 40):
-        monkeypatch.setattr(arrow_csv, "_LEAST", least)
+        monkeypatch.setattr(arrow_csv, "_MIN_BYTES", least)
         assert read(path, plain, delimiter=";", **told)["a"] == right
         assert read(path, own, delimiter=";")["a"] == right
     assert own.encode({"a": values}).columns["a"].tolist() == right
@@ -164,3 +165,18 @@ def test_texts_of_open_columns_are_those_of_the_file(tmp_path):
 def test_marks_that_are_none_are_refused(wrong):
     with pytest.raises(ValueError, match=r"thousands|decimal"):
         Real(0, 1, bins=1, **wrong)
+
+
+def test_marks_are_keywords_of_all_functions_that_read_a_file():
+    assert tuple(DialectOptions.__annotations__) == Dialect._fields
+    for read in (pypgm.synthesize, pypgm.read_table, pypgm.data.scan, pypgm.Schema.draft):
+        parameters = inspect.signature(read).parameters
+        assert {name: parameters[name].default for name in Dialect._fields} == Dialect()._asdict()
+
+
+@pytest.mark.parametrize("read", [pypgm.read_table, pypgm.data.scan])
+def test_a_misspelt_mark_is_refused_with_the_one_that_is_meant(read):
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'delimeter'; the nearest is 'delimiter'"):
+        read("t.csv", {"a": 2}, delimeter=";")
+    with pytest.raises(TypeError, match=r"unexpected keyword argument 'delimeter'; the nearest is 'delimiter'"):
+        pypgm.Schema.draft("t.csv", delimeter=";")

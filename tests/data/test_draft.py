@@ -11,11 +11,11 @@ import warnings
 
 import numpy as np
 import pytest
+from table_drafts import draft_schema
 
 import pypgm
 from pypgm import Schema, cli, read_table
 from pypgm.data import OpenSet
-from pypgm.data.draft import draft_schema
 from pypgm.data.frames import as_frame
 from pypgm.data.typed_draft import draft_text
 from pypgm.errors import DraftWarning, WeakGuaranteeWarning
@@ -66,8 +66,8 @@ def test_kinds_are_guessed(write):
     draft = draft_schema(write(TABLE))
     found = without_warnings(draft)
     assert draft["drop"] == {
-        "id": "a value of its own in each record, as names and ids have: kind id or fake makes new ones",
-        "name": "a value of its own in about each record, as names and ids have: kind id or fake makes new ones",
+        "id": "a different value in each record, as names and ids have: kind id or fake makes new ones",
+        "name": "a different value in nearly each record, as names and ids have: kind id or fake makes new ones",
         "void": "it is empty",
     }
     assert found["age"] == {"kind": "integer", "low": 17, "high": 86, "width": 1}
@@ -253,7 +253,7 @@ def test_many_rows_and_values(write):
         ("a,,\n1,2,3\n", "needs a header line with a name for each column, each once: columns 2 and 3 have none"),
         ("a,b\n1,2\n1\n", "row 2 (the header is row 0): needs 2 fields, got 1"),
         ('a,b\n1,"2\n', "in the row that begins in line 2"),
-        ("a,b\n", "has no column to declare: each is empty, a key, or has a value of its own for each record"),
+        ("a,b\n", "has no column to declare: each is empty, a key, or has a different value in each record"),
         ("a;b\n1;2\n", "has one column; it has ';' in it: delimiter=';' or --delimiter says so"),
         (
             b"a,b\n1,\xff\n",
@@ -312,7 +312,7 @@ def test_the_command(write, tmp_path, monkeypatch, capsys):
     assert line.endswith("town")
     assert "do these values name people? then drop the column" in printed
     assert printed.endswith("}\n")
-    assert "dropped: id, a value of its own in each record" in said
+    assert "dropped: id, a different value in each record" in said
     assert "dropped: void, it is empty" in said
     assert (tmp_path / "s.json").read_text(encoding="utf-8") == printed
     assert json.loads(printed)["comment"].startswith("Drafted from a table")

@@ -7,10 +7,10 @@ import json
 import random
 
 import pytest
+from table_drafts import draft_schema
 
 import pypgm
 from pypgm import cli
-from pypgm.data.draft import draft_schema
 from pypgm.data.number_text import sign_of
 
 DAY = datetime.date(1930, 1, 1)
@@ -121,8 +121,8 @@ def test_a_draft_offers_the_key_of_persons_and_no_other_column(shape):
         draft = draft_schema(table)
         person = draft["person"]
         assert (person["column"], person["at_most"]) == (name, most), (shape, seed)
-        assert "at_most is the most records that one value of it has in the table" in person["warning"]
-        assert draft["drop"][name].startswith("a key, by its values")
+        assert "at_most is the largest number of records with one value of it" in person["warning"]
+        assert draft["drop"][name].startswith("its values look like a key")
         assert name not in draft["columns"]
         assert "records_per_person" not in draft
         assert "looks like one, too" not in person["warning"]
@@ -230,7 +230,7 @@ def test_records_without_a_key_are_taken_for_persons_of_their_own():
     table = {"id": keys, "k": ["x", "y", "z"] * 200}
     person = draft_schema(table)["person"]
     assert (person["null"], person["at_most"]) == ("alone", 3)
-    assert "each record without it is taken for a person of its own" in person["warning"]
+    assert "each record without it is taken for a separate person" in person["warning"]
     assert pypgm.Schema.draft(table).encode(table).n_records == 600
     assert "null" not in draft_schema({"id": [f"PAT{i // 3:06}" for i in range(600)], "k": table["k"]})["person"]
 
@@ -272,7 +272,7 @@ def test_the_command_says_which_column_is_the_person(tmp_path, monkeypatch, caps
     assert cli.main(["schema", "init", "t.csv", "--out", "s.json"]) == 0
     said = capsys.readouterr().err
     assert "person: NHS Number, at most 2 records of each: read from the records" in said
-    assert "dropped: NHS Number, a key, by its values" in said
+    assert "dropped: NHS Number, its values look like a key" in said
     assert not any(line[:10] in said for line in lines)
     assert pypgm.read_schema("s.json").person.at_most == 2
     (tmp_path / "t.csv").write_text("age,k\n" + "\n".join(f"{20 + i % 50},x" for i in range(200)) + "\n")

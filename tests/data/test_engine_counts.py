@@ -15,7 +15,7 @@ import pytest
 from engines import ENGINES
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Codes, Date, EngineTable, Integer, Real, source
+from pypgm.data import Boolean, Categorical, Codes, Date, EngineTable, Integer, Real, counted
 
 ibis = pytest.importorskip("ibis")
 for package in ("pandas", "pyarrow", "narwhals"):
@@ -266,7 +266,7 @@ def row(columns, value, sql, wanted):
 
 @pytest.mark.parametrize(("name", "kind"), KINDS)
 def test_counts_of_encode(engines, name, kind, monkeypatch):
-    monkeypatch.setattr(source, "_KEPT_CELLS", 0)  # each count asks the engine
+    monkeypatch.setattr(counted, "_KEPT_CELLS", 0)  # each count asks the engine
     engine, values = engines(name), kinds(name)[kind]
     if values is REFUSED:
         for column in (COLUMNS["texts"], COLUMNS["clipped"], COLUMNS["week"]):

@@ -73,7 +73,7 @@ def again(frame, column):
     """Return a frame's records laid out as they were, of values drawn within their bins, after a look at the codes."""
     schema = pypgm.Schema({"a": column})
     codes = schema.encode(frame).columns
-    layout = Layout(**Layout.of(frame).to_dict())  # as a file keeps it
+    layout = Layout.from_dict(Layout.of(frame).to_dict())  # as a file keeps it
     found = layout.frame(schema.cells(codes, np.random.default_rng(0)))
     assert schema.encode(found).columns["a"].tolist() == codes["a"].tolist()
     return found["a"]

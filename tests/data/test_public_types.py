@@ -11,7 +11,7 @@ import pytest
 import pypgm
 from pypgm import Schema
 from pypgm.data.layout import layout_of
-from pypgm.data.raw_table import raw_table
+from pypgm.data.source import open_source
 from pypgm.integrations import sdv, smartnoise
 
 POOLS = {
@@ -123,8 +123,8 @@ def told(source, fitted):
             (smartnoise.Synthesizer(), {}),
         ):
             told += [refusal(synthesizer.fit, source, **how), fitted.pop() if fitted else None]
-    raw = raw_table(source, **own)
-    return [*told, raw.layout, raw.listed, raw.complete]
+    raw = open_source(source, **own)
+    return [*told, raw.layout, raw.categories, raw.complete]
 
 
 @pytest.fixture

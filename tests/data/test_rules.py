@@ -60,7 +60,7 @@ def test_files_have_rules(tmp_path):
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ({"columns": ["age"], "forbidden": [[3]]}, "in its own declaration: got ['age']"),
+        ({"columns": ["age"], "forbidden": [[3]]}, "in its declaration: got ['age']"),
         ({"columns": ["age", "age"], "forbidden": [[3, 3]]}, "two different columns"),
         ({"columns": ["age", "sex"], "forbidden": [[3, 3]]}, "a rule names 'sex', and no such column is declared"),
         ("age < flor", "a rule names 'flor', and no such column is declared; the nearest is 'floor'"),

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.data import Categorical, Codes, Real, Schema, StreamedTable, scan, source, streamed
+from pypgm.data import Categorical, Codes, Real, Schema, StreamedTable, counted, scan, streamed
 
 DOMAIN = pypgm.Domain({"a": 5, "sex": ["F", "M", "x"], "c": 40})
 CLIQUES = [("a", "sex"), ("c", "a"), (), ("sex",), ("c", "sex", "a")]
@@ -170,7 +170,7 @@ def test_scan_honours_how_a_table_is_written(tmp_path):
     np.testing.assert_array_equal(
         scan(path, schema, **how).count([("w", "b")]), pypgm.read_table(path, schema, **how).count([("w", "b")])
     )
-    with pytest.raises(ValueError, match="only CSV files have a delimiter"):
+    with pytest.raises(ValueError, match="only a CSV file has a delimiter"):
         scan(_parquet(tmp_path), schema, **how)
 
 
@@ -242,7 +242,7 @@ def test_a_mechanism_reads_a_table_three_times_at_most(name):
 
 @pytest.mark.parametrize("most", [0, 30, 1 << 24])
 def test_what_was_counted_is_summed_and_not_read_again(most, monkeypatch):
-    monkeypatch.setattr(source, "_KEPT_CELLS", most)
+    monkeypatch.setattr(counted, "_KEPT_CELLS", most)
     table, data, passes = counted_passes()
     rng = np.random.default_rng(1)
     for _ in range(40):

@@ -269,7 +269,7 @@ def test_files_are_read_and_written_many_rows_at_a_time():
     assert file.getvalue() == "1,x\n" * 9000
     file.seek(0)
     file.calls = 0
-    assert list(csv_rows("t.csv", file, ",")) == rows
+    assert list(csv_rows("t.csv", file)) == rows
     assert file.calls < 9
 
 

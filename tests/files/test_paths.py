@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 
 import pytest
+from table_drafts import draft_schema
 
 import pypgm
 from pypgm import bayes, cli
 from pypgm.cli.arguments import workload_named
 from pypgm.comparison import is_table
 from pypgm.data import scan
-from pypgm.data.draft import draft_schema
 from pypgm.io import read_uai_evidence, read_uai_model, write_uai_evidence
 from pypgm.mechanisms.related_release import RelatedRelease
 

@@ -213,7 +213,7 @@ def test_what_is_wrong_is_said_before_anything_is_read():
     refused("mst chooses what it measures itself", mechanism="mst", workload=2)
     refused("needs a budget", TypeError, epsilon=None, delta=None)
     refused("only a CSV file has", delimiter=";")
-    refused("nothing else has it", table="t")
+    refused("no other source takes it", table="t")
     refused("got an unexpected keyword argument 'time_limits'", TypeError, time_limits=3)
     refused("a workload needs a number K", workload="pairs")
     refused("schema needs a Schema, a Domain, a mapping or a path, got int", TypeError, schema=3)
@@ -408,7 +408,7 @@ def test_a_draft_of_any_kind_of_table_is_one(tmp_path):
     drafts = []
     for table in tables(tmp_path):
         draft = pypgm.Schema.draft(table)
-        assert draft.notes["wage"].startswith("low and high are about those of the records")
+        assert draft.notes["wage"].startswith("low and high were read from the records")
         drafts.append(
             {name: column.kind if hasattr(column, "kind") else "open" for name, column in draft.declared.items()}
         )

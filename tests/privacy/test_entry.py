@@ -15,6 +15,7 @@ import pypgm
 from pypgm import Budget, BudgetError, Dataset, Ledger, OpenSchema, PrivateTable, Schema
 from pypgm.data import Integer, OpenSet, Person, QuantileBins
 from pypgm.data.opened import Opened
+from pypgm.data.source import Source
 from pypgm.privacy import settle
 from pypgm.privacy.entry import Entry, Handed
 
@@ -403,7 +404,7 @@ def test_no_frame_of_a_traceback_holds_the_records(name, make, where, tmp_path, 
         call(name, source, **how)
     held = frames_of(caught.value)
     assert held
-    assert not [where for *where, value in held if value is source or isinstance(value, Dataset)]
+    assert not [where for *where, value in held if value is source or isinstance(value, Dataset | Source)]
     handed = [value for *_, value in held if isinstance(value, Handed)]
     assert handed
     assert not any(holds(value) for value in handed)
@@ -438,4 +439,4 @@ def test_no_frame_of_a_traceback_holds_the_table_of_an_open_schema(run, schema, 
         run(source, schema=schema, epsilon=1, delta=DELTA, **more)
     held = frames_of(caught.value)
     assert held
-    assert not [where for *where, value in held if value is source or isinstance(value, Dataset | Opened)]
+    assert not [where for *where, value in held if value is source or isinstance(value, Dataset | Opened | Source)]

@@ -162,7 +162,7 @@ def test_files_have_open_columns(tmp_path):
     assert Schema.from_dict(schema.to_dict()) == schema
     assert list(schema.open) == ["town", "wage", "age"]
     assert repr(schema) == "OpenSchema(town: open, wage: open, sex: categorical 2, age: open)"
-    with pytest.raises(ValueError, match="what is open in 'town', 'wage', 'age' has to be found privately first"):
+    with pytest.raises(ValueError, match="open columns 'town', 'wage', 'age' have to be found privately first"):
         as_schema(schema)
 
 
@@ -178,12 +178,12 @@ def test_open_and_closed_schemas_are_two_types(tmp_path):
     known = Schema(closed)
     assert known.open == {}
     assert known.provisional is known
-    with pytest.raises(TypeError, match=re.escape("found in 'town', 'wage', 'age' is open: pypgm.OpenSchema")):
+    with pytest.raises(TypeError, match=re.escape("columns 'town', 'wage', 'age' are open: pypgm.OpenSchema")):
         Schema(OPEN.declared)
     with pytest.raises(ValueError, match="needs a column that is open"):
         OpenSchema(closed)
     data = OPEN.provisional.encode(raw(9))
-    with pytest.raises(ValueError, match="has to be found privately first"):
+    with pytest.raises(ValueError, match="have to be found privately first"):
         pypgm.write_table(data, tmp_path / "t.csv", OPEN)
     with pytest.raises(TypeError, match="got OpenSchema"):
         mechanisms.plan("mst", OPEN, epsilon=1, delta=1e-9, n_records=9)
@@ -233,7 +233,7 @@ def test_an_open_table_is_refused_before_anything_is_spent(tmp_path):
     (tmp_path / "t.csv").write_text("town,wage,sex,age\n,x,F,7\nhere,1,Z,200\n")
     with pytest.raises(ValueError, match="has 4 problems"):
         read_open_table(tmp_path / "t.csv", OPEN)
-    with pytest.raises(ValueError, match="has to be found privately first"):
+    with pytest.raises(ValueError, match="have to be found privately first"):
         pypgm.read_table(tmp_path / "t.csv", OPEN)
 
 

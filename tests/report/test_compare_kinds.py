@@ -7,6 +7,7 @@ import pytest
 
 import pypgm
 from pypgm import cli
+from pypgm.data.dialect import Dialect
 from pypgm.data.layout import Layout
 from pypgm.reporting.compared import compare_texts
 
@@ -28,7 +29,7 @@ def written(tmp_path):
     rng = np.random.default_rng(0)
     n, schema = 3000, pypgm.Schema.from_dict(_SCHEMA)
     codes = {name: rng.integers(0, column.size, n) for name, column in schema.columns.items()}
-    layout = Layout(delimiter=";")
+    layout = Layout(dialect=Dialect(";"))
     pypgm.data.write_table(schema.records(codes), tmp_path / "real.csv", schema, 0, layout=layout)
     release = pypgm.synthesize(tmp_path / "real.csv", schema, epsilon=100, delta=1e-9, delimiter=";")
     release.save(tmp_path / "made.pgm")

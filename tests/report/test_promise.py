@@ -38,9 +38,9 @@ WHERE = {  # a warning may be left: what is said of it
 def fields_with(where):
     """Return what a schema file has, with a warning at a place."""
     columns = {"age": {"kind": "integer", "low": 0, "high": 9}, "sex": {"kind": "categorical", "values": ["F", "M"]}}
-    fields = {"columns": columns, "drop": {"name": "a value of its own in each record"}}
+    fields = {"columns": columns, "drop": {"name": "a different value in each record"}}
     if where in {"a column", "both columns"} or where.endswith(" and a column"):
-        columns["age"]["warning"] = "low and high are about those of the records"
+        columns["age"]["warning"] = "low and high were read from the records"
     if where == "both columns":
         columns["sex"]["warning"] = "do these values name people?"
     if where == "bins":

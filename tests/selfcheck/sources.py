@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from pypgm.audit.finding import Finding, finding
 from pypgm.data import Boolean, Categorical, Column, Integer, Real, Schema
 from pypgm.data.opened import opened
+from pypgm.data.source import open_source
 from selfcheck.containers import TYPED, UNTYPED, Columns, Container, is_there, reading_of, typed
 
 _EXACT = 1 << 53  # from here on doubles tell no integer from the next one
@@ -49,7 +50,7 @@ def _wrong_counts(name: str, container: Container) -> Iterator[tuple[str, str]]:
         wanted = _SCHEMA.records(codes).count(cliques)
         try:
             with container(raw) as source:
-                held = opened(source, _SCHEMA, **reading_of(source))
+                held = opened(open_source(source, **reading_of(source)), _SCHEMA)
                 counts = held.records(_SCHEMA).count(cliques)
                 held.close()
         except Exception as error:

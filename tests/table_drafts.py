@@ -1,0 +1,12 @@
+"""Drafts of schemas of tables of any kind."""
+
+from __future__ import annotations
+
+from pypgm.data import draft
+from pypgm.data.dialect import Dialect
+from pypgm.data.source import open_source
+
+
+def draft_schema(source, table=None, **dialect):
+    """Return the draft of a table as it is handed over."""
+    return draft.draft_schema(open_source(source, table, Dialect(**dialect)))
