@@ -1,4 +1,4 @@
-"""The site: README.md, the pages of docs/ as they are, the reference of every public name, and notebooks, run anew.
+"""The site: README.md, the pages of docs/, the reference of every public name, notebooks as they run, and printouts.
 
 `.ci/site FOLDER` builds it. Sources are found from the root of the tree: links lead where they do on a code host.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import os
+import runpy
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -52,21 +55,16 @@ CONTENTS = """
 :hidden:
 :caption: A table of your own
 docs/your_table
-docs/tables
 docs/schema
 docs/command
-docs/report
 ```
 ```{toctree}
 :hidden:
 :caption: From Python
-docs/python
 docs/notebooks/index
-docs/gallery
 docs/mechanisms
 docs/computing
-docs/sources
-docs/mechanism
+docs/own_mechanism
 docs/networks
 docs/mrf
 docs/reference/index
@@ -76,17 +74,13 @@ docs/reference/index
 :caption: Privacy
 docs/privacy
 docs/audit
-docs/mutants
 docs/SECURITY
 ```
 ```{toctree}
 :hidden:
 :caption: Compared
 docs/migrating
-docs/peers
-docs/papers
-docs/reproduction
-docs/performance
+docs/measured
 bench/README
 ```
 ```{toctree}
@@ -96,7 +90,6 @@ CONTRIBUTING
 docs/map
 docs/glossary
 docs/format
-docs/releasing
 CHANGELOG
 ```
 """
@@ -108,6 +101,22 @@ NOTEBOOKS = """
 *_*
 ```
 """
+PRINTOUTS = """
+
+{intro}
+
+```{{toctree}}
+{pages}
+```
+"""
+PRINTED = {
+    "docs/audit": (
+        "## Made for this site\n\nFrom the checks and the planted defects of this version:",
+        "checks",
+        "mutants",
+    ),
+    "docs/measured": ("## Made for this site\n\nFrom the results in `bench/`:", "performance", "reproduction"),
+}
 
 PUBLIC = {
     "pypgm": "what most scripts need",
@@ -186,6 +195,39 @@ def page_of(module: str, names: dict[str, str]) -> str:
     return "\n".join([module, "=" * len(module), "", *kept, *map(directive_of, own)])
 
 
+def page_of_checks() -> str:
+    """Return the page of all checks that an installed package makes, with the defects that each was seen to report."""
+    groups, planted = (
+        json.loads((Path(pypgm.__file__).parent / "reporting" / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("checks", "planted")
+    )
+    parts = ["# Checks of the audit\n"]
+    for group in groups:
+        parts.append(
+            f"\n## {group['title']}\n\n{group['blind']}\n\n| check | reports | planted defects |\n|---|---|---:|\n"
+        )
+        parts += [
+            f"| {name} | {reports} | {len(planted.get(name, [])) or ''} |\n"
+            for name, reports in group["checks"].items()
+        ]
+    return "".join(parts)
+
+
+def write_printouts(app: Sphinx) -> None:
+    """Write the pages that are made from planted defects, checks and the results of benchmarks."""
+    root, folder = Path(app.srcdir), Path(app.srcdir) / "docs" / "printed"
+    sys.path += [str(root), str(root / "bench")]  # last: pypgm is the installed one
+    from bench.paper import __main__ as paper
+    from bench.paper import page as figures
+
+    performance = importlib.import_module("performance_page")
+    figures.write(paper.FIGURES, folder)
+    performance.write(folder)
+    defects = runpy.run_path(str(root / ".ci" / "mutants_page"))
+    (folder / "mutants.md").write_text(defects["page"](), encoding="utf-8")
+    (folder / "checks.md").write_text(page_of_checks(), encoding="utf-8")
+
+
 def write_reference(app: Sphinx) -> None:
     """Write the pages of the reference where they are not as they should be."""
     folder = Path(app.srcdir) / "docs" / "reference"
@@ -220,6 +262,9 @@ def check_reference(app: Sphinx, env: Any) -> None:
 def add_contents(app: Sphinx, name: str, text: list[str]) -> None:
     """Add tables of contents, which a code host would show as code, to the home page and to that of the notebooks."""
     text[0] += {root_doc: CONTENTS, "docs/notebooks/index": NOTEBOOKS}.get(name, "")
+    if name in PRINTED:
+        intro, *pages = PRINTED[name]
+        text[0] += PRINTOUTS.format(intro=intro, pages="\n".join(f"printed/{page}" for page in pages))
 
 
 def skip_foreign(app: Sphinx, kind: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
@@ -231,6 +276,7 @@ def skip_foreign(app: Sphinx, kind: str, name: str, thing: Any, skip: bool, opti
 def setup(app: Sphinx) -> None:
     """Connect what is above to the build."""
     app.connect("builder-inited", write_reference)
+    app.connect("builder-inited", write_printouts)
     app.connect("source-read", add_contents)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("env-check-consistency", check_reference)

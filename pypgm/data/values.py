@@ -1,4 +1,4 @@
-"""What a value is, whatever its type: of which kind, and equal to which others (docs/sources.md tells the rules)."""
+"""Kinds of values and equality within a kind, whatever the type; docs/your_table.md has the rules."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from scipy.optimize import nnls
 
 import pypgm
 
-PAGE = Path(__file__).parents[2] / "docs" / "papers.md"
+PAGE = Path(__file__).parents[2] / "docs" / "measured.md"
 HARD = 1e4  # the weight of what has to hold exactly, beside that of a measured cell
 
 
