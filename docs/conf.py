@@ -149,23 +149,23 @@ PUBLIC = {
 
 
 def names_by_home() -> dict[str, dict[str, str]]:
-    """Return the public names of each module, each with where it is described: in the first module that has it."""
+    """Return the public names of each module, each with the place that describes it: the first module that has it."""
     described: dict[int, str] = {}
-    found: dict[str, dict[str, str]] = {}
+    homes: dict[str, dict[str, str]] = {}
     for module in PUBLIC:
         home = importlib.import_module(module)
-        found[module] = {}
+        homes[module] = {}
         for name in sorted(home.__all__, key=str.lower):
             thing = getattr(home, name)
             if isinstance(thing, ModuleType):
-                found[module][name] = thing.__name__
+                homes[module][name] = thing.__name__
             else:
-                found[module][name] = described.setdefault(id(thing), f"{module}.{name}")
-    return found
+                homes[module][name] = described.setdefault(id(thing), f"{module}.{name}")
+    return homes
 
 
 def directive_of(place: str) -> str:
-    """Return the directive that describes what is at a place."""
+    """Return the directive that describes the object at a place."""
     module, name = place.rsplit(".", 1)
     thing = getattr(importlib.import_module(module), name)
     if inspect.isclass(thing):
@@ -182,17 +182,19 @@ def directive_of(place: str) -> str:
 
 def page_of(module: str, names: dict[str, str]) -> str:
     """Return the page of a module: its docstring, a list of its names, then each that is described here."""
-    own = [place for name, place in names.items() if place == f"{module}.{name}" and place not in PUBLIC]
-    others = [place for place in names.values() if place not in own]
+    described = [place for name, place in names.items() if place == f"{module}.{name}" and place not in PUBLIC]
+    others = [place for place in names.values() if place not in described]
     kept = [f".. automodule:: {module}", "   :no-members:", ""]
-    listed = [place for place in own if callable(getattr(importlib.import_module(module), place.rpartition(".")[2]))]
+    listed = [
+        place for place in described if callable(getattr(importlib.import_module(module), place.rpartition(".")[2]))
+    ]
     if listed:
         kept += [".. autosummary::", "   :nosignatures:", ""]
         kept += [*(f"   {place.rpartition('.')[2]}" for place in listed), ""]
     if others:
         roles = (f":py:{'mod' if place in PUBLIC else 'obj'}:`{place}`" for place in others)
         kept += ["Also here: " + ", ".join(roles) + ".", ""]
-    return "\n".join([module, "=" * len(module), "", *kept, *map(directive_of, own)])
+    return "\n".join([module, "=" * len(module), "", *kept, *map(directive_of, described)])
 
 
 def page_of_checks() -> str:
@@ -229,7 +231,7 @@ def write_printouts(app: Sphinx) -> None:
 
 
 def write_reference(app: Sphinx) -> None:
-    """Write the pages of the reference where they are not as they should be."""
+    """Write the pages of the reference that are missing or stale."""
     folder = Path(app.srcdir) / "docs" / "reference"
     folder.mkdir(exist_ok=True)
     rows = (f"   * - :doc:`{module} <{module}>`\n     - {what}" for module, what in PUBLIC.items())
@@ -246,17 +248,17 @@ def write_reference(app: Sphinx) -> None:
 def check_reference(app: Sphinx, env: Any) -> None:
     """Warn of each public name that no page describes, and of each public module without a page."""
     objects = {entry[0] for entry in env.domains["py"].get_objects()}
-    told = logging.getLogger("pypgm")
+    logger = logging.getLogger("pypgm")
     for module in dir(pypgm):
         if isinstance(getattr(pypgm, module), ModuleType) and getattr(pypgm, module).__name__ not in {
             *PUBLIC,
             "pypgm.planning",
         }:
-            told.warning("pypgm.%s is public, and has no page", module)
+            logger.warning("pypgm.%s is public, and has no page", module)
     for names in names_by_home().values():
         for place in names.values():
             if place not in objects:
-                told.warning("%s is public, and no page describes it", place)
+                logger.warning("%s is public, and no page describes it", place)
 
 
 def add_contents(app: Sphinx, name: str, text: list[str]) -> None:
@@ -274,7 +276,7 @@ def skip_foreign(app: Sphinx, kind: str, name: str, thing: Any, skip: bool, opti
 
 
 def setup(app: Sphinx) -> None:
-    """Connect what is above to the build."""
+    """Connect these functions to the build."""
     app.connect("builder-inited", write_reference)
     app.connect("builder-inited", write_printouts)
     app.connect("source-read", add_contents)
