@@ -61,13 +61,13 @@ def test_appgm_ends_at_the_nearest_tables_that_agree_for_all_counting_numbers(na
     level = HARD * np.vstack([*rows, *sums])
     goal = np.concatenate([np.zeros(sum(map(len, rows))), np.full(len(sums), HARD * total)])
     noisy = np.concatenate([m.values.ravel() for m in pairs])
-    nearest, _ = nnls(np.vstack([np.eye(places[-1]), level]), np.concatenate([noisy, goal]))
-    least = 0.5 * np.square(nearest - noisy).sum() / names["sigma"] ** 2
+    end, _ = nnls(np.vstack([np.eye(places[-1]), level]), np.concatenate([noisy, goal]))
+    least = 0.5 * np.square(end - noisy).sum() / names["sigma"] ** 2
     for model in (names["relaxed"], *names["ends"]):
         assert model.fit.loss == pytest.approx(least, rel=1e-5)
         for i, m in enumerate(pairs):
             np.testing.assert_allclose(
-                model.project(m.clique).datavector(), nearest[places[i] : places[i + 1]], atol=0.1
+                model.project(m.clique).datavector(), end[places[i] : places[i + 1]], atol=0.1
             )
     np.testing.assert_allclose(names["tau"].values, names["relaxed"].marginals.values, atol=0.05)
     assert least < names["one_sweep"].fit.loss < least * 1.01
