@@ -66,9 +66,7 @@ def test_appgm_ends_at_the_nearest_tables_that_agree_for_all_counting_numbers(na
     for model in (names["relaxed"], *names["ends"]):
         assert model.fit.loss == pytest.approx(least, rel=1e-5)
         for i, m in enumerate(pairs):
-            np.testing.assert_allclose(
-                model.project(m.clique).datavector(), end[places[i] : places[i + 1]], atol=0.1
-            )
+            np.testing.assert_allclose(model.project(m.clique).datavector(), end[places[i] : places[i + 1]], atol=0.1)
     np.testing.assert_allclose(names["tau"].values, names["relaxed"].marginals.values, atol=0.05)
     assert least < names["one_sweep"].fit.loss < least * 1.01
     assert 1e-3 < np.abs(names["swept"].marginals.values - names["tau"].values).max() < 5  # messages lag
