@@ -1,13 +1,12 @@
-"""Whole jobs: seconds, a peer's in the same run, the machine's limit, how they grow; makes docs/performance.md.
+"""Whole jobs: seconds, a peer's in the same run, the machine's limit, how they grow; kept in performance.json.
 
-Run: [PYPGM_DATA=...] python bench/bench_performance.py [--cases wide,mst,...] [--threads 1] [--mbi PYTHON] [--write]
+Run: [PYPGM_DATA=...] python bench/bench_performance.py [--cases wide,mst,...] [--threads 1] [--mbi PYTHON]
 
 Each case runs in a process of its own: CPU seconds, user and system, of the job alone, without reading the data. In the
 same process NumPy's exp and a copy of an array are timed: what the machine takes for a cell and for a byte. Cases on
 the adult table and on networks need PYPGM_DATA; pgmpy and pyAgrum run where they can be imported (with PYTHONPATH and
 -P, say), mbi in the environment whose Python is given. Figures are kept in performance.json, those of other cases stay;
-with `--write` the page and its pictures (which need matplotlib) are made from that file. Without `--cases` all run but
-those that take minutes: `vast` and `others`.
+the site has a page made from that file. Without `--cases` all run but those that take minutes: `vast` and `others`.
 """
 
 from __future__ import annotations
@@ -35,7 +34,6 @@ from harness import binary, check
 from performance_page import Row
 
 HERE = Path(__file__).parent
-KEPT = HERE / "performance.json"
 OPTIONS = argparse.Namespace()
 timed = partial(harness.timed, clock=time.process_time)
 
@@ -363,12 +361,11 @@ NEED_DATA = {"synth", "adult", "others", "scans", "plans", "networks"}
 
 
 def main() -> None:
-    """Run the cases, keep and print their lines, and write the page where it is asked for."""
+    """Run the cases, keep and print their lines."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--cases", default=",".join(case for case in CASES if case not in {"vast", "others"}))
     parser.add_argument("--mbi", help="the Python of an environment that has mbi")
-    parser.add_argument("--write", action="store_true")
     parser.add_argument("--one", help=argparse.SUPPRESS)
     arguments = parser.parse_args(namespace=OPTIONS)
     if arguments.one:
@@ -384,15 +381,9 @@ def main() -> None:
         environment = os.environ | {"OMP_NUM_THREADS": str(OPTIONS.threads)}
         ran = subprocess.run(command, env=environment, stdout=subprocess.PIPE, text=True, check=True)
         rows_of_case = json.loads(ran.stdout.splitlines()[-1])
-        kept = {(row["job"], row["unit"], row["threads"]): row for row in [*_kept(), *rows_of_case]}
-        KEPT.write_text(json.dumps([*kept.values()], indent=0) + "\n", encoding="utf-8")
+        kept = {(row["job"], row["unit"], row["threads"]): row for row in [*performance_page.kept(), *rows_of_case]}
+        performance_page.KEPT.write_text(json.dumps([*kept.values()], indent=0) + "\n", encoding="utf-8")
         print("".join(map(performance_page.line, rows_of_case)), end="", flush=True)
-    if arguments.write:
-        performance_page.write(_kept())
-
-
-def _kept() -> list[dict]:
-    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else []
 
 
 def _seconds(pass_over) -> float:

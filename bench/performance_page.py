@@ -1,12 +1,12 @@
-"""The page of what whole jobs take, docs/performance.md, and its pictures, from lines that are kept."""
+"""The site's page of the time and memory of whole jobs, and its pictures, from performance.json."""
 
 from __future__ import annotations
 
 import dataclasses
+import json
 from pathlib import Path
 
-PAGE = Path(__file__).parent.parent / "docs" / "performance.md"
-PICTURES = PAGE.with_suffix("")
+KEPT = Path(__file__).parent / "performance.json"
 
 
 @dataclasses.dataclass
@@ -34,7 +34,7 @@ class Row:
 
 HEAD = """# What whole jobs take
 
-Made by `python bench/bench_performance.py --write`; with `--cases` some parts run anew, and other lines stay. Seconds
+Measured by `python bench/bench_performance.py`; with `--cases` some parts run again, and other lines stay. Seconds
 are of the processor, user and system, of a process that runs the job alone, without reading the data; `exp` counts them
 in passes of NumPy's exp over 10^7 cells in the same process, the unit of the machine in that moment. A peer's seconds
 are of the same run on the same machine. The limit is what no way to do the job can do without: exponentials of its
@@ -44,7 +44,7 @@ and was busy with other work {load}: ratios tell more than seconds, and a quiet 
 by counting calls and plans (`tests/package/test_growth.py`), not by time.
 
 Not in this run: dpsynth and the mechanisms of mbi, which the package index does not have; SmartNoise, OpenDP and more
-of mbi, pgmpy and pyAgrum are [beside ours](peers.md) in environments of their own.
+of mbi, pgmpy and pyAgrum are [beside ours](../measured.md) in environments of their own.
 
 """
 COLUMNS = ("job", "threads", "s", "exp", "peer", "peer, s", "times ours", "limit, s", "times the limit")
@@ -59,10 +59,17 @@ A process's most memory, and seconds of a run by the clock; beside them what `pl
 """
 
 
-def write(kept: list[dict]) -> None:
-    """Write the page and its pictures."""
-    PAGE.write_text(_page(kept), encoding="utf-8")
-    _draw(kept)
+def kept() -> list[dict]:
+    """Return the rows of all cases that were run."""
+    return json.loads(KEPT.read_text(encoding="utf-8")) if KEPT.exists() else []
+
+
+def write(folder: Path) -> None:
+    """Write the page and its pictures into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    rows = kept()
+    (folder / "performance.md").write_text(_page(rows), encoding="utf-8")
+    _draw(rows, folder / "performance")
 
 
 def _page(kept: list[dict]) -> str:
@@ -90,7 +97,7 @@ def line(row: dict) -> str:
     return f"| {' | '.join(map(str, cells))} |\n"
 
 
-def _draw(kept: list[dict]) -> None:
+def _draw(kept: list[dict], pictures: Path) -> None:
     """Draw seconds by columns, cells and records, of one thread."""
     from matplotlib import rcParams
     from matplotlib.figure import Figure
@@ -102,7 +109,7 @@ def _draw(kept: list[dict]) -> None:
         if row["curve"] and row["threads"] == 1:
             axis, _, line = row["curve"].partition(": ")
             curves.setdefault(axis, {}).setdefault(line, []).append((row["x"], row["seconds"]))
-    PICTURES.mkdir(exist_ok=True)
+    pictures.mkdir(exist_ok=True)
     for axis, lines in curves.items():
         canvas = Figure(figsize=(6, 3), layout="constrained")
         axes = canvas.add_subplot(xscale="log", yscale="log", xlabel=axis, ylabel="CPU seconds")
@@ -111,4 +118,4 @@ def _draw(kept: list[dict]) -> None:
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.spines[["top", "right"]].set_visible(False)
         canvas.legend(loc="outside right upper", frameon=False)
-        canvas.savefig(PICTURES / f"{axis}.svg", metadata={"Date": None})
+        canvas.savefig(pictures / f"{axis}.svg", metadata={"Date": None})

@@ -1,4 +1,4 @@
-"""The site: README.md, the pages of docs/ as they are, the reference of every public name, and notebooks, run anew.
+"""The site: README.md, the pages of docs/, the reference of every public name, notebooks as they run, and printouts.
 
 `.ci/site FOLDER` builds it. Sources are found from the root of the tree: links lead where they do on a code host.
 """
@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import importlib
 import inspect
+import json
 import os
+import runpy
+import sys
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -52,21 +55,16 @@ CONTENTS = """
 :hidden:
 :caption: A table of your own
 docs/your_table
-docs/tables
 docs/schema
 docs/command
-docs/report
 ```
 ```{toctree}
 :hidden:
 :caption: From Python
-docs/python
 docs/notebooks/index
-docs/gallery
 docs/mechanisms
 docs/computing
-docs/sources
-docs/mechanism
+docs/own_mechanism
 docs/networks
 docs/mrf
 docs/reference/index
@@ -76,17 +74,13 @@ docs/reference/index
 :caption: Privacy
 docs/privacy
 docs/audit
-docs/mutants
 docs/SECURITY
 ```
 ```{toctree}
 :hidden:
 :caption: Compared
 docs/migrating
-docs/peers
-docs/papers
-docs/reproduction
-docs/performance
+docs/measured
 bench/README
 ```
 ```{toctree}
@@ -96,7 +90,6 @@ CONTRIBUTING
 docs/map
 docs/glossary
 docs/format
-docs/releasing
 CHANGELOG
 ```
 """
@@ -108,6 +101,22 @@ NOTEBOOKS = """
 *_*
 ```
 """
+PRINTOUTS = """
+
+{intro}
+
+```{{toctree}}
+{pages}
+```
+"""
+PRINTED = {
+    "docs/audit": (
+        "## Made for this site\n\nFrom the checks and the planted defects of this version:",
+        "checks",
+        "mutants",
+    ),
+    "docs/measured": ("## Made for this site\n\nFrom the results in `bench/`:", "performance", "reproduction"),
+}
 
 PUBLIC = {
     "pypgm": "what most scripts need",
@@ -140,23 +149,23 @@ PUBLIC = {
 
 
 def names_by_home() -> dict[str, dict[str, str]]:
-    """Return the public names of each module, each with where it is described: in the first module that has it."""
+    """Return the public names of each module, each with the place that describes it: the first module that has it."""
     described: dict[int, str] = {}
-    found: dict[str, dict[str, str]] = {}
+    homes: dict[str, dict[str, str]] = {}
     for module in PUBLIC:
         home = importlib.import_module(module)
-        found[module] = {}
+        homes[module] = {}
         for name in sorted(home.__all__, key=str.lower):
             thing = getattr(home, name)
             if isinstance(thing, ModuleType):
-                found[module][name] = thing.__name__
+                homes[module][name] = thing.__name__
             else:
-                found[module][name] = described.setdefault(id(thing), f"{module}.{name}")
-    return found
+                homes[module][name] = described.setdefault(id(thing), f"{module}.{name}")
+    return homes
 
 
 def directive_of(place: str) -> str:
-    """Return the directive that describes what is at a place."""
+    """Return the directive that describes the object at a place."""
     module, name = place.rsplit(".", 1)
     thing = getattr(importlib.import_module(module), name)
     if inspect.isclass(thing):
@@ -173,21 +182,56 @@ def directive_of(place: str) -> str:
 
 def page_of(module: str, names: dict[str, str]) -> str:
     """Return the page of a module: its docstring, a list of its names, then each that is described here."""
-    own = [place for name, place in names.items() if place == f"{module}.{name}" and place not in PUBLIC]
-    others = [place for place in names.values() if place not in own]
+    described = [place for name, place in names.items() if place == f"{module}.{name}" and place not in PUBLIC]
+    others = [place for place in names.values() if place not in described]
     kept = [f".. automodule:: {module}", "   :no-members:", ""]
-    listed = [place for place in own if callable(getattr(importlib.import_module(module), place.rpartition(".")[2]))]
+    listed = [
+        place for place in described if callable(getattr(importlib.import_module(module), place.rpartition(".")[2]))
+    ]
     if listed:
         kept += [".. autosummary::", "   :nosignatures:", ""]
         kept += [*(f"   {place.rpartition('.')[2]}" for place in listed), ""]
     if others:
         roles = (f":py:{'mod' if place in PUBLIC else 'obj'}:`{place}`" for place in others)
         kept += ["Also here: " + ", ".join(roles) + ".", ""]
-    return "\n".join([module, "=" * len(module), "", *kept, *map(directive_of, own)])
+    return "\n".join([module, "=" * len(module), "", *kept, *map(directive_of, described)])
+
+
+def page_of_checks() -> str:
+    """Return the page of all checks that an installed package makes, with the defects that each was seen to report."""
+    groups, planted = (
+        json.loads((Path(pypgm.__file__).parent / "reporting" / f"{name}.json").read_text(encoding="utf-8"))
+        for name in ("checks", "planted")
+    )
+    parts = ["# Checks of the audit\n"]
+    for group in groups:
+        parts.append(
+            f"\n## {group['title']}\n\n{group['blind']}\n\n| check | reports | planted defects |\n|---|---|---:|\n"
+        )
+        parts += [
+            f"| {name} | {reports} | {len(planted.get(name, [])) or ''} |\n"
+            for name, reports in group["checks"].items()
+        ]
+    return "".join(parts)
+
+
+def write_printouts(app: Sphinx) -> None:
+    """Write the pages that are made from planted defects, checks and the results of benchmarks."""
+    root, folder = Path(app.srcdir), Path(app.srcdir) / "docs" / "printed"
+    sys.path += [str(root), str(root / "bench")]  # last: pypgm is the installed one
+    from bench.paper import __main__ as paper
+    from bench.paper import page as figures
+
+    performance = importlib.import_module("performance_page")
+    figures.write(paper.FIGURES, folder)
+    performance.write(folder)
+    defects = runpy.run_path(str(root / ".ci" / "mutants_page"))
+    (folder / "mutants.md").write_text(defects["page"](), encoding="utf-8")
+    (folder / "checks.md").write_text(page_of_checks(), encoding="utf-8")
 
 
 def write_reference(app: Sphinx) -> None:
-    """Write the pages of the reference where they are not as they should be."""
+    """Write the pages of the reference that are missing or stale."""
     folder = Path(app.srcdir) / "docs" / "reference"
     folder.mkdir(exist_ok=True)
     rows = (f"   * - :doc:`{module} <{module}>`\n     - {what}" for module, what in PUBLIC.items())
@@ -204,22 +248,25 @@ def write_reference(app: Sphinx) -> None:
 def check_reference(app: Sphinx, env: Any) -> None:
     """Warn of each public name that no page describes, and of each public module without a page."""
     objects = {entry[0] for entry in env.domains["py"].get_objects()}
-    told = logging.getLogger("pypgm")
+    logger = logging.getLogger("pypgm")
     for module in dir(pypgm):
         if isinstance(getattr(pypgm, module), ModuleType) and getattr(pypgm, module).__name__ not in {
             *PUBLIC,
             "pypgm.planning",
         }:
-            told.warning("pypgm.%s is public, and has no page", module)
+            logger.warning("pypgm.%s is public, and has no page", module)
     for names in names_by_home().values():
         for place in names.values():
             if place not in objects:
-                told.warning("%s is public, and no page describes it", place)
+                logger.warning("%s is public, and no page describes it", place)
 
 
 def add_contents(app: Sphinx, name: str, text: list[str]) -> None:
     """Add tables of contents, which a code host would show as code, to the home page and to that of the notebooks."""
     text[0] += {root_doc: CONTENTS, "docs/notebooks/index": NOTEBOOKS}.get(name, "")
+    if name in PRINTED:
+        intro, *pages = PRINTED[name]
+        text[0] += PRINTOUTS.format(intro=intro, pages="\n".join(f"printed/{page}" for page in pages))
 
 
 def skip_foreign(app: Sphinx, kind: str, name: str, thing: Any, skip: bool, options: Any) -> bool | None:
@@ -229,8 +276,9 @@ def skip_foreign(app: Sphinx, kind: str, name: str, thing: Any, skip: bool, opti
 
 
 def setup(app: Sphinx) -> None:
-    """Connect what is above to the build."""
+    """Connect these functions to the build."""
     app.connect("builder-inited", write_reference)
+    app.connect("builder-inited", write_printouts)
     app.connect("source-read", add_contents)
     app.connect("autodoc-skip-member", skip_foreign)
     app.connect("env-check-consistency", check_reference)

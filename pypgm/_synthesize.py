@@ -91,7 +91,7 @@ def synthesize(
 
     References
     ----------
-    The guide "Your table" (docs/tables.md) leads through a whole example.
+    The guide "Your table" (docs/your_table.md) has a section for each kind of table.
 
     Examples
     --------

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import json
 import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from operators import Change, instead
 
 from pypgm.audit.finding import Finding
 
-__all__ = ["UNCHARGED", "Mutant", "at", "named_checks", "planted"]
+__all__ = ["UNCHARGED", "Mutant", "at", "checks_by_defect", "planted"]
 
 
 Check = Callable[[], Finding | list[Finding]]
@@ -62,10 +63,10 @@ def at(place: str, check: Check, defect: str) -> Callable[..., Row]:
     return row
 
 
-def named_checks(page: str) -> dict[str, str]:
-    """Return what docs/mutants.md says: the name of the check of each defect."""
-    rows = [line.removeprefix("| ").split(" | ") for line in page.splitlines() if line.startswith("| ")]
-    return {name: check for name, _, check, *_ in rows[1:]}
+def checks_by_defect(file: Path) -> dict[str, str]:
+    """Return the name of the check of each defect, from a file that lists the defects of each check."""
+    listed = json.loads(file.read_text(encoding="utf-8"))
+    return {defect: check for check, defects in listed.items() for defect in defects}
 
 
 @contextmanager

@@ -1,14 +1,15 @@
-"""Run the figures and tables of the four papers, each beside what is published, and write the page of all.
+"""Run the figures and tables of the four papers, each beside the published values.
 
-Run: PYPGM_DATA=... python -m bench.paper [NAME ...] [--seeds N] [--page] [--list] [--fresh]
+Run: PYPGM_DATA=... python -m bench.paper [NAME ...] [--seeds N] [--page FOLDER] [--list] [--fresh]
 
 Each run's results are kept as it ends, in `bench/paper/results/NAME.json`; those that are there are not made again,
-except with --fresh. The page is `docs/reproduction.md`.
+except with --fresh. With --page nothing runs: the page of all results is written into FOLDER, as for the site.
 """
 
 from __future__ import annotations
 
 import argparse
+from pathlib import Path
 
 from bench.paper import (
     fields,
@@ -40,7 +41,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("names", nargs="*", metavar="NAME", help="all by default")
     parser.add_argument("--seeds", type=int, help="at most so many of each run")
-    parser.add_argument("--page", action="store_true", help="run nothing")
+    parser.add_argument("--page", type=Path, metavar="FOLDER", help="write the page of all results, and run nothing")
     parser.add_argument("--list", action="store_true", help="name the figures, and run nothing")
     parser.add_argument("--fresh", action="store_true", help="forget the results that are kept")
     arguments = parser.parse_args()
@@ -50,13 +51,15 @@ def main() -> None:
     if arguments.list:
         print("\n".join(f"{name:20} {figure.paper.split(':')[0]}: {figure.title}" for name, figure in known.items()))
         return
-    for name in () if arguments.page else arguments.names or known:
+    if arguments.page:
+        from bench.paper import page
+
+        page.write(FIGURES, arguments.page)
+        return
+    for name in arguments.names or known:
         if arguments.fresh:
             (RESULTS / f"{name}.json").unlink(missing_ok=True)
         known[name].measure(arguments.seeds)
-    from bench.paper import page
-
-    page.write(FIGURES)
 
 
 if __name__ == "__main__":

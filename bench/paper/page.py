@@ -14,15 +14,14 @@ from matplotlib.ticker import NullFormatter
 
 from bench.paper.figure import Figure, Key, Results
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
 HEAD = """# The four papers, figure by figure
 
-`python -m bench.paper` runs every figure and table of the four papers behind this package and writes this page;
-`python -m bench.paper NAME` runs one, `--page` writes the page anew from the results that are kept in
-`bench/paper/results/`. Tables have our value, its standard error where there are several seeds, and in brackets the
-published one. In plots lines with dots are ours, dashed ones and crosses published. "Optimum" is the estimate that the
-papers define; the package's default stops before it fits noise, which mostly errs less. `PYPGM_DATA` names the folder
-of the data and of the published results, which are not part of this package.
+`python -m bench.paper` runs every figure and table of the four papers behind this package, `python -m bench.paper NAME`
+one of them; `--page FOLDER` writes this page from the results kept in `bench/paper/results/`. Tables show our value,
+its standard error if there are several seeds, and the published value in brackets. In plots, solid lines with dots are
+ours; dashed lines and crosses are published. "Optimum" is the estimate defined in the papers; the package's default
+stops before it fits noise, and mostly has smaller errors. `PYPGM_DATA` names the folder with the data and the published
+results, which are not part of this package.
 
 """
 VERDICTS = {
@@ -34,11 +33,12 @@ VERDICTS = {
 rcParams.update({"font.size": 8, "axes.titlesize": 8, "savefig.dpi": 95})
 
 
-def write(figures: Sequence[Figure]) -> None:
-    """Write the page and the plots of the figures whose runs are all made, with one seed at least."""
-    (DOCS / "reproduction.md").write_text(text(figures), encoding="utf-8")
+def write(figures: Sequence[Figure], folder: Path) -> None:
+    """Write the page, and a plot of each figure whose runs are complete, into a folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / "reproduction.md").write_text(text(figures), encoding="utf-8")
     for figure, results in complete(figures):
-        draw(figure, results, DOCS / "reproduction" / f"{figure.name}.png")
+        draw(figure, results, folder / "reproduction" / f"{figure.name}.png")
 
 
 def complete(figures: Sequence[Figure]) -> list[tuple[Figure, Results]]:
@@ -58,7 +58,7 @@ def text(figures: Sequence[Figure]) -> str:
 
 
 def summary(measured: Sequence[tuple[Figure, Results]]) -> str:
-    """Return a table of the figures: which claims hold, and what they take."""
+    """Return a table of the figures: which claims hold, and how long they take."""
     lines = ["| figure | command | claims that reproduce | seeds | run time |", "|---|---|---|---|---|"]
     total = 0.0
     for figure, results in measured:
@@ -71,6 +71,17 @@ def summary(measured: Sequence[tuple[Figure, Results]]) -> str:
             f"| [{figure.title}](#{place}) | `{figure.name}` | {verdict} | {seeds_of(results)} | {seconds:.0f} s |"
         )
     return "\n".join(lines) + f"\n\nAll of it: {total / 60:.0f} minutes on two cores that other work shared.\n\n"
+
+
+def digest(figures: Sequence[Figure]) -> str:
+    """Return the part of docs/measured.md on the figures: how many claims reproduce, and those that do not."""
+    lines, missed = ["| figure | command | claims that reproduce |", "|---|---|---|"], []
+    for figure, results in complete(figures):
+        verdicts = [(claim.text, *claim.check(results)) for claim in figure.claims if claim.published]
+        kept = f"{sum(holds for _, holds, _ in verdicts)} of {len(verdicts)}" if verdicts else "no claim is made"
+        lines.append(f"| {figure.title} | `{figure.name}` | {kept} |")
+        missed += [f"- `{figure.name}`: {claim}: {shown}." for claim, holds, shown in verdicts if not holds]
+    return "\n".join([*lines, "", "Claims that do not reproduce, with our values:", "", *missed, ""])
 
 
 def seeds_of(results: Results) -> str:

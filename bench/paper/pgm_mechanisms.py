@@ -161,7 +161,7 @@ FIGURES = [
         "Figures 1a, 1d: PrivBayes and HDMM",
         'HDMM has Gaussian noise at δ = 1e-9; "unequal" divides the budget of PrivBayes as the published '
         "script does: a quarter for the structure, half for the tables, and all of it for the model. "
-        "[bench/README.md](../bench/README.md#with-one-model-of-the-measurements-and-without-where-published-factors-"
+        "[bench/README.md](../../bench/README.md#with-one-model-of-the-measurements-and-without-where-published-factors-"
         "are-not-met) goes into factors that are not met.",
         {(m, t): 3 for m in ("HDMM", "PrivBayes", "PrivBayes, unequal") for t in TABLES},
     ),

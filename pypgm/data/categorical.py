@@ -26,7 +26,7 @@ class Categorical(Closed):
     ----------
     values : sequence of str, int, float or bool
         The values, in the order of their codes. A number of a table is recognized by its value, whatever its type and
-        spelling, a text by its text: see "How a value is matched" in docs/sources.md.
+        spelling, a text by its text: see "How a value is matched" in docs/your_table.md.
     ordinal : bool
         Whether that order means something.
     other : bool or str

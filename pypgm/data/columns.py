@@ -169,8 +169,8 @@ class Column(ABC):
     def encode(self, values: Values) -> tuple[NDArray[Any], Misfit | None]:
         """Return the code of each value, and what is wrong with the first that has none.
 
-        The code of a value depends on that value alone, by the rules of docs/sources.md, whatever its type and whatever
-        else is there. Give values of declared types: what a reader guesses from all records, as `pandas.read_csv` does
+        The code of a value depends on that value alone, by the rules of docs/your_table.md, whatever its type and the
+        other values. Give values of declared types: what a reader guesses from all records, as `pandas.read_csv` does
         where it gets no dtype, has made one of another before it comes here.
 
         Parameters

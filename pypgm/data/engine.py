@@ -124,7 +124,7 @@ class EngineTable(CountedTable):
     -----
     One call of `count` is one query with GROUPING SETS, or of as many parts as there are marginals, in an engine that
     has none; what was counted before is not asked for again. What each engine counts and what it refuses is in
-    docs/sources.md.
+    docs/your_table.md.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Values of any type: their kind, and which of them are equal (docs/sources.md has the rules)."""
+"""Kinds of values and equality within a kind, whatever the type; docs/your_table.md has the rules."""
 
 from __future__ import annotations
 

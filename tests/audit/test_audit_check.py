@@ -9,7 +9,7 @@ import pypgm
 from pypgm import Budget, Ledger, PrivateTable, audit
 from pypgm.estimation.measurement import LinearMeasurement
 
-PAGE = Path(__file__).parents[2] / "docs" / "mechanism.md"
+PAGE = Path(__file__).parents[2] / "docs" / "own_mechanism.md"
 BUDGET = Budget(rho=2)
 
 

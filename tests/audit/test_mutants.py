@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from mutants import MUTANTS
-from mutate import Mutant, named_checks, planted
+from mutate import Mutant, checks_by_defect, planted
 from operators import instead
 from selfcheck.everything import suite
 
@@ -15,7 +15,7 @@ from pypgm.audit.finding import Finding
 
 pytestmark = pytest.mark.slow
 
-NAMED = named_checks((Path(__file__).parents[2] / "docs" / "mutants.md").read_text(encoding="utf-8"))
+NAMED = checks_by_defect(Path(__file__).parents[1] / "caught_by.json")
 
 
 def findings_of(check):

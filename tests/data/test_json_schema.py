@@ -127,7 +127,7 @@ def test_both_take_and_refuse_the_same():
 def test_schemas_of_the_documentation_are_valid():
     validator = pytest.importorskip("jsonschema").Draft202012Validator(TEXT)
     found = 0
-    for page in (Path(__file__).parents[2] / "docs" / name for name in ("tables.md", "sources.md")):
+    for page in (Path(__file__).parents[2] / "docs" / name for name in ("schema.md", "your_table.md")):
         for block in re.findall(r"```json\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
             found += 1
             assert validator.is_valid(json.loads(block)), page

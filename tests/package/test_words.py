@@ -15,7 +15,6 @@ import pypgm
 import pypgm.compat.mbi
 from pypgm.estimation.methods import METHODS
 
-MADE = {"mutants.md", "audit.md"}  # of other texts: names of defects, figures of a run
 ROOT = Path(__file__).parents[2]
 PACKAGE = Path(pypgm.__file__).parent
 # A pattern that prose does not have, and what to write in its place.
@@ -112,7 +111,7 @@ def prose():
     for path in sorted(PACKAGE.rglob("*.py")):
         yield from ((f"{path.name}:{line}", text) for line, text in prose_of_python(path))
     for folder, kinds in (("cpp", ("*.hpp", "*.cpp")), ("docs", ("*.md",))):
-        for path in sorted(p for kind in kinds for p in (ROOT / folder).rglob(kind) if p.name not in MADE):
+        for path in sorted(p for kind in kinds for p in (ROOT / folder).rglob(kind) if "printed" not in p.parts):
             text = path.read_text(encoding="utf-8")
             yield path.name, text if folder == "docs" else "\n".join(re.findall(r"//.*", text))
 

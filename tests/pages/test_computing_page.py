@@ -30,11 +30,11 @@ def test_the_page_runs_and_its_table_is_what_it_gives(capsys):
     for name, row in shown.items():
         assert row == pytest.approx(names["found"][name], abs=0.03)
     assert np.abs(names["found"]["mst"]).max() < np.abs(names["true"]).max() / 2
-    told = re.search(
+    ends_shown = re.search(
         r"It runs from (\S+) to (\S+) for age, from (\S+) to (\S+) for school and from (\S+) to (\S+) for", text
     )
     ends = np.stack([names["interval"].low, names["interval"].high], axis=1).ravel()
-    assert [float(x) for x in told.groups()] == pytest.approx(ends, abs=0.03)
+    assert [float(x) for x in ends_shown.groups()] == pytest.approx(ends, abs=0.03)
     assert (names["interval"].basis, names["interval"].in_bins) == ("merged", False)
     assert "read these intervals as the least there is to doubt" in capsys.readouterr().out
     school, wage = (names["people"].columns[a] for a in ("school", "wage"))
@@ -50,18 +50,18 @@ def test_a_workload_helps_a_regression_if_covariates_are_asked_together():
     text, names = PAGE.read_text(encoding="utf-8"), {}
     exec(compile(re.search(r"```python\n(.*?)```", text, flags=re.DOTALL)[1], str(PAGE), "exec"), names)
     people, slopes, four = names["people"], names["slopes"], ("age", "school", "woman", "wage")
-    asked = {
+    workloads_shown = {
         "all pairs, the default": {},
         "workloads.with_target": {"workload": workloads.with_target(people.domain, "wage", 2)},
         "workloads.causal": {"workload": workloads.causal(people.domain, "woman", "wage", ["school", "age"])},
         "all six pairs": {"workload": list(itertools.combinations(four, 2))},
     }
-    for begin, own in asked.items():
+    for begin, options in workloads_shown.items():
         row = re.search(rf"^\| `?{begin}.* \| (\S+) \| (\S+) \| (\S+) \|$", text, flags=re.MULTILINE)
         off = [
-            slopes(mechanisms.wide(people, epsilon=1, delta=1e-9, unsafe_seed=seed, **own).to_frame(rng=0))
+            slopes(mechanisms.wide(people, epsilon=1, delta=1e-9, unsafe_seed=seed, **options).to_frame(rng=0))
             - names["true"]
             for seed in range(10)
         ]
-        found = np.sqrt(np.mean(np.square(off), axis=0))
-        assert [float(x) for x in row.groups()] == pytest.approx(found, abs=0.03)
+        errors = np.sqrt(np.mean(np.square(off), axis=0))
+        assert [float(x) for x in row.groups()] == pytest.approx(errors, abs=0.03)

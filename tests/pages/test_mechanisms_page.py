@@ -10,15 +10,17 @@ from pypgm.mechanisms.registry import mechanism_names
 PAGE = Path(__file__).parents[2] / "docs" / "mechanisms.md"
 
 
-def test_the_page_runs(capsys):
+def test_the_page_runs(capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), flags=re.DOTALL)
-    assert len(blocks) == 4
+    assert len(blocks) == 5
     names = {}
     for block in blocks:
         exec(compile(block, str(PAGE), "exec"), names)
     assert capsys.readouterr().out
     assert names["pure"].ledger.budget.delta == 0
     assert len(names["rounds"].log) == 3
+    assert {file.name for file in Path("both").iterdir()} == {"parents.pgm", "children.pgm"}
 
 
 def test_the_page_names_every_mechanism():

@@ -1,4 +1,4 @@
-"""What all pages of text have in common: they name each other by links, and their lists are whole."""
+"""Pages of text name each other by links, and their lists are whole."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The README's first lines run and make the picture; the tour through Python that it leads to runs as one script."""
+"""The README's first lines run and make the picture."""
 
 from __future__ import annotations
 
@@ -9,12 +9,6 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-NETWORK = """network garden {}
-variable HYPOVOLEMIA { type discrete[2] { TRUE, FALSE }; }
-variable CVP { type discrete[2] { LOW, HIGH }; }
-probability (HYPOVOLEMIA) { table 0.2, 0.8; }
-probability (CVP | HYPOVOLEMIA) { (TRUE) 0.1, 0.9; (FALSE) 0.7, 0.3; }
-"""
 
 
 def blocks(text):
@@ -37,20 +31,3 @@ def test_the_first_lines_make_the_picture(tmp_path, monkeypatch):
     assert len(left.patches) == 16  # the model's counts and the real ones
     assert [text.get_text() for text in right.get_xticklabels()] == ["class", "age", "sex", "survived"]
     assert (ROOT / "docs" / "titanic.png").stat().st_size < 60_000
-
-
-@pytest.mark.slow
-def test_the_tour_runs(tmp_path, monkeypatch):
-    pytest.importorskip("matplotlib").use("agg")
-    pytest.importorskip("jinja2")
-    pytest.importorskip("pandas")
-    pytest.importorskip("narwhals")
-    monkeypatch.chdir(tmp_path)
-    Path("alarm.bif").write_text(NETWORK)
-    names = {}
-    page = (ROOT / "docs" / "python.md").read_text(encoding="utf-8")
-    for block in blocks(page.replace('"stability"', '"threshold"')):  # in less time
-        exec(block, names)
-    assert names["relaxed"].fit.iterations
-    assert names["net"].query("HYPOVOLEMIA", {"CVP": "LOW"}).values[0] == pytest.approx(0.02 / 0.58)
-    assert Path("synthetic.csv").read_text().startswith("age,sex,income\n")

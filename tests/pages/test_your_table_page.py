@@ -1,4 +1,4 @@
-"""The page on tables by kind of source: its blocks and commands run, in order, but those of servers."""
+"""The page on tables by kind of source: its blocks and commands run, in order, except those of servers."""
 
 from __future__ import annotations
 
@@ -26,6 +26,8 @@ def test_the_page_runs(tmp_path, monkeypatch, capsys):
         for line in block.splitlines() if kind == "sh" else ():
             _, *arguments = shlex.split(line)
             assert cli.main(arguments) == 0, capsys.readouterr().err
+    assert names["both"].n_records == 6000
+    assert names["release"].model.total > 1000
     assert pypgm.read_schema("schema.json").columns["wage"].marks == (",", ".")
     assert Path("synthetic.csv").read_bytes().startswith("\ufeffborn;wage;city\n".encode())
     assert re.fullmatch(
