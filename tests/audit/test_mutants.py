@@ -17,7 +17,7 @@ pytestmark = pytest.mark.slow
 NAMED = named_checks((Path(__file__).parents[2] / "docs" / "mutants.md").read_text(encoding="utf-8"))
 
 
-def found(check):
+def findings_of(check):
     findings = check()
     return [findings] if isinstance(findings, Finding) else findings
 
@@ -25,7 +25,7 @@ def found(check):
 @pytest.mark.parametrize("mutant", MUTANTS, ids=[m.name for m in MUTANTS])
 def test_it_is_reported_by_name(mutant):
     with planted(mutant):
-        findings = found(mutant.check)
+        findings = findings_of(mutant.check)
     if {finding.result for finding in findings} == {"skipped"}:
         pytest.skip(findings[0].detail)
     assert mutant.defect in [name for finding in findings for name in finding.defects]
@@ -39,7 +39,7 @@ _CHECKS = {repr(m.check): m.check for m in MUTANTS if repr(m.check) not in _MADE
 
 @pytest.mark.parametrize("check", _CHECKS.values())
 def test_what_finds_a_defect_finds_none_without_it(check):
-    assert [(f.check, f.detail) for f in found(check) if f.result == "failed"] == []
+    assert [(f.check, f.detail) for f in findings_of(check) if f.result == "failed"] == []
 
 
 def test_names_are_different():

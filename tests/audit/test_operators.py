@@ -72,12 +72,12 @@ def test_a_place_that_is_not_there_is_told(change, at):
 def test_all_changes_of_a_module_compile_and_differ():
     text = inspect.getsource(relation)
     before = ast.unparse(ast.parse(text))
-    found = [(at, change.operator, made(change, at, text)) for at, change in changes(ast.parse(text))]
-    for _, operator, after in found:
+    variants = [(at, change.operator, made(change, at, text)) for at, change in changes(ast.parse(text))]
+    for _, operator, after in variants:
         assert isinstance(operator, Operator)
         compile(after, "relation", "exec")
         assert after != before
-    assert {at for at, *_ in found} >= {"Privacy.__init__", "Privacy.l1_score_range", "Privacy.cell_score_range"}
+    assert {at for at, *_ in variants} >= {"Privacy.__init__", "Privacy.l1_score_range", "Privacy.cell_score_range"}
 
 
 def places(mutant, text, tree):
@@ -91,7 +91,7 @@ def places(mutant, text, tree):
 
 
 def test_every_planted_defect_finds_its_place():
-    """Who moves or renames a function sees it here, and not in the slow tests alone."""
+    """A function that was moved or renamed shows here, not in the slow tests alone."""
     texts = {m.module: inspect.getsource(importlib.import_module(m.module)) for m in MUTANTS}
     trees = {module: ast.parse(text) for module, text in texts.items()}
     assert [m.name for m in MUTANTS if places(m, texts[m.module], trees[m.module]) < 1] == []
