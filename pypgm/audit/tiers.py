@@ -20,7 +20,7 @@ from pypgm.audit.attacks import (
     check_precision_of_draws,
     check_precision_of_releases,
 )
-from pypgm.audit.budgets import check_budgets
+from pypgm.audit.budgets import check_budgets, check_conservation
 from pypgm.audit.failures import check_failures
 from pypgm.audit.fields import check_regressions
 from pypgm.audit.finding import Check, Finding
@@ -34,7 +34,6 @@ from pypgm.audit.randomness import (
 )
 from pypgm.audit.samplers import SCALES, check_branches, check_chi_square, check_coins, check_exponential_coins
 from pypgm.audit.selection import check_parameters, check_selection_laws, check_selection_loss
-from pypgm.audit.sensitivity import check_conservation
 from pypgm.audit.subjects import (
     FEWER,
     FIELD_RADIUS,

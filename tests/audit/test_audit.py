@@ -28,12 +28,12 @@ from pypgm.audit.attacks import (
     largest_mu,
     lower_bound,
 )
+from pypgm.audit.budgets import check_conservation
 from pypgm.audit.contents import contents, differences, reaches
 from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.audit.laws import GAUSSIAN, LAPLACE
 from pypgm.audit.report import failures, row
 from pypgm.audit.samplers import check_chi_square
-from pypgm.audit.sensitivity import check_conservation
 from pypgm.audit.subjects import FEWER, LEARNERS
 from pypgm.audit.surroundings import all_output
 from pypgm.audit.tiers import MEASUREMENTS
@@ -45,9 +45,9 @@ from pypgm.reporting.audited import AuditReport, write_audit
 
 @pytest.mark.slow
 def test_tier_0_passes():
-    found = run(suite(0))
-    assert failures(found) == []
-    assert len(found) > 25
+    findings = run(suite(0))
+    assert failures(findings) == []
+    assert len(findings) > 25
 
 
 @pytest.mark.slow
@@ -122,9 +122,9 @@ def test_what_is_not_installed_is_skipped_with_a_reason(monkeypatch):
 
     monkeypatch.setattr(builtins, "__import__", without)
     monkeypatch.setattr("importlib.import_module", without)
-    for found in (check_other_sampler(LAPLACE, Fraction(2), 10), check_accounting_library(), check_engine("sqlite")):
-        assert found.result == "skipped"
-        assert "is not installed" in found.detail
+    for each in (check_other_sampler(LAPLACE, Fraction(2), 10), check_accounting_library(), check_engine("sqlite")):
+        assert each.result == "skipped"
+        assert "is not installed" in each.detail
 
 
 def test_the_lower_bound_of_a_gaussian_pair():
@@ -172,8 +172,8 @@ def test_findings():
 
 @pytest.mark.parametrize("name", ["report.md", "report.json"])
 def test_reports(tmp_path, name):
-    found = [Finding("one", "this | that", "ok", "3 draws", (), 0.5), skipped("two", "other", "not installed")]
-    write_audit(tmp_path / name, AuditReport(tuple(found), tier=1))
+    findings = [Finding("one", "this | that", "ok", "3 draws", (), 0.5), skipped("two", "other", "not installed")]
+    write_audit(tmp_path / name, AuditReport(tuple(findings), tier=1))
     text = (tmp_path / name).read_text()
     if name.endswith("json"):
         stored = json.loads(text)

@@ -1,4 +1,4 @@
-"""One call audits a mechanism of one's own: the page's example passes, planted defects are named."""
+"""Audit of your own mechanism in one call: the page's example passes, planted defects are named."""
 
 import re
 from pathlib import Path
@@ -114,7 +114,7 @@ def raises_for_some(table):
     ],
 )
 def test_a_planted_defect_is_named(mechanism, defect):
-    assert defect in [name for found in audit.check(mechanism, BUDGET) for name in found.defects]
+    assert defect in [name for finding in audit.check(mechanism, BUDGET) for name in finding.defects]
 
 
 def everything(table):
@@ -138,9 +138,9 @@ def rounds(table):
 
 @pytest.mark.parametrize("mechanism", [everything, rounds])
 def test_a_sound_mechanism_of_all_parts_passes(mechanism):
-    found = audit.check(mechanism, BUDGET)
-    assert [(f.check, f.detail) for f in found if f.result != "ok"] == []
-    assert {f.subject for f in found} == {mechanism.__name__}
+    findings = audit.check(mechanism, BUDGET)
+    assert [(f.check, f.detail) for f in findings if f.result != "ok"] == []
+    assert {f.subject for f in findings} == {mechanism.__name__}
 
 
 def test_pairs_of_ones_own():
@@ -161,5 +161,5 @@ def test_pairs_of_records_that_have_a_schema():
     one, other = schema.encode({"x": [0, 1]}), schema.encode({"x": [0, 1, 2, 2, 2]})
     for privacy, defects in ((pypgm.Privacy(records_per_person=3), set()), (pypgm.Privacy(), {"no release"})):
         pairs = [audit.Pair("a person", one, other, privacy, True)]
-        found = audit.check(lambda table: table.measure("x", rho=2), BUDGET, pairs=pairs)
-        assert {name for each in found for name in each.defects} == defects
+        findings = audit.check(lambda table: table.measure("x", rho=2), BUDGET, pairs=pairs)
+        assert {name for each in findings for name in each.defects} == defects

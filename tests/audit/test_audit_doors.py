@@ -107,8 +107,8 @@ def public_calls():
             if inspect.isfunction(thing):
                 yield f"{home}.{name}", thing
             elif inspect.isclass(thing):
-                own = {k: inspect.getattr_static(thing, k) for k in dir(thing) if k == "__init__" or k[0] != "_"}
-                functions = {k: getattr(v, "__func__", v) for k, v in own.items()}
+                members = {k: inspect.getattr_static(thing, k) for k in dir(thing) if k == "__init__" or k[0] != "_"}
+                functions = {k: getattr(v, "__func__", v) for k, v in members.items()}
                 yield from ((f"{home}.{name}.{k}", f) for k, f in functions.items() if inspect.isfunction(f))
 
 
@@ -148,39 +148,39 @@ def test_every_subject_is_in_the_suite():
 
 @pytest.mark.parametrize("name", [name for name in DOORS if not name.startswith(("synthesize", "smartnoise"))])
 def test_a_door_lets_no_record_recode_another(name):
-    found = check_door(name)
-    if found.result == "skipped":
-        pytest.skip(found.detail)
-    assert (found.result, found.defects) == ("ok", ()), found.detail
+    finding = check_door(name)
+    if finding.result == "skipped":
+        pytest.skip(finding.detail)
+    assert (finding.result, finding.defects) == ("ok", ()), finding.detail
 
 
 @pytest.mark.parametrize("table", RAW)
 def test_rows_of_any_kind_are_read_value_by_value(table):
-    found = check_door("smartnoise.Synthesizer, rows", [table])
-    assert (found.result, found.defects) == ("ok", ()), found.detail
+    finding = check_door("smartnoise.Synthesizer, rows", [table])
+    assert (finding.result, finding.defects) == ("ok", ()), finding.detail
 
 
 @pytest.mark.parametrize("table", RAW)
 def test_tables_of_any_kind_are_synthesized(table):
-    found = check_door("synthesize", [table], ["lists", "pandas of objects"])
-    assert (found.result, found.defects) == ("ok", ()), found.detail
+    finding = check_door("synthesize", [table], ["lists", "pandas of objects"])
+    assert (finding.result, finding.defects) == ("ok", ()), finding.detail
 
 
 @pytest.mark.parametrize("name", {**TYPED, **UNTYPED})
 def test_what_holds_a_table_has_the_counts_of_its_codes(name):
     if not is_there({**TYPED, **UNTYPED}[name]):
         pytest.skip(f"{name} is not installed")
-    found = check_sources([name])
-    assert (found.result, found.defects) == ("ok", ()), found.detail
+    finding = check_sources([name])
+    assert (finding.result, finding.defects) == ("ok", ()), finding.detail
 
 
 @pytest.mark.parametrize("how", [(), SLOW], ids=["looks", "records"])
 @pytest.mark.parametrize("name", LIMITED)
 def test_a_time_limit_ends_a_run_where_the_clock_says(name, how):
-    found = check_time_limit(name, *how)
-    assert (found.result, found.defects) == ("ok", ()), found.detail
+    finding = check_time_limit(name, *how)
+    assert (finding.result, finding.defects) == ("ok", ()), finding.detail
 
 
 def test_types_are_those_of_the_table_and_not_of_its_records():
-    found = check_declared()
-    assert (found.result, found.defects) == ("ok", ()), found.detail
+    finding = check_declared()
+    assert (finding.result, finding.defects) == ("ok", ()), finding.detail

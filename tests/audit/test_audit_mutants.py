@@ -26,6 +26,7 @@ from pypgm.audit.attacks import (
     check_precision_of_draws,
     check_precision_of_releases,
 )
+from pypgm.audit.budgets import check_conservation
 from pypgm.audit.finding import DEFECTS
 from pypgm.audit.laws import GAUSSIAN, LAPLACE
 from pypgm.audit.mechanisms import check_calibration, check_charges, check_noninterference, run_pairs
@@ -39,7 +40,6 @@ from pypgm.audit.samplers import (
     draw,
     enumerate_law,
 )
-from pypgm.audit.sensitivity import check_conservation
 from pypgm.privacy import Budget, Ledger, LedgerReport, Privacy, laws
 from pypgm.privacy.noise import laplace_threshold
 from pypgm.privacy.private_table import PrivateTable
@@ -57,8 +57,8 @@ def looked_at(mechanism, budget=BUDGET):
 
 @pytest.mark.parametrize(("parts", "defect"), MUTANTS.values(), ids=list(MUTANTS))
 def test_a_broken_mechanism_is_reported_by_name(parts, defect):
-    found = [name for f in looked_at(mutant(**parts)) for name in f.defects]
-    assert defect in found
+    defects = [name for f in looked_at(mutant(**parts)) for name in f.defects]
+    assert defect in defects
 
 
 def test_the_sound_mechanism_passes():
@@ -268,8 +268,8 @@ def test_samples_that_are_not_as_charged_are_reported(monkeypatch):
     assert check_charges(run_pairs("sound", sampled, Budget(epsilon=1), pairs)).result == "ok"
     plain = Sampler.coins
     monkeypatch.setattr(Sampler, "coins", lambda self, count, rate: plain(self, count, rate * 3 / 2))
-    found = check_charges(run_pairs("mutant", sampled, Budget(epsilon=1), pairs))
-    assert found.defects == ("scale differs from the charge",)
+    finding = check_charges(run_pairs("mutant", sampled, Budget(epsilon=1), pairs))
+    assert finding.defects == ("scale differs from the charge",)
     monkeypatch.undo()
     monkeypatch.setattr(laws, "amplified_epsilon", lambda rate, epsilon: rate * epsilon)
     assert check_charges(run_pairs("mutant", sampled, Budget(epsilon=1), pairs)).defects == ("wrong charge",)
@@ -331,7 +331,7 @@ def test_every_defect_has_a_mutant():
     """`DEFECTS` lists nothing that no mutant shows to be found."""
     here = Path(__file__)
     tests = here.parents[1]
-    own = ("test_audit_check.py", "test_audit_report.py")
-    others = [tests / "broken.py", *map(here.with_name, own), *(tests / "mutants").glob("*.py")]
+    names = ("test_audit_check.py", "test_audit_report.py")
+    others = [tests / "broken.py", *map(here.with_name, names), *(tests / "mutants").glob("*.py")]
     text = "".join(path.read_text(encoding="utf-8") for path in (here, *others))
     assert [name for name in DEFECTS if f'"{name}"' not in text] == []

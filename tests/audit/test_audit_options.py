@@ -3,11 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import re
+import subprocess
+import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
 from mutate import Mutant, planted
 from operators import instead
+from selfcheck import everything
+from selfcheck.__main__ import FullReport
 from selfcheck.__main__ import main as selfcheck
 from selfcheck.cases import case_of, run_case
 from selfcheck.fuzz import fuzz
@@ -60,10 +66,10 @@ def test_a_report_states_the_budget_rounded_up(rho):
     budget = Budget(rho=rho)
     release = pypgm.mechanisms.mst(case.pairs[0].one, budget=budget, privacy=case.pairs[0].privacy, iterations=2)
 
-    def claims(asked):
-        trace = audit.mechanisms.observe(lambda *_: release, case.pairs[0].one, asked, case.pairs[0].privacy)
+    def claims(limit):
+        trace = audit.mechanisms.observe(lambda *_: release, case.pairs[0].one, limit, case.pairs[0].privacy)
         trace.entries.extend((release.ledger, line) for line in release.ledger.lines)
-        return check_claims(Runs("mst", asked, ((case.pairs[0], trace, trace),)))
+        return check_claims(Runs("mst", limit, ((case.pairs[0], trace, trace),)))
 
     assert claims(budget).result == "ok"
     assert claims(Budget(rho=budget.limit + 1)).defects == ("wrong claim",)
@@ -73,16 +79,16 @@ def test_a_report_states_the_budget_rounded_up(rho):
 
 
 def test_what_draws_nothing_is_not_exercised():
-    found = results(lambda table: None)
-    assert [found[name].result for name in ("calibration", "charges", "answers")] == ["not exercised"] * 3
+    findings = results(lambda table: None)
+    assert [findings[name].result for name in ("calibration", "charges", "answers")] == ["not exercised"] * 3
 
 
 def test_a_score_that_raises_is_not_exercised():
     def mine(table):
         return table.selector([("a",), ("b",)], lambda i, counts: 1 // 0, sensitivity=1).select(rho=1)
 
-    found = results(mine)["calibration"]
-    assert (found.result, "ZeroDivisionError" in found.detail) == ("not exercised", True)
+    finding = results(mine)["calibration"]
+    assert (finding.result, "ZeroDivisionError" in finding.detail) == ("not exercised", True)
 
 
 def test_what_was_found_is_told_though_little_was_exercised():
@@ -105,8 +111,8 @@ def test_a_mechanism_that_is_refused_with_an_option_is_not_exercised(monkeypatch
         return pypgm.mechanisms.mst(data, **more)
 
     monkeypatch.setattr("pypgm.mechanisms.mst", refusing)
-    found = check_options("mst", 4, 6)
-    assert (found.result, "compress=False" in found.detail) == ("not exercised", True)
+    finding = check_options("mst", 4, 6)
+    assert (finding.result, "compress=False" in finding.detail) == ("not exercised", True)
 
 
 # --- stated scores ---
@@ -119,9 +125,9 @@ def test_scores_are_looked_at_beyond_the_tables_of_the_run():
     def mine(table):
         return table.selector([("a",), ("b",)], steep, sensitivity=2).select(rho=1)
 
-    found = results(mine)["calibration"]
-    assert found.defects == ("score sensitivity",)
-    assert "a record more or less changes it by 3, 2 is stated" in found.detail
+    finding = results(mine)["calibration"]
+    assert finding.defects == ("score sensitivity",)
+    assert "a record more or less changes it by 3, 2 is stated" in finding.detail
 
 
 def every_table(cells, total):
@@ -140,9 +146,9 @@ def test_the_largest_move_is_that_of_all_tables(score, shape, total):
     steps = [a - b for a, b in itertools.permutations(np.eye(size, dtype=np.int64), 2)]
     moved = [(t, t + s) for t in every_table(size, total) for s in steps if (t + s).min() >= 0]
     brute = max(abs(tables[a.tobytes()] - tables[b.tobytes()]) for a, b in moved)
-    own = every_table(size, total)[0]
-    found = max(largest_move(of, own, total, Effort(climbs=8), seed)[0] for seed in range(4))
-    assert found == brute <= largest_change(score, "replace", total, binary=shape == (2, 2))
+    table = every_table(size, total)[0]
+    largest = max(largest_move(of, table, total, Effort(climbs=8), seed)[0] for seed in range(4))
+    assert largest == brute <= largest_change(score, "replace", total, binary=shape == (2, 2))
 
 
 # --- options and random cases ---
@@ -191,6 +197,21 @@ CHANGES = Mutant(
 )
 
 
+def test_the_checks_of_the_tree_are_a_command_of_their_own():
+    command = [sys.executable, Path(everything.__file__).parent, "-h"]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert "--fuzz MINUTES" in done.stdout
+    assert FullReport((), ("mst",), 1).command == "python tests/selfcheck mst --tier 1"
+
+
+def test_nothing_of_the_package_imports_tests():
+    names = {path.stem for path in Path(everything.__file__).parents[1].iterdir()} - {"__pycache__"}
+    for path in Path(pypgm.__file__).parent.rglob("*.py"):
+        text = path.read_text(encoding="utf-8")
+        imports = re.findall(r"^ *from (\w+)[\w.]* import |^ *import (\w+)", text, re.MULTILINE)
+        assert names.isdisjoint(itertools.chain(*imports)), path
+
+
 @pytest.mark.slow
 def test_the_command_fuzzes_and_tells_the_seed_of_a_failure(capsys):
     assert selfcheck(["--fuzz", "1", "--only", "hdmm", "--cases", "40"]) == 0
@@ -214,7 +235,7 @@ def test_options_find_what_no_pair_of_tables_shows():
 def test_outcomes_of_a_case():
     case = case_of("mst", Choose(4))
     outcome = run_case(case, Effort())
-    assert (outcome.found.defects, outcome.refused) == ((), "")
+    assert (outcome.finding.defects, outcome.refused) == ((), "")
     assert max(part for _, part in outcome.attained) <= 1
     assert str(case).startswith("mst(")
     runs = Runs("none", BUDGET, ())

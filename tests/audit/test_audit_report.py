@@ -70,16 +70,16 @@ BROKEN = [partial(check_that_raises, "wide", 3), check_without_a_package, check_
 
 
 def test_the_checks_after_one_that_ends_in_an_exception_are_made():
-    told = []
-    found = run([*BROKEN, good], told.append)
-    assert [(f.check, f.subject, f.result, f.detail) for f in found] == [
+    handed = []
+    findings = run([*BROKEN, good], handed.append)
+    assert [(f.check, f.subject, f.result, f.detail) for f in findings] == [
         ("that raises", "wide", "failed", "check ended: ZeroDivisionError: 3 of wide"),
         ("without a package", "", "skipped", "no_such_package is not installed"),
         ("that exits", "", "failed", "check ended: SystemExit: 0"),
         ("good", "x", "ok", "fine"),
     ]
-    assert [f.defects for f in found] == [("check ended",), (), ("check ended",), ()]
-    assert told == found
+    assert [f.defects for f in findings] == [("check ended",), (), ("check ended",), ()]
+    assert handed == findings
 
 
 @pytest.mark.parametrize(
@@ -93,9 +93,9 @@ def test_the_checks_after_one_that_ends_in_an_exception_are_made():
     ],
 )
 def test_a_check_is_skipped_for_a_missing_package_alone(check, result):
-    found = outcomes(check)
-    assert [f.result for f in found] == [result]
-    assert result == "failed" or found[0].detail == "no_such_package is not installed"
+    findings = outcomes(check)
+    assert [f.result for f in findings] == [result]
+    assert result == "failed" or findings[0].detail == "no_such_package is not installed"
 
 
 def test_an_error_names_what_is_to_be_installed():
@@ -164,5 +164,5 @@ def test_an_ibis_that_lacks_a_package_of_its_own_is_skipped_by_the_name_of_that(
         [sys.executable, "-c", WITHOUT, out], capture_output=True, text=True, check=False, cwd=tmp_path
     )
     assert done.returncode == 0, done.stderr
-    found = json.loads(out.read_text())["findings"]
-    assert {(f["result"], f["detail"]) for f in found} == {("skipped", "pyarrow_hotfix is not installed")}
+    findings = json.loads(out.read_text())["findings"]
+    assert {(f["result"], f["detail"]) for f in findings} == {("skipped", "pyarrow_hotfix is not installed")}

@@ -52,13 +52,15 @@ def compares_with_counts(table):
 
 
 def weighs_by_counts(table):
-    own = int(unseen(table, ("a",))[0])
-    return table.l1_selector([("a",), ("b",)], lambda c: np.zeros(table.domain.size(c))).select(rho=2, weights=[1, own])
+    count = int(unseen(table, ("a",))[0])
+    return table.l1_selector([("a",), ("b",)], lambda c: np.zeros(table.domain.size(c))).select(
+        rho=2, weights=[1, count]
+    )
 
 
 def scores_beside_counts(table):
-    own = unseen(table, ("a",))
-    return table.selector([("a",)] * 2, lambda i, counts: i * int(np.abs(counts - own).sum()), sensitivity=2).select(
+    exact = unseen(table, ("a",))
+    return table.selector([("a",)] * 2, lambda i, counts: i * int(np.abs(counts - exact).sum()), sensitivity=2).select(
         rho=2
     )
 
@@ -75,14 +77,14 @@ def guesses(table):
 
 @pytest.mark.parametrize("mine", [compares_with_counts, weighs_by_counts, scores_beside_counts, draws_beside_counts])
 def test_what_is_handed_as_public_may_not_follow_the_records(mine):
-    found = {f.check: f for f in audit.check(mine, Budget(rho=2))}
-    assert "path depends on the data" in found["non-interference"].defects
-    assert "handed" in found["non-interference"].detail
+    findings = {f.check: f for f in audit.check(mine, Budget(rho=2))}
+    assert "path depends on the data" in findings["non-interference"].defects
+    assert "handed" in findings["non-interference"].detail
 
 
 def test_what_is_handed_may_follow_noisy_outcomes():
-    found = {f.check: f for f in audit.check(guesses, Budget(rho=2))}
-    assert found["non-interference"].result == "ok"
+    findings = {f.check: f for f in audit.check(guesses, Budget(rho=2))}
+    assert findings["non-interference"].result == "ok"
 
 
 def test_what_follows_from_options_together_is_taken_down():

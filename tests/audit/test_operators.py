@@ -105,12 +105,12 @@ def test_a_constant_is_a_place():
 def test_all_changes_of_a_module_compile_and_differ():
     text = inspect.getsource(relation)
     before = ast.unparse(ast.parse(text))
-    changed = [(at, change.operator, made(change, at, text)) for at, change in changes(ast.parse(text))]
-    for _, operator, after in changed:
+    variants = [(at, change.operator, made(change, at, text)) for at, change in changes(ast.parse(text))]
+    for _, operator, after in variants:
         assert isinstance(operator, Operator)
         compile(after, "relation", "exec")
         assert after != before
-    assert {at for at, *_ in changed} >= {"Privacy.__init__", "Privacy.l1_score_range", "Privacy.cell_score_range"}
+    assert {at for at, *_ in variants} >= {"Privacy.__init__", "Privacy.l1_score_range", "Privacy.cell_score_range"}
 
 
 def problem_of(mutant, tree):
@@ -123,7 +123,7 @@ def problem_of(mutant, tree):
 
 
 def test_every_planted_defect_finds_its_place():
-    """A function that is moved or renamed is missed here, and not in the slow tests alone."""
+    """A function that was moved or renamed shows here, not in the slow tests alone."""
     modules = {m.module for m in MUTANTS}
     trees = {module: ast.parse(inspect.getsource(importlib.import_module(module))) for module in modules}
     assert list(filter(None, (problem_of(m, trees[m.module]) for m in MUTANTS))) == []

@@ -27,20 +27,22 @@ _COUNTS = (1, 2, 5)
 
 
 def check_exact_loss(delta: Delta = zcdp_delta) -> Finding:
-    """Demand delta(rho, epsilon) at least the exact loss of discrete noise, on a grid of 500 points and more.
+    """Check that delta(rho, epsilon) is at least the exact loss of discrete noise, on a grid of over 500 points.
 
     Exact losses come from the pmf itself: of the discrete Gaussian alone and composed by convolution, of the
     discrete Laplace law and of a randomised response, all of them at the rho the ledger charges.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     count = 0
     for (name, rho, losses), epsilon in itertools.product(_known_losses(), _EPSILONS):
         count += 1
         exact, stated = exceeding(losses, float(epsilon)), delta(rho, epsilon)
         if stated < exact * (1 - 1e-9) - 1e-15:
-            found.append(("accounting", f"{name} at epsilon {epsilon}: delta {exact:.3e} is true, {stated:.3e} stated"))
+            defects.append(
+                ("accounting", f"{name} at epsilon {epsilon}: delta {exact:.3e} is true, {stated:.3e} stated")
+            )
     return finding(
-        "exact privacy loss", "zCDP to (epsilon, delta)", found, f"{count} points, never below the exact loss"
+        "exact privacy loss", "zCDP to (epsilon, delta)", defects, f"{count} points, never below the exact loss"
     )
 
 
@@ -60,20 +62,20 @@ def check_conversions(
     rho_of: Callable[..., Fraction] = zcdp_rho,
     delta_of: Delta = zcdp_delta,
 ) -> Finding:
-    """Demand monotone conversions that invert one another on the safe side and never exceed RDP on a grid of orders."""
-    found: list[tuple[str, str]] = []
+    """Check that conversions are monotone, invert each other on the safe side and never exceed RDP on fixed orders."""
+    defects: list[tuple[str, str]] = []
     count = 0
     for delta, rho in itertools.product(_DELTAS, [Fraction(2) ** i for i in (-14, -9, -4, 0, 4)]):
-        if delta_of(rho, Fraction(0)) > delta:  # else every epsilon >= 0 is fine, and nothing rises
+        if delta_of(rho, Fraction(0)) > delta:  # else any epsilon >= 0 will do, and nothing rises
             count += 1
             epsilon = epsilon_of(rho, delta)
-            found.extend(_monotone(epsilon_of, rho, delta, epsilon))
-            found.extend(_inverse(rho_of, delta_of, rho, delta, epsilon))
+            defects.extend(_monotone(epsilon_of, rho, delta, epsilon))
+            defects.extend(_inverse(rho_of, delta_of, rho, delta, epsilon))
     points = [(Fraction(3, 2) ** (i - 24), d) for i in range(50) for d in (*_DELTAS, *(d / 3 for d in _DELTAS))]
     for rho, delta in points:
-        found.extend(_against_orders(rho, delta, epsilon_of(rho, delta)))
+        defects.extend(_against_orders(rho, delta, epsilon_of(rho, delta)))
     figures = f"{count} points monotone and invertible, {len(points)} points at most RDP + 1e-9"
-    return finding("conversions", "epsilon, rho, delta", found, figures)
+    return finding("conversions", "epsilon, rho, delta", defects, figures)
 
 
 _DELTAS = tuple(Fraction(1, 10**k) for k in (2, 4, 6, 9, 12))
@@ -87,7 +89,7 @@ def _monotone(epsilon_of: Callable[..., float], rho: Fraction, delta: Fraction, 
 
 
 def _inverse(rho_of: Callable[..., Fraction], delta_of: Delta, rho: Fraction, delta: Fraction, epsilon: float) -> Found:
-    """Go from rho to epsilon and back: rho is rounded down to a rational of 44 bits, so it returns to within 1e-12."""
+    """Convert rho to epsilon and back: rho is rounded down to a rational of 44 bits, so it returns to within 1e-12."""
     exact = Fraction(epsilon)
     back = delta_of(rho, exact)
     if not float(delta) * (1 - 1e-9) <= back <= float(delta) * (1 + 1e-15):
@@ -100,7 +102,7 @@ def _inverse(rho_of: Callable[..., Fraction], delta_of: Delta, rho: Fraction, de
 
 
 def _against_orders(rho: Fraction, delta: Fraction, epsilon: float) -> Found:
-    """Compare with the same bound on fixed orders, as an RDP accountant of a Gaussian has it."""
+    """Compare with the same bound on the fixed orders of an RDP accountant of a Gaussian."""
     r, d = float(rho), float(delta)
     orders = np.concatenate([1 + np.geomspace(1e-3, 10, 60), np.geomspace(12, 1e6, 200)])
     bound = r * orders + np.log1p(-1 / orders) - np.log(d * orders) / (orders - 1)
@@ -109,9 +111,9 @@ def _against_orders(rho: Fraction, delta: Fraction, epsilon: float) -> Found:
 
 
 def check_line_costs(ledger_of: Callable[[Budget], Ledger] = Ledger) -> Finding:
-    """Charge each kind of step and compare with the cost worked out by hand, in both units."""
+    """Charge each kind of step and compare with the cost computed by hand, in both units."""
     half = Fraction(1, 2)
-    found = []
+    defects = []
     laws: list[tuple[Any, dict[Unit, Fraction]]] = [
         (DiscreteGaussian(3, squared_sensitivity=2), {"rho": Fraction(1, 3)}),
         (DiscreteLaplace(2, sensitivity=1), {"rho": Fraction(1, 8), "epsilon": half}),
@@ -122,18 +124,18 @@ def check_line_costs(ledger_of: Callable[[Budget], Ledger] = Ledger) -> Finding:
             ledger = ledger_of(Budget(rho=10) if unit == "rho" else Budget(epsilon=10))
             ledger.charge("audit", "nothing", law)
             if ledger.spent() != cost:
-                found.append(("wrong charge", f"{law.name} in {unit}: {ledger.spent()}, by hand {cost}"))
-    return finding("costs by hand", "ledger", found, "5 costs, equal rationals")
+                defects.append(("wrong charge", f"{law.name} in {unit}: {ledger.spent()}, by hand {cost}"))
+    return finding("costs by hand", "ledger", defects, "5 costs, equal rationals")
 
 
 def check_accounting_library() -> Finding:
-    """Compare with Google's dp-accounting, where it is installed: Gaussian ledgers at most its RDP bound + 1e-9."""
+    """Compare with dp-accounting, where it is installed: Gaussian ledgers at most its RDP bound + 1e-9."""
     try:
         dp_event = importlib.import_module("dp_accounting.dp_event")
         rdp = importlib.import_module("dp_accounting.rdp")
     except ImportError:
         return skipped("accounting library", "dp-accounting", "dp-accounting is not installed")
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     count = 0
     for sigma, times, delta in itertools.product((1.0, 3.0, 20.0, 100.0), (1, 20, 160), (1e-4, 1e-6, 1e-9)):
         accountant = rdp.RdpAccountant()
@@ -142,7 +144,7 @@ def check_accounting_library() -> Finding:
         ours = zcdp_epsilon(times / (2 * Fraction(sigma) ** 2), delta)
         count += 1
         if ours > theirs + 1e-9:
-            found.append(("accounting", f"{times} x sigma {sigma}, delta {delta}: {ours:.9g}, theirs {theirs:.9g}"))
+            defects.append(("accounting", f"{times} x sigma {sigma}, delta {delta}: {ours:.9g}, theirs {theirs:.9g}"))
     return finding(
-        "accounting library", "dp-accounting", found, f"{count} Gaussian ledgers, ours at most theirs + 1e-9"
+        "accounting library", "dp-accounting", defects, f"{count} Gaussian ledgers, ours at most theirs + 1e-9"
     )

@@ -1,4 +1,4 @@
-"""Subsample and aggregate: votes that neighbours move, and the threshold of what is released."""
+"""Subsample and aggregate: changes of votes between neighbours, and the threshold of a release."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ Found = Iterator[tuple[str, str]]
 
 
 def check_stability(privacies: Sequence[Privacy] = PRIVACIES) -> Finding:
-    """Let blocks vote on neighbours with the same coins, and find the threshold by given outcomes.
+    """Let blocks vote on neighbours with the same coins, and find the threshold from scripted outcomes.
 
     Votes may move by no more than the charge says in the L1 norm, noise must be of the scale charged, and a graph with
     votes of one person alone may be released with a probability of at most delta.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     pairs = [pair for pair in neighbour_pairs(privacies) if pair.name.startswith(("mixed", "crossed", "across"))]
     for pair in pairs:
         line, drawn = _line_and_draw(pair.one, pair.privacy)
@@ -45,18 +45,18 @@ def check_stability(privacies: Sequence[Privacy] = PRIVACIES) -> Finding:
         where = f"tables {pair.name}, {pair.privacy}"
         if moved > line.parameters["sensitivity"]:
             wide = "lost user bound" if pair.privacy.records_per_person > 1 else "sensitivity"
-            found.append((wide, f"{where}: votes move by {moved}, not as charged"))
+            defects.append((wide, f"{where}: votes move by {moved}, not as charged"))
         if drawn != line.parameters["scale"]:
-            found.append(("scale differs from the charge", f"{where}: drawn with scale {drawn}"))
+            defects.append(("scale differs from the charge", f"{where}: drawn with scale {drawn}"))
         if line.cost > _EPSILON or line.delta > _DELTA:
-            found.append(("overspent", f"{where}: {line.cost} and delta {line.delta} are charged"))
+            defects.append(("overspent", f"{where}: {line.cost} and delta {line.delta} are charged"))
     for privacy in privacies:
-        found.extend(_threshold(privacy))
-    return finding("stability", "blocks", found, f"{len(pairs)} pairs of tables, {len(privacies)} exact thresholds")
+        defects.extend(_threshold(privacy))
+    return finding("stability", "blocks", defects, f"{len(pairs)} pairs of tables, {len(privacies)} exact thresholds")
 
 
 def _vote(block: Dataset) -> Edges:
-    """Vote for something that every record changes."""
+    """Return a vote that every record changes."""
     columns = np.stack([np.asarray(block.columns[name]) for name in block.domain])
     weights = 7 ** np.arange(len(columns))
     return ((len(block), int((weights @ columns).sum())),)
@@ -67,7 +67,7 @@ def _opened(data: Dataset, privacy: Privacy) -> PrivateTable:
 
 
 def _coins(*given: Any) -> NDArray[np.uint8]:
-    """Flip coins that depend on nothing: the first of them are the same whatever their number."""
+    """Return coins that depend on their number alone, as a prefix of one sequence."""
     return _core.flip_coins(given[0], given[1], given[2], _core.SeededWords(0))
 
 
@@ -80,7 +80,7 @@ def _moved(pair: Pair) -> int:
 
 
 def _released(data: Dataset, privacy: Privacy, outcome: int) -> tuple[Agreement, Charge, Fraction]:
-    """Release with votes of a given noisy number; return the charge and the scale drawn with as well."""
+    """Release with a given noisy number of votes; return the charge and the scale of the draw too."""
     table, scales = _opened(data, privacy), []
 
     def noisy(counts: NDArray[np.int64], *parameter: int, **_: Any) -> NDArray[np.int64]:

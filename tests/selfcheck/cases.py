@@ -1,4 +1,4 @@
-"""Cases: a mechanism with options, a small table, and what one person may change of it, at the worst or at random."""
+"""Cases: a mechanism with options, a small table, and its worst-case or random neighbours."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ Records = NDArray[np.int64]
 
 _Shapes = tuple[tuple[int, ...], ...]
 _SHAPES: _Shapes = ((3, 2, 2), (2, 2), (6, 6), (1,), (2,) * 5, (4, 1, 3), (3,), (12, 5), (3, 3, 3), (30, 2, 2), (4, 4))
-_SMALL: _Shapes = ((3, 3), (2, 2), (3, 2, 2), (1,), (2, 2, 2, 2), (4, 1, 3), (4, 4), (3,))
-_SEVERAL: _Shapes = (
+_SMALL_SHAPES: _Shapes = ((3, 3), (2, 2), (3, 2, 2), (1,), (2, 2, 2, 2), (4, 1, 3), (4, 4), (3,))
+_WIDE_SHAPES: _Shapes = (
     (2,) * 5,
     (3, 2, 2),
     (2, 3, 2, 2),
@@ -37,10 +37,10 @@ _SEVERAL: _Shapes = (
     (2, 3, 2, 2, 2),
     (2, 2, 2, 1, 2),
 )
-_BINARY: _Shapes = ((2, 2), (2,), (2, 2, 2), (2, 2, 2, 2))
-_LARGE: _Shapes = ((40, 20), (24, 20), (30, 2, 2), (60, 8))
+_BINARY_SHAPES: _Shapes = ((2, 2), (2,), (2, 2, 2), (2, 2, 2, 2))
+_LARGE_SHAPES: _Shapes = ((40, 20), (24, 20), (30, 2, 2), (60, 8))
 _SIZES = (60, 5, 1, 0, 2, 20, 3, 9, 60, 20)
-_MANY = (300, 2000)
+_MANY_RECORDS = (300, 2000)
 _AMPLE: tuple[dict[str, str], ...] = ({"rho": "50"}, {"rho": "3"})
 _GAUSSIAN: tuple[dict[str, str], ...] = (
     {"rho": "2"},
@@ -55,7 +55,7 @@ _PURE: tuple[dict[str, str], ...] = ({"epsilon": "1"}, {"epsilon": "20"}, {"epsi
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A mechanism as it is asked, on a table and on its neighbours."""
+    """Mechanism with its options and budget, a table and its neighbours."""
 
     subject: str
     setting: Setting
@@ -72,9 +72,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a case came to: refused, or what was found, which lines it has and how much of them was attained."""
+    """Outcome of a case: a refusal, or the finding and the part of each line's allowed change that was attained."""
 
-    found: Finding
+    finding: Finding
     refused: str = ""
     attained: tuple[tuple[str, float], ...] = ()
     moved: int = 0
@@ -83,7 +83,7 @@ class Outcome:
 def case_of(name: str, choose: Choose, neighbours: int = 1) -> Case:
     """Choose a table, a relation, a budget and options for a mechanism."""
     subject = SETTINGS[name]
-    # Some choices are made only where there is much to tell: many records and cells, and budget.
+    # Some choices are made only if there are many records and cells, and budget.
     is_rich = choose.one_of("much to tell", subject.is_rich)
     domain = _domain(choose, _shapes(subject, is_rich=is_rich))
     relations: tuple[Neighbours, Neighbours] = ("replace", "add-remove")
@@ -94,17 +94,17 @@ def case_of(name: str, choose: Choose, neighbours: int = 1) -> Case:
     budgets = _PURE * (subject.is_pure and law != "gaussian")
     budgets += (_AMPLE if is_rich else (*_GAUSSIAN, _RESERVED)) * (law != "laplace")
     budget = Budget(**choose.one_of("budget", budgets))
-    n = choose.one_of("records", _MANY if is_rich else _SIZES)
+    n = choose.one_of("records", _MANY_RECORDS if is_rich else _SIZES)
     keeps_order = setting.options.get("sampling", "1") != "1"
     return Case(name, setting, budget, tuple(_pairs(choose, n, domain, privacy, (neighbours, keeps_order))))
 
 
 def _shapes(subject: Subject, *, is_rich: bool) -> Sequence[tuple[int, ...]]:
     if subject.is_binary:
-        return _BINARY
+        return _BINARY_SHAPES
     if is_rich:
-        return _LARGE
-    return _SMALL if subject.is_small else _SEVERAL if subject.is_wide else _SHAPES
+        return _LARGE_SHAPES
+    return _SMALL_SHAPES if subject.is_small else _WIDE_SHAPES if subject.is_wide else _SHAPES
 
 
 def _domain(choose: Choose, shapes: Sequence[tuple[int, ...]]) -> Domain:
@@ -118,9 +118,9 @@ def _domain(choose: Choose, shapes: Sequence[tuple[int, ...]]) -> Domain:
 
 
 def _pairs(choose: Choose, n: int, domain: Domain, privacy: Privacy, how: tuple[int, bool]) -> Iterator[Pair]:
-    """Yield a table and so many others that one person makes of it; a person is anywhere, or at the end.
+    """Yield pairs of a table and a neighbour; the person's records are anywhere, or at the end.
 
-    In a sample both tables keep the records of the same positions.
+    A sample keeps the records at the same positions of both tables.
     """
     (neighbours, at_end), rng, k = how, choose.rng, privacy.records_per_person
     kind = choose.one_of("table", ("constant", "skewed", "flat", "crossed"))
@@ -131,8 +131,8 @@ def _pairs(choose: Choose, n: int, domain: Domain, privacy: Privacy, how: tuple[
     persons = np.roll(("rare", "partly", "frequent", "partly", "mixed"), int(rng.integers(5)))[:neighbours].tolist()
     others = [np.insert(kept, [at] * k, _person(person, k, kept, domain, rng), axis=0) for person in persons]
     if is_replaced:
-        own = _person("partly", k, kept, domain, rng) if rng.random() < 0.5 else base[:k]
-        base = np.insert(kept, [at] * k, own, axis=0)
+        replaced = _person("partly", k, kept, domain, rng) if rng.random() < 0.5 else base[:k]
+        base = np.insert(kept, [at] * k, replaced, axis=0)
     if not is_replaced and rng.random() < 0.5:
         base, others = others[0], [base]
     one = table(base, domain)
@@ -152,10 +152,10 @@ def _records(kind: str, n: int, domain: Domain, rng: np.random.Generator) -> Rec
 
 
 def _person(kind: str, k: int, base: Records, domain: Domain, rng: np.random.Generator) -> Records:
-    """Return a person's records: where nobody is if there is such a cell, where most are, between these, or anywhere.
+    """Return a person's records: in an empty cell if there is one, in the fullest one, between these, or anywhere.
 
-    Records that are where most are but in some attributes are in full cells of some marginals and in empty ones of
-    others: scores that compare these with an estimate change in opposite directions, which is the most of a selection.
+    Records that differ from the fullest cell in some attributes fall into full cells of some marginals and empty cells
+    of others. The scores of these then change in opposite directions, the worst case of a selection.
     """
     shape = np.array(domain.shape)
     if kind == "mixed":
@@ -178,8 +178,8 @@ def run_case(case: Case, effort: Effort) -> Outcome:
     first = observe(mechanism, case.pairs[0].one, budget, privacy, effort=effort)
     traces = [(p, first, observe(mechanism, p.other, budget, privacy, like=first)) for p in case.pairs]
     if first.error and not first.charges:
-        told = [wrong for _, one, other in traces for wrong in same_run(one, other)]
-        return Outcome(finding("case", case.subject, told, "refused", exercised=False), first.error)
+        defects = [wrong for _, one, other in traces for wrong in same_run(one, other)]
+        return Outcome(finding("case", case.subject, defects, "refused", exercised=False), first.error)
     runs = Runs(case.subject, case.budget, tuple(traces), case.setting.given)
     attained = [
         (line.what, float(change / allowed))

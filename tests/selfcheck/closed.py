@@ -23,8 +23,8 @@ _DELTA = Fraction(1, 10**5)
 
 
 def check_closed() -> Finding:
-    """Close a table: whatever was made of it charges nothing and answers nothing, and holds nothing of its records."""
-    found: list[tuple[str, str]] = []
+    """Close a table: nothing made of it may charge, answer or hold its records."""
+    defects: list[tuple[str, str]] = []
     held: list[dict[str, Any]] = []
     uses: dict[str, Callable[[dict[str, Any]], Any]] = {
         "a measurement": lambda made: made["table"].measure("a", variance=9),
@@ -49,30 +49,38 @@ def check_closed() -> Finding:
         for name, use in uses.items():
             try:
                 use(made)
-            except Exception:  # whatever is raised, nothing was answered
+            except Exception:  # any error will do: nothing was answered
                 continue
-            found.append(("open after the end", f"{name} is answered once the table is closed"))
+            defects.append(("open after the end", f"{name} is answered after the table was closed"))
         if before != [made["table"].ledger.lines, made["sample"].ledger.lines]:
-            found.append(("open after the end", "a step is charged once the table is closed"))
+            defects.append(("open after the end", "a step is charged after the table was closed"))
         held.append(contents(made))
     kept = differences(*held)
     if kept:
-        found.append(("open after the end", f"{kept[0]} depends on the records of a closed table"))
-    return finding("closed tables", "table, selectors, columns, samples", found, f"{len(uses)} uses refused, uncharged")
+        defects.append(("open after the end", f"{kept[0]} depends on the records of a closed table"))
+    return finding(
+        "closed tables", "table, selectors, columns, samples", defects, f"{len(uses)} uses refused, uncharged"
+    )
 
 
 def _made(records: list[list[int]]) -> dict[str, Any]:
-    """Return all that can be made of a table, used once with given outcomes, and the table closed."""
-    own = PrivateTable(table(np.array(records)), Privacy(), Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10))))
-    selectors = [own.l1_selector([("a",), ("b", "c")], lambda c: [2.5] * DOMAIN.size(c)) for _ in range(2)]
+    """Return everything that can be made of a table, used once on scripted outcomes; the table is closed."""
+    private = PrivateTable(table(np.array(records)), Privacy(), Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10))))
+    selectors = [private.l1_selector([("a",), ("b", "c")], lambda c: [2.5] * DOMAIN.size(c)) for _ in range(2)]
     with core_with(select_exponential=lambda *_: 0):
         selectors[0].select([0, 1], rho=1)
-        stated = own.selector([("a",), ("b",)], lambda _, counts: int(counts[0]), sensitivity=1)
+        stated = private.selector([("a",), ("b",)], lambda _, counts: int(counts[0]), sensitivity=1)
         stated.select(rho=1)
-        cells = own.cell_selector([("a",)])
+        cells = private.cell_selector([("a",)])
         cells.draw(1, [[0, 0, 0]], 9, rho=1)
-    sample = own.subsample("1/2", epsilon=1)
-    made = {"table": own, "selector": selectors[0], "unused": selectors[1], "column": own.column("a"), "sample": sample}
-    made |= {"stated": stated, "cells": cells, "view": own.over(DOMAIN.project(("a",)))}
-    own.close()
+    sample = private.subsample("1/2", epsilon=1)
+    made = {
+        "table": private,
+        "selector": selectors[0],
+        "unused": selectors[1],
+        "column": private.column("a"),
+        "sample": sample,
+    }
+    made |= {"stated": stated, "cells": cells, "view": private.over(DOMAIN.project(("a",)))}
+    private.close()
     return made

@@ -1,4 +1,4 @@
-"""Histograms of unknown keys and samples: what they release and cost, worked out from what reached the samplers."""
+"""Histograms of unknown keys, and samples: their release and cost, recomputed from the inputs of the samplers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _DELTA = Fraction(1, 10**5)
 
 @contextmanager
 def scripted(outcome: Callable[[NDArray[np.int64]], Any]) -> Iterator[list[Drawn]]:
-    """Replace the noise of the core by given outcomes, and note what it was asked for."""
+    """Replace the noise of the core by scripted outcomes, and note the calls."""
     drawn: list[Drawn] = []
 
     def sampler(name: str) -> Callable[..., Any]:
@@ -55,13 +55,13 @@ def scripted(outcome: Callable[[NDArray[np.int64]], Any]) -> Iterator[list[Drawn
 
 
 def check_unknown_keys(privacies: Sequence[Privacy] = _PRIVACIES) -> Finding:
-    """Find the threshold of histograms of unknown keys by given outcomes, and work out what it lets through.
+    """Find the threshold of histograms of unknown keys from scripted outcomes, and the probability of passing it.
 
-    Of the k records of one person, spread over keys of their own as they like best, the exact chance that one of
-    these keys comes out may not exceed the delta that was charged, nor that the one that was asked for. On keys that
-    others have as well, counts may change by no more than was charged for.
+    However the k records of one person are spread over keys that nobody else has, the exact probability that one of
+    these keys is released must not exceed the delta charged, nor that the delta requested. On keys that others have
+    too, counts may change by no more than was charged for.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     hows: tuple[dict[str, Any], ...] = (
         {"scale": Fraction(7, 3)},
         {"variance": Fraction(31, 7)},
@@ -69,28 +69,28 @@ def check_unknown_keys(privacies: Sequence[Privacy] = _PRIVACIES) -> Finding:
     )
     for privacy, how in itertools.product(privacies, hows):
         where = f"{privacy}, {next(iter(how))}"
-        line, drawn, least = _threshold(privacy, how, found, where)
+        line, drawn, least = _threshold(privacy, how, defects, where)
         law, _, parameter = drawn
         name = law.parameter
         if line.noise != law.name or line.parameters.get(name) != parameter:
-            found.append(("scale differs from the charge", f"{where}: drawn is {law} of {name} {parameter}"))
+            defects.append(("scale differs from the charge", f"{where}: drawn is {law} of {name} {parameter}"))
         passes = lone_key_passes(law, parameter, least, privacy.records_per_person)
         if passes > float(line.delta) * (1 + 1e-9):
-            found.append(
+            defects.append(
                 ("threshold", f"{where}: a lone key passes with {passes:.3e}, {float(line.delta):.3e} charged")
             )
         if line.delta > _DELTA or ("rho" in how and line.cost > how["rho"]):
-            found.append(("overspent", f"{where}: {line.cost} and delta {line.delta} are charged"))
-        found.extend(_shared(privacy, how, where))
-        found.extend(_lower(line, where))
+            defects.append(("overspent", f"{where}: {line.cost} and delta {line.delta} are charged"))
+        defects.extend(_shared(privacy, how, where))
+        defects.extend(_lower(line, where))
     figures = f"{len(privacies) * len(hows)} thresholds, exact tails at most the delta charged"
-    return finding("unknown keys", "sparse_histogram", found, figures)
+    return finding("unknown keys", "sparse_histogram", defects, figures)
 
 
 def _threshold(
-    privacy: Privacy, how: dict[str, Any], found: list[tuple[str, str]], where: str
+    privacy: Privacy, how: dict[str, Any], defects: list[tuple[str, str]], where: str
 ) -> tuple[Charge, Drawn, int]:
-    """Hand 600 lone keys the outcomes -100, -99, ...; return the charge, the draw and the least outcome released."""
+    """Give 600 lone keys the outcomes -100, -99, ...; return the charge, the draw and the least outcome released."""
     outcomes = np.arange(-100, 500)
     outcomes[[0, -1]] = -(10**12), 10**12  # far beyond the number of records
     ledger = Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10)))
@@ -99,14 +99,14 @@ def _threshold(
         released = sparse_histogram(PrivateColumn(values, privacy, ledger), delta=_DELTA, **how)
     least = min(released.values(), default=501)
     if released != {key: out for key, out in enumerate(outcomes.tolist()) if out >= least} or len(drawn) != 1:
-        found.append(("noise added outside the sampler", f"{where}: what is released is not what was drawn"))
+        defects.append(("noise added outside the sampler", f"{where}: the release is not what was drawn"))
     if ledger.spent_delta() != sum(line.delta for line in ledger.lines) or len(ledger.lines) != 1:
-        found.append(("wrong charge", f"{where}: the ledger's delta is not that of its lines"))
+        defects.append(("wrong charge", f"{where}: the ledger's delta is not that of its lines"))
     return ledger.lines[0], drawn[0], least
 
 
 def _lower(line: Charge, where: str) -> Found:
-    """Lower the threshold of a line for as long as it is taken: the line's delta covers what that lets through."""
+    """Lower the threshold of a line as long as the line is accepted: its delta must cover the keys that pass."""
     given = dict(line.parameters)
     law, k = LAWS[line.noise], int(given.get("records_per_person", 1))
     for threshold in range(int(given.get("threshold", 0)) - 1, 0, -1):
@@ -115,12 +115,12 @@ def _lower(line: Charge, where: str) -> Found:
         except ValueError:
             return
         if lone_key_passes(law, given[law.parameter], threshold, k) > float(line.delta) * (1 + 1e-9):
-            yield "unchecked import", f"{where}: a line with the threshold {threshold} is taken"
+            yield "unchecked import", f"{where}: a line with the threshold {threshold} is accepted"
             return
 
 
 def lone_key_passes(law: Noise, parameter: Fraction, least: int, k: int) -> float:
-    """Return the chance that one of a person's keys reaches `least`, k records spread over keys in the worst way."""
+    """Return the probability that one of a person's keys reaches `least`, with k records spread in the worst way."""
     each = [law.tail(parameter, least - count) for count in range(1, k + 1)]
     best = [0.0]
     for records in range(1, k + 1):
@@ -129,14 +129,14 @@ def lone_key_passes(law: Noise, parameter: Fraction, least: int, k: int) -> floa
 
 
 def _shared(privacy: Privacy, how: dict[str, Any], where: str) -> Found:
-    """Compare counts of neighbours whose keys are the same with what the charge says of their change."""
+    """Compare the counts of neighbours with the same keys with the change they are charged for."""
     k = privacy.records_per_person
     others = ["tea", "milk", 3] * 10
     lines, counts = [], []
-    for own in (["tea"] * k, ["milk"] * k if privacy.neighbours == "replace" else []):
+    for keys in (["tea"] * k, ["milk"] * k if privacy.neighbours == "replace" else []):
         ledger = Ledger(Budget(rho=100, reserved_delta=Fraction(1, 10)))
         with scripted(lambda given: given) as drawn:
-            sparse_histogram(PrivateColumn([*others, *own], privacy, ledger), delta=_DELTA, **how)
+            sparse_histogram(PrivateColumn([*others, *keys], privacy, ledger), delta=_DELTA, **how)
         lines.append(ledger.lines[0])
         counts.append(drawn[0][1])
     law, _, parameter = drawn[0]
@@ -151,24 +151,23 @@ def _shared(privacy: Privacy, how: dict[str, Any], where: str) -> Found:
 
 
 def check_samples() -> Finding:
-    """Work out the exact loss of noise on a Poisson sample, all of whose budget is spent, against its charge.
+    """Compare the exact loss of noise on a Poisson sample whose whole budget is spent with its charge.
 
-    With one record more, a count is c + 1 with the rate's chance and c else: the largest log ratio of the laws of
-    discrete Laplace noise of scale b is log(1 - r + r exp(1 / b)). Where the relation is another one, samples must be
-    refused.
+    With one more record, a count is c + 1 with probability r, the rate, and c otherwise: the largest log ratio of
+    discrete Laplace noise of scale b is log(1 - r + r exp(1 / b)). Under another relation, samples must be refused.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     rates, epsilons = [Fraction(1, 2), Fraction(1, 1009), Fraction(9, 10)], [Fraction(1, 3), Fraction(2), Fraction(11)]
     for rate, epsilon, unit in itertools.product(rates, epsilons, ("epsilon", "rho")):
-        found.extend(_sampled(rate, epsilon, Budget(rho=1000) if unit == "rho" else Budget(epsilon=1000)))
+        defects.extend(_sampled(rate, epsilon, Budget(rho=1000) if unit == "rho" else Budget(epsilon=1000)))
     for privacy in _PRIVACIES[1:]:
         try:
             _table(privacy, Budget(epsilon=10)).subsample(Fraction(1, 2), epsilon=1)
         except ValueError:
             continue
         name = "wrong relation" if privacy.neighbours == "replace" else "lost user bound"
-        found.append((name, f"a sample is amplified under {privacy}"))
-    return finding("samples", "subsample", found, f"{2 * len(rates) * len(epsilons)} exact losses, 4 refusals")
+        defects.append((name, f"a sample is amplified under {privacy}"))
+    return finding("samples", "subsample", defects, f"{2 * len(rates) * len(epsilons)} exact losses, 4 refusals")
 
 
 def _table(privacy: Privacy, budget: Budget) -> PrivateTable:
@@ -176,7 +175,7 @@ def _table(privacy: Privacy, budget: Budget) -> PrivateTable:
 
 
 def _sampled(rate: Fraction, epsilon: Fraction, budget: Budget) -> Found:
-    own = _table(Privacy(), budget)
+    private = _table(Privacy(), budget)
     coins = np.array([0, 1, 1, 0, 0, 0, 1, 0, 0, 1], dtype=np.uint8)
     calls: list[tuple[Any, ...]] = []
 
@@ -185,7 +184,7 @@ def _sampled(rate: Fraction, epsilon: Fraction, budget: Budget) -> Found:
         return coins if len(calls) == 1 else 1 - coins
 
     with core_with(flip_coins=flip):
-        sample, second = [own.subsample(rate, epsilon=epsilon) for _ in range(2)]
+        sample, second = [private.subsample(rate, epsilon=epsilon) for _ in range(2)]
     where = f"rate {rate}, epsilon {epsilon}, {budget!r}"
     flipped = [(call[0], Fraction(*call[1:3])) for call in calls]
     if any(given is not None for call in calls for given in call[3:]):
@@ -199,7 +198,7 @@ def _sampled(rate: Fraction, epsilon: Fraction, budget: Budget) -> Found:
     for (_, counts, _), kept in zip(drawn, ([3, 0, 1], [6, 0, 0]), strict=True):
         if counts.tolist() != kept:
             yield "answer of another table", f"{where}: {counts.tolist()} are counted where {kept} were kept"
-    charged = sum((line.cost for line in own.ledger.lines), Fraction(0)) / 2
+    charged = sum((line.cost for line in private.ledger.lines), Fraction(0)) / 2
     loss = math.log1p(float(rate) * math.expm1(1 / float(drawn[0][2])))
     owed = loss if budget.unit == "epsilon" else loss**2 / 2
     if float(charged) < owed * (1 - 1e-12):

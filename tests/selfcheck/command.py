@@ -1,4 +1,4 @@
-"""The command line on pairs of tables: all it says and writes is the same for both, and follows from the model."""
+"""Command line on pairs of tables: its output and files are the same for both, and follow from the model."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ _MODEL, _OUT = "people.pgm", "synthetic.csv"
 
 
 def check_command(options: Sequence[str] = ("--model", _MODEL)) -> Finding:
-    """Run ``pypgm synth`` on pairs of tables, on a terminal: what it reads, charges, draws, says and writes.
+    """Run ``pypgm synth`` on pairs of tables, on a terminal, and check its reads, charges, draws, output and files.
 
-    The second table of a pair is run on the noisy outcomes of the first. Both must end in the same words and in files
-    of the same bytes, whose records are as many as the model says, and not as were read.
+    The second table of a pair is run on the noisy outcomes of the first. Both must give the same text and files of the
+    same bytes, with as many records as the model says, not as many as were read.
     """
     pairs = [pair for pair in _pairs() if pair.privacy.records_per_person == 1]
     runs = run_pairs("pypgm synth", partial(_synth, options=options), _BUDGET, pairs)
     checks = (check_calibration, check_charges, check_answers, check_noninterference)
-    found = [(defect, f.detail) for f in (check(runs) for check in checks) for defect in f.defects]
-    found += [defect for pair, one, other in runs.traces for t in (one, other) for defect in _written(pair, t)]
+    defects = [(defect, f.detail) for f in (check(runs) for check in checks) for defect in f.defects]
+    defects += [defect for pair, one, other in runs.traces for t in (one, other) for defect in _written(pair, t)]
     figures = f"{len(pairs)} pairs of tables, {len(_files(runs))} files, identical bytes"
-    return finding("command", " ".join(["pypgm synth", *options]), found, figures)
+    return finding("command", " ".join(["pypgm synth", *options]), defects, figures)
 
 
 def _pairs() -> list[Pair]:
@@ -57,7 +57,7 @@ def _files(runs: Runs) -> set[str]:
 
 
 def _synth(data: Any, budget: Budget, privacy: Privacy, *, options: Sequence[str]) -> Any:
-    """Write the records, run the command in their folder, and return what it left there."""
+    """Write the records, run the command in their folder, and return its files."""
     arguments = ["synth", "people.csv", "--domain", "domain.json", "--out", _OUT, *options]
     arguments += ["--epsilon", str(budget.epsilon), "--delta", str(budget.delta), "--neighbours", privacy.neighbours]
 
@@ -91,7 +91,7 @@ def run_command(arguments: Sequence[str]) -> int:
 
 @contextlib.contextmanager
 def own_folder() -> Iterator[Path]:
-    """Work in a folder that is gone at the end."""
+    """Work in a temporary folder."""
     before = Path.cwd()
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)

@@ -1,4 +1,4 @@
-"""What whole ledgers lose, exactly: every line by a pair of laws that it may be, all of them composed atom by atom."""
+"""Exact losses of whole ledgers: each line is a pair of laws with its cost, composed atom by atom."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _DELTAS = (Fraction(1, 10**2), Fraction(1, 10**4), Fraction(1, 10**7))
 
 @dataclass(frozen=True)
 class Case:
-    """Lines of a ledger, and the loss of a mechanism and a pair of tables that are charged so."""
+    """Lines of a ledger, and the loss of a mechanism on a pair of tables that has these lines."""
 
     name: str
     charge: Sequence[Callable[[Ledger], Any]]
@@ -38,7 +38,7 @@ class Case:
 
 
 def _composed(*laws: Losses) -> Losses:
-    """Return the law of the sum of independent losses; equal sums to 12 digits are one atom."""
+    """Return the law of the sum of independent losses; sums equal to 12 digits are one atom."""
     masses, values = laws[0]
     for p, loss in laws[1:]:
         values, back = np.unique(np.round(np.add.outer(values, loss).ravel(), 12), return_inverse=True)
@@ -91,7 +91,7 @@ def _sample(rate: Fraction, inner: Fraction) -> Callable[[Ledger], Any]:
 
 
 def _one(rate: Fraction, inner: Fraction) -> Losses:
-    """Return the loss of randomised response on a record that a sample holds with the rate's chance, else on none."""
+    """Return the loss of randomised response on a record that is sampled with probability `rate`."""
     p = response_loss(inner)[0]
     without = p[::-1]
     there = float(rate) * p + (1 - float(rate)) * without
@@ -129,12 +129,12 @@ def _cases() -> tuple[Case, ...]:
 
 
 def check_composed_loss(names: Sequence[str] = ()) -> Finding:
-    """Compare what ledgers say was spent, in zCDP and by distributions, with exact losses of what may have been run.
+    """Compare the epsilon of ledgers, by zCDP and by distributions, with the exact losses of possible runs.
 
     No exact epsilon may lie above the stated one; and the stated one of distributions not above that of zCDP. All
     cases are looked at unless some are named.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     count = 0
     for case in _cases():
         if names and case.name not in names:
@@ -151,14 +151,14 @@ def check_composed_loss(names: Sequence[str] = ()) -> Finding:
             numerical = realised_pld_epsilon(ledger, delta)
             for name, epsilon in (("zCDP", stated), ("distributions", numerical)):
                 if epsilon < true * (1 - 1e-9) - 1e-12:
-                    found.append(
+                    defects.append(
                         ("accounting", f"{case.name}, delta {float(delta):g}: {true:.9g}, {name} {epsilon:.9g}")
                     )
             if numerical > stated:
-                found.append(("accounting", f"{case.name}: {numerical:.9g} by distributions, {stated:.9g} by zCDP"))
-    found.extend(_pure())
-    found.extend(_split())
-    return finding("composed loss", "whole ledgers", found, f"{count} exact epsilons, none above what is stated")
+                defects.append(("accounting", f"{case.name}: {numerical:.9g} by distributions, {stated:.9g} by zCDP"))
+    defects.extend(_pure())
+    defects.extend(_split())
+    return finding("composed loss", "whole ledgers", defects, f"{count} exact epsilons, none above what is stated")
 
 
 def _epsilon(losses: Losses, delta: float) -> float:
@@ -173,7 +173,7 @@ def _epsilon(losses: Losses, delta: float) -> float:
 
 
 def _split() -> Found:
-    """Compare lines of two kinds, known laws and a stated rho, with what each part of delta proves of either kind."""
+    """Compare a ledger of known laws and a stated rho with the epsilon proven by each split of delta between them."""
     s, rest, delta = Fraction(600), Fraction(1, 10**5), Fraction(1, 10**4)
     known, both = Ledger(Budget(rho=1)), Ledger(Budget(rho=1))
     for ledger, _ in itertools.product((known, both), range(20)):
@@ -201,8 +201,8 @@ def _pure() -> Found:
 
 
 def check_guarantees() -> Finding:
-    """Spend whole budgets of epsilon and delta on Gaussian noise that may fail: its exact epsilon keeps to them."""
-    found: list[tuple[str, str]] = []
+    """Spend whole budgets on Gaussian noise that may fail: its exact epsilon must not exceed them."""
+    defects: list[tuple[str, str]] = []
     budgets = [
         Budget(epsilon=epsilon, delta=delta, reserved_delta=delta * part)
         for epsilon in (Fraction(1, 2), Fraction(3))
@@ -215,30 +215,30 @@ def check_guarantees() -> Finding:
         ledger.charge("measure", "a", DiscreteGaussian(variance, squared_sensitivity=7, largest_change=1))
         ledger.charge("fail", "a", Stated(rho=0, delta=budget.reserved_delta))
         if ledger.epsilon() != Ledger(budget).epsilon():
-            found.append(("accounting", f"the guarantee of {budget!r} depends on what was spent"))
+            defects.append(("accounting", f"the guarantee of {budget!r} depends on what was spent"))
         lost = _composed(shift_loss(variance, 7), _fails(budget.reserved_delta))
         true = _epsilon(lost, float(budget.delta or 0))
         if true > ledger.epsilon() or ledger.epsilon() != float(budget.epsilon or 0):
-            found.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.epsilon():.9g} is guaranteed"))
+            defects.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.epsilon():.9g} is guaranteed"))
         if true > ledger.realised_epsilon():
-            found.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.realised_epsilon():.9g} is stated"))
+            defects.append(("accounting", f"{budget!r} loses {true:.9g}, {ledger.realised_epsilon():.9g} is stated"))
     for delta in _DELTAS:
-        own = Ledger(Budget(rho=Fraction(7, 100)))
+        plain = Ledger(Budget(rho=Fraction(7, 100)))
         true = _epsilon(shift_loss(Fraction(50), 7), float(delta))
-        if own.epsilon(delta) < true:
-            found.append(("accounting", f"{own!r} may lose {true:.9g}, {own.epsilon(delta):.9g} is guaranteed"))
-    return finding("guarantees", "whole budgets", found, f"{len(budgets)} budgets, spent and kept")
+        if plain.epsilon(delta) < true:
+            defects.append(("accounting", f"{plain!r} may lose {true:.9g}, {plain.epsilon(delta):.9g} is guaranteed"))
+    return finding("guarantees", "whole budgets", defects, f"{len(budgets)} budgets, spent and kept")
 
 
 def check_exported_events() -> Finding:
-    """Add up what the export for dp-accounting holds, with a stand-in for that package: all that was spent, upward."""
+    """Add up the export for dp-accounting, with a stand-in for that package: it must hold all that was spent."""
     events = SimpleNamespace(DiscreteLaplaceDpEvent=lambda epsilon, change: Fraction(epsilon) * change)
     package: Any = ModuleType("dp_accounting")
     package.dp_event = events
     package.ZCDpEvent = Fraction
     package.SelfComposedDpEvent = lambda one, times: one * times
     package.ComposedDpEvent = sum
-    found = []
+    defects = []
     for unit in ("rho", "epsilon"):
         ledger = Ledger(Budget(rho=100) if unit == "rho" else Budget(epsilon=100))
         for n in (1, 1, 1, 2, 3, 3, 7):
@@ -249,5 +249,7 @@ def check_exported_events() -> Finding:
         with patch.dict(sys.modules, {"dp_accounting": package}):
             exported: Any = dp_events(ledger)
         if not ledger.spent() <= exported <= ledger.spent() * (1 + Fraction(1, 2**40)):
-            found.append(("accounting", f"{float(exported):.9g} {unit} is exported, {float(ledger.spent()):.9g} spent"))
-    return finding("exported events", "dp-accounting", found, "all lines as often as they were charged")
+            defects.append(
+                ("accounting", f"{float(exported):.9g} {unit} is exported, {float(ledger.spent()):.9g} spent")
+            )
+    return finding("exported events", "dp-accounting", defects, "all lines as often as they were charged")

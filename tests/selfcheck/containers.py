@@ -1,4 +1,4 @@
-"""Raw records in everything that holds a table: mappings, frames, relations and files of the same values."""
+"""Containers of raw records: mappings, frames, relations and files of the same values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ import numpy as np
 
 
 class Typed(list[Any]):
-    """Raw values of a column, None for a null, and the type that the column declares, whichever values there are."""
+    """Raw values of a column, None for a null, and its declared type, whatever its values."""
 
     def __init__(self, values: Iterable[Any], kind: type = object) -> None:
         super().__init__(values)
@@ -26,7 +26,7 @@ class Typed(list[Any]):
 
 
 def typed(values: Iterable[Any], possible: Iterable[Any]) -> Typed:
-    """Return values of a column of which any of the possible ones may come: those of its type, or of any."""
+    """Return values of a column with the type that holds all possible values."""
     kinds = {type(value) for value in possible if value is not None}
     return Typed(values, kinds.pop() if len(kinds) == 1 else object)
 
@@ -35,9 +35,9 @@ Columns = Mapping[str, Typed]
 """Raw values of each column."""
 
 Container = Callable[[Columns], AbstractContextManager[Any]]
-"""Gives what holds a table, for as long as the context is open."""
+"""Context manager that gives a container of a table."""
 
-_BLOCK = 64  # bytes of a CSV file that Arrow is handed at a time here: many blocks of a small file
+_BLOCK = 64  # bytes of a CSV file that Arrow reads at a time here: many blocks of a small file
 
 
 def _held(make: Callable[[Columns], Any]) -> Container:
@@ -45,20 +45,20 @@ def _held(make: Callable[[Columns], Any]) -> Container:
 
 
 def _array(values: Sequence[Any]) -> Any:
-    """Return values as an array of objects, each of them what it is."""
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    """Return values as an array of objects, none of them converted."""
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array
 
 
 def _masked(columns: Columns) -> Any:
-    found = {}
+    arrays = {}
     for name, values in columns.items():
         filled = [values.kind() if value is None else value for value in values]
         dtype = {str: "U20", int: "i8", float: "f8", bool: "?"}.get(values.kind)
         held = _array(filled) if dtype is None else np.array(filled, dtype)
-        found[name] = np.ma.masked_array(held, [value is None for value in values])
-    return found
+        arrays[name] = np.ma.masked_array(held, [value is None for value in values])
+    return arrays
 
 
 def _arrow(columns: Columns) -> Any:
@@ -68,11 +68,11 @@ def _arrow(columns: Columns) -> Any:
 
 
 def _pandas(columns: Columns) -> Any:
-    """Return a frame of types that hold nulls."""
+    """Return a frame of nullable types."""
     pandas: Any = importlib.import_module("pandas")
     table = _arrow(columns)
-    own = {kind: getattr(pandas, name)() for kind, name in _nullable(importlib.import_module("pyarrow")).items()}
-    return table.to_pandas(types_mapper=own.get)
+    types = {kind: getattr(pandas, name)() for kind, name in _nullable(importlib.import_module("pyarrow")).items()}
+    return table.to_pandas(types_mapper=types.get)
 
 
 def _nullable(arrow: Any) -> dict[Any, str]:
@@ -108,10 +108,10 @@ def _rows(columns: Columns) -> Any:
 
 def _object_rows(columns: Columns) -> Any:
     rows = _rows(columns)
-    found = np.empty((len(rows), len(columns)), dtype=object)
+    array = np.empty((len(rows), len(columns)), dtype=object)
     for i, row in enumerate(rows):
-        found[i] = row
-    return found
+        array[i] = row
+    return array
 
 
 def _filled(connection: Any, columns: Columns) -> None:
@@ -122,7 +122,7 @@ def _filled(connection: Any, columns: Columns) -> None:
 
 @functools.cache
 def _folder() -> tempfile.TemporaryDirectory[str]:
-    """Return the folder of all files: a release names its file, which has one name in all runs."""
+    """Return the folder of all files: a release names its file, so the name must be the same in all runs."""
     return tempfile.TemporaryDirectory()
 
 
@@ -171,7 +171,7 @@ def _database(columns: Columns) -> Iterator[Any]:
 
 def _ibis(columns: Columns) -> Any:
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of the engine's own driver
+        warnings.simplefilter("ignore")  # of the engine's own driver
         connection = importlib.import_module("ibis").duckdb.connect()
         _filled(connection.con, columns)
         return connection.table("people")
@@ -198,10 +198,10 @@ UNTYPED: dict[str, Container] = {
     "tuples": _held(lambda columns: {name: tuple(values) for name, values in columns.items()}),
     "pandas of objects": _held(_pandas_objects),
 }
-"""Containers in which each value may be of another type."""
+"""Containers in which each value may have another type."""
 
 ROWS: dict[str, Container] = {"rows": _held(_rows), "array of rows": _held(_object_rows)}
-"""Containers of records instead of columns, which have no names."""
+"""Containers of records without column names."""
 
 
 def reading_of(source: object) -> dict[str, Any]:
@@ -210,7 +210,7 @@ def reading_of(source: object) -> dict[str, Any]:
 
 
 def is_there(container: Container) -> bool:
-    """Return whether the packages are installed that a container needs."""
+    """Return True if the packages that a container needs are installed."""
     with contextlib.suppress(ImportError), container({"a": Typed(["x"], str)}):
         return True
     return False

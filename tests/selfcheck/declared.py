@@ -1,4 +1,4 @@
-"""Schemas from what a table says of itself: a record more, with a value that nobody else has, changes none of it."""
+"""Schemas from the declared types of tables: a further record with a new value must not change them."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from selfcheck.containers import TYPED, UNTYPED, Typed, is_there, reading_of
 
 _OTHERS = ["cook", "clerk", "cook"] * 9
 _NEW = "astronaut"
-_DECLARED = ["cook", "clerk", "nurse", _NEW]  # what a type says that lists its values
+_DECLARED = ["cook", "clerk", "nurse", _NEW]  # values listed by a type
 
 Table = Callable[[Sequence[str]], Any]
 
 
 def _of(container: str) -> Table:
-    """Return a column of texts in a container; types of frames and files are read while it is there."""
+    """Return a column of texts in a container; types of frames and files are read while it exists."""
 
     def made(values: Sequence[str]) -> Any:
         return {**TYPED, **UNTYPED}[container]({"job": Typed(values, str)})
@@ -78,23 +78,23 @@ _TYPES: dict[str, Table] = {
     "Arrow, dictionary": _dictionary,
     "DuckDB, ENUM": _relation(f"ENUM ({', '.join(map(repr, _DECLARED))})"),
 }
-"""Columns whose type lists values, those of the records or those of a definition."""
+"""Columns whose type lists values, from the records or from a definition."""
 
 
 def check_declared() -> Finding:
-    """Make schemas of the types of a table and of its neighbour with one more value: they are equal, as is all said.
+    """Make schemas of the types of a table and of its neighbour with one more value: both and their output are equal.
 
     What a type lists is public where it stands in a definition; what a library makes of the records is not.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     count = 0
-    for name, told in _cases():
+    for name, source in _cases():
         count += 1
-        for what, asked in _ASKED.items():
-            one, other = (_answer(asked, told, values) for values in (_OTHERS, [*_OTHERS, _NEW]))
+        for what, call in _ASKED.items():
+            one, other = (_answer(call, source, values) for values in (_OTHERS, [*_OTHERS, _NEW]))
             if one != other:
-                found.append(("domain from the data", f"{name}: {what} depends on a value that one record has"))
-    return finding("types", "Schema.from_types", found, f"{count} types, equal schemas", exercised=count)
+                defects.append(("domain from the data", f"{name}: {what} depends on a value that one record has"))
+    return finding("types", "Schema.from_types", defects, f"{count} types, equal schemas", exercised=count)
 
 
 def _cases() -> Iterator[tuple[str, Callable[[Sequence[str]], Any]]]:
@@ -110,7 +110,7 @@ def _cases() -> Iterator[tuple[str, Callable[[Sequence[str]], Any]]]:
 
 
 def _fitted(fit: Callable[..., Any], source: Any, **how: Any) -> Any:
-    """Return the schema that a synthesizer makes a release by, where none is given."""
+    """Return the schema that a synthesizer uses by default."""
     made: list[Any] = []
 
     def noted(_: Any, schema: Any, *__: Any, **___: Any) -> None:
@@ -136,12 +136,12 @@ _ASKED: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def _answer(asked: Callable[[Any], Any], made: Table, values: Sequence[str]) -> Any:
+def _answer(call: Callable[[Any], Any], made: Table, values: Sequence[str]) -> Any:
     held = made(values)
     try:
         if hasattr(held, "__enter__"):
             with held as source:
-                return asked(source)
-        return asked(held)
+                return call(source)
+        return call(held)
     except (TypeError, ValueError) as error:
         return f"{type(error).__name__}: {error}"

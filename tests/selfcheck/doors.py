@@ -1,4 +1,4 @@
-"""Public calls that take raw records, by each thing that holds them: a value of one record re-codes no other's."""
+"""Public calls that take raw records, in every container: a value of one record must not re-code another's."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ Release = Callable[[Any, dict[str, Any], Budget, Privacy], Any]
 
 @dataclass(frozen=True, slots=True)
 class Door:
-    """A public call that takes raw records.
+    """Public call that takes raw records.
 
     Attributes
     ----------
@@ -62,13 +62,13 @@ class Door:
 
     @property
     def names(self) -> Mapping[str, str]:
-        """The name of each attribute's column."""
+        """Names of the columns, by attribute."""
         return _NAMES if self.has_names else _NUMBERED
 
 
 @dataclass(frozen=True, slots=True)
 class Raw:
-    """What the codes of the audit's tables stand for, and the schema of that.
+    """Raw values of the codes in the audit's tables, and their schema.
 
     Attributes
     ----------
@@ -79,7 +79,7 @@ class Raw:
     is_typed : bool
         Whether the values of a column have one type.
     is_open : bool
-        Whether values are found privately: the mechanism is then also tried on no records, and charges nobody for it.
+        True if values are found privately; the mechanism then also runs on no records, which is not charged.
     is_checked : bool
         Whether the schema names the column of a person's key, instead of a number of records to be believed.
     privacy : Privacy
@@ -95,12 +95,12 @@ class Raw:
 
     @property
     def is_keyed(self) -> bool:
-        """Whether a column says whose record it is."""
+        """True if a column names the person of each record."""
         return self.n_records > 1
 
     @property
     def n_records(self) -> int:
-        """How many records a person has at most."""
+        """Largest number of records of a person."""
         return self.privacy[0].records_per_person
 
     def schema(self, names: Mapping[str, str]) -> dict[str, Any]:
@@ -138,10 +138,10 @@ _ONE, _THREE = (Privacy(),), (Privacy(records_per_person=3),)
 
 
 def _odd(values: Sequence[Any], labels: Sequence[str]) -> Raw:
-    """Return a column of values of which the last is of another type than all others, and is in no label."""
+    """Return a column of values of which the last has another type than the others, and is no label."""
     plain = {"b": {"kind": "categorical", "values": ["u", "v"]}, "c": {"kind": "boolean"}}
-    own = {"a": {"kind": "categorical", "values": list(labels), "other": True, "null": True}}
-    return Raw({"a": values, "b": ["u", "v"], "c": [True, False]}, own | plain)
+    fields = {"a": {"kind": "categorical", "values": list(labels), "other": True, "null": True}}
+    return Raw({"a": values, "b": ["u", "v"], "c": [True, False]}, fields | plain)
 
 
 RAW: dict[str, Raw] = {
@@ -158,7 +158,7 @@ RAW: dict[str, Raw] = {
     ),
     "a boolean among texts and nulls": _odd([None, "yes", True], ["yes"]),
 }
-"""Tables of raw values, by what is in the first column."""
+"""Tables of raw values, named by their first column."""
 
 
 def _synthesized(source: Any, fields: dict[str, Any], budget: Budget, privacy: Privacy) -> Any:
@@ -277,7 +277,7 @@ DOORS: dict[str, Door] = {
 
 
 def check_door(name: str, tables: Sequence[str] = (), containers: Sequence[str] = ()) -> Finding:
-    """Release tables of any kind through a public call: neighbours move what is hidden by no more than is charged.
+    """Release tables of any kind through a public call: neighbours change hidden numbers by at most the charge.
 
     One record holds a value of another type than all others, or nulls and numbers of any size; or a person with
     several records comes. On the same noisy outcomes all that comes out is the same, byte by byte: how a table looks,
@@ -291,7 +291,11 @@ def check_door(name: str, tables: Sequence[str] = (), containers: Sequence[str] 
         Some of those that it has; by default all.
     """
     door = DOORS[name]
-    there = {h: own for h, own in door.containers.items() if (not containers or h in containers) and is_there(own)}
+    there = {
+        h: container
+        for h, container in door.containers.items()
+        if (not containers or h in containers) and is_there(container)
+    }
     if not there:
         return skipped(
             "doors", name, f"no package is installed that holds {listed(containers or list(door.containers))}"
@@ -299,8 +303,8 @@ def check_door(name: str, tables: Sequence[str] = (), containers: Sequence[str] 
     cases = [
         (table, held) for table in tables or door.tables for held in there if RAW[table].is_typed or held not in TYPED
     ]
-    found = [wrong for table, held in cases for wrong in _through(door, RAW[table], there[held], f"{table}, {held}")]
-    return finding("doors", name, found, f"{len(cases)} tables in {len(there)} containers", exercised=len(cases))
+    defects = [wrong for table, held in cases for wrong in _through(door, RAW[table], there[held], f"{table}, {held}")]
+    return finding("doors", name, defects, f"{len(cases)} tables in {len(there)} containers", exercised=len(cases))
 
 
 def _through(door: Door, raw: Raw, container: Container, where: str) -> Iterator[tuple[str, str]]:
@@ -319,7 +323,7 @@ _CHECKS = (check_calibration, check_charges, check_noninterference, check_claims
 
 
 def _entered(door: Door, raw: Raw, container: Container, pair: Pair) -> Mechanism:
-    """Return the call as the audit makes it, with a table's raw values."""
+    """Return the call as a mechanism of the audit, with a table's raw values."""
     names = door.names
     n_others = min(pair.one.n_records, pair.other.n_records)
 
@@ -331,10 +335,10 @@ def _entered(door: Door, raw: Raw, container: Container, pair: Pair) -> Mechanis
 
 
 def _pairs(raw: Raw, names: Mapping[str, str]) -> list[Pair]:
-    """Return a person more among records all alike, of whom nobody has such a value; of typed ones other pairs too."""
+    """Return pairs that add a person with a new value to records all alike; for typed values other pairs too."""
     wanted = ("constant, [2, 1, 1]", "crossed") if raw.is_typed else ("constant, [2, 1, 1]",)
     near = [pair for pair in neighbour_pairs(raw.privacy) if pair.name.startswith(wanted)]
-    if raw.is_checked:  # the relation of a release then says by which column
+    if raw.is_checked:  # the relation of a release then names the column
         near = [
             replace(pair, privacy=Privacy(records_per_person=raw.n_records, person=(names[_KEY],))) for pair in near
         ]

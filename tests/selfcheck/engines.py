@@ -1,4 +1,4 @@
-"""Tables of engines against the same records in memory: equal counts, and nothing is taken that encoding refuses."""
+"""Tables of engines compared with the same records in memory: equal counts and refusals."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ ENGINES: dict[str, Callable[[Any], Any]] = {
     "duckdb": lambda ibis: ibis.duckdb.connect(),
     "sqlite": lambda ibis: ibis.sqlite.connect(),
 }
-"""Engines that need no server, and how a connection of each is opened."""
+"""Engines that need no server, with functions that open a connection."""
 
-_CONVERTERS = ("ibis.formats.pyarrow", "ibis.formats.pandas")  # what Ibis leaves out where a package is missing
+_CONVERTERS = ("ibis.formats.pyarrow", "ibis.formats.pandas")  # modules that Ibis leaves out if a package is missing
 _NULLS = ("", "-1")
 _SCHEMA: dict[str, Column] = {
     "text": Categorical(["a", "A", "b"], null=_NULLS, other=True),
@@ -62,17 +62,17 @@ def check_engine(engine: str) -> Finding:
     if missing := next(filter(None, map(_missing, parts)), ""):
         return skipped("engine", engine, f"{missing} is not installed")
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # those of the engine's own driver
+        warnings.simplefilter("ignore")  # of the engine's own driver
         connection = ENGINES[engine](importlib.import_module("ibis"))
         try:
-            found = [*_wrong_counts(engine, connection), *_taken(engine, connection)]
+            defects = [*_wrong_counts(engine, connection), *_taken(engine, connection)]
         finally:
             connection.disconnect()
-    return finding("engine", engine, found, f"counts of {len(_SCHEMA)} columns and all pairs, {len(_UNFIT)} refusals")
+    return finding("engine", engine, defects, f"counts of {len(_SCHEMA)} columns and all pairs, {len(_UNFIT)} refusals")
 
 
 def _missing(module: str) -> str:
-    """Return the package whose absence keeps a module from being imported; "" if it is imported."""
+    """Return the missing package that prevents the import of a module; "" if it is imported."""
     try:
         importlib.import_module(module)
     except ImportError as error:
@@ -85,30 +85,30 @@ def _wrong_counts(engine: str, connection: Any) -> Iterator[tuple[str, str]]:
     cliques = [c for k in (0, 1, 2) for c in itertools.combinations(_SCHEMA, k)]
     records = [row for i, row in enumerate(_RECORDS) for _ in range(1 + i % 3)]
     held = zip(*records, strict=True)
-    own = schema.encode({name: list(values) for name, values in zip(_SCHEMA, held, strict=True)}).count(cliques)
+    in_memory = schema.encode({name: list(values) for name, values in zip(_SCHEMA, held, strict=True)}).count(cliques)
     try:
         counts = EngineTable(_table(engine, connection, records), schema).count(cliques)
     except ValueError as error:
         yield "wrong counts", f"records that are encoded in memory are refused: {error}"
         return
-    for clique, one, other in zip(cliques, counts, own, strict=True):
+    for clique, one, other in zip(cliques, counts, in_memory, strict=True):
         if not np.array_equal(one, other):
             yield "wrong counts", f"{clique} has {one.tolist()}, {other.tolist()} in memory"
 
 
 def _taken(engine: str, connection: Any) -> Iterator[tuple[str, str]]:
-    """Yield the columns that take a value which encoding refuses."""
+    """Yield the columns that accept a value refused by encoding."""
     for name, value in _UNFIT.items():
-        row = tuple(value if own == name else None for own in _SCHEMA)
+        row = tuple(value if other == name else None for other in _SCHEMA)
         try:
             EngineTable(_table(engine, connection, [row]), Schema(_SCHEMA))
         except ValueError:
             continue
-        yield "not refused", f"column {name!r} takes {value!r}, which is refused in memory"
+        yield "not refused", f"column {name!r} accepts {value!r}, which is refused in memory"
 
 
 def _table(engine: str, connection: Any, records: list[tuple[Any, ...]]) -> Any:
-    """Return a table of records in an engine; texts are compared there as its collations do."""
+    """Return a table of records in an engine, which compares texts by its collations."""
     columns = ", ".join(f"{name} {kind}" for name, kind in zip(_SCHEMA, _TYPES[engine], strict=True))
     connection.con.execute("DROP TABLE IF EXISTS records")
     connection.con.execute(f"CREATE TABLE records ({columns})")

@@ -1,4 +1,4 @@
-"""Random cases of every mechanism and learner, as many as there is time for, each made again by its number."""
+"""Random cases of every mechanism and learner, as many as time allows, each reproducible by its seed."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ _EFFORT = Effort(candidates=4, climbs=4, moves=16)
 
 
 class Tried(Protocol):
-    """A case of any kind."""
+    """Case of any kind."""
 
     @property
     def subject(self) -> str:
-        """What it is a case of."""
+        """Name of the mechanism or call of the case."""
 
 
 Subjects = Mapping[str, Callable[[Choose], tuple[Any, Outcome]]]
-"""By name what chooses a case, which is `Tried`, and runs it."""
+"""Functions by subject that choose a case and run it."""
 
 
 def _of_mechanism(name: str, choose: Choose) -> tuple[Case, Outcome]:
@@ -41,7 +41,7 @@ _MECHANISMS: Subjects = {name: partial(_of_mechanism, name) for name in SETTINGS
 
 @dataclass(slots=True)
 class Fuzzed:
-    """What came of random cases."""
+    """Counts and failures of random cases."""
 
     ran: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -51,19 +51,19 @@ class Fuzzed:
     def add(self, seed: int, case: Tried, outcome: Outcome) -> None:
         """Count a case."""
         (self.refused if outcome.refused else self.ran)[case.subject] += 1
-        if outcome.found.defects:
-            self.failed.append((seed, case, outcome.found))
-        own = self.attained.setdefault(case.subject, {})
+        if outcome.finding.defects:
+            self.failed.append((seed, case, outcome.finding))
+        attained = self.attained.setdefault(case.subject, {})
         for kind, part in outcome.attained:
-            own[kind] = max(part, own.get(kind, 0.0))
+            attained[kind] = max(part, attained.get(kind, 0.0))
 
     def lines(self) -> list[str]:
-        """Return a line for each mechanism: cases, and what part of what is allowed neighbours changed at the most."""
-        told = []
+        """Return a line for each mechanism: cases, and the largest part of the allowed change attained."""
+        lines = []
         for name in sorted(self.attained):
             worst = ", ".join(f"{kind} {part:.3f}" for kind, part in sorted(self.attained[name].items()))
-            told.append(f"{name:14} {self.ran[name]:6} cases, {self.refused[name]:4} refused; attained: {worst}")
-        return told
+            lines.append(f"{name:14} {self.ran[name]:6} cases, {self.refused[name]:4} refused; attained: {worst}")
+        return lines
 
 
 def fuzz(
@@ -73,7 +73,7 @@ def fuzz(
     tell: Callable[[int, Tried, Finding], object] = lambda *_: None,
     subjects: Subjects = _MECHANISMS,
 ) -> Fuzzed:
-    """Run the cases of some seeds, until time is over.
+    """Run the cases of some seeds until time is over.
 
     A seed stands for one case whatever else is run: that of a failure makes it again.
 
@@ -112,11 +112,11 @@ def fuzz(
 
 
 def check_fuzz(cases: int = 300, first: int = 0, only: Collection[str] = ()) -> Finding:
-    """Run a fixed number of random cases; one that is not run again is named by its seed."""
+    """Run a fixed number of random cases; a failure names its seed."""
     done = fuzz(range(first, first + cases), only=only)
-    found = [(d, f"seed {seed}: {case}: {f.detail}") for seed, case, f in done.failed for d in f.defects]
+    defects = [(d, f"seed {seed}: {case}: {f.detail}") for seed, case, f in done.failed for d in f.defects]
     idle = [name for name in only or SETTINGS if not done.ran[name]]
     figures = f"{done.ran.total()} cases, {done.refused.total()} refused"
     if idle:
         figures += f", none of {', '.join(idle)}"
-    return finding("fuzz", ", ".join(only) or "all mechanisms", found, figures, exercised=not idle)
+    return finding("fuzz", ", ".join(only) or "all mechanisms", defects, figures, exercised=not idle)

@@ -1,4 +1,4 @@
-"""Threads that meet in the middle of a ledger's sums: what comes in between is placed there by hand."""
+"""Threads that meet in the middle of a ledger's sums, interleaved by hand."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from pypgm.privacy.ledger import Ledger
 
 def check_ledger_races() -> Finding:
     """Charge a part and its whole at once, and enter a line while others are summed."""
-    found = []
+    defects = []
     if _part_and_whole() > 1:
-        found.append(("ledger race", "a part and what it was taken from are both charged all there is"))
+        defects.append(("ledger race", "a part and its whole are both charged the whole budget"))
     if _spent_of_two_lines() != 2:
-        found.append(("ledger race", "a line that comes while others are summed is in no sum"))
-    return finding("ledger races", "Ledger", found, "a part and its whole, and a line in the middle of a sum")
+        defects.append(("ledger race", "a line entered while others are summed is in no sum"))
+    return finding("ledger races", "Ledger", defects, "a part and its whole, and a line in the middle of a sum")
 
 
 def _part_and_whole() -> int:
-    """Charge the whole all there is, and a part that holds it once half of that is looked at; return how many pass."""
+    """Charge a whole ledger, and meanwhile its part, each with everything; return the number of charges accepted."""
     whole = Ledger(Budget(rho=1))
     part = whole.allocate("part", amount=1)
     held, halfway, tried = Ledger._held, threading.Event(), threading.Event()
@@ -33,7 +33,7 @@ def _part_and_whole() -> int:
     def slow(self: Ledger) -> Any:
         if self is whole and not halfway.is_set():
             halfway.set()
-            tried.wait(0.05)  # a sound ledger lets nobody charge a part while it adds up
+            tried.wait(0.05)  # a sound ledger lets nobody charge a part while it sums
         return held(self)
 
     def charge(ledger: Ledger) -> None:
@@ -58,20 +58,20 @@ def _part_and_whole() -> int:
 
 
 class JournalWithALineMore(list[Any]):
-    """A ledger's lines, of which the last comes once more as soon as others were read to be summed."""
+    """Lines of a ledger that append their last line again as soon as they were read for a sum."""
 
     has_come = False
 
     def __getitem__(self, key: Any) -> Any:
-        found = super().__getitem__(key)
-        if not self.has_come and isinstance(key, slice) and found:
+        lines = super().__getitem__(key)
+        if not self.has_come and isinstance(key, slice) and lines:
             self.has_come = True
-            self.append(found[-1])
-        return found
+            self.append(lines[-1])
+        return lines
 
 
 def _spent_of_two_lines() -> int:
-    """Return what is spent of a line that comes again while it is summed."""
+    """Return the amount spent on a line that is entered again while it is summed."""
     ledger = Ledger(Budget(rho=2))
     ledger.charge("do", "it", Stated(rho=1))
     ledger._journal = JournalWithALineMore(ledger._journal)

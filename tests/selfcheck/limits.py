@@ -1,4 +1,4 @@
-"""Mechanisms that a time limit ends, by a clock that moves as the audit says: the records move none of their own."""
+"""Mechanisms stopped by a time limit, on a scripted clock: the place of the stop must not depend on records."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pypgm.privacy.counts import kept
 from pypgm.privacy.relation import Privacy
 
 _LIMIT = 20.0  # seconds
-_LOOK = 3.0  # seconds that pass with each look at the clock
+_SECONDS_A_LOOK = 3.0  # seconds that pass with each reading of the clock
 
 LIMITED = ("aim", "mwem")
-"""Mechanisms that look at the clock between rounds."""
+"""Mechanisms that read the clock between rounds."""
 
 SLOW = (1e-3, 2.0)
-"""Seconds that pass with each look, and with each record that is counted, where counting takes almost all the time."""
+"""Seconds a reading and seconds a counted record, if counting takes almost all the time."""
 
 
 class _Clock:
-    """A clock that moves by so much each time it is looked at, and when it is put forward."""
+    """Clock that advances by a fixed amount at each reading, and when moved by hand."""
 
     def __init__(self, step: float) -> None:
         self.step, self.seconds = step, 0.0
@@ -37,8 +37,8 @@ class _Clock:
         return self.seconds
 
 
-def check_time_limit(name: str, per_look: float = _LOOK, per_record: float = 0.0) -> Finding:
-    """End a mechanism by its time limit: on the same noisy outcomes two tables of any size end it at the same place.
+def check_time_limit(name: str, per_look: float = _SECONDS_A_LOOK, per_record: float = 0.0) -> Finding:
+    """Stop a mechanism by its time limit: on the same noisy outcomes tables of any size must stop it at the same place.
 
     Parameters
     ----------
@@ -52,10 +52,10 @@ def check_time_limit(name: str, per_look: float = _LOOK, per_record: float = 0.0
     runs = run_pairs(name, _limited(SPELLED[name], per_look, per_record), Budget(rho=2), pairs)
     made = followed("time limit", name, [runs])
     ended = sum(_is_ended(trace.release) for _, *both in runs.traces for trace in both)
-    found = [(defect, made.detail) for defect in made.defects]
+    defects = [(defect, made.detail) for defect in made.defects]
     figures = f"{ended} of {2 * len(pairs)} runs ended early, {made.detail}"
     exercised = ended if per_record == 0 else made.result == "ok"
-    return finding("time limit", f"{name}, {per_record:g} s a record", found, figures, exercised=exercised)
+    return finding("time limit", f"{name}, {per_record:g} s a record", defects, figures, exercised=exercised)
 
 
 def _is_ended(release: Any) -> bool:

@@ -19,33 +19,33 @@ from selfcheck.written_out import SMALL, WIDE, Spec, built, written_out
 Found = Iterator[tuple[str, str]]
 Integers = NDArray[np.int64]
 
-_LARGEST = 1 << 30  # of the counts in random products
-_COMPARED = 64  # columns of the largest norms that are compared with all, fewer where the matrix is full
-_PRODUCTS = 1 << 26  # of entries and compared columns
+_MAX_COUNT = 1 << 30  # of the counts in random products
+_COMPARED = 64  # columns of the largest norms to compare with all others, fewer if the matrix is full
+_PRODUCTS = 1 << 26  # entries times compared columns
 
 
 def check_operators(specs: Sequence[Spec] = (*SMALL, *WIDE)) -> Finding:
-    """Compare the products of queries with those of their matrices on random integers, and what they say of themselves.
+    """Compare the products of queries with those of their matrices on random integers, and their properties.
 
     What a query says of itself decides on its sensitivity and on where it may be used: unit columns, signs, groups,
     magnitudes, different columns.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for number, spec in enumerate(specs):
         query, matrix = built(spec), written_out(spec)
         if query.shape != matrix.shape:
-            found.append(("operator", f"{query!r} has shape {query.shape}, its definition {matrix.shape}"))
+            defects.append(("operator", f"{query!r} has shape {query.shape}, its definition {matrix.shape}"))
             continue
         rng = np.random.default_rng(number)
-        found.extend(_products(query, matrix, rng))
-        found.extend(_properties(query, matrix))
-        found.extend(_columns(query, matrix, rng))
-    return finding("operators", f"{len(specs)} queries", found, "products and properties are those of their matrices")
+        defects.extend(_products(query, matrix, rng))
+        defects.extend(_properties(query, matrix))
+        defects.extend(_columns(query, matrix, rng))
+    return finding("operators", f"{len(specs)} queries", defects, "products and properties are those of their matrices")
 
 
 def _products(query: LinearQuery, matrix: Any, rng: np.random.Generator) -> Found:
     rows, cells = matrix.shape
-    x, y = (rng.integers(-_LARGEST, _LARGEST, size=n) for n in (cells, rows))
+    x, y = (rng.integers(-_MAX_COUNT, _MAX_COUNT, size=n) for n in (cells, rows))
     tables = [rng.integers(0, 100, size=(2, n, 3)) for n in (cells, rows)]
     pairs = (
         ("matvec", query.matvec(x), matrix @ x),
@@ -53,8 +53,8 @@ def _products(query: LinearQuery, matrix: Any, rng: np.random.Generator) -> Foun
         ("apply", query.apply(tables[0], 1), np.stack([matrix @ t for t in tables[0]])),
         ("transpose", query.transpose(tables[1], 1), np.stack([matrix.T @ t for t in tables[1]])),
     )
-    for name, own, true in pairs:
-        if own.dtype.kind != "i" or not np.array_equal(own, true):
+    for name, products, true in pairs:
+        if products.dtype.kind != "i" or not np.array_equal(products, true):
             yield "operator", f"{name} of {query!r} is not that of its matrix"
     if rows * cells < 1 << 22 and (query.to_sparse() != matrix).nnz:
         yield "operator", f"the matrix of {query!r} is not that of its definition"
@@ -69,8 +69,8 @@ def _properties(query: LinearQuery, matrix: Any) -> Found:
         "of unit columns": (query.has_unit_columns, unit),
         "the identity": (query.is_identity, unit and bool((matrix.indices == np.arange(matrix.indices.size)).all())),
     }
-    for name, (own, true) in said.items():
-        if own and not true:
+    for name, (stated, true) in said.items():
+        if stated and not true:
             yield "operator", f"{query!r} calls itself {name}"
     if query.groups is not None:
         groups = np.zeros(matrix.shape, dtype=np.int64) if unit and matrix.shape[1] <= 100 else None
@@ -94,8 +94,8 @@ def _columns(query: LinearQuery, matrix: Any, rng: np.random.Generator) -> Found
     if matrix.shape[1] > 100:
         return
     dense = matrix.toarray()
-    own = query.columns()
-    if own is not None and not np.array_equal(np.unique(own, axis=1), np.unique(dense, axis=1)):
+    columns = query.columns()
+    if columns is not None and not np.array_equal(np.unique(columns, axis=1), np.unique(dense, axis=1)):
         yield "operator", f"the different columns of {query!r} are not those of its matrix"
     weights = rng.uniform(0.1, 2.0, size=matrix.shape[0])
     differences = dense[:, :, None] - dense[:, None, :]
@@ -109,37 +109,37 @@ def check_sensitivities(
     privacies: Sequence[Privacy] = (*PRIVACIES, Privacy(records_per_person=5)),
     make: Callable[[Spec], LinearQuery] = built,
 ) -> Finding:
-    """Compare the sensitivities that a relation states with those of the matrix written out, neighbour by neighbour.
+    """Compare the sensitivities of a relation with those of the written-out matrix, neighbour by neighbour.
 
     L1 and L2 sensitivities must be equal, the largest change of one answer at least as large.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for spec in specs:
         query, matrix = make(spec), written_out(spec).toarray()
         steps = {"add-remove": matrix, "replace": (matrix[:, :, None] - matrix[:, None, :]).reshape(len(matrix), -1)}
         for privacy in privacies:
-            found.extend(_stated(query, privacy, steps[privacy.neighbours], exact=True))
+            defects.extend(_stated(query, privacy, steps[privacy.neighbours], exact=True))
     count = len(specs) * len(privacies)
-    return finding("sensitivities", f"{len(specs)} queries", found, f"{count} equal the worst neighbours'")
+    return finding("sensitivities", f"{len(specs)} queries", defects, f"{count} equal the worst neighbours'")
 
 
 def check_wide_sensitivities(specs: Sequence[Spec] = WIDE, privacies: Sequence[Privacy] = PRIVACIES) -> Finding:
-    """Demand sensitivities no less than the worst neighbours found above 4096 cells, and no more than 4 times those.
+    """Check that sensitivities above 4096 cells are at least those of the worst neighbours found, at most 4 times.
 
     Compared are the columns of the largest norms with all others.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for spec in specs:
         query, matrix = built(spec), written_out(spec)
         steps = {"add-remove": _largest_columns(matrix), "replace": _far_apart(matrix)}
         for privacy in privacies:
-            found.extend(_stated(query, privacy, steps[privacy.neighbours], exact=False))
+            defects.extend(_stated(query, privacy, steps[privacy.neighbours], exact=False))
     figures = f"{len(specs) * len(privacies)} at least the worst neighbours'"
-    return finding("sensitivities above 4096 cells", f"{len(specs)} queries", found, figures)
+    return finding("sensitivities above 4096 cells", f"{len(specs)} queries", defects, figures)
 
 
 def _stated(query: LinearQuery, privacy: Privacy, steps: Integers, *, exact: bool) -> Found:
-    """Compare what is stated with the changes of the answers, one a column; a person has k times the worst of them."""
+    """Compare stated sensitivities with the changes of the answers, one a column; a person has k times the worst."""
     k = privacy.records_per_person
     sizes = np.abs(steps)
     measured = (
@@ -165,7 +165,7 @@ def _largest_columns(matrix: Any) -> Integers:
 
 
 def _far_apart(matrix: Any) -> Integers:
-    """Return differences of columns that are far apart in one of the norms or in one entry, those found worst."""
+    """Return differences of columns that are far apart in a norm or in one entry."""
     ones = np.ones(matrix.shape[0], dtype=np.int64)
     squares = (abs(matrix) ** 2).T @ ones
     compared = np.argsort(squares, kind="stable")[-max(2, min(_COMPARED, _PRODUCTS // matrix.nnz)) :]

@@ -1,4 +1,4 @@
-"""Keys of persons in any spelling: from all that holds a table, two are never taken for one, nor one for two."""
+"""Keys of persons in any spelling: two persons are never taken for one, nor one for two, from any container."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from pypgm.domain import listed
 
 _EACH, _AT_MOST = 5, 2
 _SECRET = bytes(range(16))
-_PIECE, _AT_ONCE = 6, 8  # records of a piece, and of those that are sorted at once: far fewer than there are
+_PIECE, _AT_ONCE = 6, 8  # records of a piece, and records sorted at once: far fewer than there are
 _ALONE = ((None,), (" ", "\t"))
 
 _ONE: Sequence[Sequence[Any]] = [
@@ -42,7 +42,7 @@ Raw: TypeAlias = Mapping[str, Sequence[Any]]
 
 
 def check_person_keys(sources: Sequence[str] = ("columns", "pieces", "duckdb", "ibis")) -> Finding:
-    """Count what is kept of persons whose keys are nearly alike, or spelled in several ways, from several sources.
+    """Count the records kept of persons whose keys are nearly alike, or spelled in several ways, from several sources.
 
     Each person has a cell of the table, so that the counts say how many records of each are kept. Pieces are smaller
     than the table, and so is what is sorted at once; those that come in another order later are refused.
@@ -53,9 +53,9 @@ def check_person_keys(sources: Sequence[str] = ("columns", "pieces", "duckdb", "
     wrong = []
     in_parts = patch("pypgm.data.streamed._ROWS", _PIECE), patch("pypgm.data.person._SORTED_AT_ONCE", _AT_ONCE)
     with warnings.catch_warnings(), in_parts[0], in_parts[1]:
-        warnings.simplefilter("ignore")  # those of an engine's own driver
+        warnings.simplefilter("ignore")  # of an engine's own driver
         for name, source in there.items():
-            wrong += [(defect, f"{name}: {told}") for defect, told in _of_source(source)]
+            wrong += [(defect, f"{name}: {sentence}") for defect, sentence in _of_source(source)]
         wrong += list(_of_turned_pieces()) if "pieces" in there else []
     return finding("persons", "keys of persons", wrong, f"{len(_ONE) + len(_TWO)} keys in {len(there)} sources")
 
@@ -64,29 +64,32 @@ def _of_source(source: Callable[[Raw, Schema], Any]) -> Iterator[tuple[str, str]
     for columns, persons, nameless in ((("id",), _ONE, _ALONE), (("id", "more"), _TWO, _NAMELESS)):
         for null, known in (("refuse", persons), ("alone", [*persons, *nameless])):
             raw, schema = _table(columns, known, null)
-            found = source(raw, schema).kept(_SECRET).count([("who",)])[0]
+            counts = source(raw, schema).kept(_SECRET).count([("who",)])[0]
             wanted = np.full(len(known), _AT_MOST)
             wanted[len(persons) :] = _EACH
-            yield from _wrong(found, wanted, f"{' and '.join(columns)}, null {null!r}")
+            yield from _wrong(counts, wanted, f"{' and '.join(columns)}, null {null!r}")
 
 
-def _wrong(found: NDArray[np.int64], wanted: NDArray[np.int64], where: str) -> Iterator[tuple[str, str]]:
-    if (found > wanted).any():
+def _wrong(counts: NDArray[np.int64], wanted: NDArray[np.int64], where: str) -> Iterator[tuple[str, str]]:
+    if (counts > wanted).any():
         yield "lost user bound", f"{where}: more records of a person are kept than the schema says"
-    if (found < wanted).any():
-        yield "sensitivity", f"{where}: two persons are taken for one, so that either decides what is kept of the other"
+    if (counts < wanted).any():
+        yield (
+            "sensitivity",
+            f"{where}: two persons are taken for one, so that either affects the records kept of the other",
+        )
 
 
 def _table(columns: Sequence[str], persons: Sequence[Sequence[Any]], null: Any) -> tuple[Raw, Schema]:
     """Return records of persons in turn, each in all spellings of the key, and their schema."""
-    rows = [(own[i % len(own)], who) for i in range(_EACH) for who, own in enumerate(persons)]
+    rows = [(spellings[i % len(spellings)], who) for i in range(_EACH) for who, spellings in enumerate(persons)]
     keys = [key if isinstance(key, tuple) else (key,) for key, _ in rows]
     raw = {name: [key[i] for key in keys] for i, name in enumerate(columns)} | {"who": [who for _, who in rows]}
     return raw, Schema({"who": len(persons)}, person=Person(columns, _AT_MOST, null))
 
 
 def _in_pieces(raw: Raw, schema: Schema, turned_from: float = float("inf")) -> StreamedTable:
-    """Return a table in pieces, whose records come in the other order from some pass on."""
+    """Return a table in pieces, whose records are in reverse order from some pass on."""
     passes = count(1)
 
     def pieces(names: Sequence[str], rows: int) -> Iterator[Raw]:
@@ -134,7 +137,7 @@ _SOURCES: dict[str, Callable[[Raw, Schema], Any]] = {
 
 
 def _is_there(name: str) -> bool:
-    """Return whether the packages of a source are installed."""
+    """Return True if the packages of a source are installed."""
     needed = {"duckdb": ("duckdb", "pyarrow"), "ibis": ("ibis", "duckdb", "pyarrow")}.get(name, ())
     try:
         return all(importlib.import_module(package) for package in needed)

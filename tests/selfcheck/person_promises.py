@@ -1,4 +1,4 @@
-"""Promises to whole persons: what contradicts the column that names them is refused, before anything is charged."""
+"""Promises to whole persons: contradictions of the column that names them are refused before anything is charged."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _REFUSED: dict[str, Callable[[Ledger], Any]] = {
 
 
 def check_promises() -> Finding:
-    """Enter records of persons by what contradicts their schema, and release related tables of persons."""
+    """Enter records of persons with options that contradict their schema, and release related tables of persons."""
     wrong = [*_taken(), *_of_both(), *_of_children()]
     return finding("persons", "promises", wrong, f"{len(_REFUSED)} contradictions refused, nothing charged")
 
@@ -58,7 +58,7 @@ def _taken() -> Iterator[tuple[str, str]]:
 
 
 def _of_both() -> Iterator[tuple[str, str]]:
-    """Charge a ledger for persons with one record each, and for single records: it promises no more than the latter."""
+    """Charge a ledger for persons with one record each, and for single records: it promises only the latter."""
     for relations in ((Privacy(records_per_person=1), Privacy()), (Privacy(), Privacy(records_per_person=1))):
         ledger = Ledger(Budget(rho=1))
         for relation in relations:

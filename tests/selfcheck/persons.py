@@ -1,4 +1,4 @@
-"""Whole persons, known by a column: one of them more, with all records, and what that changes."""
+"""Whole persons, named by a column: changes by one more person with all records."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from pypgm.privacy.settling import settle
 
 Raw: TypeAlias = Mapping[str, Sequence[Any]]
 Source: TypeAlias = Callable[[Raw, Path, Schema], Any]
-"""Makes a table of some kind of raw columns, in a folder for its files."""
+"""Function that makes a table of raw columns, in a folder for its files."""
 
 _PERSON = Person("id", at_most=2)
 SCHEMA = Schema({"a": 3, "b": 2, "c": 2}, person=_PERSON)
@@ -38,7 +38,7 @@ BUDGETS = {
     **dict.fromkeys(("wide", "mst", "aim", "hdmm", "adaptive_grid", "screen"), Budget(epsilon=4, delta="1/1000000")),
     **dict.fromkeys(("mwem", "privbayes"), _PURE),
 }
-"""Mechanisms of which whole releases are compared, and what each spends."""
+"""Mechanisms whose whole releases are compared, with their budgets."""
 
 _OPEN_BUDGET = Budget(epsilon=4, delta="1/1000000", reserved_delta="1/10000000")
 _OTHERS: Raw = {
@@ -50,7 +50,7 @@ _WITH_HER = {name: [*_HERS[name][:2], *values, *_HERS[name][2:]] for name, value
 
 
 def of_mapping(raw: Raw, folder: Path, schema: Schema) -> Raw:
-    """Return the columns as they are."""
+    """Return the columns unchanged."""
     del folder, schema
     return raw
 
@@ -65,7 +65,7 @@ def of_csv(raw: Raw, folder: Path, schema: Schema) -> str:
 
 
 def of_pieces(raw: Raw, folder: Path, schema: Schema) -> StreamedTable:
-    """Return a table that is read in pieces."""
+    """Return a table read in pieces."""
     del folder
 
     def pieces(names: Sequence[str], rows: int) -> Iterator[dict[str, Sequence[Any]]]:
@@ -77,7 +77,7 @@ def of_pieces(raw: Raw, folder: Path, schema: Schema) -> StreamedTable:
 
 
 def of_scan(raw: Raw, folder: Path, schema: Schema) -> StreamedTable:
-    """Return a CSV file that is read in pieces."""
+    """Return a CSV file read in pieces."""
     return scan(of_csv(raw, folder, schema), schema)
 
 
@@ -87,9 +87,9 @@ SOURCES: Mapping[str, Source] = {"columns": of_mapping, "CSV": of_csv, "pieces":
 def check_persons(
     pairs: int = 20, sources: Mapping[str, Source] = SOURCES, mechanisms: Sequence[str] = ("mst", "wide", "mwem")
 ) -> Finding:
-    """Compare what is kept of tables with and without each person, and whole releases of both on equal outcomes.
+    """Compare the records kept of tables with and without each person, and whole releases of both on equal outcomes.
 
-    What is kept of the others must be the same, whatever the person's records, and of the person's own no more than
+    The records kept of the others must be the same, whatever the person's records, and of the person's own no more than
     the schema says. Releases are observed with and without a person of five records, from tables of several kinds.
     """
     wrong = [each for seed in range(pairs) for each in (*_of_neighbours(seed), *_of_parents(seed), *_of_open(seed))]
@@ -132,8 +132,8 @@ def _of_neighbours(seed: int) -> Iterator[tuple[str, str]]:
         whole, less = kept(raw), kept(_rows(raw, [i != somebody for i in raw["id"]]))
         moved = (whole - less).total() + (less - whole).total()
         if moved > schema.records_per_person:
-            told = f"{moved} records change with one person, {schema.records_per_person} are declared"
-            yield "lost user bound", f"table {seed}: {told}"
+            change = f"{moved} records change with one person, {schema.records_per_person} are declared"
+            yield "lost user bound", f"table {seed}: {change}"
         elif less - whole:
             yield "sensitivity", f"table {seed}: a person more takes records of others away"
         elif whole.total() != sum(min(raw["id"].count(i), schema.records_per_person) for i in set(raw["id"])):
@@ -141,7 +141,7 @@ def _of_neighbours(seed: int) -> Iterator[tuple[str, str]]:
 
 
 def _of_parents(seed: int) -> Iterator[tuple[str, str]]:
-    """Compare parents, and children, of tables with and without each person: all of whose parents have children."""
+    """Compare parents and children of tables with and without each person; all parents have children."""
     rng = np.random.default_rng(seed)
     who, of = rng.integers(0, 3, 9), rng.integers(0, 9, 30)
     codes = rng.integers(0, 3, 9), rng.integers(0, 2, 30)
@@ -162,7 +162,7 @@ def _of_parents(seed: int) -> Iterator[tuple[str, str]]:
 
 
 def _of_open(seed: int) -> Iterator[tuple[str, str]]:
-    """Compare what is to be hidden of an open column in a table and in the same one in another order."""
+    """Compare the hidden numbers of an open column in a table and in the same table in another order."""
     raw, rng = _generated(seed), np.random.default_rng(seed)
     schema = OpenSchema({"a": OpenSet("1/4")}, person=Person("id", 1))
     turned = rng.permutation(len(raw["id"]))
@@ -176,11 +176,11 @@ def _of_open(seed: int) -> Iterator[tuple[str, str]]:
         for columns in (raw, {name: [values[i] for i in turned] for name, values in raw.items()}):
             settle(schema, columns, None, Ledger(Budget(rho=8, reserved_delta="1/100000")))
     if len(hidden) != 2 or not np.array_equal(hidden[0], hidden[1]):
-        yield "sensitivity", f"table {seed}: in which records open values are found depends on their order"
+        yield "sensitivity", f"table {seed}: the records in which open values are found depend on their order"
 
 
 def of_releases(name: str, source: Source, mechanism: str, schema: Schema | OpenSchema) -> Iterator[tuple[str, str]]:
-    """Observe releases of a table with a person of five records, and on the same outcomes without."""
+    """Compare releases of a table with and without a person of five records, on the same outcomes."""
     where = f"{mechanism}, {name}"
     budget = BUDGETS[mechanism] if isinstance(schema, Schema) else _OPEN_BUDGET
     privacy = Privacy("add-remove", _PERSON.at_most, _PERSON.columns)

@@ -1,4 +1,4 @@
-"""Single questions to a private table, one after the other, each for a part of what is left."""
+"""Sequences of single questions to a private table, each for a part of the remaining budget."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ Ask = Callable[["_Asker"], Any]
 
 
 def questions(data: Any, *, budget: Budget, privacy: Privacy, acts: Sequence[int]) -> Any:
-    """Ask what a sequence of numbers stands for; return measurements, and whatever else came out."""
+    """Ask the questions that a sequence of numbers encodes; return measurements and all other answers."""
     asker = _Asker(PrivateTable(data, privacy, Ledger(budget)), sum(acts))
-    found = [asker.ask(_PURE if budget.unit == "epsilon" else _ALL, act) for act in acts]
-    flat = list(itertools.chain.from_iterable(f if isinstance(f, list) else [f] for f in found))
+    answers = [asker.ask(_PURE if budget.unit == "epsilon" else _ALL, act) for act in acts]
+    flat = list(itertools.chain.from_iterable(f if isinstance(f, list) else [f] for f in answers))
     measured = [m for m in flat if hasattr(m, "clique")]
-    return SimpleNamespace(ledger=asker.table.ledger, measurements=measured, found=found)
+    return SimpleNamespace(ledger=asker.table.ledger, measurements=measured, result=answers)
 
 
 class _Asker:
-    """A private table, and cliques and numbers that do not depend on it."""
+    """Private table, with cliques and numbers that do not depend on it."""
 
     def __init__(self, table: PrivateTable, seed: int) -> None:
         self.table, self.rng = table, np.random.default_rng(seed)
@@ -92,7 +92,7 @@ def _many(asker: _Asker) -> Any:
 
 
 def _off_grid(asker: _Asker) -> Any:
-    """Compare with estimates off the grid, about as large as counts are."""
+    """Compare with estimates off the grid, of about the size of counts."""
     estimates = {c: np.arange(asker.size(c)) * 1.37 % 5 - 1 for c in asker.cliques}
     return asker.table.l1_selector(asker.cliques, estimates.__getitem__)
 

@@ -1,4 +1,4 @@
-"""The join of two related tables: one parent more, with all their children, and what that changes."""
+"""Join of two related tables: changes by one more parent with all children."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pypgm.privacy.relation import Privacy
 
 _PARENTS, _CHILDREN = Domain({"a": 2}), Domain({"b": 3})
 _RUNS = (
-    # mechanism, budget, children a parent, part of the budget for the parents
+    # mechanism, budget, children a parent, share of the budget for the parents
     ("mst", Budget(epsilon=1, delta="1/1000000000"), (1, 3, 7), "1/2"),
     ("hdmm", Budget(rho=2), (1, 7), "1/2"),
     ("mwem", Budget(epsilon=2), (1, 7), "1/2"),
@@ -35,19 +35,19 @@ _ODD_KEYS: tuple[Any, ...] = ("x", 0.5, 1.0, True, b"1", None, float("nan"), np.
 
 
 def check_related(pairs: int = 40) -> Finding:
-    """Compare what two related tables become with and without one parent, and whole releases of both.
+    """Compare the join of two related tables with and without one parent, and whole releases of both.
 
     The parents must change by one record and the children by at most the public bound: what the noise is drawn for.
     Releases, under both kinds of budget, are observed with and without a parent of `max_children` equal children.
     """
-    found = [*_of_keys(), *(wrong for seed in range(pairs) for wrong in _of_neighbours(seed))]
+    defects = [*_of_keys(), *(wrong for seed in range(pairs) for wrong in _of_neighbours(seed))]
     for name, budget, bounds, share in _RUNS:
-        found.extend(wrong for k in bounds for wrong in _of_releases(name, budget, k, share))
-    return finding("related tables", f"{pairs} pairs of tables", found, "a parent is 1 record, and their children k")
+        defects.extend(wrong for k in bounds for wrong in _of_releases(name, budget, k, share))
+    return finding("related tables", f"{pairs} pairs of tables", defects, "a parent is 1 record, and their children k")
 
 
 def _of_keys() -> Iterator[tuple[str, str]]:
-    """Find rows by keys with one child more, whose key is of another type than all others: their rows stay."""
+    """Find rows by keys, with and without a child whose key has another type: the other rows stay."""
     for keys in ([1, 2, 3], ["1", "2", "3"], [(1 << 53) + 1, (1 << 53) + 3, 7]):
         before = parent_rows(keys, [*keys, *keys, None])
         for odd in (*_ODD_KEYS, keys[0]):
@@ -78,7 +78,7 @@ def _of_neighbours(seed: int) -> Iterator[tuple[str, str]]:
 
 
 def _of_releases(mechanism: str, budget: Budget, k: int, share: str) -> Iterator[tuple[str, str]]:
-    """Observe releases with a parent of k equal children, and on the same outcomes without."""
+    """Compare releases with and without a parent of k equal children, on the same outcomes."""
     where = f"{mechanism}, {k} children a parent, {share} for the parents"
     some, few = np.array([0, 1, 1]), np.array([0, 2, 1, 0, 0])
     of = np.array([0, 0, 1, 2, 2])
@@ -122,7 +122,7 @@ def _of_releases(mechanism: str, budget: Budget, k: int, share: str) -> Iterator
 
 
 def _use(release: Any) -> list[Any]:
-    """Return what a release says, draws and writes."""
+    """Return the text, records and file of a release."""
     with tempfile.TemporaryDirectory() as folder:
         release.save(folder)
         files = [path.read_bytes() for path in sorted(Path(folder).iterdir())]

@@ -1,4 +1,4 @@
-"""Scores of stated sensitivity by themselves: the worst that one record changes of them, over all small tables."""
+"""Scores of stated sensitivity: the largest change by one record, over all small tables."""
 
 from __future__ import annotations
 
@@ -26,17 +26,22 @@ from pypgm.queries import Identity, Neighbours, Partition
 
 Table = tuple[int, ...]
 
-_SMALL = 5  # records of the tables that are all looked at
-_LARGE = (7, 40, 1000)  # records that are in one cell, or in two
-_PRODUCTS = (0, 1, 20)  # what one row or column of a table is times another one
-_APART = (0, 1, 5, 1000)  # counts of cells that a score compares with an estimate
-_FAMILIES = {(2, 2): (2, 2), (4, 2): (2, 2, 2), (2, 3): (2, 3), (3, 3): (2, 3, 3)}  # and the attributes beside them
-_ATTAINED = 0.95  # of each stated change, at least, that some record makes
+_FEW_RECORDS = 5  # records of tables that are all tried
+_MANY_RECORDS = (7, 40, 1000)  # records in one cell, or in two
+_PRODUCTS = (0, 1, 20)  # multiples of one row or column that another has
+_APART = (0, 1, 5, 1000)  # counts of cells compared with an estimate
+_FAMILIES = {
+    (2, 2): (2, 2),
+    (4, 2): (2, 2, 2),
+    (2, 3): (2, 3),
+    (3, 3): (2, 3, 3),
+}  # table shapes, attribute sizes
+_ATTAINED = 0.95  # part of each stated change that some record must make
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """A score of counts, what is stated of its change, and on which tables it is looked at.
+    """Score of counts, its stated sensitivity, and the tables to try it on.
 
     Parameters
     ----------
@@ -60,8 +65,8 @@ class Stated:
     kept: Callable[[], Iterable[Table]]
 
 
-def _every(cells: int, most: int = _SMALL) -> Iterator[Table]:
-    """Yield all tables of so many records at most."""
+def _every(cells: int, most: int = _FEW_RECORDS) -> Iterator[Table]:
+    """Yield all tables of at most so many records."""
     for records in range(most + 1):
         for bars in itertools.combinations(range(records + cells - 1), cells - 1):
             ends = (-1, *bars, records + cells - 1)
@@ -69,19 +74,19 @@ def _every(cells: int, most: int = _SMALL) -> Iterator[Table]:
 
 
 def _of_shape(rows: int, columns: int) -> list[Table]:
-    """Return small tables, tables of one or two heavy cells, and products of margins that lack a record or none."""
+    """Return small tables, tables of one or two heavy cells, and products of margins, also with one record less."""
     cells = rows * columns
-    found = dict.fromkeys(_every(cells))
-    for n, (a, b) in itertools.product(_LARGE, itertools.combinations_with_replacement(range(cells), 2)):
-        found[tuple(n // 2 * ((i == a) + (i == b)) for i in range(cells))] = None
+    tables = dict.fromkeys(_every(cells))
+    for n, (a, b) in itertools.product(_MANY_RECORDS, itertools.combinations_with_replacement(range(cells), 2)):
+        tables[tuple(n // 2 * ((i == a) + (i == b)) for i in range(cells))] = None
     margins = (itertools.combinations_with_replacement(_PRODUCTS, n) for n in (rows, columns))
     for one, other in itertools.product(*margins):
         table = [2 * a * b for a, b in itertools.product(one, other)]
         first = next((i for i, n in enumerate(table) if n), None)
-        found[tuple(table)] = None
+        tables[tuple(table)] = None
         if first is not None:
-            found[tuple(n - (i == first) for i, n in enumerate(table))] = None
-    return list(found)
+            tables[tuple(n - (i == first) for i, n in enumerate(table))] = None
+    return list(tables)
 
 
 def _dependences() -> Iterator[Stated]:
@@ -91,7 +96,7 @@ def _dependences() -> Iterator[Stated]:
         if (score == "F" and not binary) or (score == "MI" and relation == "add-remove"):
             continue
         yield Stated(
-            f"{score} of binary attributes" if binary and score == "MI" else score,  # which has a bound of its own
+            f"{score} of binary attributes" if binary and score == "MI" else score,  # it has its own bound
             f"{score} of {shape[0]} by {shape[1]} values",
             partial(_dependence, score, shape),
             relation,
@@ -101,7 +106,7 @@ def _dependences() -> Iterator[Stated]:
 
 
 def _information(counts: NDArray[np.int64], rows: int) -> float:
-    """Return N times the mutual information of a table in 1/256 bit, before it is rounded, from entropies."""
+    """Return N times the mutual information of a table in 1/256 bit, unrounded, from entropies."""
     table = counts.reshape(rows, -1).astype(float)
     total = table.sum()
 
@@ -113,7 +118,7 @@ def _information(counts: NDArray[np.int64], rows: int) -> float:
 
 
 def _roundings() -> Iterator[tuple[str, str]]:
-    """Demand that what is stated of a rounded score holds both roundings: 1/2 of a unit for each of two tables."""
+    """Check that the stated sensitivity of a rounded score covers both roundings, half a unit for each table."""
     for shape, sizes in _FAMILIES.items():
         for n in (2, 3, 4, 5, 9, 40, 1000):
             one = np.zeros(shape, dtype=np.int64)
@@ -123,8 +128,8 @@ def _roundings() -> Iterator[tuple[str, str]]:
             moved = abs(_information(other, shape[0]) - _information(one, shape[0]))
             stated = _stated_by_learner("MI", "replace", sizes, n)
             if stated < moved + 1:
-                told = f"it changes by {moved:.6g} before it is rounded, {stated} is stated"
-                yield "score sensitivity", f"MI of {shape[0]} by {shape[1]} values, {n} records: {told}"
+                change = f"it changes by {moved:.6g} before rounding, {stated} is stated"
+                yield "score sensitivity", f"MI of {shape[0]} by {shape[1]} values, {n} records: {change}"
 
 
 def _dependence(score: Score, shape: tuple[int, int], counts: NDArray[np.int64]) -> int:
@@ -132,7 +137,7 @@ def _dependence(score: Score, shape: tuple[int, int], counts: NDArray[np.int64])
 
 
 def _stated_by_learner(score: Score, relation: Neighbours, sizes: Sequence[int], total: int | None) -> int:
-    """Return what the learner of structures tells its selector of the score, on a table of attributes of some sizes."""
+    """Return the sensitivity that the learner of structures states for attributes of some sizes."""
     records = np.zeros((total or 0, len(sizes)), dtype=np.int64)
     domain = Domain({f"x{i}": size for i, size in enumerate(sizes)})
     private = PrivateTable(table(records, domain), Privacy(relation), Ledger(Budget(rho=1)))
@@ -143,7 +148,7 @@ def _stated_by_learner(score: Score, relation: Neighbours, sizes: Sequence[int],
 
 
 class _Stated(Observer):
-    """Notes what is stated of a score."""
+    """Observer of the stated sensitivity of a score."""
 
     not_private = ""
     sensitivity = 0
@@ -156,16 +161,16 @@ class _Stated(Observer):
 
 
 def _estimated() -> Iterator[Stated]:
-    """Yield the scores that compare counts with an estimate, whose change is a number of records."""
+    """Yield the scores that compare counts with an estimate."""
     queries = {"cells": Identity(3), "groups": Partition([0, 0, 1]), "all": Partition([0, 0, 0])}
     estimates = ([1.0, 99.0, 0.1], [0.4, 0.3, 1000.0])
     goals = np.array([3, 0, 7 * risk_score.GRID // 2])
     for relation in get_args(Neighbours):
         records = 2 if relation == "replace" else 1
-        for (name, query), own, stddev in itertools.product(queries.items(), estimates, (0.5, 50.0, 500.0)):
-            score = partial(resolution.risk, independent=np.array(own), query=query, stddev=stddev)
-            told = f"risk of {name} beside {own} at {stddev}"
-            yield _compared("risk", told, score, relation, resolution.GRID * resolution.RISK_SENSITIVITY * records)
+        for (name, query), estimate, stddev in itertools.product(queries.items(), estimates, (0.5, 50.0, 500.0)):
+            score = partial(resolution.risk, independent=np.array(estimate), query=query, stddev=stddev)
+            label = f"risk of {name} beside {estimate} at {stddev}"
+            yield _compared("risk", label, score, relation, resolution.GRID * resolution.RISK_SENSITIVITY * records)
         for hiding in (0, risk_score.GRID, 77 * risk_score.GRID + 1):
             score = partial(risk_score.saving, expected=goals, hiding=hiding)
             yield _compared("saving", f"saving where {hiding} is hidden", score, relation, risk_score.GRID * records)
@@ -178,12 +183,12 @@ def _compared(
 
 
 def scores() -> list[Stated]:
-    """Return the scores that mechanisms and learners select by, other than those made within a run."""
+    """Return the scores of mechanisms and learners, except those defined during a run."""
     return [*_dependences(), *_estimated()]
 
 
 def check_scores(kinds: Collection[str] = ()) -> Finding:
-    """Demand that no record changes a score by more than is stated, and that some record changes it by that much.
+    """Check that no record changes a score by more than stated, and that some record attains that.
 
     Tables are all small ones and some heavy, skewed and independent ones. Where no record is seen to change a kind of
     score by about as much as is stated, it is not exercised: less could be stated, and would pass.
@@ -193,30 +198,30 @@ def check_scores(kinds: Collection[str] = ()) -> Finding:
     kinds : collection of str
         Of `scores`; all by default.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     attained: dict[str, float] = {}
     for each in (s for s in scores() if not kinds or s.kind in kinds):
         most, wrong = _most(each)
         kind = f"{each.kind} under {each.neighbours}"
         attained[kind] = max(most, attained.get(kind, 0.0))
         if wrong:
-            found.append(("score sensitivity", f"{each.name}, {each.neighbours}: {wrong}"))
+            defects.append(("score sensitivity", f"{each.name}, {each.neighbours}: {wrong}"))
     if not kinds or any(kind.startswith("MI") for kind in kinds):
-        found += _roundings()
-    told = "attained: " + ", ".join(f"{kind} {part:.3f}" for kind, part in attained.items())
+        defects += _roundings()
+    figures = "attained: " + ", ".join(f"{kind} {part:.3f}" for kind, part in attained.items())
     return finding(
-        "stated scores", "brute force", found, told, exercised=min(attained.values(), default=0) >= _ATTAINED
+        "stated scores", "brute force", defects, figures, exercised=min(attained.values(), default=0) >= _ATTAINED
     )
 
 
 def _most(each: Stated) -> tuple[float, str]:
-    """Return the largest change as a part of what is stated, and where it is more."""
+    """Return the largest change as a part of the stated one, and where it exceeds that."""
     score = functools.cache(lambda table: each.score(np.array(table, dtype=np.int64)))
     is_replaced = each.neighbours == "replace"
     most, wrong = 0.0, ""
     for counts in each.kept():
         more = [score((*counts[:i], counts[i] + 1, *counts[i + 1 :])) for i in range(len(counts))]
-        # One record is in one cell or another; or it is in one of them, or there is none.
+        # One record is in one cell or another; or in one, or in none.
         change = max(more) - min(more) if is_replaced else max(abs(m - score(counts)) for m in more)
         allowed = each.change(sum(counts) + 1 if is_replaced else None)
         most = max(most, change / allowed)

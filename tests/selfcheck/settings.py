@@ -1,4 +1,4 @@
-"""What mechanisms and learners can be asked for: their options, one value or another of each."""
+"""Options of mechanisms and learners, with the values to try of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ T = TypeVar("T")
 
 
 class Choose:
-    """Draws a value of each option, and remembers which were offered and which ran.
+    """Chooser of a value of each option, which records the values offered and run.
 
     Parameters
     ----------
@@ -45,18 +45,18 @@ class Choose:
         labels = [f"{name}={value!r}" for value in values]
         least = min(self._tried[label] for label in labels) if self._evenly else 0
         among = [i for i, label in enumerate(labels) if not self._evenly or self._tried[label] == least]
-        found = values[among[int(self.rng.integers(len(among)))]]
-        self.meets(name, found, values)
-        return found
+        chosen = values[among[int(self.rng.integers(len(among)))]]
+        self.meets(name, chosen, values)
+        return chosen
 
     def meets(self, name: str, value: object, values: Sequence[object]) -> None:
-        """Take down a value that follows from others, such as of two options together, and all that there are."""
+        """Note a value that follows from others, such as two options together, among all there are."""
         self.offered |= dict.fromkeys(f"{name}={each!r}" for each in values)
         self._now.append(f"{name}={value!r}")
 
     def tried(self, *, ran: bool) -> None:
-        """Keep what was chosen since the last call: it ran, or was refused."""
-        # What was refused comes again sooner than what ran, perhaps beside other values.
+        """Note whether the values chosen since the last call ran or were refused."""
+        # Refused values come again sooner than those that ran, perhaps with other values.
         self._tried.update(self._now * (2 if ran else 1))
         self.ran.update(self._now if ran else ())
         self._now = []
@@ -64,24 +64,24 @@ class Choose:
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A mechanism and the options it is called with besides budget and relation."""
+    """Mechanism and its options, besides budget and relation."""
 
     call: Callable[..., Any]
     options: dict[str, Any]
 
     def __call__(self, data: Any, budget: Any, privacy: Any) -> Any:
-        """Run it, as the audit calls a mechanism."""
+        """Run the mechanism as the audit calls it."""
         return self.call(data, budget=budget, privacy=privacy, **self.options)
 
     @property
     def given(self) -> tuple[pypgm.LinearMeasurement, ...]:
-        """The measurements it is handed."""
+        """Measurements given to the mechanism."""
         return tuple(self.options.get("measurements", ()))
 
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """What is asked for with options, what it draws for if it does all it can, and of which budgets and tables.
+    """Mechanism to try with options, the purposes of its draws, and its kinds of budgets and tables.
 
     It is `is_rich`, one or another, whether there is much to tell: many records and cells, and budget. Tables that are
     `is_wide` have four attributes or more about as often as fewer.
@@ -97,7 +97,7 @@ class Subject:
 
 
 def _common(choose: Choose, domain: Domain, *, of_models: bool = True) -> dict[str, Any]:
-    """Return options that every mechanism takes, with as little estimation as they can do."""
+    """Return options that every mechanism takes, with as little estimation as possible."""
     options: dict[str, Any] = {"iterations": 2, "n_threads": choose.one_of("n_threads", (1, 2))}
     if not of_models:
         return options
@@ -113,7 +113,7 @@ def _common(choose: Choose, domain: Domain, *, of_models: bool = True) -> dict[s
 
 
 def _workload(choose: Choose, domain: Domain, ask: str = "cells") -> dict[str, Any]:
-    """Return a workload of random marginals, with weights, and with queries where the mechanism takes them."""
+    """Return a workload of random marginals, with weights, and with queries if the mechanism takes them."""
     kind = choose.one_of("workload", ("none", "plain", "weighted", *(() if ask == "cells" else ("queries",))))
     if kind == "none":
         return {}
@@ -123,8 +123,8 @@ def _workload(choose: Choose, domain: Domain, ask: str = "cells") -> dict[str, A
     weights = None
     if kind == "weighted":
         weights = [Fraction(int(choose.rng.integers(1, 40)), int(choose.rng.integers(1, 9))) for _ in cliques]
-    asked = [_query(choose, domain, c, ask) for c in cliques] if kind == "queries" else None
-    return {"workload": workloads.Workload(domain, cliques, asked, weights)}
+    queries = [_query(choose, domain, c, ask) for c in cliques] if kind == "queries" else None
+    return {"workload": workloads.Workload(domain, cliques, queries, weights)}
 
 
 def _query(choose: Choose, domain: Domain, clique: Clique, ask: str) -> queries.LinearQuery | None:
@@ -144,92 +144,92 @@ def _mst(choose: Choose, domain: Domain, _: Privacy) -> Setting:
 
 
 def _aim(choose: Choose, domain: Domain, _: Privacy) -> Setting:
-    own = {
+    options = {
         "rounds": choose.one_of("rounds", (1, 3, 7)),
         "score": choose.one_of("score", ("noise", "risk")),
         "tree_bytes": choose.one_of("tree_bytes", (8e6, 200.0, 8e6)),
     }
-    return Setting(mechanisms.aim, own | _workload(choose, domain) | _common(choose, domain))
+    return Setting(mechanisms.aim, options | _workload(choose, domain) | _common(choose, domain))
 
 
 def _adaptive_grid(choose: Choose, domain: Domain, _: Privacy) -> Setting:
     targets = choose.one_of("targets", (0, 1, 2))
     met = targets, len(domain) - targets > 2
     choose.meets("targets, a tree beside them", met, list(itertools.product((0, 1, 2), (False, True))))
-    own = {
+    options = {
         "targets": domain.attributes[:targets],
         "split": choose.one_of("split", ((0.1, 0.1, 0.8), ("1/3", "1/3", "1/3"), (0.7, 0.2, 0.1))),
         "threshold": choose.one_of("threshold", (0.0, 3.0, 9.0)),
     }
-    return Setting(mechanisms.adaptive_grid, own | _common(choose, domain))
+    return Setting(mechanisms.adaptive_grid, options | _common(choose, domain))
 
 
 def _hdmm(choose: Choose, domain: Domain, _: Privacy) -> Setting:
-    own = {"strategy": choose.one_of("strategy", ("marginals", "contrasts"))}
-    return Setting(mechanisms.hdmm, own | _workload(choose, domain, "anything") | _common(choose, domain))
+    options = {"strategy": choose.one_of("strategy", ("marginals", "contrasts"))}
+    return Setting(mechanisms.hdmm, options | _workload(choose, domain, "anything") | _common(choose, domain))
 
 
 def _jam(choose: Choose, domain: Domain, _: Privacy) -> Setting:
     n = choose.one_of("public records", (1, 7))
     public = pypgm.Dataset({a: choose.rng.integers(0, domain.size(a), n) for a in domain}, domain)
-    own = {
+    options = {
         "public": public,
         "rounds": choose.one_of("rounds", (1, 4)),
         "tree_bytes": choose.one_of("tree_bytes", (8e6, 200.0)),
     }
-    return Setting(mechanisms.jam, own | _workload(choose, domain) | _common(choose, domain))
+    return Setting(mechanisms.jam, options | _workload(choose, domain) | _common(choose, domain))
 
 
 def _screen(choose: Choose, domain: Domain, _: Privacy) -> Setting:
-    own = {"tree_bytes": choose.one_of("tree_bytes", (8e7, 160.0))}
-    return Setting(mechanisms.screen, own | _workload(choose, domain) | _common(choose, domain))
+    options = {"tree_bytes": choose.one_of("tree_bytes", (8e7, 160.0))}
+    return Setting(mechanisms.screen, options | _workload(choose, domain) | _common(choose, domain))
 
 
 def _wide(choose: Choose, domain: Domain, _: Privacy) -> Setting:
     ordered = choose.one_of("ordinal", (None, 0, 2))
-    own = {"ordinal": None if ordered is None else domain.attributes[:ordered]}
-    return Setting(mechanisms.wide, own | _workload(choose, domain) | _common(choose, domain))
+    options = {"ordinal": None if ordered is None else domain.attributes[:ordered]}
+    return Setting(mechanisms.wide, options | _workload(choose, domain) | _common(choose, domain))
 
 
 def _mwem(choose: Choose, domain: Domain, _: Privacy) -> Setting:
     asks = choose.one_of("asks", ("marginals", "cells"))
     estimator = choose.one_of("estimator", ("model", "weights"))
-    own = {
+    options = {
         "asks": asks,
         "estimator": estimator,
         "rounds": choose.one_of("rounds", (1, 4)),
         "tree_bytes": choose.one_of("tree_bytes", (8e6, 200.0)),
     }
     work = _workload(choose, domain, "cells" if asks == "cells" else "groups")
-    return Setting(mechanisms.mwem, own | work | _common(choose, domain, of_models=estimator == "model"))
+    return Setting(mechanisms.mwem, options | work | _common(choose, domain, of_models=estimator == "model"))
 
 
 def _dualquery(choose: Choose, domain: Domain, _: Privacy) -> Setting:
-    own, common = _drawn(choose, domain)
-    own |= {"rate": choose.one_of("rate", ("1/10", "2"))}
-    return Setting(mechanisms.dualquery, own | _workload(choose, domain) | common)
+    options, common = _drawn(choose, domain)
+    options |= {"rate": choose.one_of("rate", ("1/10", "2"))}
+    return Setting(mechanisms.dualquery, options | _workload(choose, domain) | common)
 
 
 def _fem(choose: Choose, domain: Domain, _: Privacy) -> Setting:
-    own, common = _drawn(choose, domain)
-    own |= {
+    options, common = _drawn(choose, domain)
+    options |= {
         "perturbation": choose.one_of("perturbation", (0.01, 0.16, 3.0)),
         "law": choose.one_of("law", ("exponential", "laplace")),
     }
-    if own["samples"] == 1:
-        own["rounds"] = choose.one_of("rounds by default", (own["rounds"], None))
-    return Setting(mechanisms.fem, own | _workload(choose, domain) | common)
+    if options["samples"] == 1:
+        options["rounds"] = choose.one_of("rounds by default", (options["rounds"], None))
+    return Setting(mechanisms.fem, options | _workload(choose, domain) | common)
 
 
 def _drawn(choose: Choose, domain: Domain) -> tuple[dict[str, Any], dict[str, Any]]:
     estimator = choose.one_of("estimator", ("model", "records"))
-    own = {
+    options = {
         "estimator": estimator,
         "rounds": choose.one_of("rounds", (2, 4)),
         "samples": choose.one_of("samples", (1, 3)),
         "optimiser": choose.one_of("optimiser", ("ascent", "exact")),
     }
-    return own, _common(choose, domain, of_models=estimator == "model")
+    return options, _common(choose, domain, of_models=estimator == "model")
 
 
 def _structure(choose: Choose, domain: Domain, privacy: Privacy) -> PrivateStructure:
@@ -253,7 +253,7 @@ def _privbayes(choose: Choose, domain: Domain, privacy: Privacy) -> Setting:
 def _learn_private(choose: Choose, domain: Domain, privacy: Privacy) -> Setting:
     arcs = {"chain": list(itertools.pairwise(domain)), "none": {}, "all": list(itertools.combinations(domain, 2))}
     kind = choose.one_of("structure", ("chain", "all", "private", "none"))
-    own: dict[str, Any] = {
+    options: dict[str, Any] = {
         "structure": _structure(choose, domain, privacy) if kind == "private" else arcs[kind],
         "allocation": choose.one_of("allocation", ("sizes", "data-dependent", "uniform")),
         "noise": choose.one_of("noise", (None, "laplace", "gaussian")),
@@ -267,13 +267,13 @@ def _learn_private(choose: Choose, domain: Domain, privacy: Privacy) -> Setting:
     }
     if privacy == Privacy():
         stages["sampling"] = choose.one_of("sampling", ("1", "1/3"))
-    if own["allocation"] == "data-dependent":
-        own |= stages
-    return Setting(learn_private, own | {"callback": _stop})
+    if options["allocation"] == "data-dependent":
+        options |= stages
+    return Setting(learn_private, options | {"callback": _stop})
 
 
 def _stop(state: Any) -> bool:
-    """End an estimate once it has begun."""
+    """Stop an estimate at its first iteration."""
     return bool(state.iteration >= 0)
 
 
@@ -311,4 +311,4 @@ SETTINGS: dict[str, Subject] = {
     "learn_t_wise": Subject(_field(mrf.learn_t_wise), _REGRESSED, is_pure=True, is_binary=True, is_rich=_NEVER),
     "questions": Subject(_questions, ("measure", "select", *_STATED), is_pure=True),
 }
-"""Mechanisms and learners, and single questions to a private table one after the other."""
+"""Mechanisms and learners, and sequences of single questions to a private table."""

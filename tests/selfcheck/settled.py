@@ -1,4 +1,4 @@
-"""Open columns of schemas: what is found of them, and what it costs."""
+"""Open columns of schemas: the values and bins found, and their cost."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _BUDGET = Budget(rho=8, reserved_delta=Fraction(1, 10**5))
 _SCHEMA = OpenSchema(
     {"job": OpenSet("1/4", null="?"), "town": OpenSet("1/8"), "age": QuantileBins(Integer(0, 9), 2, "1/8")}
 )
-_LARGE = OpenSchema(
+_LARGE_SCHEMA = OpenSchema(
     {
         "job": OpenSet("1/4", null="-"),
         "age": QuantileBins(Integer(0, 5000, null="-1"), 3, "1/8"),
@@ -43,18 +43,18 @@ _KINDS: tuple[Any, ...] = (
     *(None, "", float("nan"), np.datetime64("2020-01-31"), datetime.date(2020, 1, 31), datetime.datetime(2020, 1, 31)),
     *(datetime.timedelta(hours=1), np.timedelta64(60, "m"), b"1", (1,), 1 << 53, float(1 << 53), 2.5, Decimal("2.50")),
 )
-"""Values of all kinds, of which Python takes some for equal."""
+"""Values of all kinds, some of them equal in Python."""
 
 
 _ERRORS: tuple[type[BaseException], ...] = (
     *(ArithmeticError, AttributeError, ImportError, LookupError, MemoryError, OSError, OverflowError, RecursionError),
     *(RuntimeError, StopIteration, TypeError, UnicodeError, UserWarning, ValueError, GeneratorExit, SystemExit),
 )
-"""What a value may raise that is looked at; an interrupt is no value's."""
+"""Errors that a value may raise when read; an interrupt is not one of them."""
 
 
 class _Raising:
-    """A value that raises an error whatever is asked of it, with a secret in its text."""
+    """Value that raises an error, with a secret in its text, at any use."""
 
     def __init__(self, error: type[BaseException]) -> None:
         self._error = error
@@ -81,7 +81,7 @@ class _Raising:
 
 
 class _Unread(Sequence[Any]):
-    """Values that nobody may look at."""
+    """Values that must not be read."""
 
     def __len__(self) -> int:
         return 9
@@ -99,22 +99,22 @@ def check_open_sets() -> Finding:
     One record more of any kind, among others that are equal to it and are another value, changes what is hidden by one.
     A value that raises an error of any type is a null: nothing is said of it.
     """
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for privacy in _PRIVACIES:
-        found += _pair(privacy)
-    found += _of_many()
-    found += _of_kinds()
-    found += _of_errors()
+        defects += _pair(privacy)
+    defects += _of_many()
+    defects += _of_kinds()
+    defects += _of_errors()
     try:
         settle(_SCHEMA, dict.fromkeys(_SCHEMA.open, _Unread()), Privacy(), _spent())
     except BudgetError:
         pass
     except AssertionError as error:
-        found.append(("read before the charge", str(error)))
+        defects.append(("read before the charge", str(error)))
     else:
-        found.append(("overspent", "columns are settled with nothing left"))
+        defects.append(("overspent", "columns are settled with nothing left"))
     return finding(
-        "open sets", "settle", found, f"{len(_PRIVACIES)} pairs of columns, {len(_ERRORS)} errors, one refusal"
+        "open sets", "settle", defects, f"{len(_PRIVACIES)} pairs of columns, {len(_ERRORS)} errors, one refusal"
     )
 
 
@@ -127,8 +127,8 @@ def _spent() -> Ledger:
 def _pair(privacy: Privacy) -> Iterator[tuple[str, str]]:
     k = privacy.records_per_person
     schemas, ledgers = [], []
-    for own in (["spy"] * k, ["cook"] * k if privacy.neighbours == "replace" else []):
-        raw = {"job": ["cook"] * 400 + ["?"] * 400 + own, "town": ["here"] * 400 + ["there"] * (400 + len(own))}
+    for person in (["spy"] * k, ["cook"] * k if privacy.neighbours == "replace" else []):
+        raw = {"job": ["cook"] * 400 + ["?"] * 400 + person, "town": ["here"] * 400 + ["there"] * (400 + len(person))}
         ledger = Ledger(_BUDGET)
         with scripted(lambda counts: counts):
             schemas.append(settle(_SCHEMA, raw | {"age": [3] * len(raw["job"])}, privacy, ledger))
@@ -162,29 +162,30 @@ def _of_many() -> Iterator[tuple[str, str]]:
     raw = {"job": job, "age": age, "wage": [a if a == "-1" else a / 1000 for a in age]}
     few = {name: [v for v in values if v not in {"-", "-1"}] for name, values in raw.items()}
     other = {"job": ["cook", "spy"], "age": [4999], "wage": [9]}
-    asked, found = [], []
+    hidden_numbers, schemas = [], []
     for columns in (raw, few, other):
         hidden, schema = _given(columns)
-        asked.append(hidden)
-        found.append(schema)
-    if found[0].columns["job"].labels != ("spy", "other", "-"):
+        hidden_numbers.append(hidden)
+        schemas.append(schema)
+    if schemas[0].columns["job"].labels != ("spy", "other", "-"):
         yield "unnoised answer", "values are listed that noise kept below the threshold, or others are not"
-    if any(found[0].columns[name] != found[2].columns[name] for name in ("age", "wage")):
+    if any(schemas[0].columns[name] != schemas[2].columns[name] for name in ("age", "wage")):
         yield "unnoised answer", "bins begin elsewhere than the selections said"
-    if len(asked[0]) != len(asked[1]) or not all(map(np.array_equal, asked[0], asked[1])):
+    with_nulls, without, _ = hidden_numbers
+    if len(with_nulls) != len(without) or not all(map(np.array_equal, with_nulls, without)):
         yield "answer of another table", "what is hidden changes with the nulls"
 
 
 def _of_kinds() -> Iterator[tuple[str, str]]:
-    """Add a record of each kind at either end: of the counts one grows by 1, and no rank moves by more than its range.
+    """Add a record of each kind at either end: one count grows by 1, and no rank moves by more than its range.
 
     Values that Python takes for equal, as 1, 1.0 and True, are different ones, or the same, whoever comes first.
     """
     base = [value for value in _KINDS for _ in range(2)]
-    before = _asked_for(base)
+    before = _hidden_of(base)
     for value in _KINDS:
         for columns in ([value, *base], [*base, value]):
-            after = _asked_for(columns)
+            after = _hidden_of(columns)
             for schema, one, other in zip(_TWICE, before, after, strict=True):
                 changes = other - one if one.shape == other.shape else None
                 most = Privacy().quantile_score_range(Fraction(1, 2)) if schema is _TWICE[1] else 1
@@ -197,11 +198,11 @@ def _of_kinds() -> Iterator[tuple[str, str]]:
 
 
 def _of_errors() -> Iterator[tuple[str, str]]:
-    """Settle columns of which one value raises an error: what is hidden is as if it were a null."""
-    before = _asked_for(["1", "2", "2", None])
+    """Settle columns in which one value raises an error: the hidden numbers are those of a null."""
+    before = _hidden_of(["1", "2", "2", None])
     for error in _ERRORS:
         try:
-            after = _asked_for(["1", "2", "2", _Raising(error)])
+            after = _hidden_of(["1", "2", "2", _Raising(error)])
         except BaseException as raised:  # whatever the value raised
             yield "exception tells", f"a value that raises {error.__name__} ends in {type(raised).__name__}"
             continue
@@ -209,8 +210,8 @@ def _of_errors() -> Iterator[tuple[str, str]]:
             yield "answer of another table", f"a value that raises {error.__name__} is counted as another than a null"
 
 
-def _asked_for(values: list[Any]) -> list[NDArray[np.int64]]:
-    """Return what was to be hidden of a column, settled as an open set and in bins of quantiles."""
+def _hidden_of(values: list[Any]) -> list[NDArray[np.int64]]:
+    """Return the hidden numbers of a column, settled as an open set and in quantile bins."""
     hidden: list[NDArray[np.int64]] = []
 
     def noted(scores: NDArray[np.int64], *_: Any, **__: Any) -> int:
@@ -224,7 +225,7 @@ def _asked_for(values: list[Any]) -> list[NDArray[np.int64]]:
 
 
 def _given(columns: dict[str, Any]) -> tuple[list[NDArray[np.int64]], Schema]:
-    """Settle on outcomes that do not depend on the records; return what was to be hidden, and what was found."""
+    """Settle on outcomes that do not depend on the records; return the hidden numbers and the schema."""
     hidden: list[NDArray[np.int64]] = []
 
     def outcome(counts: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -236,4 +237,4 @@ def _given(columns: dict[str, Any]) -> tuple[list[NDArray[np.int64]], Schema]:
         return 7 * len(hidden)
 
     with scripted(outcome), core_with(select_exponential=select):
-        return hidden, settle(_LARGE, columns, Privacy(), Ledger(_BUDGET))
+        return hidden, settle(_LARGE_SCHEMA, columns, Privacy(), Ledger(_BUDGET))

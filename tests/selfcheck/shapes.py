@@ -20,7 +20,7 @@ from pypgm.privacy.relation import Privacy
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """Sizes of attributes, a number of records, a relation and what may be spent."""
+    """Sizes of attributes, number of records, relation and budget."""
 
     sizes: tuple[int, ...]
     n_records: int
@@ -30,7 +30,7 @@ class Shape:
 
     @property
     def name(self) -> str:
-        """Sizes, records and relation in a few words."""
+        """Text of sizes, records and relation."""
         sizes = " x ".join(map(str, self.sizes))
         relation = f"{self.privacy.neighbours}, k = {self.privacy.records_per_person}"
         return f"{sizes} cells, {self.n_records} records, {relation}, epsilon {self.epsilon}"
@@ -46,7 +46,7 @@ class Shape:
         return Budget(epsilon=self.epsilon)
 
     def pairs(self) -> list[Pair]:
-        """Return neighbours that differ in a cell where nobody is, and two tables with nothing in common."""
+        """Return neighbours that differ in an empty cell, and two tables with nothing in common."""
         domain = Domain([f"x{i}" for i in range(len(self.sizes))], list(self.sizes))
         rng = np.random.default_rng(self.n_records)
         sizes, k = np.array(self.sizes), self.privacy.records_per_person
@@ -72,24 +72,24 @@ SHAPES = (
     Shape((5, 3, 2, 2), 20, Privacy(records_per_person=2), "1/100", "1/1000"),
     Shape((2, 2, 2, 2), 40, Privacy("replace", 5), "355/113", "1/1000000"),
 )
-"""Beside the tables of `pairs`, which have three attributes and 12 cells."""
+"""Shapes besides the three attributes and 12 cells of `pairs`."""
 
 CHOOSING = (
     Shape((40, 20, 2), 2000, Privacy(), "5", "1/1000000"),
     Shape((30, 20), 2000, Privacy("replace"), "4", "1/1000000"),
 )
-"""Of more records and budget: enough for choosing at what resolution pairs are asked."""
+"""Shapes with enough records and budget for choosing the resolution of pairs."""
 
 
 def check_batches(subject: str, mechanism: Mechanism, shapes: Sequence[Shape] = SHAPES[1::4]) -> Finding:
-    """Follow a mechanism while no more than a few cells are counted in one pass, and few counts are kept."""
+    """Check a mechanism that counts only a few cells in one pass, and keeps few counts."""
     with observed_by(_FewCells()):
-        found = check_shapes(subject, mechanism, shapes)
-    return replace(found, check="batches")
+        finding = check_shapes(subject, mechanism, shapes)
+    return replace(finding, check="batches")
 
 
 class _FewCells(Observer):
-    """Lets no more than a few cells be counted in one pass, and few counts be kept."""
+    """Observer that allows a few cells a pass, and few kept counts."""
 
     not_private = ""
     batch_cells = 5
@@ -99,7 +99,7 @@ class _FewCells(Observer):
 def check_shapes(
     subject: str, mechanism: Mechanism, shapes: Sequence[Shape] = SHAPES, *, pure: bool = False
 ) -> Finding:
-    """Follow a mechanism on tables of several shapes, under a pure budget or one with delta."""
+    """Check a mechanism on tables of several shapes, with a pure budget or one with delta."""
     budgets = [shape.pure_budget if pure else shape.budget for shape in shapes]
     runs = [run_pairs(s.name, mechanism, budget, s.pairs()) for s, budget in zip(shapes, budgets, strict=True)]
     return followed("shapes", subject, runs)

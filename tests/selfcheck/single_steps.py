@@ -1,4 +1,4 @@
-"""Single steps that the audit looks at in the same way as whole mechanisms."""
+"""Single steps, checked like whole mechanisms."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from pypgm.queries import Contrasts, Partition, Prefix
 
 
 def _step(step: Callable[[PrivateTable, Fraction], Any]) -> Mechanism:
-    """Return a mechanism that takes one step, or one step again and again, with its whole budget."""
+    """Return a mechanism that spends its whole budget on one step, or on a step repeated."""
 
     def mechanism(data: Any, budget: Budget, privacy: Privacy, **more: Any) -> Any:
         table = PrivateTable(data, privacy, Ledger(budget), **more)
@@ -91,7 +91,7 @@ def _tree(table: PrivateTable, rho: Fraction) -> int:
 
 
 def _parts(table: PrivateTable, rho: Fraction) -> Any:
-    """Measure on all that is left of the ledger after parts of it were set aside and returned."""
+    """Measure with all that remains of the ledger after parts were allocated and returned."""
     with table.ledger.allocate("part", amount=rho / 2) as part, part.allocate("part of it", fraction=1):
         pass
     return table.measure(_pair(table), rho=table.ledger.remaining())
@@ -131,39 +131,39 @@ def _quantiles(times: int) -> Mechanism:
     def mechanism(data: Any, budget: Budget, privacy: Privacy) -> Any:
         ledger, first = Ledger(budget), next(iter(data.domain))
         column, grid = PrivateColumn(data.unnoted(first), privacy, ledger), _grid(data)
-        found = [private_quantiles(column, _QUANTILES, grid, rho=budget.limit / times) for _ in range(times)]
+        quantiles = [private_quantiles(column, _QUANTILES, grid, rho=budget.limit / times) for _ in range(times)]
 
         def hidden(records: WatchedRecords) -> Sequence[Any]:
             values = records.unnoted(first)
             return [exact_rank_scores(values, q, grid) for q in _QUANTILES] * times
 
-        return SimpleNamespace(ledger=ledger, measurements=[], found=found, hidden=hidden)
+        return SimpleNamespace(ledger=ledger, measurements=[], result=quantiles, hidden=hidden)
 
     return mechanism
 
 
 def _settled(data: Any, budget: Budget, privacy: Privacy) -> Any:
-    """Find the bins of a column by quantiles, for all of the budget."""
+    """Find the bins of a column by quantiles, with the whole budget."""
     ledger, first = Ledger(budget), next(iter(data.domain))
     column = QuantileBins(Integer(0, data.domain.size((first,)) - 1), 3, share=1)
-    found = settle(OpenSchema({first: column}), {first: data.unnoted(first)}, privacy, ledger)
+    schema = settle(OpenSchema({first: column}), {first: data.unnoted(first)}, privacy, ledger)
 
     def hidden(records: WatchedRecords) -> Sequence[Any]:
         thirds = (Fraction(1, 3), Fraction(2, 3))
         return [exact_rank_scores(records.unnoted(first), q, column.grid.tolist()) for q in thirds]
 
-    return SimpleNamespace(ledger=ledger, measurements=[], found=found.to_dict(), hidden=hidden)
+    return SimpleNamespace(ledger=ledger, measurements=[], result=schema.to_dict(), hidden=hidden)
 
 
 def _bounds(data: Any, budget: Budget, privacy: Privacy) -> Any:
     ledger, first = Ledger(budget), next(iter(data.domain))
     grid = [*_grid(data), float(data.domain.size((first,)))]
-    found = private_bounds(PrivateColumn(data.unnoted(first), privacy, ledger), grid, rho=budget.limit)
+    bounds = private_bounds(PrivateColumn(data.unnoted(first), privacy, ledger), grid, rho=budget.limit)
 
     def hidden(records: WatchedRecords) -> Sequence[NDArray[np.int64]]:
         return [np.histogram(records.unnoted(first), np.array(grid))[0]]
 
-    return SimpleNamespace(ledger=ledger, measurements=[], found=found, hidden=hidden)
+    return SimpleNamespace(ledger=ledger, measurements=[], result=bounds, hidden=hidden)
 
 
 def _grid(data: Any) -> list[float]:
@@ -196,17 +196,17 @@ STEPS: dict[str, Mechanism] = {
     "bounds": _bounds,
     "bins of a schema": _settled,
 }
-"""Single steps, looked at in the same way as whole mechanisms; budgets are in rho."""
+"""Single steps; budgets are in rho."""
 
 PURE_STEPS: dict[str, Mechanism] = {
     "laplace measurement": _step(_laplace),
     "pure selection": _step(lambda t, epsilon: _selector(t).select(_all(t), epsilon=epsilon)),
     "pure permute-and-flip": _step(lambda t, epsilon: _selector(t).permute_and_flip(_all(t), epsilon=epsilon)),
 }
-"""Single steps under a pure budget."""
+"""Single steps with a pure budget."""
 
 many_answers: Mechanism = _again(1100, lambda t, rho: t.measure(_attributes(t)[2], rho=rho))
-"""More answers than any mechanism asks for one after the other."""
+"""More measurements in a row than any mechanism takes."""
 
 
 def sampled(data: Any, budget: Budget, privacy: Privacy) -> Any:
@@ -218,8 +218,8 @@ def sampled(data: Any, budget: Budget, privacy: Privacy) -> Any:
 
 
 def own_regressions(data: Any, budget: Budget, privacy: Privacy) -> Any:
-    """Learn regressions that a caller chose: of three codes the second one of a pair is that of another pair too."""
+    """Learn regressions chosen by a caller: of three codes, two pairs share their second code."""
     table = PrivateTable(data, privacy, Ledger(budget))
-    asked = Regressions([Feature((1,)), Feature((2,))], [Node(0, [(0, 1), (2, 1)], [0, 1])], FIELD_RADIUS, 2)
-    FrankWolfe(table, asked).solve([budget.limit])
+    regressions = Regressions([Feature((1,)), Feature((2,))], [Node(0, [(0, 1), (2, 1)], [0, 1])], FIELD_RADIUS, 2)
+    FrankWolfe(table, regressions).solve([budget.limit])
     return SimpleNamespace(ledger=table.ledger)

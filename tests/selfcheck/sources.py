@@ -1,4 +1,4 @@
-"""Sources of records against the codes of their values: none counts another record, or another value."""
+"""Sources of records compared with the codes of their values: the same counts from each."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pypgm.data.opened import opened
 from pypgm.data.source import open_source
 from selfcheck.containers import TYPED, UNTYPED, Columns, Container, is_there, reading_of, typed
 
-_EXACT = 1 << 53  # from here on doubles tell no integer from the next one
+_EXACT = 1 << 53  # from here on doubles do not distinguish consecutive integers
 
 _VALUES: dict[str, tuple[Column, Sequence[object]]] = {
     "text": (Categorical(["x", "a long name"], null=True), ["x", "a long name", None]),
@@ -23,21 +23,21 @@ _VALUES: dict[str, tuple[Column, Sequence[object]]] = {
     "share": (Real(0, 1, edges=[0.1, 0.3], null=True), [0.05, 0.1, 0.3, None]),
     "flag": (Boolean(["False", "True"], null=True), [False, True, None]),
 }
-"""Columns, and a value for each of their codes."""
+"""Columns, and the value of each of their codes."""
 
 _SCHEMA = Schema({name: column for name, (column, _) in _VALUES.items()})
 
 
 def check_sources(containers: Sequence[str] = (*TYPED, *UNTYPED)) -> Finding:
-    """Count the same records from everything that holds a table: the cells are those of their codes.
+    """Count the same records from every container: the cells must be those of their codes.
 
     Values lie beyond what doubles tell apart, beside nulls and where bins begin; a file is read in many blocks. Tables
     have nulls in each column or in none, many records or one.
     """
     known = {**TYPED, **UNTYPED}
     there = [name for name in containers if is_there(known[name])]
-    found = [wrong for name in there for wrong in _wrong_counts(name, known[name])]
-    return finding("sources", "counts", found, f"{len(there)} containers, {len(_VALUES)} columns, equal integers")
+    defects = [wrong for name in there for wrong in _wrong_counts(name, known[name])]
+    return finding("sources", "counts", defects, f"{len(there)} containers, {len(_VALUES)} columns, equal integers")
 
 
 def _wrong_counts(name: str, container: Container) -> Iterator[tuple[str, str]]:
@@ -45,7 +45,7 @@ def _wrong_counts(name: str, container: Container) -> Iterator[tuple[str, str]]:
     for n, has_nulls in ((90, True), (90, False), (1, True)):
         codes = _codes(n, has_nulls=has_nulls)
         raw: Columns = {
-            a: typed((_VALUES[a][1][code] for code in own.tolist()), _VALUES[a][1]) for a, own in codes.items()
+            a: typed((_VALUES[a][1][code] for code in values.tolist()), _VALUES[a][1]) for a, values in codes.items()
         }
         wanted = _SCHEMA.records(codes).count(cliques)
         try:

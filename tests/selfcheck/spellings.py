@@ -1,4 +1,4 @@
-"""A mechanism asked for by each of its public spellings."""
+"""Mechanisms called in each of their public ways."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _EPSILON, _DELTA = Fraction(9, 2), Fraction(1, 10**6)
 
 
 def _stating(data: Any, privacy: Privacy) -> Any:
-    """Return the records, as of a schema that states how many a person has."""
+    """Return the records with a schema that states the number of records a person."""
     data.schema = Schema(columns_of(data.domain), records_per_person=privacy.records_per_person)
     return data
 
@@ -42,13 +42,13 @@ SPELLINGS: dict[str, Spelling] = {
     "neighbours=": lambda f, data, e, d, p: f(data, e, d, neighbours=p.neighbours),
     "no relation": lambda f, data, e, d, _: f(data, e, d),
 }
-"""Ways to ask a mechanism for (epsilon, delta) under a relation; the last two can say less than all relations."""
+"""Ways to ask a mechanism for (epsilon, delta) under a relation; the last two cannot express all relations."""
 
 
 def check_spelling(
     subject: str, function: Callable[..., Any], spelling: str, privacies: Sequence[Privacy] = PRIVACIES
 ) -> Finding:
-    """Ask a mechanism for one guarantee in one of the ways there are, and follow its runs as those of any other."""
+    """Call a mechanism for one guarantee in one of the ways there are, and check its runs."""
     budget = Budget(epsilon=_EPSILON, delta=_DELTA, reserved_delta=_DELTA * 9 / 10 if "reserved" in spelling else 0)
 
     def mechanism(data: Any, _: Budget, privacy: Privacy) -> Any:

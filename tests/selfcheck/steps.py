@@ -1,4 +1,4 @@
-"""Every way to ask a private table for one thing, each asked for a small part of its budget."""
+"""Every single request to a private table, each for a small part of its budget."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ _GROUPS: dict[Clique, Partition | None] = {
     ("b", "c"): Partition([0, 1, 0, 1]),
     ("a", "c"): None,
 }
-_ODD = Fraction(3 * 10**18 + 1, 3 * 10**18 - 1)  # next to 1, and more than samplers take: all is rounded
-_SPARE = 1 << 20  # times what is asked is in the budget: who spends too much is not stopped
+_ODD = Fraction(3 * 10**18 + 1, 3 * 10**18 - 1)  # close to 1, and too fine for samplers: everything is rounded
+_SPARE = 1 << 20  # budget as a multiple of the request, so that overspending is not stopped
 
 
 def _estimate(pair: Clique) -> ArrayLike:
-    """Return estimates off the grid, on that side of the counts where all scores change by as much as they can."""
+    """Return estimates off the grid, on the side of the counts where all scores change as much as possible."""
     return [7.3 + i / 7 for i in range(4)] if pair == ("b", "c") else [2.3 + i / 7 for i in range(6)]
 
 
@@ -58,7 +58,7 @@ def _signed(number: int, counts: NDArray[np.int64]) -> int:
 
 
 class _Lying(Partition):
-    """A query of one's own that answers five times what it says."""
+    """Custom query whose answers are five times its declared ones."""
 
     def _sensitivity(self, neighbours: Any, norm: Any) -> int:
         del neighbours, norm
@@ -69,7 +69,7 @@ class _Lying(Partition):
 
 
 class _Squares:
-    """Products of one's own that are linear on single records alone."""
+    """Custom products that are linear on single records alone."""
 
     shape = (3, 3)
 
@@ -93,7 +93,7 @@ def _offsets(table: PrivateTable) -> list[Any]:
 
 
 def _refused(ask: Callable[[], Any]) -> str:
-    """Return a fixed text for what is refused: a refusal is an answer that costs nothing."""
+    """Return a fixed text for a refusal, which is an answer that costs nothing."""
     try:
         return f"{ask()}"
     except ValueError:
@@ -158,10 +158,10 @@ ASKED: dict[str, tuple[str, Ask]] = {
         ),
     ),
 }
-"""What is asked, in which unit, and how: each is called with a private table and what it may cost."""
+"""Requests by name: the unit of their cost, and a function of a private table and the cost."""
 
 
-_RAW: tuple[object, ...] = (None, 1.5, "7")  # what the codes of "a" stand for in a column of raw values
+_RAW: tuple[object, ...] = (None, 1.5, "7")  # raw values of the codes of "a"
 
 COLUMNS: dict[str, tuple[str, Callable[[PrivateColumn, Fraction], Any]]] = {
     "bounds of one cell": ("rho", lambda c, x: private_bounds(c, [0, 2], rho=x)),
@@ -172,7 +172,7 @@ COLUMNS: dict[str, tuple[str, Callable[[PrivateColumn, Fraction], Any]]] = {
     "bounds beside nulls": ("rho", lambda c, x: private_bounds(c, [-1, 0, 1, 2, 6], rho=x)),
     "quantiles beside nulls": ("rho", lambda c, x: private_quantiles(c, ["1/2", "1/3"], [0, 1, 2, 8], rho=x)),
 }
-"""The same for columns of raw values, nulls among them."""
+"""Requests to columns of raw values, nulls among them."""
 
 _RANKED: dict[str, tuple[list[str], list[float]]] = {
     "quantiles": (["1/4", "2/7", "1", "0"], [0, 1, 2]),
@@ -184,12 +184,12 @@ _NOT_RECOUNTED = ("bounds", "quantiles beside", "draws of", "a draw of", "a scre
 
 
 def check_asked(names: Sequence[str] = (*ASKED, *COLUMNS)) -> list[Finding]:
-    """Ask for each thing on neighbours: what it hides, charges, says and releases; it costs no more than asked."""
+    """Check each request on neighbours: hidden numbers, charges, output, release, and its cost."""
     return [check() for name in names for check in asked_checks(name)]
 
 
 def asked_checks(name: str) -> list[Check]:
-    """Return the checks of one thing that is asked, which share their runs."""
+    """Return the checks of one request, which share their runs."""
     runs = functools.cache(lambda: _runs(name))
     checks = [check_noninterference, _check_cost]
     if name in _REFUSED:
@@ -218,7 +218,7 @@ def _runs(name: str) -> Runs:
         else:
             done = ASKED[name][1](PrivateTable(data, privacy, ledger), amount)
         measured = [m for m in (done if isinstance(done, list) else [done]) if isinstance(m, LinearMeasurement)]
-        return SimpleNamespace(ledger=ledger, measurements=measured, found=done, hidden=hidden)
+        return SimpleNamespace(ledger=ledger, measurements=measured, result=done, hidden=hidden)
 
     return run_pairs(
         name, mechanism, budget, [*neighbour_pairs([*PRIVACIES, Privacy(records_per_person=5)]), *far_pairs()]
@@ -226,18 +226,18 @@ def _runs(name: str) -> Runs:
 
 
 def _check_cost(runs: Runs) -> Finding:
-    found = [
+    defects = [
         ("overspent", f"tables {pair.name}: {float(one.spent):.9g} is charged, more than was asked for")
         for pair, one, _ in runs.traces
         if one.spent > runs.budget.limit / _SPARE
     ]
-    return finding("cost asked for", runs.subject, found, f"{len(runs.traces)} runs, none costs more")
+    return finding("cost asked for", runs.subject, defects, f"{len(runs.traces)} runs, none costs more")
 
 
 def _check_refused(runs: Runs) -> Finding:
-    found = [
+    defects = [
         ("score sensitivity", f"tables {pair.name}: it is answered, and no range of its scores is known")
         for pair, one, _ in runs.traces
-        if one.release is not None and one.release.found != "refused"
+        if one.release is not None and one.release.result != "refused"
     ]
-    return finding("refusal", runs.subject, found, f"{len(runs.traces)} runs, each refused")
+    return finding("refusal", runs.subject, defects, f"{len(runs.traces)} runs, each refused")

@@ -1,4 +1,4 @@
-"""Queries written down as lists of entries, and the matrices that their definitions say they are."""
+"""Queries as lists of entries, and the matrices of their definitions."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pypgm import queries
 from pypgm.queries.folded import folded
 
 Spec = tuple[Any, ...]
-"""A class of queries and what one is made of: ("prefix", 4); products and unions are made of further specs."""
+"""Class of a query and its arguments: ("prefix", 4); products and unions have further specs."""
 
 _SIGNED = [[2, 0, -3, 1], [1, 1, 1, -1]]
 
@@ -126,7 +126,7 @@ WIDE: tuple[Spec, ...] = _wide()
 
 
 def built(spec: Spec) -> queries.LinearQuery:
-    """Return the query a spec describes, as pypgm makes it."""
+    """Return the query of a spec, from pypgm."""
     kind, *given = spec
     if kind == "product":
         return queries.Kronecker([built(s) for s in given])
@@ -173,22 +173,22 @@ def written_out(spec: Spec) -> Any:
     if kind == "lattice":
         return csr_array(np.array([[round(entry * given[1]) for entry in row] for row in given[0]], dtype=np.int64))
     size, rows = _rows(kind, given)
-    cells = [np.asarray(own, dtype=np.int64) for own, _ in rows]
-    lengths = [own.size for own in cells]
+    cells = [np.asarray(cells_of_row, dtype=np.int64) for cells_of_row, _ in rows]
+    lengths = [cells_of_row.size for cells_of_row in cells]
     weights = np.repeat([weight for _, weight in rows], lengths)
     starts = np.concatenate([[0], np.cumsum(lengths)])
     return csr_array((weights, np.concatenate(cells), starts), shape=(len(rows), size))
 
 
 def _contrasts(sizes: list[int], groups: list[list[int]] | None = None) -> list[Spec]:
-    """Return one factor an attribute: n times its value minus the sum, of two values their difference."""
+    """Return one factor an attribute: n times its value minus the sum; for two values their difference."""
     matrices = [[[1]], *([[1, -1]] if n == 2 else n * np.eye(n, dtype=np.int64) - 1 for n in sizes)]
     values = [[0], *(map(np.arange, sizes) if groups is None else groups)]
-    return [("matrix", np.asarray(m)[:, own]) for m, own in zip(matrices, values, strict=True)]
+    return [("matrix", np.asarray(m)[:, values_of]) for m, values_of in zip(matrices, values, strict=True)]
 
 
 def _rows(kind: str, given: list[Any]) -> tuple[int, list[tuple[Any, int]]]:
-    """Return the number of cells and, for every answer, the cells it sums and what it multiplies them by."""
+    """Return the number of cells and, for each answer, the cells it sums and their factors."""
     if kind == "partition":
         groups = np.array(given[0])
         return groups.size, [(np.flatnonzero(groups == g), 1) for g in range(given[1] or max(given[0]) + 1)]
