@@ -16,7 +16,7 @@ PAIRS = [("a", "b"), ("b", "c"), ("a", "c")]
 
 @dataclasses.dataclass(frozen=True)
 class Parts:
-    """What `adaptive` is made of; a mutant replaces one part."""
+    """Parts of `adaptive`; a mutant replaces one of them."""
 
     enter: object = lambda data, privacy, budget, **more: PrivateTable(data, privacy, Ledger(budget), **more)
     first: object = lambda data, table, rho: [table.measure("a", rho=rho)]

@@ -1,4 +1,4 @@
-"""What every test may use: seeded hypothesis, and data from outside where there is some."""
+"""Fixtures of all tests: seeded hypothesis, and data from outside where there is some."""
 
 from __future__ import annotations
 

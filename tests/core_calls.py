@@ -178,14 +178,16 @@ def contraction():
 
 def makers():
     """Return, for each class, what makes an instance, and its methods with valid arguments."""
-    made = {name: (partial(getattr(_core, name), *own), methods) for name, (own, methods) in CLASSES.items()}
+    made = {
+        name: (partial(getattr(_core, name), *arguments), methods) for name, (arguments, methods) in CLASSES.items()
+    }
     return made | {"Contraction": (contraction, MADE_BY_FUNCTIONS["Contraction"])}
 
 
 def every_call():
     """Yield a name, what is called, and valid arguments, for each constructor, method and function of the core."""
-    for name, (own, methods) in CLASSES.items():
-        yield name, getattr(_core, name), own
+    for name, (arguments, methods) in CLASSES.items():
+        yield name, getattr(_core, name), arguments
         for method, given in methods.items():
             if given is not None:
                 yield f"{name}.{method}", _method(name, method), given

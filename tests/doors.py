@@ -253,31 +253,31 @@ def by_keys(make: Callable[[list[Any]], Any], _: Schema, raw: Raw) -> list[Any]:
 
 
 def by_parent(_: Schema, raw: Raw) -> list[Any]:
-    parents, found = pypgm.Dataset({"a": [0] * 5}, pypgm.Domain({"a": 1})), []
+    parents, counts = pypgm.Dataset({"a": [0] * 5}, pypgm.Domain({"a": 1})), []
     for rows in raw.values.values():
         children = pypgm.Dataset({"b": [0] * len(rows)}, pypgm.Domain({"b": 1}))
-        found.append(joined(parents, children, rows, max_children=50)[0].columns["children"])
-    return found
+        counts.append(joined(parents, children, rows, max_children=50)[0].columns["children"])
+    return counts
 
 
 def _doors(prefix: str, door: Callable[..., Any], containers: dict[str, Callable[..., Any]]) -> dict[str, Door]:
     return {f"{prefix}: {name}": partial(door, make) for name, make in containers.items()}
 
 
-_FEW = {name: FREE[name] for name in ("lists", "pandas")}
+_TWO = {name: FREE[name] for name in ("lists", "pandas")}
 _ROWS: dict[str, Callable[[Raw], Any]] = {"rows": lambda raw: raw.rows, "lists of rows": lambda r: [*map(list, r.rows)]}
 _FILES = {"Parquet": parquet, "relation": relation}
 FAMILIES: dict[str, tuple[str, dict[str, Door]]] = {  # by name which values they take, and the doors
     "encode": ("any", _doors("encode", encoded, FREE)),
     "from_frame": ("any", {**_doors("from_frame", from_frame, FREE), "pieces": in_pieces}),
     "labels": ("any", _doors("labels", by_labels, FREE)),
-    "network": ("any", _doors("network", of_network, _FEW | {"objects": FREE["objects"], "series": of_series})),
+    "network": ("any", _doors("network", of_network, _TWO | {"objects": FREE["objects"], "series": of_series})),
     "keys": ("any", _doors("keys", by_keys, {"list": list, "tuple": tuple, "objects": objects})),
     "release": (
         "any",
         {
-            **_doors("synthesize", released, _FEW),
-            **_doors("mechanism", by_mechanism, _FEW),
+            **_doors("synthesize", released, _TWO),
+            **_doors("mechanism", by_mechanism, _TWO),
             "learner": partial(by_learner, FREE["lists"]),
             **_doors("SmartNoise", by_smartnoise, {**_ROWS, "array": object_rows, "frame": of_pandas}),
             **_doors("SDV", by_sdv, {"frame": of_pandas, "polars": of_polars}),

@@ -50,7 +50,7 @@ TOKENS += [
 @cache
 def schema() -> pypgm.Schema:
     """Return the schema of the tables."""
-    return pypgm.Schema.from_dict({name: told for name, told in fuzz_schema.SCHEMA.items() if name != "rules"})
+    return pypgm.Schema.from_dict({name: column for name, column in fuzz_schema.SCHEMA.items() if name != "rules"})
 
 
 def seeds() -> dict[str, bytes]:
@@ -85,19 +85,19 @@ def use(path: str) -> str:
 
 def wrong_with(path: str) -> str:
     """Return what is wrong with a table that was read by the schema."""
-    own = schema()
+    known = schema()
     try:
-        data = pypgm.read_table(path, own)
+        data = pypgm.read_table(path, known)
     except ValueError as error:
         return _check_refused(path, error)
-    cliques = [(a,) for a in own.domain]
-    if any((a != b).any() for a, b in zip(scan(path, own).count(cliques), data.count(cliques), strict=True)):
+    cliques = [(a,) for a in known.domain]
+    if any((a != b).any() for a, b in zip(scan(path, known).count(cliques), data.count(cliques), strict=True)):
         return "other counts where it is read in pieces"
     with tempfile.TemporaryDirectory() as folder:
         again = Path(folder) / "again.csv"
-        pypgm.write_table(data, again, own, rng=0)
-        read = pypgm.read_table(again, own)
-    same = all(np.array_equal(read.columns[a], data.columns[a]) for a in own.domain)
+        pypgm.write_table(data, again, known, rng=0)
+        read = pypgm.read_table(again, known)
+    same = all(np.array_equal(read.columns[a], data.columns[a]) for a in known.domain)
     return "" if same else "other records after they are written and read again"
 
 

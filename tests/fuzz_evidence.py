@@ -24,12 +24,12 @@ mutated = partial(mutated_text, tokens=_TOKENS)
 
 def use(path: str) -> str:
     """Read evidence, and compare it with what the words say."""
-    found = read_uai_evidence(path)
+    evidence = read_uai_evidence(path)
     words = Path(path).read_text(encoding="utf-8-sig").split()
-    told = [f"{word}" for pair in found.items() for word in pair]
+    numerals = [f"{word}" for pair in evidence.items() for word in pair]
     rest = [word.lstrip("0") or "0" for word in words]
-    heads = ([], ["0"], [str(len(found))], ["1", str(len(found))])
-    if not found:
+    heads = ([], ["0"], [str(len(evidence))], ["1", str(len(evidence))])
+    if not evidence:
         return "" if not rest or rest[0] == "0" or rest[:2] == ["1", "0"] else "no evidence of a file with some"
     numbers = [str(int(word)) for word in rest]
-    return "" if numbers in [[*head, *told] for head in heads] else f"{told} of {numbers[:20]}"
+    return "" if numbers in [[*head, *numerals] for head in heads] else f"{numerals} of {numbers[:20]}"

@@ -30,19 +30,19 @@ def seeds() -> dict[str, bytes]:
 def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
     """Return a mutant of the bytes, or one of what is in them, packed again."""
     if rng.random() < 0.5:
-        inner, told = mutated_text(rng, gzip.decompress(data), fuzz_csv.TOKENS)
-        return gzip.compress(inner, mtime=0), f"inside: {told}"
+        inner, words = mutated_text(rng, gzip.decompress(data), fuzz_csv.TOKENS)
+        return gzip.compress(inner, mtime=0), f"inside: {words}"
     return mutated_bytes(rng, data)
 
 
 def use(path: str) -> str:
     """Read a compressed file; it is what the bytes are that Python unpacks."""
     read = _network if b"network" in _start(path) else _table
-    found = read(path)
+    content = read(path)
     with tempfile.TemporaryDirectory() as folder:
         plain = Path(folder) / "plain"
         plain.write_bytes(gzip.decompress(Path(path).read_bytes()))
-        return "" if found == read(str(plain)) else "another content than what it unpacks to"
+        return "" if content == read(str(plain)) else "another content than what it unpacks to"
 
 
 def _start(path: str) -> bytes:

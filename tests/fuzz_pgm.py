@@ -26,7 +26,7 @@ import pypgm
 SUFFIX = ".pgm"
 ARRAY = "array in this file"
 Arrays = dict[str, Any]
-_MANY = 4000  # cells of a marginal that is looked at
+_MAX_CELLS = 4000  # cells of a marginal that is looked at
 
 _HOSTILE: list[Any] = [None, True, False, 0, -1, 1, 2, 3, 2**31, 2**53 + 1, 2**63, 2**64, -(2**63), 10**400, 0.0, -0.0]
 _HOSTILE += [0.5, -1.5, 1e-320, 1e308, -1e308, float("nan"), float("inf"), float("-inf"), "", "a", "\x00", "\ud800"]
@@ -53,7 +53,7 @@ _QUERIES: list[tuple[str, list[Any]]] = [
     ("Prefix", [10**7]),
 ]
 _QUERIES += [("Kronecker", [[]]), ("Folded", [])]
-_HOSTILE += [{"class": name, "arguments": own} for name, own in _QUERIES]
+_HOSTILE += [{"class": name, "arguments": arguments} for name, arguments in _QUERIES]
 _VALUES = [np.nan, np.inf, -np.inf, 1e308, -1e308, -1.0, 1e-320, 1e19, 0.5, 2.0**53 + 2, 1e6]
 _SHAPES = ["(1000000000000,)", "(4294967296, 4294967296, 2)", "(-1,)", "()", "(3, 3)", "(True,)", "(" * 2000]
 _TYPES = ["f4", "c16", ">f8", "i1", "u8", "U3", "S2", "?", "f2", "M8[s]", "V8", "O"]
@@ -68,13 +68,13 @@ def seeds() -> dict[str, bytes]:
 
 def use(path: str) -> str:
     """Load a file, ask, draw, report and save again; return what is wrong."""
-    found = pypgm.load(path)
-    model = getattr(found, "model", found)
+    release = pypgm.load(path)
+    model = getattr(release, "model", release)
     total, names = model.total, model.domain.attributes
     if not 0 <= total <= 2**53:
         return f"a total of {total}"
     for clique in [*((a,) for a in names[:4]), names[:2]]:
-        if model.domain.size(clique) > _MANY:
+        if model.domain.size(clique) > _MAX_CELLS:
             continue
         values = model.project(clique).values
         if not np.isfinite(values).all() or (values < -1e-6 * max(1.0, total)).any():
@@ -83,15 +83,15 @@ def use(path: str) -> str:
             return f"counts of {clique} sum to {values.sum()}, the total is {total}"
     if model.synthetic_data(20, 0).n_records != 20:
         return "another number of records"
-    texts = [repr(found), repr(model.domain)]
-    if hasattr(found, "ledger"):
-        texts += [found.report(), found.guarantee, *map(repr, found.measurements)]
+    texts = [repr(release), repr(model.domain)]
+    if hasattr(release, "ledger"):
+        texts += [release.report(), release.guarantee, *map(repr, release.measurements)]
     if any(not c.isprintable() and c != "\n" for text in texts for c in text):
         return "a text that moves the terminal"
     with tempfile.TemporaryDirectory() as folder:
-        found.save(again := Path(folder) / "again.pgm")
+        release.save(again := Path(folder) / "again.pgm")
         read = pypgm.load(again)
-    if hasattr(found, "ledger") and read.summary() != found.summary():
+    if hasattr(release, "ledger") and read.summary() != release.summary():
         return "another summary after it is saved and read again"
     return ""
 
@@ -131,30 +131,30 @@ def mutated(rng: random.Random, data: bytes) -> tuple[bytes, str]:
 
 
 def _bytes(rng: random.Random, data: bytes) -> tuple[bytes, str]:
-    own, start = bytearray(data), rng.randrange(len(data))
-    stop = min(len(own), start + rng.choice([1, 4, 64]))
+    changed, start = bytearray(data), rng.randrange(len(data))
+    stop = min(len(changed), start + rng.choice([1, 4, 64]))
     what = rng.choice(["bits", "bits", "cut", "block", "deleted", "twice"])
     if what == "bits":
         for _ in range(rng.choice([1, 1, 2, 8])):
-            own[rng.randrange(len(own))] ^= 1 << rng.randrange(8)
+            changed[rng.randrange(len(changed))] ^= 1 << rng.randrange(8)
     elif what == "cut":
-        del own[start:]
+        del changed[start:]
     elif what == "block":
-        own[start:stop] = bytes([rng.choice([0, 255])] * (stop - start))
+        changed[start:stop] = bytes([rng.choice([0, 255])] * (stop - start))
     elif what == "deleted":
-        del own[start:stop]
+        del changed[start:stop]
     else:
-        own[start:start] = own[start:stop]
-    return bytes(own), f"{what} at {start}"
+        changed[start:start] = changed[start:stop]
+    return bytes(changed), f"{what} at {start}"
 
 
 def _directory(rng: random.Random, data: bytes) -> tuple[bytes, str]:
     """Change a number in the directory of the archive, or its members."""
-    own, what = bytearray(data), rng.choice(["entry", "entry", "end", "local", "members"])
+    changed, what = bytearray(data), rng.choice(["entry", "entry", "end", "local", "members"])
     if what == "members":
         return _members(rng, data)
     magic = {"entry": b"PK\x01\x02", "end": b"PK\x05\x06", "local": b"PK\x03\x04"}[what]
-    places = [i for i in range(len(own)) if own.startswith(magic, i)]
+    places = [i for i in range(len(changed)) if changed.startswith(magic, i)]
     start, (offset, size) = rng.choice(places), rng.choice(
         {
             "entry": [(8, 2), (10, 2), (16, 4), (20, 4), (24, 4), (28, 2), (30, 2), (32, 2), (42, 4), (46, 1)],
@@ -162,10 +162,10 @@ def _directory(rng: random.Random, data: bytes) -> tuple[bytes, str]:
             "local": [(6, 2), (8, 2), (14, 4), (18, 4), (22, 4), (26, 2), (28, 2), (30, 1)],
         }[what]
     )  # fmt: skip
-    old = int.from_bytes(own[start + offset : start + offset + size], "little")
+    old = int.from_bytes(changed[start + offset : start + offset + size], "little")
     new = rng.choice([0, 1, old + 1, old - 1, 2 * old, (1 << 8 * size) - 1, 1 << 20, rng.getrandbits(8 * size)])
-    own[start + offset : start + offset + size] = (new % (1 << 8 * size)).to_bytes(size, "little")
-    return bytes(own), f"{what} at {start} + {offset}: {old} to {new}"
+    changed[start + offset : start + offset + size] = (new % (1 << 8 * size)).to_bytes(size, "little")
+    return bytes(changed), f"{what} at {start} + {offset}: {old} to {new}"
 
 
 def _members(rng: random.Random, data: bytes) -> tuple[bytes, str]:
@@ -234,14 +234,14 @@ def _arrays(rng: random.Random, data: bytes) -> tuple[bytes, str]:
 
 def _fields(rng: random.Random, data: bytes) -> tuple[bytes, str]:
     header, arrays = unpack(data)
-    told = []
+    changes = []
     for _ in range(rng.choice([1, 1, 1, 2, 3])):
         paths = [p for p in _paths(header) if p]
         top = rng.choice(sorted({p[0] for p in paths}))
         within = [p for p in paths if p[0] == top]
         path = rng.choice(within if rng.random() < 0.7 else paths)
-        told.append(f"{path}: {_change(rng, header, path, within)}")
-    return pack(header, arrays, sealed=rng.random() < 0.9), "; ".join(told)
+        changes.append(f"{path}: {_change(rng, header, path, within)}")
+    return pack(header, arrays, sealed=rng.random() < 0.9), "; ".join(changes)
 
 
 def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
@@ -255,19 +255,19 @@ def _paths(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
 
 
 def _change(rng: random.Random, header: Any, path: tuple[Any, ...], others: list[tuple[Any, ...]]) -> str:
-    own = _at(header, path[:-1])
+    holder = _at(header, path[:-1])
     how = rng.choice(["hostile"] * 6 + ["gone", "copy", "near", "near", "near", "list"])
     if how == "hostile":
-        own[path[-1]] = value = copy.deepcopy(rng.choice(_HOSTILE))
+        holder[path[-1]] = value = copy.deepcopy(rng.choice(_HOSTILE))
         return f"{value!r:.40}"
-    if how == "gone" and isinstance(own, dict):
-        del own[path[-1]]
+    if how == "gone" and isinstance(holder, dict):
+        del holder[path[-1]]
     elif how == "copy":
-        own[path[-1]] = copy.deepcopy(_at(header, rng.choice(others)))
+        holder[path[-1]] = copy.deepcopy(_at(header, rng.choice(others)))
     elif how == "list":
-        own[path[-1]] = [own[path[-1]]]
+        holder[path[-1]] = [holder[path[-1]]]
     else:
-        own[path[-1]] = _near(rng, own[path[-1]])
+        holder[path[-1]] = _near(rng, holder[path[-1]])
     return how
 
 

@@ -103,8 +103,8 @@ TOKENS = [*NUMBERS, *ODD, *_WORDS]
 
 def seeds() -> dict[str, bytes]:
     """Return schemas with all there is, and domains of the repository."""
-    own = {"closed": SCHEMA, "open": OPEN, "short": {"age": 85, "sex": ["F", "M"], "n": [1, 2.5, False]}}
-    return {n: json.dumps(s).encode() for n, s in own.items()} | data_files("*/domain.json", 20_000)
+    schemas = {"closed": SCHEMA, "open": OPEN, "short": {"age": 85, "sex": ["F", "M"], "n": [1, 2.5, False]}}
+    return {n: json.dumps(s).encode() for n, s in schemas.items()} | data_files("*/domain.json", 20_000)
 
 
 mutated = partial(mutated_text, tokens=TOKENS)
@@ -117,8 +117,8 @@ def use(path: str) -> str:
 
 def wrong_with(schema: pypgm.Schema) -> str:
     """Return what is wrong with a schema that was read."""
-    told = json.loads(json.dumps(schema.to_dict()))
-    if pypgm.Schema.from_dict(told) != schema:
+    fields = json.loads(json.dumps(schema.to_dict()))
+    if pypgm.Schema.from_dict(fields) != schema:
         return "another schema of what it says itself"
     if not schema.open:
         domain = schema.domain

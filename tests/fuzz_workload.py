@@ -42,6 +42,6 @@ mutated = partial(mutated_text, tokens=_TOKENS)
 
 def use(path: str) -> str:
     """Read a workload; its marginals are those of the list."""
-    found = workload_named(_DOMAIN, path)
+    workload = workload_named(_DOMAIN, path)
     listed = json.loads(Path(path).read_text(encoding="utf-8-sig"))
-    return "" if [set(c) for c in found] == [set(c) for c in listed] else "other marginals"
+    return "" if [set(c) for c in workload] == [set(c) for c in listed] else "other marginals"

@@ -68,13 +68,13 @@ _TOKENS += [
 
 def seeds() -> dict[str, bytes]:
     """Return schemas in YAML and one that is JSON as well."""
-    own = {
+    texts = {
         "own": _OWN,
         "short": _SHORT,
         "flow": "{a: 3, b: ['x', y z]}",
         "json": json.dumps(fuzz_schema.SCHEMA, indent=1),
     }
-    return {name: text.encode() for name, text in own.items()}
+    return {name: text.encode() for name, text in texts.items()}
 
 
 mutated = partial(mutated_text, tokens=_TOKENS)

@@ -14,10 +14,10 @@ def public_learners():
     """Every function of the packages of learners that takes private records and a budget."""
     for package in (bayes, mrf):
         for name in dir(package):
-            found = getattr(package, name)
-            known = inspect.signature(found).parameters if inspect.isfunction(found) else {}
+            member = getattr(package, name)
+            known = inspect.signature(member).parameters if inspect.isfunction(member) else {}
             if {"data", "epsilon", "privacy"} <= known.keys():
-                yield f"{package.__name__}.{name}", found
+                yield f"{package.__name__}.{name}", member
 
 
 LEARNERS = dict(public_learners())

@@ -36,13 +36,13 @@ BYTES = [b"\x00", b"\xff", b"\x7f", b"\x80", b"\xff" * 4, b"\xff" * 8, b"\x7f\xf
 def data_files(pattern: str, most: int) -> dict[str, bytes]:
     """Return files of the data folder, unpacked, of at most so many bytes; none where there is no such folder."""
     folder = os.environ.get("PYPGM_DATA")
-    found = {}
+    files = {}
     for path in sorted(Path(folder).glob(pattern)) if folder else ():
         data = path.read_bytes()
         data = gzip.decompress(data) if path.suffix == ".gz" else data
-        if len(data) <= most and data not in found.values():
-            found[path.name] = data
-    return found
+        if len(data) <= most and data not in files.values():
+            files[path.name] = data
+    return files
 
 
 def mutated_text(rng: random.Random, data: bytes, tokens: Sequence[bytes]) -> tuple[bytes, str]:
@@ -50,7 +50,7 @@ def mutated_text(rng: random.Random, data: bytes, tokens: Sequence[bytes]) -> tu
 
     A word becomes a token or, as often, another word of the text: many such texts are files of their format.
     """
-    told = []
+    changes = []
     for _ in range(rng.choice([1, 1, 1, 2, 3, 6])):
         token = rng.choice(tokens)
         how = rng.choice(["word", "word", "own word", "own word", "line", "insert", "move", "bytes"])
@@ -60,25 +60,25 @@ def mutated_text(rng: random.Random, data: bytes, tokens: Sequence[bytes]) -> tu
             word = rng.choice(words)
             token = rng.choice(words)[0] if how == "own word" else token
             data = data[: word.start()] + token + data[word.end() :]
-            told.append(f"{word[0][:15]!r} is {token[:20]!r}")
+            changes.append(f"{word[0][:15]!r} is {token[:20]!r}")
         elif how == "line":
             lines = data.splitlines(keepends=True) or [b""]
             first, second = rng.randrange(len(lines)), rng.randrange(len(lines))
             lines[first : first + 1] = rng.choice([[], [lines[second]], [lines[second], lines[first]]])
             data = b"".join(lines)
-            told.append(f"line {first} gone, or line {second}")
+            changes.append(f"line {first} gone, or line {second}")
         elif how == "insert":
             data = data[:place] + token + data[place:]
-            told.append(f"{token[:20]!r} at {place}")
+            changes.append(f"{token[:20]!r} at {place}")
         elif how == "move":
             first, second = sorted((place, rng.randrange(len(data) + 1)))
             third = min(len(data), second + rng.choice([1, 5, 40]))
             data = data[:first] + data[second:third] + data[first:second] + data[third:]
-            told.append(f"{second}:{third} to {first}")
+            changes.append(f"{second}:{third} to {first}")
         else:
             data, one = mutated_bytes(rng, data)
-            told.append(one)
-    return data, "; ".join(told)
+            changes.append(one)
+    return data, "; ".join(changes)
 
 
 def mutated_bytes(rng: random.Random, data: bytes) -> tuple[bytes, str]:

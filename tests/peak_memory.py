@@ -1,4 +1,4 @@
-"""How much memory a piece of code took at most, measured in a process of its own."""
+"""Peak memory of a piece of code, measured in a process of its own."""
 
 from __future__ import annotations
 
@@ -26,6 +26,6 @@ def printed_numbers(code, *arguments):
 
     On Linux it may call ``now()``, bytes held, and ``peak()``, the most of them since then or since the beginning.
     """
-    asked = [sys.executable, "-I", "-c", _PEAK + code, *arguments]
-    done = subprocess.run(asked, check=True, capture_output=True, text=True)
+    command = [sys.executable, "-I", "-c", _PEAK + code, *arguments]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
     return [float(word) for word in done.stdout.split()]

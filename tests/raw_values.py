@@ -56,6 +56,6 @@ ODD = [
 
 def objects(values):
     """Return values in an array that leaves each as it is."""
-    found = np.empty(len(values), dtype=object)
-    found[:] = values
-    return found
+    array = np.empty(len(values), dtype=object)
+    array[:] = values
+    return array

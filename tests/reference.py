@@ -57,12 +57,12 @@ def fitted(domain, marginals, total, sweeps=500):
     table = np.full(domain.shape, total / domain.size())
     for _ in range(sweeps):
         for clique, target in marginals.items():
-            own = project(domain, table, domain.canonical(clique))
+            current = project(domain, table, domain.canonical(clique))
             wanted = np.einsum(
                 np.asarray(target), [domain.index(a) for a in clique], sorted(domain.index(a) for a in clique)
             )
             shape = [domain.size(a) if a in clique else 1 for a in domain.attributes]
-            table = table * np.divide(wanted, own, out=np.zeros_like(own), where=own > 0).reshape(shape)
+            table = table * np.divide(wanted, current, out=np.zeros_like(current), where=current > 0).reshape(shape)
     return table
 
 
@@ -75,8 +75,8 @@ def query_matrix(domain, measurement):
     positions = [domain.index(a) for a in measurement.clique]
     matrix = np.zeros((measurement.values.size, domain.size()))
     for column, cell in enumerate(itertools.product(*map(range, domain.shape))):
-        own = [cell[p] for p in positions]
-        matrix[:, column] = own_matrix[:, np.ravel_multi_index(own, shape) if own else 0]
+        codes = [cell[p] for p in positions]
+        matrix[:, column] = own_matrix[:, np.ravel_multi_index(codes, shape) if codes else 0]
     return matrix
 
 
