@@ -76,7 +76,7 @@ def _declared(source: Frame, schema: SchemaLike | None, reading: Mapping[str, An
     if schema is None:
         known = {name: reading[name] for name in ("table", "delimiter", "encoding") if name in reading}
         draft, missing = typed_draft(source, {}, **known)
-        message = "a schema is needed, what is publicly known of each column; a draft of its names and types"
+        message = "a schema is needed, with the public knowledge of each column; a draft with its names and types"
         ways = f"{_COMPLETED.format(', '.join(missing))}\n" if missing else ""
         ways += _NULLS if any("null" in column for column in draft["columns"].values()) else ""
         raise TypeError(f"{message}:\n{draft_text(draft)}{ways}{_WAYS}")
