@@ -32,8 +32,6 @@ from pypgm.signatures import with_options
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["joined", "parent_rows", "synthesize_related"]
-
 
 class _Key(NamedTuple):
     """A key that is no number and no text: those stand for themselves."""
