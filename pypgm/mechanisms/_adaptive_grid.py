@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
     from pypgm.models import GraphicalModel, RegionGraphModel
 
-_CHOOSING = Fraction(1, 10)  # of the third step, for the choice of its tree: what a round of AIM gives to its choice
+_CHOOSING = Fraction(1, 10)  # of the third step, for the choice of its tree, as in a round of AIM
 
 
 @of_tables
@@ -45,7 +45,7 @@ def adaptive_grid(
     threshold: float = 3.0,
     **options: Unpack[Options],
 ) -> ModelRelease:
-    r"""Release a model of the records in three steps, each on the cells that the step before left plausible.
+    r"""Release a model of the records in three steps, each on the cells that are plausible after the step before.
 
     The first step measures every attribute; values whose noisy count is low are implausible. The second measures all
     pairs of attributes, or those with a target, over the products of plausible values. The third selects a spanning
@@ -54,21 +54,21 @@ def adaptive_grid(
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+        Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     targets : str or sequence of str
         Attributes that are measured together with every pair of the tree, such as the one to be predicted from the
         others; none by default. Their tables are as many times larger as the targets have plausible values.
     split : three numbers
-        Parts of the budget that the steps get; they sum to 1.
+        Shares of the budget of the steps; they sum to 1.
     threshold : float
         In standard deviations of the first step's noise: values counted below it are implausible. By the noise alone,
         one value in 740 that nobody has reaches 3, the default.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`. The model that
-        pairs of the tree are compared with takes at most half of the time; whatever ends its estimate early, such as
-        Ctrl-C, leaves the measurements as they are.
+        pairs of the tree are compared with takes at most half of the time; if its estimate ends early, as by Ctrl-C,
+        the measurements stay as they are.
 
     Returns
     -------
@@ -88,17 +88,15 @@ def adaptive_grid(
 
     Notes
     -----
-    Implausible values of an attribute are one group, if they are two or more and not all; of a clique the products of
-    its attributes' groups are measured. So a cell of plausible values stands alone, and the others are summed to what
-    the measurements of its attributes, and of smaller cliques over the same groups, tell beside them: each answer on a
-    smaller clique is a sum of answers on the larger. Every cell is in exactly one sum, hence a record changes what a
-    histogram does: one answer by 1, or two where it is replaced. Stacking the smaller cliques' rows below the cells
-    instead would take a part of the budget for sums that the partition has already.
+    The implausible values of an attribute are one group, if they are two or more and not all; a clique is measured on
+    the products of its attributes' groups. So a cell of plausible values stands alone, and the others are summed such
+    that each answer on a smaller clique over the same groups is a sum of answers on the larger. Every cell is in
+    exactly one sum, so a record changes the answers as it changes a histogram: one by 1, or two if it is replaced.
+    Measuring the smaller cliques as well would spend budget on sums that the partition already has.
 
-    Each step's measurements have equal parts of its budget; the selections have a tenth of the third. The answers of
-    the second step rule nothing out: the third has so much less noise that it tells cells apart which they could not.
-    With two attributes beside the targets, or fewer, there is nothing to select; with one in all, nothing but it to
-    measure.
+    Each step's measurements have equal shares of its budget; the selections have a tenth of the third. The answers of
+    the second step rule no value out: the third has so much less noise that it can tell more cells apart. With two
+    attributes besides the targets, or fewer, there is nothing to select; with one in all, nothing else to measure.
 
     References
     ----------

@@ -34,11 +34,11 @@ if TYPE_CHECKING:
 
 Score = Literal["noise", "risk"]
 
-_MEASURING = Fraction(9, 10)  # of what a round costs
+_MEASURING = Fraction(9, 10)  # of the cost of a round
 _ROUNDS = 4  # of an attribute; 16 have 4 % more error on adult and 10 % more on titanic
 _SOONER = 4  # times the budget of a round: half the noise, and a choice twice as sharp
 _VALIDATED = 8  # rounds, of which one estimate is validated: the others take as many iterations as were best in it
-_LEAK = 0.5  # of what noise hides of a table: how far noise alone moves an estimate; see bench/README.md
+_LEAK = 0.5  # of the hidden error of a table, by which noise alone moves an estimate; see bench/README.md
 
 
 @of_tables
@@ -63,26 +63,26 @@ def aim(
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+        Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Marginals to be answered well, all pairs of attributes by default. What is measured are they and all smaller
-        ones they hold; queries on them are left aside.
+        Marginals to be answered well, all pairs of attributes by default. They and all smaller marginals within them
+        may be measured; queries on them are ignored.
     rounds : int, optional
-        For how many rounds the first noise would last; 4 for each attribute by default (16 as published).
+        Number of rounds that the first noise would last; 4 for each attribute by default (16 as published).
     score : {"noise", "risk"}
-        By what a marginal is selected: how much its error exceeds the noise of all its cells, as published, of a cell
-        at most twice what the model expects in it; or how much of the error an estimate would take away. "risk" selects
-        larger marginals, and takes a step as small for learning nothing as half of what noise hides.
+        Score of a marginal: the excess of its error over the noise of all its cells, as published, counting for a cell
+        at most twice its expected count; or the error that an estimate would remove. "risk" selects larger marginals,
+        and counts a step as learning nothing below half of the error that noise hides.
     tree_bytes : float
         Most that the tables of the junction tree may take when all is spent, before in proportion to what is spent:
         larger candidates wait, and a marginal whose own table takes more is left out, with a warning if `workload` asks
         for it; 8 MiB by default. A region graph has no such limit.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
-        means "exact" here. Where time or memory (with a warning) is over, or Ctrl-C ends an estimate, no round
-        follows, and what is not spent stays unspent.
+        means "exact" here. When time or memory (with a warning) runs out, or Ctrl-C ends an estimate, no round
+        follows, and the rest of the budget stays unspent.
 
     Returns
     -------

@@ -44,7 +44,7 @@ def dualquery(
     optimiser: Optimiser = "ascent",
     **options: Unpack[Options],
 ) -> Release:
-    r"""Release a model that learns from queries drawn by how badly synthetic records answer them.
+    r"""Release a model that learns from queries drawn by the error of synthetic records.
 
     A query is the share of the records in one cell of a marginal, or in all its other cells. Each round draws some of
     them with probabilities in proportion to exp of `rate` times the sum of what all records so far answer too much, by
@@ -61,9 +61,9 @@ def dualquery(
     samples : int
         Queries a round, at least 1.
     rate : number
-        More than 0: how fast queries that are answered badly become likely.
+        More than 0: speed at which badly answered queries become likely.
     estimator : {"model", "records"}
-        "model" explains all that was drawn by a graphical model of maximum likelihood; "records" is DualQuery as
+        "model" fits all drawn queries by a graphical model of maximum likelihood; "records" is DualQuery as
         published: the records themselves.
 
     Returns

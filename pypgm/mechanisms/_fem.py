@@ -42,24 +42,24 @@ def fem(
     optimiser: Optimiser = "ascent",
     **options: Unpack[Options],
 ) -> Release:
-    r"""Release a model that learns from one query a round, drawn by how badly perturbed best records answer it.
+    r"""Release a model that learns from one query a round, drawn by the error of perturbed best records.
 
     A query is the share of the records in one cell of a marginal, or in all its other cells. Each round takes some
     records, each of which satisfies most of the queries so far less a random cost of its values, and draws the query
-    that they answer too low by an exact exponential mechanism. All rounds cost equal parts of the budget. Where the
-    number of records is private it is measured first.
+    that they answer too low by an exact exponential mechanism. All rounds cost equal parts of the budget. A
+    private number of records is measured first.
 
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+        Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     workload : Workload, int, str or list of clique, optional
         Of whole marginals; all pairs of attributes by default. Weights are left aside.
     rounds : int, optional
-        At least 1. By default as many as still tell a share of all records from none by a factor of exp(200), from 50
-        to 500.
+        At least 1. By default the number, from 50 to 500, at which a share of all records is exp(200) times as likely
+        to be drawn as a share of none.
     samples : int
         Records a round, at least 1.
     perturbation : float
@@ -67,15 +67,15 @@ def fem(
     law : {"exponential", "laplace"}
         Of the costs: "exponential" is FEM, "laplace" sepFEM, whose separator set are the values of the attributes.
     estimator : {"model", "records"}
-        "model" explains all that was drawn by a graphical model of maximum likelihood; "records" is FEM as published:
-        the records of all rounds.
+        "model" fits all drawn queries by a graphical model of maximum likelihood; "records" is FEM as published: the
+        records of all rounds.
     optimiser : {"ascent", "exact"}
-        How records are found, see `pypgm.reconstruction.best_records`.
+        Search for records, see `pypgm.reconstruction.best_records`.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `measurements`,
-        `constraints`, `oracle` and all of the estimate are of the estimator "model" alone, which takes `iterations` of
-        150 by default. Where the time is over, or Ctrl-C ends the rounds, no round follows, and what is not spent stays
-        unspent; what was drawn is still estimated from, and a second Ctrl-C raises.
+        `constraints`, `oracle` and the options of an estimate are for the estimator "model" alone, with `iterations`
+        of 150 by default. When time runs out, or Ctrl-C ends the rounds, no round follows, and the rest of the budget
+        stays unspent; the queries drawn still go into the estimate, and a second Ctrl-C raises.
 
     Returns
     -------

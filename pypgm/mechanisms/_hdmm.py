@@ -37,22 +37,22 @@ def hdmm(
 ) -> ModelRelease:
     """Release a model of the records from the measurements that answer a workload with least error.
 
-    What is measured depends on the workload alone, and the whole budget goes into one pass over the records with exact
-    discrete Gaussian noise. The model is then estimated from all measurements at once.
+    The measured queries depend on the workload alone. The whole budget goes into one pass over the records with exact
+    discrete Gaussian noise, and the model is estimated from all measurements at once.
 
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+        Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Of marginals, all pairs of attributes by default; of a query on several attributes a product of queries, one
-        an attribute. Prefixes and ranges (`pypgm.workloads.prefixes`, `ranges`) are answered by runs of codes, 1, 2,
+        Of marginals, all pairs of attributes by default; a query on several attributes is a product of queries, one for
+        each. Prefixes and ranges (`pypgm.workloads.prefixes`, `ranges`) are answered by runs of codes, 1, 2,
         4 and so on of each ordered attribute, beside single ones.
     strategy : {"marginals", "contrasts"}
-        What is measured: marginals, or the contrasts of whole ones, whose least squares answers err least of all but
-        whose estimates by maximum entropy often err more. Of single attributes the counts are measured either way: an
+        Kind of queries: marginals, or the contrasts of whole ones, whose least squares answers err least of all but
+        whose estimates by maximum entropy often err more. The counts of single attributes are measured either way: an
         estimate begins with them. See `pypgm.mechanisms.strategies`.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`.

@@ -30,9 +30,9 @@ if TYPE_CHECKING:
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.workloads import WorkloadLike
 
-_TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
-_SELECTING = Fraction(1, 5)  # of what a round costs
-_FINEST = math.sqrt(drawable_variance(Fraction(1, 1 << 99)))  # noise that is drawn where a budget would allow less
+_TOTAL = Fraction(1, 100)  # of the budget, for a private number of records
+_SELECTING = Fraction(1, 5)  # of the cost of a round
+_FINEST = math.sqrt(drawable_variance(Fraction(1, 1 << 99)))  # least noise that is drawn, whatever the budget allows
 _GRID = 1 << 10  # scores are integers in units of 2^-10 records
 _COUNT_LIMIT = 2.0**44  # of records, below which int64 holds them
 _CHANGES = 2  # of a score, in records, by one record more or less: two distances, of which each moves by 1
@@ -50,24 +50,24 @@ def jam(
     tree_bytes: float = TREE_BYTES,
     **options: Unpack[Options],
 ) -> ModelRelease:
-    r"""Release a model that learns from public records what these tell, and the rest from private measurements.
+    r"""Release a model that learns some marginals from public records and the rest from private measurements.
 
-    Each round selects one marginal and its source by an exact exponential mechanism. A private measurement promises
-    what the model lacks, less the error of its noise; the public table, scaled to as many records, promises what the
-    model lacks less what the public table is off by. A table that is taken from public records costs its selection
-    alone: what it leaves goes to later rounds, and stays unspent behind the last one.
+    Each round selects one marginal and its source by an exact exponential mechanism. The score of a private measurement
+    is the error of the model less that of the noise; the score of the public table, scaled to as many records, is the
+    error of the model less that of the public table. A table taken from public records costs its selection alone: the
+    rest of its share goes to later rounds, and stays unspent after the last one.
 
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+        Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     public : Dataset
-        Records that nobody's privacy asks to protect, over the same domain, at least one.
+        Records that need no protection, over the same domain, at least one.
     workload : Workload, int, str or list of clique, optional
-        Marginals to be answered well, all pairs of attributes by default. What is selected are they and all smaller
-        ones they hold; queries and weights are left aside.
+        Marginals to be answered well, all pairs of attributes by default. They and all smaller marginals within them
+        may be selected; queries and weights are ignored.
     rounds : int
         At least 1.
     tree_bytes : float
@@ -75,8 +75,8 @@ def jam(
         marginal whose own table takes more is left out, with a warning if `workload` asks for it.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
-        means "exact" here. Where time or memory (with a warning) is over, or Ctrl-C ends an estimate, no round
-        follows, and what is not spent stays unspent.
+        means "exact" here. When time or memory (with a warning) runs out, or Ctrl-C ends an estimate, no round
+        follows, and the rest of the budget stays unspent.
 
     Returns
     -------
@@ -96,7 +96,7 @@ def jam(
 
     Notes
     -----
-    Public tables enter the estimate as if they had the noise of the round: how far they are off is private.
+    Public tables enter the estimate as if they had the noise of the round, because their error is private.
 
     References
     ----------

@@ -52,7 +52,7 @@ def mst(
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+        Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     compress : bool
@@ -85,7 +85,7 @@ def mst(
     Selections score a pair on the groups it will be measured in, not on the cells merged into them: the groups come
     from released values, and a sum over groups moves no more than its cells when one record changes.
 
-    What two attributes have in common beyond the tree is lost, whatever the budget: of log odds ratios, correlations
+    Dependence between two attributes beyond the tree is lost, whatever the budget: of log odds ratios, correlations
     and Cramér's V of six tables at epsilon 1 a release kept 22 to 104, 32 to 89 and 18 to 81 %.
 
     References

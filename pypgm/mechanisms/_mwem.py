@@ -37,9 +37,9 @@ if TYPE_CHECKING:
 Asks = Literal["marginals", "cells"]
 Estimator = Literal["model", "weights"]
 
-_TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
-_LEAST_NOISE = 1e-100  # that an estimate takes
-_MEASURING = Fraction(9, 10)  # of what a round costs
+_TOTAL = Fraction(1, 100)  # of the budget, for a private number of records
+_LEAST_NOISE = 1e-100  # least standard deviation in an estimate
+_MEASURING = Fraction(9, 10)  # of the cost of a round
 _MEASURING_PURE = Fraction(1, 2)  # where noise grows with the steps themselves, not with their root
 
 
@@ -58,14 +58,14 @@ def mwem(
 ) -> ModelRelease:
     r"""Release a model that learns, in rounds of equal cost, what of a workload it answers worst.
 
-    Where the number of records is private it is measured first. Each round selects, by an exact exponential mechanism,
+    A private number of records is measured first. Each round selects, by an exact exponential mechanism,
     the marginal of the workload (or the single count) whose distance from the model most exceeds what its own noise
     would leave; measures it; and estimates again. Nothing is asked twice.
 
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+        Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure and the noise exact discrete
         Laplace, else exact discrete Gaussian.
@@ -73,7 +73,7 @@ def mwem(
         Marginals, or sums over groups of their cells, to be answered well; all pairs of attributes by default. Weights
         multiply distances. What is public, such as the sum of all cells under "replace", is not asked.
     asks : {"marginals", "cells"}
-        What a round selects and measures: a marginal of the workload with its queries, or one cell of one.
+        Unit of a round: a marginal of the workload with its queries, or one cell of a marginal.
     rounds : int, optional
         At most one for each attribute by default.
     estimator : {"model", "weights"}
@@ -240,7 +240,7 @@ class _Search:
         """
         dearest = max(_MEASURING_PURE / max(rounds, 1), _TOTAL) * self.run.rho * Fraction(3, 2)
         if self.pure and dearest > 0 and laplace_stddev(1 / dearest) < _LEAST_NOISE:
-            raise ValueError(f"noise of scale {float(1 / dearest):.3g} is none in floating point: epsilon is too large")
+            raise ValueError(f"noise of scale {float(1 / dearest):.3g} is zero in floating point: epsilon is too large")
 
     def _round(self, among: list[int], amount: Fraction) -> None:
         measuring = amount * (_MEASURING_PURE if self.pure else _MEASURING)

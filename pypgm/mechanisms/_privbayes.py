@@ -46,18 +46,18 @@ def privbayes(
 ) -> Release:
     """Release a model of the records that rests on a Bayesian network chosen from them.
 
-    A part of the budget selects the network, one attribute with its parents after the other; the rest measures the
-    table of each attribute with its parents, in equal parts. Tables that are part of another one are read from that.
+    A share of the budget selects the network, one attribute with its parents after the other; the rest measures the
+    table of each attribute with its parents, in equal shares. A table that is part of another one is read from it.
 
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+        Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure and the noise exact discrete
         Laplace, else exact discrete Gaussian.
     structure : PrivateStructure, optional
-        How the network is selected: score, part of the budget, least usefulness of a table, most parents.
+        Selection of the network: score, share of the budget, least usefulness of a table, most parents.
     estimator : {"model", "tables"}
         "model" explains all measurements by one graphical model. "tables" is PrivBayes as published: conditional
         tables, each from its own counts with negative ones set to 0, from which records are drawn parents first. It
@@ -70,8 +70,8 @@ def privbayes(
     Returns
     -------
     Release
-        Model, measurements and ledger. The first measurement is the number of records, where that is private and needed
-        to tell which tables are useful; then come the tables, cliques in the order (parents, attribute). The model of
+        Model, measurements and ledger. The first measurement is the number of records, if it is private and needed to
+        judge the usefulness of tables; then come the tables, cliques in the order (parents, attribute). The model of
         the estimator "tables" is a `pypgm.bayes.CountedNetwork`.
 
     Raises

@@ -34,8 +34,8 @@ if TYPE_CHECKING:
 # Chosen on adult, titanic and fire, all pairs, epsilon .1 to 10; see bench/README.md.
 _SINGLES = Fraction(1, 10)  # of rho, for single attributes
 _SCREEN = Fraction(1, 20)  # of rho, for the errors of all pairs
-_PENALTIES = 0.0, 0.5, 1.0  # powers of its cells that a pair's worth is divided by, to rank pairs for the tree
-_LEVELS = 24  # of noise, each the root of 2 times the one before, from what all that is left buys a single pair
+_PENALTIES = 0.0, 0.5, 1.0  # powers of the number of cells that divide a pair's worth in rankings for the tree
+_LEVELS = 24  # of noise, each the root of 2 times the one before; the first is what a single pair gets for all
 
 Array = NDArray[np.float64]
 
@@ -61,7 +61,7 @@ def screen(
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+        Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional

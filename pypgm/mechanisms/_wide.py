@@ -42,16 +42,16 @@ _SINGLES_SHARE = 0.1  # of rho, for single attributes before the number of recor
 _ALL_SINGLES = 0.9  # forecast share of single attributes from which on they get all of rho
 _SCREEN = 0.03  # of rho, at most, for the screen
 _SCREEN_NOISE = 0.005  # of the records (total variation): noise in a distance that is low enough
-_BLIND = 0.05  # of the records: noise in the mean distance of all pairs above which they are not screened
-_KNOWN = 0.15  # of the records: noise in how many they are, below which attributes are measured by their contrasts
+_BLIND = 0.05  # of the records: noise in the mean distance of all pairs above which there is no screen
+_KNOWN = 0.15  # of the number of records: its noise below which attributes are measured by their contrasts
 _MIN_REPEAT = 0.01  # of rho, below which single attributes are not measured again
-_ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
+_ROWS = 0.25  # of N / sigma: number of groups in which a pair is measured
 _FIRST_LOOK = Fraction(1, 4)  # of the budget of pairs, for their first measurements
 _ROUGH_TIME = 0.3  # of the seconds left, at most, for the estimate from those answers
-_FURTHER = 1.5  # times the iterations that are validated best, if held-out answers permit it: associations shrink less
+_FURTHER = 1.5  # multiple of the validated iterations, if held-out answers permit: associations shrink less
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
-_STEPS = 8  # in a factor of two: of what part of the budget each pair gets
-_MAX_RECORDS = 2.0**36  # above it noise is all there is, and risks could overflow: pairs are not screened
+_STEPS = 8  # steps of a pair's share of the budget in a factor of two
+_MAX_RECORDS = 2.0**36  # a noisy total above it is all noise, and risks could overflow: there is no screen
 
 
 @of_tables
@@ -67,28 +67,28 @@ def wide(
     """Release a model of the records from all pairs of attributes, each measured as finely as it is worth.
 
     1. A part of the budget measures single attributes.
-    2. A screen tells how far all pairs are from independence, with noise.
-    3. By it a forecast says which pairs are asked, and how much of the budget single attributes get further.
-    4. Of some pairs the product of both ranks is summed: how they depend in a line, which noise in cells would hide.
-    5. For each pair that is asked one exponential mechanism chooses at which resolution, all cells or sums over groups
-       of cells, by how far the independent model is from the records and by what noise would hide.
-    6. A quarter of what is left measures all of these at once with exact discrete Gaussian noise, of each pair the
-       interaction alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less.
-    7. A model of these answers tells what to ask with the rest, and how much of it each pair is worth: they are
-       measured again.
+    2. A screen measures how far all pairs are from independence, with noise.
+    3. A forecast from the screen chooses the pairs to measure and the further budget of single attributes.
+    4. For some pairs the product of both ranks is summed: a linear dependence, which noise in cells would hide.
+    5. For each chosen pair one exponential mechanism chooses the resolution, all cells or sums over groups of cells, by
+       the distance of the independent model from the records and by the error that noise would hide.
+    6. A quarter of the rest measures all of these at once with exact discrete Gaussian noise, the interaction of each
+       pair alone (`pypgm.queries.Contrasts`): single attributes are known, so it costs less.
+    7. A model of these answers suggests resolutions and shares for the rest of the budget: the pairs are measured
+       again.
     8. One estimate explains all measurements. It starts from the independent model or, where that explains held-out
        answers better, from an exact estimate of the pairs that depend most, as many as a small junction tree holds.
 
-    Attributes may be hundreds: no junction tree has to hold all pairs.
+    There may be hundreds of attributes: no junction tree has to hold all pairs.
 
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records, possibly none; of an open table all that its ledger has left is spent.
+        Unweighted records, possibly none; an open table spends all that its ledger has left.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Of whole marginals; all pairs by default. Of larger marginals all pairs are looked at, which leave less error
+        Of whole marginals; all pairs by default. Larger marginals count as all of their pairs, which leave less error
         than the marginals themselves would. Single attributes are measured in any case.
     ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
@@ -115,20 +115,20 @@ def wide(
 
     Notes
     -----
-    How much single attributes get before the screen minimises a forecast of the error from the domain and the noisy
-    number of records. Few records and little budget leave all of it to them: where that forecast is nine tenths of rho,
-    or noise in the mean distance of all pairs more than a twentieth of the records, and where the screen finds no pair
-    that is worth its noise. Where noise alone explains what they say, the estimate starts from the uniform model. The
-    screen costs three hundredths of rho at most, choices a twentieth, both less where their noise is low enough anyway.
-    Where noise would hide what there is to choose, the forecast says at which resolution pairs are asked.
+    The budget of single attributes before the screen minimises a forecast of the error from the domain and the noisy
+    number of records. With few records or little budget they get all of it: if that forecast is nine tenths of rho, if
+    noise in the mean distance of all pairs exceeds a twentieth of the records, or if the screen finds no pair worth its
+    noise. If noise alone explains their counts, the estimate starts from the uniform model. The screen costs three
+    hundredths of rho at most and choices a twentieth, both less if their noise is low enough anyway. If noise would
+    hide the differences between resolutions, the forecast chooses them.
 
-    One estimate keeps the same part of all it is given. Pairs that tell less than noise would add to them are therefore
-    not asked: an estimate that needs to follow others would follow their noise as well.
+    One estimate keeps the same share of all its measurements. Pairs with less signal than noise are therefore not
+    measured: an estimate that has to follow the other pairs would follow their noise as well.
 
-    Noise in many small cells hides that a pair depends in a line, which regressions, correlations and odds ratios rest
-    on, and so does not asking it. A twentieth of rho at most therefore asks such pairs for one sum over the records, of
-    the product of both ranks. The estimate goes a little further than to what explains held-out answers best, where
-    that costs little of what it explains: total variation hardly changes then, and associations shrink less.
+    Noise in many small cells hides linear dependence, on which regressions, correlations and odds ratios rest; so does
+    leaving a pair out. At most a twentieth of rho therefore measures for such pairs one sum over the records, of the
+    product of both ranks. The estimate goes a little beyond the best fit to held-out answers, if that costs little of
+    the fit: total variation hardly changes then, and associations shrink less.
 
     One record changes a distance by at most one record (two where it is replaced), and all P of them together by the
     root of P times as much.
@@ -228,7 +228,7 @@ def _measure_pairs(
     spent, ledger = run.rho - run.table.ledger.remaining(), run.table.ledger
     # 2. The screen.
     dependences = dependence(list(weights), start, *screened(run, list(weights), start, rho))
-    # 3. The forecast, of what products of ranks leave.
+    # 3. The forecast, for the budget left by products of ranks.
     lines = rho_of_products(run, len(weights), total)
     allocation = PairAllocation(run, weights, start, ordered, dependences)
     questions, more = allocation.chosen(float(ledger.remaining()) - CHOOSING * float(run.rho) - lines, float(spent))
@@ -238,7 +238,7 @@ def _measure_pairs(
     telling = ranks.telling(products, questions)
     if not questions:
         return _PairAnswers(products, telling)
-    # 3. What the forecast gives single attributes.
+    # 3. The forecast share of single attributes.
     _measure_again(run, singles, Fraction(more))
     # 5. to 7. The chosen pairs.
     pairs, last = _measure_asked(run, weights, questions, singles, telling)
@@ -259,16 +259,16 @@ def _measure_asked(
     choosing = rho_of_choices(run.table.privacy, float(run.rho), len(questions), start.total)
     chosen = choices.drawn(Fraction(choosing)) if choosing > 0 else choices.forecast()
     worth = {pair: how.worth for pair, how in questions.items()}
-    # 6. All at once; where there are too many for a model of them, with all that is left.
+    # 6. All at once; with all of the rest if there are too many pairs for a model.
     if len(questions) > MAX_PAIRS:
         return _measure(run, chosen, worth, _left(run)), None
     pairs = _measure(run, chosen, worth, _left(run) * _FIRST_LOOK)
     known = [*run.given, *denoised(start, singles), *telling, *pairs]
-    # What is weak beside this noise may be worth asking with less: it is not to be shrunk away.
+    # Dependence that is weak beside this noise may be worth measuring with less: it must not be shrunk away.
     rough = run.fit(known, start.model(run.domain), _ROUGH_TIME, anyway=True)
     suggested: Mapping[Clique, tuple[Resolution, float]] = {}
     try:
-        # 7. What that model suggests.
+        # 7. The resolutions that this model suggests.
         suggested = choices.suggested(rough)
     except KeyboardInterrupt:
         mark_interrupted(rough)

@@ -22,10 +22,10 @@ if TYPE_CHECKING:
 
     Estimated = GraphicalModel | RegionGraphModel
 
-_PARTS = 0.4, 0.25, 0.4, 0.5  # of the seconds left, that each estimate but the last gets at most
+_PARTS = 0.4, 0.25, 0.4, 0.5  # of the seconds left, at most, for each estimate but the last
 _ENDED = {"validated", "converged"}
-_TREE_CELLS = 1e6  # of the junction tree of those pairs, where their spanning forest needs no more; see bench/README.md
-MAX_PAIRS = 10_000  # above it there is one start, and pairs are asked once: further estimates take minutes
+_TREE_CELLS = 1e6  # of the junction tree of those pairs, unless their spanning forest needs more; see bench/README.md
+MAX_PAIRS = 10_000  # above it there is one start and one measurement: further estimates would take minutes
 
 
 def estimate_from_better_start(

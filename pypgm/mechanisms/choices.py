@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pypgm.privacy.relation import Privacy
 
 # Chosen on adult, titanic and fire, all pairs, epsilon .03 to 10; see bench/README.md.
-CHOOSING = 0.05  # of rho, that choices get at most
+CHOOSING = 0.05  # of rho, at most, for choices
 _RISK_NOISE = 0.01  # of the records: noise in a risk that is low enough
 _BLUNT = 0.15  # of the records: noise in a risk above which nothing is drawn, and pairs are asked by the forecast
 

@@ -35,13 +35,13 @@ Array = NDArray[np.float64]
 Estimator = Literal["model", "records"]
 Learn = Callable[["DrawnQueries", float], None]
 
-_TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
+_TOTAL = Fraction(1, 100)  # of the budget, for a private number of records
 _ITERATIONS = 150  # from the records on; a likelihood does not say where noise begins to be fitted
-_MOST_RECORDS = 2.0**40  # where counts of cells are cut off: offsets of this size are still drawn with
+_MOST_RECORDS = 2.0**40  # limit on counts of cells: offsets of this size can still be drawn with
 _CELL_BYTES = 160  # counts, scores and offsets of a cell and its complement, while they are drawn from
-_VALUE_BYTES = 64  # costs of a value for all starts of a record, and what a start makes of it
-_START = 0.3  # of the seconds left, that the start of an estimate may take
-_LARGE_SCORE = 20.0  # a score whose exp may drown the others: 5e8
+_VALUE_BYTES = 64  # per value: its costs for all starts of a record, and the results of the starts
+_START = 0.3  # of the seconds left, at most, for the start of an estimate
+_LARGE_SCORE = 20.0  # a score whose exp, 5e8, may drown the others
 
 
 class RoundsLikelihood:
@@ -132,12 +132,12 @@ class _Terms:
     Attributes
     ----------
     is_large, large : ndarray
-        Which cells are added up one by one.
+        Cells that are added up one by one.
     offsets : ndarray, shape (rounds, large cells)
     tops : ndarray, shape (rounds,)
         The largest offset of another cell.
     up, down : csr_array, shape (rounds, cells)
-        By how much the offset of another cell changes the exp of its score, and of the complement's, over that without.
+        Change that the offset of another cell makes in the exp of its score, and of its complement's.
     """
 
     def __init__(
@@ -178,7 +178,7 @@ class DrawnQueries:
     log : list of dict
         A line for each query drawn.
     records : list of ndarray of int64, shape (records, attributes)
-        The records of each round, filled in by the mechanism.
+        Records of each round, filled in by the mechanism.
     """
 
     def __init__(self, domain: Domain, cliques: Iterable[Clique]) -> None:
@@ -268,7 +268,7 @@ class SearchRounds:
         Records or queries of a round.
     search : RecordSearch
     records : list of ndarray
-        Those of each round, as in `queries`.
+        Records of each round, as in `queries`.
     """
 
     def __init__(self, run: Run, queries: DrawnQueries, total: float, samples: int, search: RecordSearch) -> None:

@@ -29,16 +29,16 @@ __all__ = ["POWER", "Independent", "denoised", "independent", "measure_singles",
 
 Array = NDArray[np.float64]
 
-POWER = 2 / 3  # of the cells: what part of rho minimises the sum of errors
+POWER = 2 / 3  # of the number of cells: the shares of rho that minimise the sum of errors
 _SHIFTS = 8
 _SIGNALS = np.array([0.5, 1, 2, 4, 8, 16, 32, 64, 128, 256, 512])[:, None, None]  # standard deviations, in noise's
 _RATES = np.array([0.05, 0.2, 0.5, 0.8, 1.0])[:, None]  # of coefficients that are not zero
-_MOST_FITTED = 1 << 12  # details that a mixture is fitted to one by one
-_GROUPS = 64  # of those that differ by a factor of e
-_PENALTY = 0.5  # of the log-likelihood: what fitting rate and deviation gains by chance
+_MOST_FITTED = 1 << 12  # most details to which a mixture is fitted one by one
+_GROUPS = 64  # groups of details for each factor of e
+_PENALTY = 0.5  # of the log-likelihood: chance gain from fitting rate and deviation
 _ABSOLUTE = 0.4  # of a standard deviation: half the mean absolute error, which total variation counts
-_AGAIN, _SEED = 4, 0x73696E67  # times that noise is drawn anew to see what denoising leaves of it, and their seed
-_FLOOR = 0.03  # of its standard deviation: the least count that the independent model gives a value
+_AGAIN, _SEED = 4, 0x73696E67  # draws of fresh noise that tell the error of denoising, and their seed
+_FLOOR = 0.03  # of the standard deviation: least count of a value in the independent model
 
 
 def smoothed(counts: Array, stddev: float) -> Array:
@@ -114,8 +114,8 @@ def measure_singles(
 ) -> list[LinearMeasurement]:
     """Measure attributes, by default all, with the shares of rho that minimise the sum of their errors.
 
-    Where it is known how many records there are, `contrasts` tell as much as counts, and cost less if one record more
-    changes them less.
+    If the number of records is known, `contrasts` tell as much as counts, and cost less if one more record changes
+    them less.
     """
     domain = run.domain
     singles = [(a,) for a in domain] if among is None else among

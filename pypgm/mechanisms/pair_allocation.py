@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     Array = NDArray[np.float64]
 
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
-_ROWS = 0.25  # of N / sigma: how many groups a pair is asked in
-_MAX_CELLS = 10**6  # of a pair that may be asked for all its cells
+_ROWS = 0.25  # of N / sigma: number of groups in which a pair is measured
+_MAX_CELLS = 10**6  # of a pair measured cell by cell
 _AT_ONCE = 1 << 16  # cells of pairs that are looked at together ...
 _PAIRS = 1 << 12  # ... at several noises, so many pairs
-_HIDING = 0.25  # of the records: noise in a sum above which it is not asked
-_NOISES = 2.0 ** np.arange(-4, 1.5)  # times equal noise in all pairs, that each may have
-_WITHIN_RUNS = 0.25  # of the squared dependence between values of an ordered attribute, that is within runs of them
-_SINGLES = 0.5  # what the errors of single attributes count in those of pairs
-_MORE = 2 ** (np.arange(60) / 8)  # times what single attributes have had, that they may get in all
+_HIDING = 0.25  # of the records: noise above which a sum is not measured
+_NOISES = 2.0 ** np.arange(-4, 1.5)  # possible noise of a pair, as a multiple of equal noise in all pairs
+_WITHIN_RUNS = 0.25  # of the squared dependence between values of an ordered attribute: the share within runs
+_SINGLES = 0.5  # weight of the errors of single attributes in those of pairs
+_MORE = 2 ** (np.arange(60) / 8)  # possible totals for single attributes, as multiples of their first budget
 _ABSOLUTE = 0.4  # of the standard deviation: half the mean absolute error, which total variation counts
-_KEPT = 0.1  # of what pairs tell, that one estimate of them all keeps, below which none is asked
+_KEPT = 0.1  # share of the signal kept by one estimate of all pairs, below which no pair is measured
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,9 +21,11 @@ if TYPE_CHECKING:
 
     Array = NDArray[np.float64]
 
-_DISTANCES = np.concatenate([[0.0], np.geomspace(0.002, 1.0, 40)])  # total variation that a pair may be wrong by
-_USUAL, _APART = 0.07, 0.05  # mean distance of the pairs of a table nobody has looked at; how far others' means are
-_ROUNDS = 60  # of the search for how often each comes; more of them find but the noise
+_DISTANCES = np.concatenate(
+    [[0.0], np.geomspace(0.002, 1.0, 40)]
+)  # possible total variation of a pair from independence
+_USUAL, _APART = 0.07, 0.05  # mean distance of pairs in tables in general; spread of such means
+_ROUNDS = 60  # of the search for the prior; more would only fit the noise
 _MEAN = 0.8  # of the standard deviation: the mean absolute value of a normal variable
 _CHANCE = 0.45  # half of an L1 distance, and a little less: shares are fitted to the records
 
@@ -118,7 +120,7 @@ def _posterior(scores: Array, known: Array, stddev: float) -> Array:
     fits = np.exp(-0.5 * (away**2 - np.square(away).min(axis=1, keepdims=True)))
     usual = np.gradient(_DISTANCES) * np.exp(-_DISTANCES / _USUAL)
     prior = usual = usual / usual.sum()
-    others = (stddev / _APART) ** 2  # pairs of other tables, that tell as much of the mean as these with their noise
+    others = (stddev / _APART) ** 2  # pairs of other tables with as much information on the mean as these
     for _ in range(_ROUNDS):
         likely = fits * prior
         likely /= likely.sum(axis=1, keepdims=True)

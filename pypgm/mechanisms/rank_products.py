@@ -23,14 +23,14 @@ if TYPE_CHECKING:
     from pypgm.mechanisms.run import Run
 
 # Chosen on made-up tables of wages and of normal variables, titanic and 8,000 records of adult; see bench/README.md.
-PRODUCTS = 0.05  # of rho, that rank products cost at most
+PRODUCTS = 0.05  # of rho, at most, for rank products
 _PRODUCT_NOISE = 0.01  # of the records: noise in a product that is low enough
-_BLUNT = 0.03  # of the records: noise in a product that is too much
-_MORE = 4  # times what a product would cost if all were asked, that each of fewer costs at most
+_BLUNT = 0.03  # of the records: noise in a product that is too high
+_MORE = 4  # most that one of a few products costs, as a multiple of its cost among all
 _LEVELS = 8  # of ranks on either side of the middle
 _CLEAR = 2.5  # standard deviations of noise, from which on a pair differs from an independent one
 _RANGE = Contrasts([2])  # a record changes its answer as it changes a product, of ranks from -1 to 1, at most
-_MAX_PAIRS = 2_000  # above it none is asked: the estimate would have a table for each
+_MAX_PAIRS = 2_000  # above it there are no products: the estimate would have a table for each
 
 
 def rho_of_products(run: Run, n_pairs: int, total: float, part: float = 1.0) -> float:

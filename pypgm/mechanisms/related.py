@@ -32,8 +32,6 @@ from pypgm.signatures import with_options
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-__all__ = ["joined", "parent_rows", "synthesize_related"]
-
 
 class _Key(NamedTuple):
     """A key that is no number and no text: those stand for themselves."""
@@ -92,7 +90,7 @@ def _keys(side: str, given: Any) -> list[_Known]:  # noqa: ANN401 - a column of 
     if isinstance(values, np.ndarray):
         if values.ndim != 1:
             raise ValueError(f"keys need one dimension, got shape {values.shape}")
-        # Of times each keeps the digits that Python's have no place for.
+        # Times keep their digits below a microsecond, which Python's types cannot hold.
         values = list(values) if values.dtype.kind in "mM" else as_list(values)
     if any(set(map(type, values)) <= {kind, NoneType} for kind in (int, str)):
         return list(values)
@@ -153,9 +151,9 @@ def synthesize_related(
 ) -> RelatedRelease:
     """Release models of two related tables: of parents, and of children given their parent.
 
-    What is protected is whether any one parent, with all their children, is in the tables at all. Parents get one more
-    attribute, how many children they have; children get the context, attributes of their parent. Each table is then
-    released by one run of a mechanism, for its part of the budget.
+    The presence of any one parent with all their children in the tables is protected. Parents get one more attribute,
+    the number of their children; children get the context, attributes of their parent. Each table is then released by
+    one run of a mechanism, for its share of the budget.
 
     Parameters
     ----------
@@ -166,24 +164,24 @@ def synthesize_related(
         belongs to nobody and is left out.
     max_children : int
         At least 1, public: the first `max_children` children of a parent, in the order of the table, are kept.
-        It multiplies the sensitivity of the children's table. Where the schema of the parents states that a person has
-        several records there, or keeps several of each, the sensitivities of both tables are those of as many parents.
+        It multiplies the sensitivity of the children's table. If the schema of the parents states several records for
+        a person, or keeps several of each, the sensitivities of both tables are those of as many parents.
     epsilon, delta : number
         The guarantee for both tables together; or `budget` among the options.
     mechanism : str
         Name of a function of `pypgm.mechanisms`.
     context : sequence of str, optional
-        What a child's distribution may depend on: attributes of its parent, or `count`, the most important first. All
+        Attributes of the parent, or `count`, that a child's distribution may depend on, the most important first. All
         attributes of the parents by default.
     count : str
         Name of the attribute that holds the number of children.
     parents_share : number
-        Part of the budget that goes to the parents, between 0 and 1; the children get the rest.
+        Share of the budget for the parents, between 0 and 1; the children get the rest.
     parents_options, children_options : mapping, optional
         Options of one run alone, such as ``{"workload": ...}``.
     **options
-        `budget`, and of `pypgm.mechanisms.Options` those that both runs have; a time limit is for each. `neighbours`
-        can only be "add-remove": neighbouring pairs of tables differ by one parent with all their children.
+        `budget`, and those of `pypgm.mechanisms.Options` that both runs take; a time limit is for each run.
+        `neighbours` can only be "add-remove": neighbouring tables differ by one parent with all their children.
 
     Returns
     -------
@@ -195,12 +193,12 @@ def synthesize_related(
         If tables are weighted, names clash, lengths differ, a number or an option is out of range, or the schema of the
         children states more records per person than are kept.
     TypeError
-        If something is of the wrong kind, or the budget is given twice or not at all.
+        If an argument is of the wrong kind, or the budget is given twice or not at all.
 
     Notes
     -----
-    Which children are kept is decided parent by parent. Without one parent, and all their children, there is one record
-    less of the parents, there are at most `max_children` less of the children, and all others are the same: see "Two
+    The choice of the children to keep is made parent by parent. Without one parent and all their children, the parents
+    have one record less, the children at most `max_children` less, and all other records are the same: see "Two
     related tables" in docs/privacy.md. Given their context, siblings are drawn independently.
 
     Examples
@@ -371,7 +369,9 @@ def _schema_of_children(children: Dataset, parents: Schema | None, context: Doma
     schema, of_context = children.schema or Schema.of(children.domain), parents or Schema.of(context)
     if schema.person is not None:
         named = "the schema of the children names a person"
-        raise ValueError(f"{named}: what is protected is a parent with all their children, so that of the parents does")
+        raise ValueError(
+            f"{named}; the protected person is a parent with all their children: name it in the schema of the parents"
+        )
     if schema.records_per_person > bound:
         stated = f"the schema of the children states records_per_person={schema.records_per_person}"
         raise ValueError(f"{stated}, and max_children keeps at most {bound} of a person: leave it out, or keep as many")

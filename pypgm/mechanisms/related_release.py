@@ -35,11 +35,11 @@ from pypgm.reporting.text import related_lines
 
 _FILES = ("parents.pgm", "children.pgm")
 _SHARED = {"budget": BUDGET, "max_children": int, "context": [str], "count": str, "measured": str}
-_KEY = "related"  # of the option that holds what both releases share
+_KEY = "related"  # name of the option that both releases share
 
 
 class RelatedTables(NamedTuple):
-    """Two tables, and whose child each child is.
+    """Two tables, with the parent of each child.
 
     Attributes
     ----------
@@ -60,10 +60,10 @@ class RelatedRelease(Shown):
     Parameters
     ----------
     parents, children : Release
-        Of the parents with their number of children, and of the children with their context. Each states the budget
-        that it had itself.
+        Releases of the parents with their number of children, and of the children with their context, each with its own
+        budget.
     budget : Budget
-        Of both together.
+        Budget of both together.
     max_children : int
     context : tuple of str
         Attributes of the parent that the children's model has, the most important first.
@@ -89,13 +89,13 @@ class RelatedRelease(Shown):
         of_person = first.privacy.records_per_person * self.max_children
         bound = Privacy("add-remove", of_person, first.privacy.person)
         if first.privacy.total_is_public or second.privacy != bound:
-            raise ValueError(f"at most {self.max_children} children of a parent is not what its ledgers are for")
+            raise ValueError(f"its ledgers are not for at most {self.max_children} children of a parent")
         if first.ledger.budget.limit + second.ledger.budget.limit != self.budget.limit:
             raise ValueError(f"its parts have other budgets than {self.budget!r}")
-        self.ledger.spent()  # of which all lines are in the budget's unit and within it
+        self.ledger.spent()  # raises unless all lines are in the unit of the budget and within it
         domain, other = first.model.domain, second.model.domain
         if domain.size(self.count) != self.max_children + 1:
-            raise ValueError(f"{self.count!r} does not count up to {self.max_children} children")
+            raise ValueError(f"{self.count!r} does not count 0 to {self.max_children} children")
         in_both = sorted(a for a in other if a in domain)
         if in_both != sorted(self.context) or other.project(in_both) != domain.project(in_both):
             raise ValueError(f"the context {self.context} is not that of both tables")
@@ -104,9 +104,9 @@ class RelatedRelease(Shown):
     def ledger(self) -> LedgerReport:
         """The charges of both tables, against the budget of both.
 
-        Each line's sensitivity is that of its own table: 1 record a parent, or `max_children`. One parent with all
-        their children is at most ``1 + max_children`` records, which is the relation stated; it is as many times more
-        where the schema of the parents states several records per person.
+        The sensitivity of a line is that of its own table: 1 record for each parent, or `max_children`. The relation is
+        that of one parent with all their children, at most ``1 + max_children`` records, or a multiple of it if the
+        schema of the parents states several records per person.
         """
         lines = [
             replace(line, within=f"{name} / {line.within}" if line.within else name)
@@ -125,15 +125,15 @@ class RelatedRelease(Shown):
     def report_html(
         self, path: str | os.PathLike[str], *, audit: str | os.PathLike[str] | None = None, title: str = TITLE
     ) -> None:
-        """Write a page to show, as `Release.report_html` does: of both tables, with what is promised of them together.
+        """Write a page of both tables, with their joint promise, as `Release.report_html` does.
 
         Parameters
         ----------
         path : str or path-like
         audit : str or path-like, optional
-            What ``python -m pypgm.audit MECHANISM --out audit.json`` wrote: folded in.
+            Output of ``python -m pypgm.audit MECHANISM --out audit.json``, shown folded.
         title : str
-            What the page is called: of what, by whom.
+            Title of the page.
 
         Raises
         ------
@@ -190,9 +190,9 @@ class RelatedRelease(Shown):
         Parameters
         ----------
         rows : int, optional
-            How many parents; by default their model's total, rounded.
+            Number of parents; by default the rounded total of their model.
         rng : numpy.random.Generator or int, optional
-            Where the draws come from.
+            Source of the draws.
 
         Returns
         -------

@@ -19,13 +19,13 @@ if TYPE_CHECKING:
     from pypgm.queries import LinearQuery
 
 GRID = 1 << 10  # of risks: they are integers in units of 2^-10 records
-RISK_SENSITIVITY = 2  # of a risk, in records: one record more raises or lowers it by that at most
+RISK_SENSITIVITY = 2  # records: most that one more record raises or lowers a risk
 
-_KEPT, _PARTS = 4, 20  # bits below a record of what is kept of a sum, and of what part of it a cell has
+_KEPT, _PARTS = 4, 20  # binary digits of a sum's kept part, in records, and of a cell's share of it
 _FINE = _KEPT + _PARTS  # bits below a record in which risks are summed
 _COUNT_LIMIT = 1 << 36  # of records, below which int64 holds the sums
-_NOISE = 0.4  # of its standard deviation: by how much it makes a sum too low, in the mean
-_LEAK = 3, 10  # what part an estimate keeps of the noise in a sum that is as the independent model says
+_NOISE = 0.4  # of the standard deviation: the mean amount by which noise makes a sum too low
+_LEAK = 3, 10  # share of the noise that an estimate keeps in a sum that agrees with the independent model
 
 Array = NDArray[np.float64]
 
@@ -115,7 +115,7 @@ def contrasts_cost(privacy: Privacy, sizes: tuple[int, ...]) -> float:
     return privacy.squared_l2_sensitivity(contrasts) / gain / privacy.squared_l2_sensitivity(Identity(2))
 
 
-_contrasts = lru_cache(maxsize=1 << 12)(Contrasts)  # one for all pairs of these sizes: what follows is found once
+_contrasts = lru_cache(maxsize=1 << 12)(Contrasts)  # one for all pairs of these sizes, whose caches they share
 
 
 def _has_contrasts(sizes: Sequence[int]) -> bool:

@@ -44,7 +44,7 @@ def saving(counts: NDArray[np.int64], expected: NDArray[np.int64], hiding: int) 
     expected : ndarray of int64, shape (cells,)
         Released counts in units of the grid; see `pypgm.privacy.l1_selector.on_grid`.
     hiding : int
-        What noise hides, in units of the grid, at least 0.
+        Error that noise hides, in units of the grid, at least 0.
 
     Examples
     --------

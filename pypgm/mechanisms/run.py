@@ -328,7 +328,7 @@ class Run(Entry):
     def end_where_nothing_fits(self) -> None:
         """Warn that every marginal left is too large: the rest of the budget stays unspent, see `ended`."""
         left = float(self.table.ledger.remaining() / self.rho)
-        reason = f"no marginal left to ask fits, with what was measured, in tree_bytes and memory: {self.name} ends"
+        reason = f"no further marginal fits in tree_bytes and memory beside the measured ones: {self.name} ends"
         self._end_full(f"{reason} with {left:.0%} of the budget unspent")
 
     def _end_full(self, reason: str) -> None:

@@ -74,7 +74,7 @@ def _declared(source: Source, schema: SchemaLike | None) -> Schema | OpenSchema:
         return source.frame.schema or Schema.of(source.frame.domain)
     if schema is None:
         draft, missing = typed_draft(source, {})
-        message = "a schema is needed, what is publicly known of each column; a draft of its names and types"
+        message = "a schema is needed, with the public knowledge of each column; a draft with its names and types"
         ways = f"{_COMPLETED.format(', '.join(missing))}\n" if missing else ""
         ways += _NULLS if any("null" in column for column in draft["columns"].values()) else ""
         raise TypeError(f"{message}:\n{draft_text(draft)}{ways}{_WAYS}")

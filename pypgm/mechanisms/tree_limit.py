@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 TREE_BYTES = 2.0**23
 """Default limit of the tables of trees that mechanisms grow round by round, in bytes."""
 _CELL_BYTES = 8
-_FURTHER_BYTES = 400  # of a cell of a further table, that an estimate takes: see `estimate_bytes`
-_COMPARED_BYTES = 16  # of a cell of a candidate: its count and what the model says of it
+_FURTHER_BYTES = 400  # of an estimate, for each cell of a further table: see `estimate_bytes`
+_COMPARED_BYTES = 16  # of a cell of a candidate: its count and its expected count
 
 
 def may_fit(run: Run, clique: Clique, limit: float) -> bool:
@@ -39,7 +39,7 @@ def may_fit(run: Run, clique: Clique, limit: float) -> bool:
 def check_any_fits(run: Run, marginals: Sequence[Clique], fitting: Sequence[object], limit: float) -> None:
     """Raise `ModelTooLargeError` if none of the marginals fits: before anything is spent."""
     if marginals and not fitting:
-        reason = f"{run.name} can ask none of {len(marginals)} marginals in tree_bytes={limit:g} and memory"
+        reason = f"{run.name} can measure none of {len(marginals)} marginals in tree_bytes={limit:g} and memory"
         raise ModelTooLargeError(f"{reason}; the smallest is over {min(marginals, key=run.domain.size)}")
 
 
@@ -54,7 +54,7 @@ def warn_left_out(run: Run, workload: WorkloadLike | None, limit: float) -> None
     )
     left_out = [c for c in marginals if len(c) > 1 and not may_fit(run, c, limit)]
     if left_out:
-        message = f"{run.name} never asks {len(left_out)} of {len(marginals)} marginals of the workload"
+        message = f"{run.name} never measures {len(left_out)} of {len(marginals)} marginals of the workload"
         reason = f"tables of more than tree_bytes={limit:g} are left out, the smallest over "
         smallest = min(left_out, key=run.domain.size)
         warn_caller(f"{message}, whatever the budget: {reason}{listed(smallest)}", RuntimeWarning)

@@ -26,7 +26,7 @@ class Records:
     domain : Domain
     codes : ndarray of int, shape (M, n_attributes)
     counts : ndarray of float64, shape (M,)
-        How often each comes, or the sum of its weights.
+        Number of records of each, or the sum of its weights.
     """
 
     domain: Domain
@@ -63,7 +63,7 @@ class Field:
         D the sum of sizes; W_ij(a, b) stands at (offset of i + a, offset of j + b). Symmetric; rows and columns of each
         block sum to 0; blocks on the diagonal are 0.
     fields : ndarray of float64, shape (D,)
-        Those of an attribute sum to 0.
+        The values of an attribute sum to 0.
     """
 
     domain: Domain

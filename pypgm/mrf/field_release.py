@@ -27,9 +27,9 @@ class FieldRelease(Release[MarkovRandomField]):
     Attributes
     ----------
     model : MarkovRandomField
-        The field, and how many records it is of.
+        The field, with its number of records.
     measurements : tuple of LinearMeasurement
-        The noisy number of records, where that is private.
+        The noisy number of records, if it is private.
     """
 
     __slots__ = ()
@@ -41,13 +41,13 @@ class FieldRelease(Release[MarkovRandomField]):
     def excess_risk(self) -> float | None:
         """Bound on the mean loss of a regression above the least one; see `pypgm.mrf.excess_risk`.
 
-        None where there was none to solve, or the file does not say.
+        None if there was no regression, or the file does not record it.
         """
         return self.options.get("excess_risk")
 
     @property
     def _details(self) -> list[str]:
-        """The steps, and what they may leave of the loss."""
+        """Number of steps, and the bound on the loss after them."""
         if self.excess_risk is None:
             return []
         risk = f"about {self.excess_risk:.2g} above the least"

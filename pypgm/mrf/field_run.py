@@ -19,7 +19,7 @@ from pypgm.privacy.entry import Entry, Handed, PrivateOptions
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 
-_TOTAL = Fraction(1, 100)  # of the budget, for the number of records where that is private
+_TOTAL = Fraction(1, 100)  # of the budget, for a private number of records
 _FEWEST_STEPS, _MOST_STEPS = 10, 2000
 
 

@@ -23,7 +23,7 @@ from pypgm.privacy.rational import Number, as_fraction, isqrt_down
 MOST_CODES = 256
 MOST_STEPS = 1 << 15  # margins are integers of 32 bits
 _EPSILON_BITS = 32
-_RESPONSE = 2**15 - 1  # what a response of probability 1 is in the integers of the core
+_RESPONSE = 2**15 - 1  # integer in the core for a response of probability 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,7 +137,7 @@ class FrankWolfe:
         Parameters
         ----------
         amounts : sequence of number
-            What each node's regressions may cost, in the unit of the budget; more than 0.
+            Cost of each node's regressions, in the unit of the budget; more than 0.
 
         Returns
         -------

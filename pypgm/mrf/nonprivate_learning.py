@@ -1,4 +1,4 @@
-"""Learning pairwise Markov random fields without privacy: what the price of privacy is measured against."""
+"""Learning of pairwise Markov random fields without privacy, to measure the price of privacy."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def fit_logistic(
 ) -> Field:
     r"""Learn a pairwise field by constrained logistic regressions; not private.
 
-    Where all attributes have two values, a node has one regression on the other nodes' spins, with
+    If all attributes have two values, a node has one regression on the other nodes' spins, with
     :math:`\|w\|_1 \le 2\lambda`. Otherwise, with k the largest number of values, there is one for each two codes of a
     node on indicators of the other nodes' codes, with :math:`\|w\|_1 \le 2k\lambda` (`norm` "l1") or
     :math:`\|w\|_{2,1} \le 2\sqrt k\lambda` ("group"). Both directions of an edge are averaged in the centred gauge.
@@ -263,7 +263,7 @@ def fit_sparsitron(
     data : Dataset
         Records without weights, at least two.
     radius : float
-        :math:`\lambda`, as for `fit_logistic`. Hedge learns slowly where it is much too large.
+        :math:`\lambda`, as for `fit_logistic`. Hedge learns slowly if it is much too large.
     held_out : float
         Part of the records that choose the iterate, between 0 and 1.
     rng : Generator, int or None

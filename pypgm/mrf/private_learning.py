@@ -33,22 +33,22 @@ def learn_ising(
 
     Each attribute has one logistic regression on the signs of all others and an intercept, with
     :math:`\|w\|_1 \le 2 \lambda`, solved by private Frank-Wolfe with an equal part of the budget; halved, its weights
-    are the couplings and the field, and both directions of a coupling are averaged. Where the number of records is
-    private a hundredth of the budget measures it.
+    are the couplings and the field, and both directions of a coupling are averaged. A hundredth of the budget
+    measures the number of records, if it is private.
 
     Parameters
     ----------
     data : Dataset, PrivateTable, or any table with `schema`
-        Unweighted records of attributes with two values, possibly none; or a private table, whose budget,
-        relation and seed hold, and which stays open. Steps need the records: an Ibis table, which only counts
-        them, is refused, and so are open columns, whose number of values is not known yet.
+        Unweighted records of attributes with two values, possibly none; or a private table, whose budget, relation and
+        seed apply, and which stays open. Steps need the records: an Ibis table, which can only count them, is refused,
+        as are open columns, whose number of values is not known yet.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum of a node's absolute couplings and its
         absolute field. A smaller one shrinks what is learned, a larger one adds noise.
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     steps : int, optional
-        Of each regression, chosen without looking at the data. By default
+        Number of steps of each regression, chosen without looking at the data. By default
         :math:`(\lambda' n \sqrt\rho / \log 2q)^{2/3}`, between 10 and 2000, with q features, :math:`\rho` of one
         regression and n the (noisy) number of records; under a pure budget
         :math:`(\lambda' n \varepsilon / \log 2q)^{1/2}`.

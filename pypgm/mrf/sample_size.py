@@ -284,7 +284,7 @@ def simulated_block_size(
     learn : callable
         From a Dataset to a graph, such as ``lambda data: fit_logistic(data, 1.0).edges(0.1)``; not private, or private.
     graph : object
-        What it should return.
+        Graph that `learn` should return.
     budget : Budget, optional
         Of epsilon and delta: adds the number of blocks of a stability release, three times its threshold.
     success : float

@@ -186,7 +186,7 @@ def sample(
     potentials : CliqueVector
         Natural logs, up to a constant; finite but for `method` "exact", which takes -inf for structural zeros.
     rows : int
-        How many, at least 1.
+        Number of records, at least 1.
     method : {"auto", "exact", "coupling", "gibbs"}
         "exact": independent records along the junction tree, where it fits. "coupling": independent records by
         coupling from the past, exactly from the model; for binary attributes in tables over one or two, whose

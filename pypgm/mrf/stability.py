@@ -84,7 +84,7 @@ class Stability:
         Parameters
         ----------
         epsilon, delta : number
-            What it costs, at most, in a pure epsilon and in the probability of failure.
+            Most that it costs, in pure epsilon and in probability of failure.
 
         Raises
         ------

@@ -51,15 +51,15 @@ class Structure(Shown):
         The strength of each edge: its largest absolute weight in the centred gauge, or 1 where only the graph was
         released. None where no graph was stable.
     ledger : LedgerReport
-        What was spent.
+        Charges of the learner.
     release : FieldRelease, optional
         The field that the graph was read from.
     threshold : float
-        Strength, or noisy votes, that were needed.
+        Strength, or number of noisy votes, required.
     n_blocks : int
-        Blocks that voted; 0 where none did.
+        Number of blocks that voted, possibly 0.
     scale : float
-        Of the noise on votes; 0 without votes.
+        Scale of the noise on votes; 0 without votes.
     """
 
     attributes: tuple[str, ...]
@@ -148,9 +148,9 @@ def learn_structure(
     "threshold" learns a field by `learn_pairwise` and keeps the edges of at least half of the least strength.
     "stability" learns no weights: the records are split at random into blocks, in each of which `fit_logistic` votes
     for a graph without privacy; the graph with the most noisy votes is released if it has enough of them, else none.
-    Where blocks are large enough to be right this takes fewer records by far. Smaller ones disagree, and nothing is
-    released; but blocks of a dozen records may all vote for too many edges, which is released: a vote says that blocks
-    agree, not that they are right. `simulated_block_size` tells how many records a block takes.
+    If blocks are large enough to be right, this takes far fewer records. Smaller blocks disagree, and no graph is
+    released; but blocks of a dozen records may all vote for too many edges, which are then released: a vote says that
+    blocks agree, not that they are right. `simulated_block_size` estimates the records that a block needs.
 
     Parameters
     ----------
@@ -164,13 +164,13 @@ def learn_structure(
         Public: the least strength that an edge has, its largest absolute weight in the centred gauge.
     method : {"threshold", "stability"}
     n_blocks : int, optional
-        Of "stability": by default three times the votes that are needed. `simulated_block_size` tells how many
-        records one takes.
+        Of "stability": by default three times the votes that are needed. `simulated_block_size` estimates
+        the records that a block needs.
 
     Returns
     -------
     Structure
-        Its `graph` is None where no graph was stable; `Structure.none_probability` tells how probable that is.
+        Its `graph` is None where no graph was stable; `Structure.none_probability` is the probability of that.
 
     Raises
     ------

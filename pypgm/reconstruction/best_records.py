@@ -77,7 +77,7 @@ def best_records(
     costs : ndarray, shape (records, sum of the sizes of all attributes)
         Of each value of each attribute, for each record asked for.
     rng : Generator
-        Where ascents start.
+        Generator of the starts of ascents.
     optimiser : {"ascent", "exact"}
         "ascent" changes one value at a time from several starts until nothing is gained, for all records together;
         "exact" is max-product where a junction tree of the cliques is small, else integer programming (HiGHS).
@@ -200,7 +200,7 @@ class _Cells:
         ----------
         costs : ndarray, shape (records, sum of the sizes)
         starts : list of int
-            Where each attribute's values begin in it.
+            Position at which each attribute's values begin in it.
         is_skipped : ndarray, shape (records, cells)
             Cells that a record leaves aside.
 

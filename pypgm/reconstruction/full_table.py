@@ -15,7 +15,7 @@ from pypgm.memory import check_fits, short
 from pypgm.numeric import as_generator, checked_integer
 from pypgm.reconstruction.marginals import at_least_one
 
-_VECTORS = 8  # of the size of the table, that the solver holds
+_VECTORS = 8  # vectors of the size of the table in the solver
 _TOLERANCE = 1e-12  # relative, of the solver
 
 _Map = Callable[["NDArray[np.float64]"], "NDArray[np.float64]"]
@@ -34,7 +34,7 @@ class FullTable:
     counts : Factor
     domain : Domain
     total : float
-        Their sum.
+        Sum of the counts.
     """
 
     def __init__(self, counts: Factor) -> None:
@@ -52,7 +52,7 @@ class FullTable:
         Parameters
         ----------
         rows : int, optional
-            How many; the rounded total by default.
+            Number of records; the rounded total by default.
         rng : Generator or int, optional
             The operating system's entropy by default.
 

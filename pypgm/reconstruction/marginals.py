@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cached_property
 
 import numpy as np
@@ -82,12 +82,6 @@ def pooled(domain: Domain, measurements: Iterable[LinearMeasurement]) -> dict[Cl
         mean = np.sum([w * v for v, w in pairs], axis=0) / precision
         tables[clique] = Factor(domain.project(clique), mean), 1 / precision
     return tables
-
-
-def mean_total(sums: Mapping[Clique, tuple[float, float]]) -> float:
-    """Return the mean of (sum, variance) of several tables, weighted by precision."""
-    weights = [1 / variance for _, variance in sums.values()]
-    return sum(w * s for w, (s, _) in zip(weights, sums.values(), strict=True)) / sum(weights)
 
 
 def without_negatives(values: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -19,11 +19,7 @@ from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 
 _SPREAD = 0.25  # of the first logits
-_MEAN_DECAY, _SQUARE_DECAY, _FLOOR = (
-    0.9,
-    0.999,
-    1e-8,
-)  # what the moments of the gradient keep of the past, and their floor
+_MEAN_DECAY, _SQUARE_DECAY, _FLOOR = 0.9, 0.999, 1e-8  # decay of the gradient's moments, and their floor
 
 
 class ProductMixture:
@@ -65,7 +61,7 @@ class ProductMixture:
         Parameters
         ----------
         rows : int, optional
-            How many; the rounded total by default.
+            Number of records; the rounded total by default.
         rng : Generator or int, optional
             The operating system's entropy by default.
         """

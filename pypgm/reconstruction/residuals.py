@@ -29,7 +29,7 @@ class Residuals(Reconstructed):
         The table of each interaction, shape (sizes of the clique, in the domain's order), and the variance v of its
         noise, whose covariance is v times the projection on interactions. The number of records is that of ().
     cliques : sequence of cliques
-        Those that were measured.
+        Measured cliques.
     nonnegative : bool
         Whether each answer is the nearest table without negative counts.
     """
@@ -68,7 +68,7 @@ class Residuals(Reconstructed):
     def standard_error(self, clique: str | Iterable[str]) -> float:
         """Return the standard error of each count of a clique before negative ones are taken off, from noise alone.
 
-        It is that of what was measured: an interaction that was not has none.
+        Interactions that were not measured have no noise.
         """
         ordered = self.domain.canonical(clique)
         variance = 0.0
@@ -141,7 +141,7 @@ def residual_least_squares(
 
 
 def _interactions_of(domain: Domain, m: LinearMeasurement) -> list[tuple[Clique, NDArray[np.float64], float]]:
-    """Return the interactions that a measurement, its marginal's axes in order, tells of, and their variances."""
+    """Return the interactions in a measurement, with its marginal's axes in order, and their variances."""
     query, sizes = m.linear_map, domain.sizes(m.clique)
     of_cells = query.is_identity or (isinstance(query, Contrasts) and not query.value_groups)
     if not isinstance(m.stddev, float) or not of_cells:

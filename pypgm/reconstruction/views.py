@@ -14,7 +14,7 @@ from pypgm.numeric import checked_integer
 from pypgm.reconstruction.consistency import consistent
 from pypgm.reconstruction.marginals import Reconstructed, pooled, without_negatives
 
-_NEGATIVE = 1e-6  # of the number of records: counts that are below 0 by less are taken for 0
+_NEGATIVE = 1e-6  # of the number of records: counts closer to 0 from below are taken for 0
 _SWEEPS = 1000  # of proportional fitting
 _FITTED = 1e-9  # of the number of records: how far the sums of a fitted table may be off
 
@@ -50,7 +50,7 @@ class Views(Reconstructed):
     def project(self, clique: str | Iterable[str]) -> Factor:
         """Return the table of a clique in counts, axes as asked.
 
-        That of a view where one holds it, else the table of maximum entropy whose sums are those of the views.
+        It comes from a view that holds it, else it is the table of maximum entropy with the sums of the views.
         """
         ordered = self.domain.canonical(clique)
         if any(set(ordered) <= set(c) for c in self.tables):
@@ -98,7 +98,7 @@ def priview(
     nonnegative : bool
         Whether negative counts are taken off.
     iterations : int
-        How often at most, at least 1. The last step makes the tables agree.
+        Most iterations, at least 1. The last step makes the tables agree.
 
     Returns
     -------

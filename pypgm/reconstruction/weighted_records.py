@@ -38,7 +38,7 @@ class WeightedRecords(CountedModel):
     total : float
         Sum of the weights: the number of private records, estimated.
     fit : Fit or None
-        How the mechanism ended, where Ctrl-C did it, without a loss; not in its file.
+        Status of the mechanism if Ctrl-C ended it, without a loss; not in its file.
     not_private : str
         Why the model protects nobody; kept in its file.
 
@@ -89,7 +89,7 @@ class WeightedRecords(CountedModel):
 
     def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
         """Draw records with probabilities in proportion to their weights."""
-        if rows == self.total == 0:  # of a table that has publicly no records
+        if rows == self.total == 0:  # the table has publicly no records
             return Dataset({a: column[:0] for a, column in self.data.columns.items()}, self.domain)
         weights = self._given(evidence)
         drawn = as_generator(rng).choice(weights.size, rows, p=weights / weights.sum())
@@ -101,7 +101,7 @@ class WeightedRecords(CountedModel):
         for index, logs in log_likelihoods(self.domain, evidence):
             weights *= np.exp(logs)[self.data.columns[self.domain.attributes[index]]]
         if not weights.sum() > 0:
-            raise ImpossibleEvidenceError("no record is left any weight by the evidence")
+            raise ImpossibleEvidenceError("no record agrees with the evidence")
         return weights
 
     def archive(self) -> dict[str, Any]:

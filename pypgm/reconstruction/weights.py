@@ -18,7 +18,7 @@ from pypgm.models import GraphicalModel
 from pypgm.numeric import checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 
-_TABLES = 4  # of the size of a component, that an update holds
+_TABLES = 4  # tables of the size of a component in an update
 
 
 def multiplicative_weights(
@@ -45,7 +45,7 @@ def multiplicative_weights(
     total : float, optional
         Number of records; estimated from the measurements by default.
     iterations : int
-        How often all measurements are taken, at least 1.
+        Number of passes over all measurements, at least 1.
     max_bytes : float, optional
         Memory for the largest table; half of what is available by default.
     time_limit : float, optional

@@ -76,7 +76,7 @@ def test_a_public_table_is_taken_once():
     assert {len(c) for c in taken} == {1, 2}
 
 
-@pytest.mark.filterwarnings("ignore:no marginal left to ask fits")
+@pytest.mark.filterwarnings("ignore:no further marginal fits")
 def test_small_trees_and_regions():
     narrow = jam(DATA, budget=Budget(rho=1), public=PUBLIC, tree_bytes=700, rounds=4)
     assert 0 < len(narrow.log) <= 4

@@ -172,7 +172,7 @@ def test_an_unknown_option_names_the_one_that_was_meant():
         mst(DATA, epsilon=1, delta=1e-9, zzz=3)
 
 
-@pytest.mark.filterwarnings("ignore:no marginal left to ask fits")
+@pytest.mark.filterwarnings("ignore:no further marginal fits")
 @pytest.mark.parametrize("name", ["wide", "mst", "adaptive_grid", "mwem"])
 def test_at_any_limit_of_memory_it_is_refused_unspent_or_runs_to_the_end(name):
     domain = Domain({"a": 40, "b": 30, "c": 2, "d": 7, "e": 12})

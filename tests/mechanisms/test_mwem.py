@@ -116,7 +116,7 @@ def test_sums_over_groups_are_asked_as_they_are():
     assert {m.clique: m.values.size for m in release.measurements} == {(): 1, ("b", "c"): 2, ("a", "d"): 4}
 
 
-@pytest.mark.filterwarnings("ignore:no marginal left to ask fits", "ignore:mwem never asks 1 of 3")
+@pytest.mark.filterwarnings("ignore:no further marginal fits", "ignore:mwem never measures 1 of 3")
 @pytest.mark.parametrize(
     ("own", "most", "widest"),
     [({}, 700, 1), ({"oracle": "region_graph"}, 700, 2), ({"estimator": "weights"}, 95, 1)],

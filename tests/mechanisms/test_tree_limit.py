@@ -37,7 +37,7 @@ def test_pairs_too_large_for_the_tree_are_left_out(name):
 @pytest.mark.parametrize("name", ["aim", "jam", "mwem"])
 def test_what_is_asked_for_and_never_measured_is_told(name):
     """The smaller ones that it holds are measured all the same; what is told is of the domain."""
-    told = rf"{name} never asks 1 of 2 marginals of the workload.*, the smallest over a, b, c"
+    told = rf"{name} never measures 1 of 2 marginals of the workload.*, the smallest over a, b, c"
     own = {"rounds": 2, "iterations": 3, "tree_bytes": 1e8}
     with pytest.warns(RuntimeWarning, match=told):
         release = MECHANISMS[name](opened(), workload=[("c", "b", "a"), ("c", "d")], **own)

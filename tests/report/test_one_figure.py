@@ -155,7 +155,7 @@ def check_records(name, text, facts):
         assert (column, reach) == (largest["column"], f"{largest['records']:,.3g}"), name
 
 
-@pytest.mark.filterwarnings("ignore::pypgm.errors.WeakGuaranteeWarning", "ignore:aim never asks:UserWarning")
+@pytest.mark.filterwarnings("ignore::pypgm.errors.WeakGuaranteeWarning", "ignore:aim never measures:UserWarning")
 @pytest.mark.parametrize("made", [pytest.param(m, marks=pytest.mark.slow) if m in SLOW else m for m in MADE])
 def test_each_figure_is_the_same_wherever_it_is_said(made, tmp_path, monkeypatch):
     monkeypatch.setenv("COLUMNS", "100")  # of a terminal
