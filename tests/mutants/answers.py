@@ -185,7 +185,7 @@ MUTANTS = {
     ),
     "permute-and-flip draws twice as sharply": at(
         "privacy.selector:Selector.permute_and_flip", flipped, "score sensitivity"
-    )("_STEPS", "_STEPS // 2"),
+    )("law.draw(X, Y, steps=Z)", "law.draw(X, Y, steps=Z // 2)"),
     "ranks are of one table for all": at("privacy.quantiles:_drawn", quantiles, "wrong score")(
         "access.numbers()", "private_quantiles.__dict__.setdefault('kept', access.numbers())"
     ),
@@ -259,7 +259,7 @@ MUTANTS = {
     ),
     "only above epsilon 4 a selection is drawn twice as sharply": at(
         "privacy.selector:Selector.select_top", shaped("pure selection", WIDEST), "score sensitivity"
-    )("_STEPS", "_STEPS // (1 + (law.epsilon > 4))"),
+    )("law.draw(X, Y, steps=Z)", "law.draw(X, Y, steps=Z // (1 + (law.epsilon > 4)))"),
     "records are counted before the charge": at(
         "privacy.private_table:PrivateTable.measure", measured, "read before the charge"
     )(put("self.__records().count([attributes])", before="access.charge_noise(...)")),

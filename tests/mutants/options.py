@@ -90,7 +90,7 @@ MUTANTS = {
         "-2 * int((np.maximum(total - 2 * reached, 0) + np.maximum(total - 2 * best[reached], 0)).min())",
     ),
     "mutual information counts twice": at("bayes.dependence:_information", check_scores, "score sensitivity")(
-        "_FINE", "2 * _FINE"
+        "round(X * Y)", "round(2 * X * Y)"
     ),
     "an estimate keeps more of the noise in a sum than there is": at(
         "mechanisms.resolution:_LEAK", check_scores, "score sensitivity"
