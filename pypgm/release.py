@@ -181,7 +181,7 @@ class Release(Released[Model_co]):
         if synthetic.domain != model.domain:
             raise ValueError(f"the release is over {model.domain!r}, the records are over {synthetic.domain!r}")
         if evidence:
-            raise ValueError("the errors of synthetic records are those of all of them: pass no evidence")
+            raise ValueError("the errors of synthetic records are about all of them: pass no evidence")
         expected = self.expected_error_many([clique], **options)[0]
         counts = synthetic.project(clique).values * (model.total / max(1, len(synthetic)))
         return Factor(expected.domain, np.hypot(expected.values, counts - model.project(clique).values))
@@ -317,7 +317,9 @@ class Release(Released[Model_co]):
             some = frames.some(records, draws)  # as `to_frame` draws them
             answer = checked(some(frames.names))
             if not np.array_equal(answer, checked(some(frames.names)), equal_nan=True):
-                raise ValueError("the statistic gives another answer of the same records: what it draws needs a seed")
+                raise ValueError(
+                    "the statistic gives another answer for the same records: its random draws need a seed"
+                )
             in_bins = frames.has_bins and not np.array_equal(
                 answer, checked(frames.whole(records, as_generator(0), as_generator(0))), equal_nan=True
             )

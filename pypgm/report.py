@@ -103,7 +103,7 @@ def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20
     >>> measurement_lines([LinearMeasurement([3, 4], "sex", stddev=2.0), LinearMeasurement([2, 5], "sex", stddev=2.0)])
     ['  sex  2 numbers  noise 1.41 records']
     """
-    rows = together((m.clique, m.values.size, noise_of(m)) for m in measurements)
+    rows = measured_rows(measurements)
     shown = sorted(sorted(range(len(rows)), key=lambda i: -rows[i][2])[:limit])
     names = [escaped(", ".join(rows[i][0])) or "(all records)" for i in shown]
     counts = [many(rows[i][1], "number") for i in shown]
@@ -112,6 +112,11 @@ def measurement_lines(measurements: Sequence[LinearMeasurement], limit: int = 20
     lines = [f"  {name:<{wide}}  {count:>{long}}  noise {rows[i][2]:.3g} records" for name, count, i in columns]
     left = len(rows) - len(shown)
     return [*lines, f"  and {left:,} with less noise"] if left else lines
+
+
+def measured_rows(measurements: Iterable[LinearMeasurement]) -> list[tuple[Clique, int, float]]:
+    """Return a row for each measured clique and number of answers, with the noise of all its measurements together."""
+    return together((m.clique, m.values.size, noise_of(m)) for m in measurements)
 
 
 def together(rows: Iterable[tuple[Clique, int, float]]) -> list[tuple[Clique, int, float]]:

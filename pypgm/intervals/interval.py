@@ -93,10 +93,10 @@ class Interval(Shown):
         See the table of ``bench/bench_intervals.py`` in ``bench/README.md``.
         """
         if self.is_constant and not self.attributes:
-            return "the answer is the same on every table that was drawn, so nothing is known of its error"
+            return "the answer is the same on every drawn table, so nothing is known of its error"
         if not self.is_extreme:
             return self._promise
-        extremes = "extremes are not held: a few records decide them, and those are noise"
+        extremes = "extremes are not held: a few records decide them, and these are noise"
         return f"{extremes}; of other answers, {self._promise}" if np.size(numbers_of(self.answer)) > 1 else extremes
 
     @property
@@ -108,11 +108,11 @@ class Interval(Shown):
         if len(self.attributes) < 2 and self.basis == "measured":
             return (
                 "counts, means and quantiles of one attribute were held about as often as the level says; nothing is "
-                "promised of what a few records decide, as they do extremes"
+                "promised of what a few records decide, such as extremes"
             )
         if len(self.attributes) < 2 and self.in_bins:
             return (
-                "nobody counted where values lie within bins, so the interval is as wide as these make it: quantiles "
+                "how values lie within bins was not measured, and the interval allows for that: quantiles "
                 "were held more often than the level says, means about as often, sums a little less; means and sums "
                 "were not where bounds are far beyond nearly all values"
             )
@@ -126,8 +126,8 @@ class Interval(Shown):
         unseen = unseen if self.basis == "unmeasured" else ""
         return (
             f"counts, rates and means by group were held about as often as the level says, or a little less{unseen}; "
-            "odds ratios, coefficients of regressions and correlations are not promised to be: "
-            "read these intervals as the least there is to doubt"
+            "nothing is promised of odds ratios, coefficients of regressions and correlations: "
+            "the true error may be larger than these intervals"
         )
 
     def __repr__(self) -> str:

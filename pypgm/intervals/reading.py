@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 IGNORED = (
-    "the statistic gives the same answer without the table that it is given: if it reads another one, such as the real "
-    "records, the answer is that table's, the interval says nothing of it, and it is not private"
+    "the statistic gives the same answer without its table: if it reads another one, such as the real records, the "
+    "answer is about that table, is not private, and the interval says nothing about it"
 )
 """Warning about a statistic that ignores its table."""
 
@@ -42,7 +42,7 @@ class Statistic:
         try:
             answer = self._function(frame)
         except Exception as error:
-            hint = "" if self._shape is None else "; where it has no answer, as of a group that is empty, return NaN"
+            hint = "" if self._shape is None else "; where it has no answer, as for an empty group, return NaN"
             raise ValueError(f"the statistic failed on {what}: {type(error).__name__}: {error}{hint}") from error
         if self._first is None:
             self._first = answer

@@ -20,7 +20,7 @@ from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.promise import Promise, strength_text
 from pypgm.release import Release
-from pypgm.report import caveat_lines, noise_of, together
+from pypgm.report import caveat_lines, measured_rows, together
 from pypgm.reporting.facts import Facts, shares_of
 from pypgm.reporting.shares import budget_shares, ledger_lines, share_text
 
@@ -39,7 +39,7 @@ def release(shown: Release) -> Markup:
     parts = [heading(type(shown).__name__, title), *_promise(shown.promise)]
     rows = [[a, s, few_labels(domain, a), _picture(shown, a)] for a, s in _first(domain)]
     parts.append(table(["attribute", "values", "labels", "model"], rows, len(domain) - len(rows)))
-    noise = together((m.clique, m.values.size, float(noise_of(m))) for m in shown.measurements)
+    noise = measured_rows(shown.measurements)
     noise.sort(key=lambda row: (len(row[0]), row[2]))
     measured = [[names_of(c), n, float(f"{s:.3g}")] for c, n, s in noise[:_MEASURED]]
     head = ["measured", "numbers", "noise (records)"]

@@ -167,10 +167,10 @@ def test_a_large_table_is_read_cell_by_cell():
 def test_a_statistic_that_ignores_its_table_is_warned_of(release, attributes):
     """It may read the real records, whose answer would come out with the promise of an interval."""
     real = people().columns["a"]
-    with pytest.warns(UserWarning, match="without the table that it is given"):
+    with pytest.warns(UserWarning, match="without its table"):
         found = release.interval(lambda records: real.mean(), attributes=attributes, **FEW)
     assert (found.low, found.high) == (real.mean(), real.mean())
-    with pytest.warns(UserWarning, match="without the table"):
+    with pytest.warns(UserWarning, match="without its table"):
         found = release.interval(lambda records: 3.0, **FEW)
     assert (found.low, found.answer, found.high, found.attributes, found.basis) == (3, 3, 3, (), "measured")
     assert "nothing is known of its error" in found.promise
@@ -252,7 +252,7 @@ def test_views_are_combined(release):
 def test_the_promise_depends_on_what_is_read(release):
     assert "as often as the level says" in release.interval(mean, **FEW).promise
     found = release.interval(correlation, **FEW)
-    assert "correlations are not promised" in found.promise
+    assert "nothing is promised of odds ratios" in found.promise
     assert found.promise in repr(found)
 
 
@@ -361,7 +361,7 @@ def test_what_is_named_is_all_that_is_read(release):
 def test_what_is_drawn_anew_each_time_is_refused(release):
     rng = np.random.default_rng(0)
     for attributes in (None, "a"):
-        with pytest.raises(ValueError, match="another answer of the same records"):
+        with pytest.raises(ValueError, match="another answer for the same records"):
             release.interval(lambda records: rng.random(), attributes=attributes, **FEW)
     drawn = release.interval(lambda r: np.random.default_rng(0).choice(np.asarray(r["a"]), 50).mean(), **FEW)
     assert drawn.attributes == ("a",)
@@ -419,7 +419,7 @@ def test_extremes_are_not_promised():
         found = own.interval(statistic, **FEW)
         assert found.is_extreme
         assert found.promise.startswith("extremes are not held")
-    assert "; of other answers, nobody counted where" in found.promise
+    assert "; of other answers, how values lie within bins" in found.promise
     top = own.to_frame(rng=0)["wage"].max()
     for statistic in (
         lambda t: t["wage"].quantile(0.98),

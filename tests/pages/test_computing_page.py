@@ -36,7 +36,7 @@ def test_the_page_runs_and_its_table_is_what_it_gives(capsys):
     ends = np.stack([names["interval"].low, names["interval"].high], axis=1).ravel()
     assert [float(x) for x in ends_shown.groups()] == pytest.approx(ends, abs=0.03)
     assert (names["interval"].basis, names["interval"].in_bins) == ("merged", False)
-    assert "read these intervals as the least there is to doubt" in capsys.readouterr().out
+    assert "the true error may be larger than these intervals" in capsys.readouterr().out
     school, wage = (names["people"].columns[a] for a in ("school", "wage"))
     counts = np.bincount(2 * (school > 3) + (wage > 9), minlength=4)
     assert np.abs(names["direct"].values - counts).max() < 5 * names["direct"].stddev

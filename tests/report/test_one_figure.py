@@ -17,7 +17,7 @@ from pypgm import Budget, Domain, bayes, cli, mechanisms, mrf
 from pypgm.data import Categorical, Integer
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.quality import rounded
-from pypgm.reporting.shares import share_text
+from pypgm.reporting.shares import ledger_lines, share_text
 
 pytest.importorskip("jinja2")
 
@@ -182,6 +182,16 @@ def test_each_figure_is_the_same_wherever_it_is_said(made, tmp_path, monkeypatch
                     assert f"{rounded(facts['quality']['pairs']['points'])} points" in text, name
     assert release.report() == said_by("info", saved).removesuffix("\n")
     assert release.report(ledger=True) == said_by("info", saved, "--model", "--ledger").removesuffix("\n")
+
+
+def test_the_ledger_is_spelled_the_same_in_each_view(tmp_path):
+    release = MADE["wide of 4 columns, epsilon 1"](0)
+    entries = ledger_lines(release.ledger, Facts(release).shares)
+    laws = [law for _, laws in entries for law in laws]
+    assert len(laws) > 4
+    views = [("report", re.sub(r"\s+", " ", release.report(ledger=True))), *html_of(release, tmp_path)]
+    for name, text in views:
+        assert all(re.sub(r"\s+", " ", law) in text for law in laws), name
 
 
 @pytest.mark.parametrize("seed", [0, 1])
