@@ -96,7 +96,7 @@ def checked(options: type = _NoOptions, defaults: Mapping[str, object] | None = 
     """
 
     def expanded(function: F) -> F:
-        known = inspect.signature(function).parameters
+        known = [n for n, p in inspect.signature(function).parameters.items() if p.kind is not p.VAR_KEYWORD]
         filled = {name: (defaults or {}).get(name) for name in options.__annotations__}
         constraints = {**constraints_of(options), **constraints_of(function)}
         names = {*known, *filled}

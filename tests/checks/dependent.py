@@ -37,7 +37,7 @@ _SCHEMA = Schema(
 _PAIRS = [("born", "hired"), ("paid", "due"), ("due", "plan")]
 _DOMAIN = Domain({"region": 2, "place": 3, "plan": 3})
 _REGION = Constraint(("place", "region"), mapping=[0, 0, 1])
-_FIRST = datetime.date(1960, 1, 1)
+_FIRST_DAY = datetime.date(1960, 1, 1)
 
 
 class _Unread(Sequence[Any]):
@@ -76,19 +76,19 @@ def check_dependent(tables: int = 40) -> Finding:
     anew is not read, an attribute that follows from another is not counted, and what is measured is charged to the
     ledger at hand. A refusal is the same for any value.
     """
-    found = [defect for seed in range(tables) for defect in _encoded(random.Random(seed))]
+    defects = [defect for seed in range(tables) for defect in _encoded(random.Random(seed))]
     for mechanism in (mst, wide):
         watched, ledger = _Watched(), Ledger(Budget(rho=1))
         with PrivateTable(watched, "add-remove", ledger) as table:
             mechanism(table, constraints=[_REGION])
         if "region" in watched.seen:
-            found.append(("records counted exactly", "an attribute that follows from another was counted"))
+            defects.append(("records counted exactly", "an attribute that follows from another was counted"))
         if ledger.remaining() > ledger.budget.limit / 2:
-            found.append(("uncharged draw", "what was measured is not in the ledger of the table"))
+            defects.append(("uncharged draw", "what was measured is not in the ledger of the table"))
     texts = {_refusal(due) for due in (12, 15)}
     if len(texts) != 1:
-        found.append(("exception tells", "a difference that does not fit is told"))
-    return finding("dependent columns", "schema", found, f"{tables} tables, 2 mechanisms, 2 refusals")
+        defects.append(("exception tells", "a difference that does not fit is told"))
+    return finding("dependent columns", "schema", defects, f"{tables} tables, 2 mechanisms, 2 refusals")
 
 
 def _encoded(draw: random.Random) -> Iterator[tuple[str, str]]:
@@ -112,7 +112,7 @@ def _encoded(draw: random.Random) -> Iterator[tuple[str, str]]:
 
 
 def _row(draw: random.Random) -> dict[str, Any]:
-    born = _FIRST + datetime.timedelta(draw.randrange(14_000))
+    born = _FIRST_DAY + datetime.timedelta(draw.randrange(14_000))
     hired = born + datetime.timedelta(draw.randrange(10 * 365, 45 * 365))
     if draw.random() < 0.5:  # about a birthday on which a bin begins
         hired = datetime.date(born.year + draw.choice([18, 25]), born.month, min(born.day, 28))

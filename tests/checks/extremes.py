@@ -1,4 +1,4 @@
-"""Where arithmetic ends: entries and counts near the ends of int64, decimal contexts of a caller, odd parameters."""
+"""Limits of arithmetic: entries and counts near the ends of int64, decimal contexts of a caller, odd parameters."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def _large() -> list[tuple[str, Callable[[], LinearQuery], Columns]]:
 
 def check_large_entries() -> Finding:
     """Make queries of entries up to the ends of int64: they are refused, or exact in products and sensitivities."""
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     queries = _large()
     for name, make, columns in queries:
         try:
@@ -86,8 +86,8 @@ def check_large_entries() -> Finding:
         except (ValueError, OverflowError):
             continue
         if query.is_integer:
-            found.extend(_exact(name, query, columns))
-    return finding("large entries", f"{len(queries)} queries", found, "refused or exact")
+            defects.extend(_exact(name, query, columns))
+    return finding("large entries", f"{len(queries)} queries", defects, "refused or exact")
 
 
 def _exact(name: str, query: LinearQuery, columns: Columns) -> Found:
@@ -107,22 +107,22 @@ def _exact(name: str, query: LinearQuery, columns: Columns) -> Found:
 def check_large_scores() -> Finding:
     """Work out scores of counts up to 2^62 in Python's integers: they are equal, or stay at 2^62."""
     rng = np.random.default_rng(7)
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for bits in (4, 20, 40, 43, 44, 46, 47, 50, 61):
         answers = rng.integers(0, 1 << bits, size=6)
         estimate = rng.integers(0, 1 << 59, size=6)
         true = min(_LIMIT, sum(abs((int(a) << 16) - int(e)) for a, e in zip(answers, estimate, strict=True)))
         if l1_distance(answers, estimate) != true:
-            found.append(
+            defects.append(
                 ("wrong score", f"counts below 2^{bits} are {l1_distance(answers, estimate)} apart, not {true}")
             )
         for quantile in (Fraction(1, 3), Fraction(262_139, 262_140), Fraction(1)):
             counts = answers >> 4
-            own = rank_scores(np.arange(6.0), counts, quantile, np.array([-1.0, 2.0, 2.5, 9.0])).tolist()
+            ranks = rank_scores(np.arange(6.0), counts, quantile, np.array([-1.0, 2.0, 2.5, 9.0])).tolist()
             wanted = [_rank(counts.tolist(), quantile, point) for point in (-1.0, 2.0, 2.5, 9.0)]
-            if own != wanted:
-                found.append(("wrong score", f"ranks of counts below 2^{bits} for {quantile}: {own}, not {wanted}"))
-    return finding("large scores", "counts up to 2^61", found, "equal integers")
+            if ranks != wanted:
+                defects.append(("wrong score", f"ranks of counts below 2^{bits} for {quantile}: {ranks}, not {wanted}"))
+    return finding("large scores", "counts up to 2^61", defects, "equal integers")
 
 
 def _rank(counts: list[int], quantile: Fraction, point: float) -> int:
@@ -134,7 +134,7 @@ def _rank(counts: list[int], quantile: Fraction, point: float) -> int:
 
 def check_large_stated() -> Finding:
     """Select and screen by stated scores up to 2^90 that records change by up to 2^50: drawn and charged exactly."""
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     sizes = [(3, 0), (31, 20), (45, 22), (58, 33), (61, 40), (90, 50)]
     weights = [Fraction(1, 3), Fraction(1), Fraction(0), Fraction(2, 7)]
     for (bits, change), weighted, k in itertools.product(sizes, (False, True), (1, 3)):
@@ -145,7 +145,7 @@ def check_large_stated() -> Finding:
             parts = [max(1, round(w * (1 << grid))) if w else 0 for w in (weights if weighted else [Fraction(1)] * 4)]
             drawn = _drawn(scores, ((1 << change) + 1, given, k), grid == 12)
             if drawn is None:
-                found.append(("no release", f"{where}: nothing is drawn"))
+                defects.append(("no release", f"{where}: nothing is drawn"))
                 continue
             draw, line = drawn
             wanted = [part * score for part, score in zip(parts, scores, strict=True)]
@@ -153,15 +153,15 @@ def check_large_stated() -> Finding:
                 wanted = [max(-_LIMIT, min(_LIMIT, score)) for score in wanted]
                 changes = [part * k * ((1 << change) + 1) for part in parts]
                 if line.parameters["squared_sensitivity"] < sum(c * c for c in changes):
-                    found.append(("sensitivity", f"{where}: a screen is charged for {line.parameters}"))
+                    defects.append(("sensitivity", f"{where}: a screen is charged for {line.parameters}"))
             else:
                 wanted = [max(score - max(wanted), -_LIMIT) for score in wanted]
                 if draw.parameter * (2 * k * ((1 << change) + 1) << grid) > line.parameters["epsilon"]:
-                    found.append(("score sensitivity", f"{where}: drawn at {draw.parameter}, not as charged"))
+                    defects.append(("score sensitivity", f"{where}: drawn at {draw.parameter}, not as charged"))
             private = [int(score) for score in draw.private]
             if (private if grid == 12 else [score - max(private) for score in private]) != wanted:
-                found.append(("wrong score", f"{where}: {private} are drawn, {wanted} by definition"))
-    return finding("large stated scores", "selections and screens", found, f"{8 * len(sizes)} draws, equal integers")
+                defects.append(("wrong score", f"{where}: {private} are drawn, {wanted} by definition"))
+    return finding("large stated scores", "selections and screens", defects, f"{8 * len(sizes)} draws, equal integers")
 
 
 def _drawn(scores: list[int], stated: tuple[int, Any, int], screen: bool) -> tuple[Draw, Charge] | None:
@@ -170,8 +170,8 @@ def _drawn(scores: list[int], stated: tuple[int, Any, int], screen: bool) -> tup
     attributes = [f"x{i}" for i in range(len(scores))]
 
     def mechanism(data: Any, budget: Budget, privacy: Privacy) -> Any:
-        own = PrivateTable(data, privacy, Ledger(budget))
-        selector = own.selector([(a,) for a in attributes], lambda i, _: scores[i], sensitivity=sensitivity)
+        private_table = PrivateTable(data, privacy, Ledger(budget))
+        selector = private_table.selector([(a,) for a in attributes], lambda i, _: scores[i], sensitivity=sensitivity)
         if screen:
             return selector.screen(rho=(sensitivity * k) ** 2 << 24, weights=weights)
         return selector.select(epsilon=4 * sensitivity * k, weights=weights)
@@ -194,15 +194,15 @@ def check_contexts() -> Finding:
     contexts = [
         decimal.Context(prec=p, rounding=r, traps=[]) for p, r in ((1, decimal.ROUND_DOWN), (6, decimal.ROUND_UP))
     ]
-    found = []
+    defects = []
     for name, ask in asks.items():
         plain = ask()
         for context in contexts:
             with decimal.localcontext(context):
                 other = ask()
             if other != plain:
-                found.append(("accounting", f"{name} gives {other} with {context.prec} digits, and {plain} without"))
-    return finding("decimal contexts", ", ".join(asks), found, f"{len(contexts)} contexts of a caller change nothing")
+                defects.append(("accounting", f"{name} gives {other} with {context.prec} digits, and {plain} without"))
+    return finding("decimal contexts", ", ".join(asks), defects, f"{len(contexts)} contexts of a caller change nothing")
 
 
 _ODD = tuple(Fraction(n, d) for n, d in [(3001, 10007), (1000003, 999983), (123457, 10009), (7 * 10**6 + 1, 3 * 10**5)])
@@ -210,21 +210,21 @@ _ODD = tuple(Fraction(n, d) for n, d in [(3001, 10007), (1000003, 999983), (1234
 
 def check_odd_laws(draws: int = 30_000) -> Finding:
     """Draw noise of odd rational parameters and odd coins from given words, and compare them with their laws."""
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for number, scale in enumerate(_ODD):
         for law in (LAPLACE, GAUSSIAN):
             wide = _seeded(Sampler(number), law, Fraction(1 << 23), 1000)
             if np.unique(wide).size < 0.99 * wide.size:
-                found.append(("shared stream", f"{law.short} noise of scale 2^23 repeats itself in 1000 draws"))
-            own = Sampler(number)
-            result = check_chi_square(law, scale, draws, partial(_seeded, own))
-            found += [(name, f"{law.short} of {scale}: {result.detail}") for name in result.defects]
+                defects.append(("shared stream", f"{law.short} noise of scale 2^23 repeats itself in 1000 draws"))
+            sampler = Sampler(number)
+            result = check_chi_square(law, scale, draws, partial(_seeded, sampler))
+            defects += [(name, f"{law.short} of {scale}: {result.detail}") for name in result.defects]
         rate = min(scale, 1 / scale)
         kept = int(PoissonSample(rate, 1).kept(draws, Sampler(number)).sum())
         if abs(kept - draws * rate) > 7 * math.sqrt(draws * rate * (1 - rate)):
-            found.append(("wrong law", f"coins of {rate} keep {kept} of {draws}"))
-    return finding("odd parameters", "noise and coins", found, f"{3 * len(_ODD)} laws, {draws} draws each")
+            defects.append(("wrong law", f"coins of {rate} keep {kept} of {draws}"))
+    return finding("odd parameters", "noise and coins", defects, f"{3 * len(_ODD)} laws, {draws} draws each")
 
 
-def _seeded(own: Sampler, law: Noise, scale: Fraction, n: int) -> NDArray[np.int64]:
-    return (own.laplace(scale) if law is LAPLACE else own.gaussian(scale**2))(np.zeros(n, dtype=np.int64))
+def _seeded(sampler: Sampler, law: Noise, scale: Fraction, n: int) -> NDArray[np.int64]:
+    return (sampler.laplace(scale) if law is LAPLACE else sampler.gaussian(scale**2))(np.zeros(n, dtype=np.int64))

@@ -30,17 +30,17 @@ _BUDGET = Budget(epsilon=1, delta="1/1000000", reserved_delta="1/10000000")
 
 def check_kept(subject: str, function: Callable[..., Any]) -> Finding:
     """Save, pickle and resume releases of a mechanism, seeded ones too, and compare each with the one it came from."""
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     count = 0
     for privacy in PRIVACIES:
         data = neighbour_pairs([privacy])[-1].one
         for seed in (None, 3):
             release = function(data, budget=_BUDGET, privacy=privacy, unsafe_seed=seed)
             count += 1
-            for way, keep in (("a file", _saved), ("a pickle", lambda kept: pickle.loads(pickle.dumps(kept)))):
-                found += [(name, f"{way}: {what}") for name, what in _kept(release, keep)]
-            found.extend(_resumed(release, data))
-    return finding("kept releases", subject, found, f"{count} releases saved, pickled and resumed")
+            for place, keep in (("a file", _saved), ("a pickle", lambda kept: pickle.loads(pickle.dumps(kept)))):
+                defects += [(name, f"{place}: {what}") for name, what in _kept(release, keep)]
+            defects.extend(_resumed(release, data))
+    return finding("kept releases", subject, defects, f"{count} releases saved, pickled and resumed")
 
 
 def _saved(release: Any) -> Any:

@@ -214,12 +214,12 @@ def _takes_more(ledger: Ledger, book: _Book) -> bool:
 
 def check_ledger(sequences: int = 60, steps: int = 40) -> Finding:
     """Charge, allocate, close, copy, bind and mark at random: each sum, refusal and mark is that of a plain list."""
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for number in range(sequences):
-        found.extend(_Sequence(number).run(steps))
-        if found:
+        defects.extend(_Sequence(number).run(steps))
+        if defects:
             break
-    return finding("ledger model", "Ledger", found, f"{sequences} sequences of {steps} acts, equal rationals")
+    return finding("ledger model", "Ledger", defects, f"{sequences} sequences of {steps} acts, equal rationals")
 
 
 class _Slow(Observer):
@@ -240,7 +240,7 @@ class _Slow(Observer):
 
 def check_ledger_threads(threads: int = 3) -> Finding:
     """Hold each thread up between the check and the entry of its charge: one of them may pass, no more."""
-    found = []
+    defects = []
     acts: dict[str, Callable[[Ledger], object]] = {
         "charge": lambda ledger: ledger.charge("do", "it", Stated(rho=1)),
         "allocation": lambda ledger: ledger.allocate("all", amount=1),
@@ -250,8 +250,8 @@ def check_ledger_threads(threads: int = 3) -> Finding:
             ledger = Ledger(Budget(rho=1), _Slow())
             passed = _together(act, ledger.allocate("part", amount=1) if part else ledger, threads)
             if passed != 1:
-                found.append(("ledger race", f"{passed} of {threads} threads pass with a {name} of all there is"))
-    return finding("ledger threads", "Ledger", found, f"{threads} threads at once, one of them is let through")
+                defects.append(("ledger race", f"{passed} of {threads} threads pass with a {name} of all there is"))
+    return finding("ledger threads", "Ledger", defects, f"{threads} threads at once, one of them is let through")
 
 
 def _together(act: Callable[[Ledger], object], ledger: Ledger, threads: int) -> int:
@@ -285,18 +285,18 @@ def check_second_budgets() -> Finding:
         "file": lambda one: Ledger.from_dict(one.to_dict()),
         "snapshot": Ledger.snapshot,
     }
-    found, count = [], 0
+    defects, count = [], 0
     for name, make in copies.items():
         for one in (ledger, part):
             count += 1
             if _can_be_charged(make(one), data):
-                found.append(("second budget", f"a {name} of a ledger is charged"))
+                defects.append(("second budget", f"a {name} of a ledger is charged"))
     part.close()
     if _can_be_charged(part, data):
-        found.append(("second budget", "a closed part is charged"))
+        defects.append(("second budget", "a closed part is charged"))
     if hasattr(os, "fork"):
-        found += [("second budget", f"{name} in a forked child") for name in _in_a_child(ledger)]
-    return finding("second budgets", "Ledger", found, f"{count} copies, a closed part and a child that cannot charge")
+        defects += [("second budget", f"{name} in a forked child") for name in _in_a_child(ledger)]
+    return finding("second budgets", "Ledger", defects, f"{count} copies, a closed part and a child that cannot charge")
 
 
 def _can_be_charged(ledger: Any, data: Any) -> bool:
@@ -348,7 +348,7 @@ def check_ledger_files() -> Finding:
     ledger.charge("do", "it", Stated(rho="1/4", delta="1/200"))
     pure = Charge("do", "it", Stated(epsilon="1/8"), unit="epsilon")
     sound = ledger.to_dict()
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     lines: list[dict[str, Any]] = sound["lines"]
     broken: dict[str, dict[str, Any]] = {
         "a cost below that of its law": {"lines": [lines[0] | {"cost": "1/1000"}]},
@@ -362,15 +362,15 @@ def check_ledger_files() -> Finding:
         "another relation than there is": {"privacy": {"neighbours": "none", "records_per_person": 1}},
     }
     for name, change in broken.items():
-        found.extend(_taken(f"a file with {name}", partial(Ledger.from_dict, sound | change)))
+        defects.extend(_taken(f"a file with {name}", partial(Ledger.from_dict, sound | change)))
     forged = Charge("do", "it", Stated(rho=100))
     object.__setattr__(forged, "cost", Fraction(0))
     free = _Free(rho=100)
-    found.extend(_taken("a law with a cost of its own", lambda: ledger.charge("do", "it", free)))
-    found.extend(_taken("a report of such a line", lambda: LedgerReport(ledger.budget, [forged])))
+    defects.extend(_taken("a law with a cost of its own", lambda: ledger.charge("do", "it", free)))
+    defects.extend(_taken("a report of such a line", lambda: LedgerReport(ledger.budget, [forged])))
     if Ledger.from_dict(sound).to_dict() != sound:
-        found.append(("ledger sums", "a stored ledger is read as another one"))
-    return finding("ledger files", "Ledger", found, f"{len(broken) + 2} changed entries, each refused")
+        defects.append(("ledger sums", "a stored ledger is read as another one"))
+    return finding("ledger files", "Ledger", defects, f"{len(broken) + 2} changed entries, each refused")
 
 
 class _Free(Stated):

@@ -54,7 +54,7 @@ _MORE: dict[str, tuple[str, Ask]] = {
 }
 
 
-def check_marks(asked: Mapping[str, tuple[str, Ask]] = {**ASKED, **_MORE}) -> Finding:
+def check_marks(asks: Mapping[str, tuple[str, Ask]] = {**ASKED, **_MORE}) -> Finding:
     """Ask for each thing where nobody is protected: measurements, screens and ledgers that come of it are marked."""
     data = neighbour_pairs([Privacy()])[-1].one
 
@@ -65,15 +65,15 @@ def check_marks(asked: Mapping[str, tuple[str, Ask]] = {**ASKED, **_MORE}) -> Fi
         return PrivateColumn(data.columns["a"], Privacy(), ledger, unsafe_seed=seed)
 
     questions: list[tuple[str, str, Callable[[Any, Fraction], Any], Callable[..., Any]]] = [
-        *((name, unit, ask, table) for name, (unit, ask) in asked.items()),
+        *((name, unit, ask, table) for name, (unit, ask) in asks.items()),
         *((name, unit, ask, column) for name, (unit, ask) in COLUMNS.items()),
     ]
-    found: list[tuple[str, str]] = []
-    for (name, unit, ask, enter), (way, entered) in itertools.product(questions, _WAYS.items()):
+    defects: list[tuple[str, str]] = []
+    for (name, unit, ask, enter), (mark, entered) in itertools.product(questions, _WAYS.items()):
         ledger = Ledger(Budget(rho=1000) if unit == "rho" else Budget(epsilon=1000))
         done = ask(entered(enter, ledger), Fraction(1))
         path = reaches([done, ledger.snapshot()], lambda thing: getattr(thing, "not_private", "marked") == "")
         if path:
-            defect = "seed not declared" if "seed" in way else "mark lost"
-            found.append((defect, f"{name} by {way}: {path} does not say that it is not private"))
-    return finding("marks", f"{len(questions)} questions", found, f"{len(_WAYS)} ways to protect nobody")
+            defect = "seed not declared" if "seed" in mark else "mark lost"
+            defects.append((defect, f"{name} by {mark}: {path} does not say that it is not private"))
+    return finding("marks", f"{len(questions)} questions", defects, f"{len(_WAYS)} ways to protect nobody")

@@ -21,7 +21,7 @@ def check_open_table(make: Callable[..., Any] = PrivateTable) -> Finding:
     """Ask a private table for its length, records, text and copies: nothing may tell records."""
     pair = neighbour_pairs([Privacy()])[0]
     tables = [make(data, Privacy(), Ledger(Budget(rho=1))) for data in (pair.one, pair.other)]
-    found = []
+    defects = []
     asks: Sequence[tuple[str, Callable[[Any], Any]]] = (
         ("len", len),
         ("iteration", iter),
@@ -38,7 +38,7 @@ def check_open_table(make: Callable[..., Any] = PrivateTable) -> Finding:
             ask(tables[0])
         except (TypeError, AttributeError):
             continue
-        found.append(("open table", f"{name} is answered"))
+        defects.append(("open table", f"{name} is answered"))
     tells: Sequence[tuple[str, Callable[[Any], Any]]] = (
         ("truth", bool),
         ("text", repr),
@@ -47,5 +47,5 @@ def check_open_table(make: Callable[..., Any] = PrivateTable) -> Finding:
     )
     for name, tell in tells:
         if tell(tables[0]) != tell(tables[1]):
-            found.append(("records counted exactly", f"{name} tells tables of different length apart"))
-    return finding("private table", "PrivateTable", found, f"{len(asks)} ways in are shut")
+            defects.append(("records counted exactly", f"{name} tells tables of different length apart"))
+    return finding("private table", "PrivateTable", defects, f"{len(asks)} ways in are shut")

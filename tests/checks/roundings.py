@@ -21,7 +21,7 @@ __all__ = ["check_integer_noise", "check_roundings"]
 
 Found = Iterator[tuple[str, str]]
 
-_CLOSE = Fraction(1, 1 << 20)
+_MAX_ERROR = Fraction(1, 1 << 20)
 
 
 def _numbers() -> list[Fraction]:
@@ -38,7 +38,7 @@ def _numbers() -> list[Fraction]:
 
 def check_roundings() -> Finding:
     """Demand noise parameters rounded up, rates and roots down, numbers as they are written: exactly, in rationals."""
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     numbers = _numbers()
     for value in numbers:
         up = {"variance": drawable_variance(value), "scale": drawable_scale(value), "round_up": round_up(value, 48)}
@@ -46,24 +46,24 @@ def check_roundings() -> Finding:
         root = isqrt_down(value, 32)
         down["root"] = root**2
         for (name, rounded), least, most in (
-            *((item, value, value * (1 + _CLOSE)) for item in up.items()),
-            *((item, value * (1 - _CLOSE), value) for item in down.items()),
+            *((item, value, value * (1 + _MAX_ERROR)) for item in up.items()),
+            *((item, value * (1 - _MAX_ERROR), value) for item in down.items()),
         ):
             if not least <= rounded <= most:
-                found.append(("rounding", f"{name} of {value} becomes {float(rounded):.17g}"))
-        found.extend(_costs(value))
+                defects.append(("rounding", f"{name} of {value} becomes {float(rounded):.17g}"))
+        defects.extend(_costs(value))
     written = {0.1: "1/10", 1e-9: "1/1000000000", 0.3: "3/10", Decimal("0.70"): "7/10", np.float64(2.5): "5/2"}
     for number, text in written.items():
         if as_fraction("a number", number) != Fraction(text):
-            found.append(("rounding", f"{number!r} is read as {as_fraction('a number', number)}"))
-    return finding("roundings", "rationals", found, f"{len(numbers)} rationals, each to its safe side")
+            defects.append(("rounding", f"{number!r} is read as {as_fraction('a number', number)}"))
+    return finding("roundings", "rationals", defects, f"{len(numbers)} rationals, each to its safe side")
 
 
 def _costs(value: Fraction) -> Found:
     """Demand that selections of the epsilon made from a rho cost that rho together, or hardly less."""
     for divisor, count in itertools.product((8, 2), (1, 3)):
         spent = count * selection_epsilon(value, None, divisor, count) ** 2 / divisor
-        if not value * (1 - _CLOSE) <= spent <= value:
+        if not value * (1 - _MAX_ERROR) <= spent <= value:
             yield "rounding", f"{count} selections of rho {value} cost {float(spent):.17g}"
         if count * selection_epsilon(None, value, divisor, count) != value:
             yield "rounding", f"{count} selections of epsilon {value} do not cost that"
@@ -71,7 +71,7 @@ def _costs(value: Fraction) -> Found:
 
 def check_integer_noise(core: Any = _core) -> Finding:
     """Demand that every function of the core that makes noise takes and gives int64 alone."""
-    found = []
+    defects = []
     words = r"noise|laplace|gaussian|normal|gumbel|geometric|exponential|select|permute"
     makers = [n for n in dir(core) if re.search(words, n) and not n.startswith(("enumerate_", "scripted_"))]
     for name in makers:
@@ -80,6 +80,6 @@ def check_integer_noise(core: Any = _core) -> Finding:
                 getattr(core, name)(numbers, 1, 1)
             except TypeError:
                 continue
-            found.append(("floats released", f"{name} takes {numbers.dtype}"))
-    found += [("floats released", f"{name} is gone") for name in SAMPLERS if name not in makers]
-    return finding("integer noise", ", ".join(makers), found, "int64 in, int64 out, nothing else")
+            defects.append(("floats released", f"{name} takes {numbers.dtype}"))
+    defects += [("floats released", f"{name} is gone") for name in SAMPLERS if name not in makers]
+    return finding("integer noise", ", ".join(makers), defects, "int64 in, int64 out, nothing else")

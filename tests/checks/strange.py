@@ -1,4 +1,4 @@
-"""What a caller may hand in: values that cannot be read, scores that fail, functions that look at who calls them."""
+"""Odd arguments of callers: values that cannot be read, scores that fail, functions that inspect their callers."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def _read(read: Callable[[PrivateColumn], Any], values: Any, like: Trace | None 
 
 def check_strange_values() -> Finding:
     """Read columns of values of every kind: none raises, warns or says a word; one that raises is a null."""
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     odd = [Decimal("sNaN"), Decimal("1e9999"), Fraction(10**400, 3), -(10**400), b"7", 1j, [1], {}, ..., "1" * 5000]
     columns: list[Any] = [[1.0, 2, "3", value] for value in odd]
     columns += [np.arange(3).astype(kind) for kind in ("?", "u8", "f2", "c16", "M8[D]", "m8[s]", "S3", "O", "V8")]
@@ -81,17 +81,17 @@ def check_strange_values() -> Finding:
     for (name, read), values in itertools.product(_READERS.items(), columns):
         trace = _read(read, values)
         if trace.error:
-            found.append(("exception tells", f"{name} of {type(values[-1]).__name__}: {trace.error}"))
+            defects.append(("exception tells", f"{name} of {type(values[-1]).__name__}: {trace.error}"))
         if trace.text:
-            found.append(("text tells", f"{name} of {type(values[-1]).__name__}: {trace.text}"))
+            defects.append(("text tells", f"{name} of {type(values[-1]).__name__}: {trace.text}"))
     for (name, read), error in itertools.product(_READERS.items(), _ERRORS):
         one = _read(read, [1, 2, 2, None])
         other = _read(read, [1, 2, 2, _Raising(error)], one)
         where = f"{name} of a value that raises {error.__name__}"
-        found += [(defect, f"{where}: {what}") for defect, what in same_run(one, other)]
-        found.extend(_same_draws(one, other, where))
+        defects += [(defect, f"{where}: {what}") for defect, what in same_run(one, other)]
+        defects.extend(_same_draws(one, other, where))
     figures = f"{len(columns)} columns and {len(_ERRORS)} errors, nothing is told of any"
-    return finding("strange values", ", ".join(_READERS), found, figures)
+    return finding("strange values", ", ".join(_READERS), defects, figures)
 
 
 def check_record_order() -> Finding:
@@ -105,16 +105,16 @@ def check_record_order() -> Finding:
         np.array(["z", "y", "x"] * 30),
         np.array(["z", 1, None, "y"] * 30, dtype=object),
     ]
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for (name, read), values in itertools.product(_READERS.items(), columns):
         one = _read(read, values)
         for turned in (values[::-1], [*values[7:], *values[:7]] if isinstance(values, list) else np.roll(values, 7)):
             other = _read(read, turned, one)
             if one.release is None or repr(one.release) != repr(other.release):
-                found.append(("private state kept", f"{name} of {values[:4]} depend on the order of the records"))
-            found.extend(same_run(one, other))
-            found.extend(_same_draws(one, other, f"{name} in another order"))
-    return finding("order of records", ", ".join(_READERS), found, f"{len(columns)} columns in three orders")
+                defects.append(("private state kept", f"{name} of {values[:4]} depend on the order of the records"))
+            defects.extend(same_run(one, other))
+            defects.extend(_same_draws(one, other, f"{name} in another order"))
+    return finding("order of records", ", ".join(_READERS), defects, f"{len(columns)} columns in three orders")
 
 
 def _same_draws(one: Trace, other: Trace, where: str) -> Found:
@@ -125,7 +125,7 @@ def _same_draws(one: Trace, other: Trace, where: str) -> Found:
 
 def check_strange_scores() -> Finding:
     """Select by scores of a caller's that raise, or are no integers: they count as 0 and nothing is said of them."""
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     bad: list[tuple[str, Callable[[NDArray[np.int64]], Any]]] = [
         (error.__name__, partial(_raise, error)) for error in _ERRORS
     ]
@@ -138,15 +138,15 @@ def check_strange_scores() -> Finding:
     for (kind, score), (name, ask) in itertools.product(bad, asks.items()):
 
         def mechanism(data: Any, budget: Budget, privacy: Privacy, score: Any = score, ask: Any = ask) -> Any:
-            own = PrivateTable(data, privacy, Ledger(budget))
-            return ask(own.selector([("a",), ("b",)], lambda i, c: score(c) if i else int(c[0]), sensitivity=1))
+            opened = PrivateTable(data, privacy, Ledger(budget))
+            return ask(opened.selector([("a",), ("b",)], lambda i, c: score(c) if i else int(c[0]), sensitivity=1))
 
         trace = observe(mechanism, _DATA, Budget(rho=10), Privacy())
         if trace.error or trace.text:
-            found.append(("exception tells", f"{name} by a score that ends in {kind} says {trace.error}{trace.text}"))
+            defects.append(("exception tells", f"{name} by a score that ends in {kind} says {trace.error}{trace.text}"))
         elif [int(s) >> (0 if name == "a screen" else 16) for s in trace.draws[0].private][1] != 0:
-            found.append(("wrong score", f"{name} by a score that ends in {kind}: it is not 0"))
-    return finding("strange scores", ", ".join(asks), found, f"{len(bad)} ways to fail, 0 and silence for each")
+            defects.append(("wrong score", f"{name} by a score that ends in {kind}: it is not 0"))
+    return finding("strange scores", ", ".join(asks), defects, f"{len(bad)} ways to fail, 0 and silence for each")
 
 
 def _raise(error: type[Exception], counts: NDArray[np.int64]) -> int:
@@ -173,8 +173,8 @@ def check_callers() -> Finding:
         selector.screen(rho=1)
 
     def products(data: Any, budget: Budget, privacy: Privacy) -> None:
-        own = SimpleNamespace(shape=(3, 3), matvec=looked, rmatvec=looked)
-        PrivateTable(data, privacy, Ledger(budget)).measure("a", own, rho=1)
+        operator = SimpleNamespace(shape=(3, 3), matvec=looked, rmatvec=looked)
+        PrivateTable(data, privacy, Ledger(budget)).measure("a", operator, rho=1)
 
     asks: dict[str, Mechanism] = {
         "an estimate": selection,
@@ -182,13 +182,13 @@ def check_callers() -> Finding:
         "a callback of mst": lambda data, b, p: mechanisms.mst(data, budget=b, privacy=p, callback=look, iterations=2),
         "a callback of hdmm": lambda data, b, p: mechanisms.hdmm(data, budget=b, privacy=p, callback=look),
     }
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for name, ask in asks.items():
         held.clear()
         trace = observe(ask, _DATA, Budget(rho=3), Privacy())
-        found += [("private state kept", f"{name} is called by {place}, which holds exact counts") for place in held]
-        found += [("no release", f"{name}: {trace.error}")] if trace.error else []
-    return finding("callers", ", ".join(asks), found, "no frame that calls a user's function holds exact counts")
+        defects += [("private state kept", f"{name} is called by {place}, which holds exact counts") for place in held]
+        defects += [("no release", f"{name}: {trace.error}")] if trace.error else []
+    return finding("callers", ", ".join(asks), defects, "no frame that calls a user's function holds exact counts")
 
 
 def _held(true: Sequence[NDArray[np.int64]]) -> Iterator[str]:

@@ -61,17 +61,17 @@ def check_table_errors() -> Finding:
         "a code of 64 bits": lambda value: pypgm.Dataset({"a": np.array([0, value]), "b": [0, 1]}, domain),
         "a weight": lambda value: pypgm.Dataset({"a": [0, 1], "b": [0, 1]}, domain, weights=[1.0, -value]),
     }
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for name, (column, values) in _UNFIT.items():
         # However near it is to what is allowed, how far beyond it, and how often it comes.
         taken = (partial(Schema({"a": column}).encode, {"a": [value] * n}) for value in values for n in (1, 2, 9))
-        found.extend(_same(name, [_said(lambda encode: encode(), each) for each in taken]))
-    for name, way in ways.items():
-        found.extend(_same(name, [_said(way, value) for value in _SECRETS]))
+        defects.extend(_same(name, [_said(lambda encode: encode(), each) for each in taken]))
+    for name, call in ways.items():
+        defects.extend(_same(name, [_said(call, value) for value in _SECRETS]))
     for name, way_of_number in numbers.items():
-        found.extend(_same(name, [_said(way_of_number, value) for value in (4711, 815, 10**6)]))
+        defects.extend(_same(name, [_said(way_of_number, value) for value in (4711, 815, 10**6)]))
     return finding(
-        "table errors", "read_table, Dataset", found, f"{len({**ways, **numbers, **_UNFIT})} errors, one text each"
+        "table errors", "read_table, Dataset", defects, f"{len({**ways, **numbers, **_UNFIT})} errors, one text each"
     )
 
 
@@ -104,9 +104,9 @@ def _write_rows(folder: Path, domain: Domain, rows: list[list[str]]) -> None:
         csv.writer(file).writerows([domain.attributes, *rows])
 
 
-def _said(way: Callable[[Any], object], value: Any) -> str:
+def _said(call: Callable[[Any], object], value: Any) -> str:
     try:
-        way(value)
+        call(value)
     except (TypeError, ValueError) as error:
         return as_told(error)
     return "nothing"

@@ -1,4 +1,4 @@
-"""What callers hand over and what they interrupt: no object of theirs is believed, and no charge is lost."""
+"""Distrust of callers: no object of theirs is believed, and no interruption of theirs loses a charge."""
 
 from __future__ import annotations
 
@@ -72,9 +72,11 @@ class _OneOfMany(Node):
 def check_trust() -> Finding:
     """Hand over subclasses, objects that change and numbers out of range: refused, or charged for what they are."""
     refused = _refused()
-    found = [("not refused", name) for name, act in refused.items() if not _raises(act)]
-    found += [*_relations(), *_queries(), *_regressions(), *_comparisons()]
-    return finding("trust", "all that is handed over", found, f"{len(refused)} objects are refused, others are copied")
+    defects = [("not refused", name) for name, act in refused.items() if not _raises(act)]
+    defects += [*_relations(), *_queries(), *_regressions(), *_comparisons()]
+    return finding(
+        "trust", "all that is handed over", defects, f"{len(refused)} objects are refused, others are copied"
+    )
 
 
 def _raises(act: Act) -> bool:
@@ -103,15 +105,15 @@ def _refused() -> dict[str, Act]:
     }
     numbers: list[Any] = [-1.0, 0.0, float("inf"), float("nan"), "1", True]
     for radius in numbers:
-        acts[f"a radius of {radius!r}"] = partial(FrankWolfe, table, _asked(radius=radius))
+        acts[f"a radius of {radius!r}"] = partial(FrankWolfe, table, _regressions_of(radius=radius))
     for pairs in ((), ((0, 3),), ((1, 1),)):
-        acts[f"the pairs {pairs}"] = partial(FrankWolfe, table, _asked(pairs))
+        acts[f"the pairs {pairs}"] = partial(FrankWolfe, table, _regressions_of(pairs))
     for n_blocks in (0, *numbers[2:]):
         acts[f"{n_blocks!r} blocks"] = partial(Stability, table, lambda _: (), n_blocks)
     return acts
 
 
-def _asked(pairs: Any = ((0, 1),), radius: float = 1.0, kind: type[Node] = Node) -> Regressions:
+def _regressions_of(pairs: Any = ((0, 1),), radius: float = 1.0, kind: type[Node] = Node) -> Regressions:
     return Regressions(_FEATURES, (kind(0, pairs, (0, 1)),), radius, 2)
 
 
@@ -127,11 +129,11 @@ def _relations() -> Found:
 def _queries() -> Found:
     entries = [[1, 1, 1], [2, 0, 1]]
     for inner in (False, True):
-        own = Matrix(entries)
-        own.__dict__["_sensitivity"] = lambda neighbours, norm: 0
+        matrix = Matrix(entries)
+        matrix.__dict__["_sensitivity"] = lambda neighbours, norm: 0
         table = _opened()
         with contextlib.suppress(ValueError):  # no noise is needed for what changes by nothing
-            table.measure("a", Kronecker([own]) if inner else own, scale=100)
+            table.measure("a", Kronecker([matrix]) if inner else matrix, scale=100)
         charged = [int(line.parameters["sensitivity"]) for line in table.ledger.lines]
         if charged != [3]:
             yield "trusted object", f"a query that was told another sensitivity is charged {charged}, not 3"
@@ -141,15 +143,15 @@ def _regressions() -> Found:
     pairs = ((0, 1), (0, 2), (0, 1))
     for kind in (Node, _OneOfMany):
         table = _opened()
-        FrankWolfe(table, _asked(pairs, kind=kind)).solve([1])
+        FrankWolfe(table, _regressions_of(pairs, kind=kind)).solve([1])
         if table.ledger.lines[0].parameters["composed"] != 6:
             yield "trusted object", f"three regressions of one code are charged as one that {kind.__name__} says"
 
 
 def _comparisons() -> Found:
     acts: dict[str, Callable[[Any], object]] = {
-        "compares anew": lambda own: own.compare(_zero, [("b",), ("b",)]),
-        "selects": lambda own: own.select(rho="1/9"),
+        "compares anew": lambda selector: selector.compare(_zero, [("b",), ("b",)]),
+        "selects": lambda selector: selector.select(rho="1/9"),
     }
     for name, act in acts.items():
         table, made = _opened(), list[Any]()
@@ -159,9 +161,9 @@ def _comparisons() -> Found:
                 act(made.pop())
             return _zero(clique)
 
-        own = table.l1_selector([("b",), ("a",)], estimate)
-        made.append(own)
-        if not _raises(partial(own.select, rho="1/9")) or table.ledger.lines:
+        selector = table.l1_selector([("b",), ("a",)], estimate)
+        made.append(selector)
+        if not _raises(partial(selector.select, rho="1/9")) or table.ledger.lines:
             yield "not refused", f"an estimate that {name} in its own selector is charged for"
 
 
@@ -193,16 +195,16 @@ _VOTES: dict[str, tuple[Callable[[Dataset], Any], Any]] = {
 
 def check_votes() -> Finding:
     """Let a block vote for what is no graph, or for one in other words: it counts as one fixed thing."""
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     for name, (vote, meant) in _VOTES.items():
         try:
             votes = Stability(_opened(), vote, 3).votes()
         except BaseException as error:
-            found.append(("exception tells", f"a vote that is {name}: {as_told(error)}"))
+            defects.append(("exception tells", f"a vote that is {name}: {as_told(error)}"))
             continue
         if repr(votes) != repr([meant] * 3):  # 0 and False are equal, but not released as the same
-            found.append(("private state kept", f"a vote that is {name} is counted as {votes[0]!r}, not {meant}"))
-    return finding("votes", "stability", found, f"{len(_VOTES)} odd votes, a graph or none for each")
+            defects.append(("private state kept", f"a vote that is {name} is counted as {votes[0]!r}, not {meant}"))
+    return finding("votes", "stability", defects, f"{len(_VOTES)} odd votes, a graph or none for each")
 
 
 # --- Errors behind a charge ---
@@ -233,8 +235,8 @@ _BEHIND: dict[str, Callable[[PrivateTable], object]] = {
 
 def check_errors_behind() -> Finding:
     """Let records raise behind a charge: of two tables and all errors the same is reported, and nothing before it."""
-    told: set[str] = set()
-    found: list[tuple[str, str]] = []
+    messages: set[str] = set()
+    defects: list[tuple[str, str]] = []
     for name, act in _BEHIND.items():
         for n, kind in ((1, ValueError), (2, MemoryError), (2, _Unforeseen)):
             data = _Broken({a: c[:n] for a, c in _RECORDS.items()}, _DOMAIN)
@@ -242,12 +244,12 @@ def check_errors_behind() -> Finding:
             try:
                 act(_opened(data))
             except BaseException as error:
-                told.add(as_told(error))
+                messages.add(as_told(error))
                 if error.__context__ is not None or error.__cause__ is not None:
-                    found.append(("exception tells", f"{name}: an error has another one, with its frames, behind it"))
-    if len(told) != 1:
-        found.append(("exception tells", f"errors behind a charge say {len(told)} things: {sorted(told)[0]}"))
-    return finding("errors behind charges", ", ".join(_BEHIND), found, "three errors of two tables, one text")
+                    defects.append(("exception tells", f"{name}: an error has another one, with its frames, behind it"))
+    if len(messages) != 1:
+        defects.append(("exception tells", f"errors behind a charge say {len(messages)} things: {sorted(messages)[0]}"))
+    return finding("errors behind charges", ", ".join(_BEHIND), defects, "three errors of two tables, one text")
 
 
 # --- Interrupts ---
@@ -255,7 +257,7 @@ def check_errors_behind() -> Finding:
 
 def check_interrupts() -> Finding:
     """Interrupt a ledger at each of its lines, then spend what is left: every line counts, once, and no more fits."""
-    found: list[tuple[str, str]] = []
+    defects: list[tuple[str, str]] = []
     number = 0
     while True:
         ledger, parts, hit = Ledger(Budget(rho=3)), list[Ledger](), list[str]()
@@ -263,13 +265,13 @@ def check_interrupts() -> Finding:
             try:
                 _spend(ledger, parts)
             except ValueError as error:
-                found.append(("interrupt", f"an interrupt ends as another error: {error}"))
+                defects.append(("interrupt", f"an interrupt ends as another error: {error}"))
         if not hit:
             break
         number += 1
         if not hit[0].startswith("__"):  # what is neither entered nor left by then cannot know of it
-            found += [("interrupt", f"{what} after {hit[0]}") for what in _unsound(ledger, parts)]
-    return finding("interrupts", "Ledger", found, f"{number} lines reached, an interrupt at each")
+            defects += [("interrupt", f"{what} after {hit[0]}") for what in _unsound(ledger, parts)]
+    return finding("interrupts", "Ledger", defects, f"{number} lines reached, an interrupt at each")
 
 
 def _spend(ledger: Ledger, parts: list[Ledger]) -> None:

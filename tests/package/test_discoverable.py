@@ -63,6 +63,25 @@ def test_what_is_meant_by_an_unknown_limit():
         pypgm.mrf.learn_ising(data, 1, radius=1.0, time_limit=3)
 
 
+def test_options_of_errors_are_listed_filled_in_and_refused_by_name():
+    model = pypgm.estimate(Domain({"a": 2}), [pypgm.LinearMeasurement([40, 60], "a")])
+    for method, draws in (("expected_error", 20), ("standard_error", 50), ("marginal", 20)):
+        for owner, more in ((pypgm.GraphicalModel, True), (pypgm.Release, False)):
+            listed = inspect.signature(getattr(owner, method)).parameters
+            assert (listed["draws"].default, listed["rng"].default) == (draws, 0)
+            assert ("n_threads" in listed, "progress" in listed) == (more, more)
+            assert (listed["draws"].annotation, listed["time_limit"].annotation) == ("int", "float | None")
+        with pytest.raises(
+            TypeError, match=f"{method} got an unexpected keyword argument 'drawz'; the nearest is 'draws'"
+        ):
+            getattr(model, method)("a", drawz=3)
+        with pytest.raises(TypeError, match="unexpected keyword argument 'options'"):
+            getattr(model, method)("a", options=3)
+    assert (model.expected_error("a").values == model.expected_error("a", draws=20, rng=0).values).all()
+    with pytest.raises(TypeError, match="project_many got an unexpected keyword argument 'started'"):
+        model.project_many(["a"], started=1.0)
+
+
 def test_limits_reach_the_estimate_of_a_network():
     data = Dataset({"a": [0, 1] * 9, "b": [0, 1, 1] * 6, "c": [1, 0, 0] * 6}, Domain(dict.fromkeys("abc", 2)))
     arcs = [("a", "b"), ("b", "c")]
