@@ -1,7 +1,7 @@
 """A rule for the first sentence of a docstring: its object is named by a noun in the first six words, articles apart.
 
-Without a library of language: closed lists of the words that are no nouns, so that whatever else stands there is one.
-Participles and adverbs are known by their endings. A verb behind an article is a noun ("the cost of a line").
+Without a library of language: closed lists of the words that are no nouns, so that any other word counts as one.
+Participles and adverbs are known by their endings. A verb after a determiner is a noun ("the draw", "its start").
 """
 
 from __future__ import annotations
@@ -18,9 +18,9 @@ BEGINNINGS = _listed(
     """what how of that those these this such which as it its where when who whom whose why if than then so because
     while although they them he she we you i with from for by to in on at into within without over under between among
     behind beside beyond before after until since during through across against about along per is are was were be has
-    have had and or but nor not none nobody nothing something everything anything somebody"""
+    have had and or but nor not nobody nothing something everything anything somebody"""
 )
-QUANTITIES = _listed("one all each any some many most several more both every few two three")
+QUANTITIES = _listed("none one all each any some many most several more both every few two three")
 BEHIND_QUANTITIES = _listed("of for that who which in by with")
 PARTICLES = _listed(
     """a an the no her his us our ones oneself itself themselves their theirs anybody either neither other others
@@ -43,6 +43,7 @@ VERBS = _listed(
 # Nouns that end like participles and adverbs, and words that need no noun.
 NOUNS = _listed("seed need speed feed bed family anomaly assembly supply reply nothing none")
 ARTICLES = _listed("a an the")
+DETERMINERS = ARTICLES | _listed("its their no each every one least first last next own other another")
 EARLY = 6  # words
 _WORD = re.compile(r"``[^`]+``|:\w+:`[^`]+`|`[^`]+`|[^\W_][\w'’.-]*[^\W_]|[^\W_]")
 
@@ -61,7 +62,7 @@ def is_noun(word, before):
     if word[0] in "`:" or lowered in NOUNS:
         return True
     if lowered in VERBS:
-        return before.lower() in ARTICLES
+        return before.lower() in DETERMINERS
     return lowered not in BEGINNINGS | QUANTITIES | PARTICLES and not lowered.endswith(("ed", "ly"))
 
 

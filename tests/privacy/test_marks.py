@@ -90,7 +90,7 @@ def test_a_mark_is_never_taken_away():
     ledger.mark_not_private("a test")
     for held in (ledger, part):
         for nothing in ("", " ", None, 0):
-            with pytest.raises(ValueError, match="never taken away"):
+            with pytest.raises(ValueError, match="never removed"):
                 held.mark_not_private(nothing)
         held.mark_not_private("another")
         assert held.not_private == "a test"
