@@ -15,6 +15,7 @@ from pypgm.data.encoding import encoded
 from pypgm.data.engine import EngineTable
 from pypgm.data.frames import as_columns, collected
 from pypgm.data.layout import Layout
+from pypgm.data.parquet import types_in
 from pypgm.data.parquet_records import parquet_codes
 from pypgm.data.schema import OpenSchema, Schema, as_schema
 from pypgm.data.source import (
@@ -122,7 +123,9 @@ def _parquet(source: ParquetFile, schema: Schema | OpenSchema, ignore_extra: boo
     before = schema.provisional
     codes = parquet_codes(source.name, before, ignore_extra=ignore_extra)
     before.check_rules(before.records(codes), source.name)
-    return _held(schema, codes, source.columns(tuple(schema.open)), Layout.of_arrow(source.arrow))
+    return _held(
+        schema, codes, source.columns(tuple(schema.open)) if schema.open else {}, Layout.of_arrow(types_in(source.name))
+    )
 
 
 def _records(source: EncodedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
@@ -163,7 +166,7 @@ def _counted(
 ) -> Opened:
     """Return a table that is counted where it is."""
     table(schema.provisional)  # refuses records that do not fit
-    values = source.columns((*schema.open, *schema.key_columns) if schema.open else ())
+    values = source.columns((*schema.open, *schema.key_columns)) if schema.open else {}
     return Opened(table, values, source.layout)
 
 

@@ -175,20 +175,18 @@ class CsvFile(_File):
                 yield columns if names is None else {name: columns[name] for name in names}
 
 
-class ParquetFile(_File):
-    """A Parquet file."""
+class _TypedByArrow(Source):
+    """A table whose columns have types of Arrow."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
         """The Arrow schema."""
-        return types_in(self.name)
 
-    @cached_property
+    @property
     def layout(self) -> Layout:
         """Names and types of the columns."""
-        layout = Layout.of_arrow(self.arrow)
-        _check_names(self.name, list(layout.types))
-        return layout
+        return Layout.of_arrow(self.arrow)
 
     @property
     def categories(self) -> Mapping[str, Sequence[str]]:
@@ -200,16 +198,27 @@ class ParquetFile(_File):
         """Columns that are not nullable."""
         return _not_nullable(self.arrow)
 
+
+class ParquetFile(_File, _TypedByArrow):
+    """A Parquet file."""
+
+    @cached_property
+    def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The Arrow schema; ``ValueError`` where two columns have one name."""
+        types = types_in(self.name)
+        _check_names(self.name, types.names)
+        return types
+
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
         """Yield about so many records at a time."""
-        return batches(self.name, list(self.layout.types) if names is None else names, rows)
+        return batches(self.name, self.arrow.names if names is None else names, rows)
 
     def columns(self, names: Sequence[str]) -> dict[str, Values]:
         """Return the raw values of some columns."""
-        return as_columns(raw_columns(self.name, names)[0]) if names else {}
+        return as_columns(raw_columns(self.name, names)[0])
 
 
-class Relation(Source):
+class Relation(_TypedByArrow):
     """A relation of an open connection of DuckDB."""
 
     def __init__(self, relation: Any, dialect: Dialect = COMMAS, name: str = "the table") -> None:  # noqa: ANN401
@@ -221,9 +230,9 @@ class Relation(Source):
         self.relation, self.name = relation, name
 
     @cached_property
-    def layout(self) -> Layout:
-        """Names and types of the columns."""
-        return guarded("reading the relation", lambda: layout_of(self.relation))
+    def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The Arrow schema."""
+        return guarded("reading the relation", lambda: self.relation.limit(0).to_arrow_table().schema)
 
     @property
     def complete(self) -> frozenset[str]:
@@ -237,15 +246,13 @@ class Relation(Source):
 
     def columns(self, names: Sequence[str]) -> dict[str, Values]:
         """Return the raw values of some columns."""
-        if not names:
-            return {}
         return as_columns(guarded("reading the relation", lambda: self._selected(names).to_arrow_table()))
 
     def _selected(self, names: Sequence[str] | None) -> Any:  # noqa: ANN401 - of a package that may be missing
         return self.relation if names is None else self.relation.select(*map(quoted, names))
 
 
-class DatabaseTable(_File):
+class DatabaseTable(_File, _TypedByArrow):
     """A table of a DuckDB file, which is open only while it is read."""
 
     def __init__(self, path: str | os.PathLike[str], table: str | None, dialect: Dialect = COMMAS) -> None:
@@ -253,14 +260,14 @@ class DatabaseTable(_File):
         self.table = table
 
     @cached_property
-    def _types(self) -> tuple[Layout, frozenset[str]]:
+    def _types(self) -> tuple[Any, frozenset[str]]:
         with duckdb_table(self.name, self.table) as relation:
-            source = Relation(relation, name=self.name)
-            return source.layout, source.complete
+            source = Relation(relation)
+            return source.arrow, source.complete
 
     @property
-    def layout(self) -> Layout:
-        """Names and types of the columns."""
+    def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The Arrow schema."""
         return self._types[0]
 
     @property
@@ -274,7 +281,7 @@ class DatabaseTable(_File):
             yield from Relation(relation, name=self.name).pieces(names, rows)
 
 
-class EngineQuery(Source):
+class EngineQuery(_TypedByArrow):
     """A table or query of an engine that Ibis speaks to."""
 
     has_rows = False
@@ -284,18 +291,9 @@ class EngineQuery(Source):
         self.table = table
 
     @cached_property
-    def _types(self) -> Any:  # noqa: ANN401
+    def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The Arrow schema."""
         return guarded("asking the engine for its types", lambda: self.table.schema().to_pyarrow())
-
-    @cached_property
-    def layout(self) -> Layout:
-        """Names and types of the columns."""
-        return Layout.of_arrow(self._types)
-
-    @property
-    def complete(self) -> frozenset[str]:
-        """Columns that are not nullable."""
-        return _not_nullable(self._types)
 
     def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
         """Yield about so many records at a time."""
@@ -304,8 +302,6 @@ class EngineQuery(Source):
 
     def columns(self, names: Sequence[str]) -> dict[str, Values]:
         """Return the raw values of some columns."""
-        if not names:
-            return {}
         return as_columns(guarded("reading the engine's table", lambda: self.table.select(*names).to_pyarrow()))
 
 
