@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from functools import partial
+from pathlib import Path
 from unittest.mock import patch
 
 import pytest
@@ -146,6 +147,7 @@ class Without(importlib.abc.MetaPathFinder):
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Without())
+sys.path.append(sys.argv[2])  # tests
 from pypgm.audit import __main__
 from selfcheck.engines import ENGINES, check_engine
 from functools import partial
@@ -161,7 +163,11 @@ def test_an_ibis_that_lacks_a_package_of_its_own_is_skipped_by_the_name_of_that(
     pytest.importorskip("duckdb")
     out = tmp_path / "audit.json"
     done = subprocess.run(
-        [sys.executable, "-c", WITHOUT, out], capture_output=True, text=True, check=False, cwd=tmp_path
+        [sys.executable, "-c", WITHOUT, out, Path(__file__).parents[1]],
+        capture_output=True,
+        text=True,
+        check=False,
+        cwd=tmp_path,
     )
     assert done.returncode == 0, done.stderr
     findings = json.loads(out.read_text())["findings"]
