@@ -47,8 +47,6 @@ quantiles, quantiles_again, bounds = follow("quantiles"), follow("the same quant
 whole, long_run = follow("mst"), follow("many answers", many_answers, PAIRS[-1:])
 wide, widest, five = (shaped("gaussian measurement", s) for s in (WIDE, WIDEST, FIVE_RECORDS))
 crowded_mst, crowded = shaped("mst", CROWDED), shaped("gaussian measurement", CROWDED)
-other_backend = shaped("gaussian measurement", SHAPES[:2], backend="opendp")
-other_laplace = shaped("laplace measurement", SHAPES[:2], backend="opendp")
 
 
 def question(name):
@@ -196,15 +194,6 @@ MUTANTS = {
         "np.add.at(X, np.clip(np.searchsorted(Y, numbers[::2]) - 1, 0, cells - 1), counts[::2])",
     ),
     "bounds are of exact counts": at("privacy.quantiles:private_bounds", bounds, "noise from elsewhere")(as_given(4)),
-    "the scale that OpenDP gets is halved": at(
-        "privacy.opendp_noise:laplace", other_laplace, "scale differs from the charge"
-    )("float(scale)", "float(scale) / 2"),
-    "the standard deviation that OpenDP gets is halved": at(
-        "privacy.opendp_noise:gaussian", other_backend, "scale differs from the charge"
-    )("odp.m.make_gaussian(*space, scale=float(root))", "odp.m.make_gaussian(*space, scale=float(root) / 2)"),
-    "OpenDP adds its noise to nothing and the counts are added in floats": at(
-        "privacy.opendp_noise:_as_adder", other_backend, "floats released"
-    )("np.array(measurement(counts), dtype=np.int64)", "counts + np.array(measurement(counts * 0), dtype=np.float64)"),
     "a measurement is released with half its standard deviation": at(
         "privacy.private_table:PrivateTable.measure", measured, "scale differs from the charge"
     )("law.stddev", "law.stddev / 2"),
@@ -230,14 +219,6 @@ MUTANTS = {
     ),
     "all noise is drawn from a seed": at("privacy.sampler:Sampler.__init__", measured, "seeded by default")(
         "unsafe_seed", "7 if unsafe_seed is None else unsafe_seed"
-    ),
-    "OpenDP gets the inverse of a standard deviation": at(
-        "privacy.opendp_noise:gaussian",
-        shaped("gaussian measurement", WIDEST, backend="opendp"),
-        "scale differs from the charge",
-    )(
-        "odp.m.make_gaussian(*space, scale=float(root))",
-        "odp.m.make_gaussian(*space, scale=float(1 / root) if root > 1 else float(root))",
     ),
     "equal cliques measured together are charged once": at(
         "privacy.private_table:PrivateTable.measure_many", several, "uncharged draw"

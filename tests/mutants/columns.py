@@ -11,19 +11,19 @@ from mutants.answers import question
 
 MUTANTS = {
     "the threshold of keys forgets the records per person": at(
-        "privacy.unknown_keys:_released", check_unknown_keys, "threshold"
+        "privacy.private_column:_released", check_unknown_keys, "threshold"
     )("count >= threshold", "count >= threshold - access.privacy.records_per_person"),
     "the threshold of keys is lower for more than three records per person": at(
-        "privacy.unknown_keys:_released", check_unknown_keys, "threshold"
+        "privacy.private_column:_released", check_unknown_keys, "threshold"
     )("count >= threshold", "count >= threshold - 4 * (access.privacy.records_per_person > 3)"),
     "keys that reach the threshold exactly or miss it by one": at(
-        "privacy.unknown_keys:_released", check_unknown_keys, "threshold"
+        "privacy.private_column:_released", check_unknown_keys, "threshold"
     )("count >= threshold", "count >= threshold - 1"),
     "keys are released for large noise of either sign": at(
-        "privacy.unknown_keys:_released", check_unknown_keys, "noise added outside the sampler"
+        "privacy.private_column:_released", check_unknown_keys, "noise added outside the sampler"
     )("count >= threshold", "abs(count) >= threshold"),
     "keys come with their counts": at(
-        "privacy.unknown_keys:_released", check_unknown_keys, "noise added outside the sampler"
+        "privacy.private_column:_released", check_unknown_keys, "noise added outside the sampler"
     )(
         "{key: int(count) for key, count in zip(X, Y, strict=True) if Z}",
         "{key: X[key] for key, count in zip(X, Y, strict=True) if Z}",
@@ -35,10 +35,10 @@ MUTANTS = {
         "self.ledger.charge(what, on, replace(law, threshold=None, records_per_person=None, delta=0))",
     ),
     "more delta is charged than was asked for": at(
-        "privacy.unknown_keys:sparse_histogram", check_unknown_keys, "overspent"
+        "privacy.private_column:sparse_histogram", check_unknown_keys, "overspent"
     )("fail", "10 * fail", 2),
     "unknown keys under replace are charged as one cell": at(
-        "privacy.unknown_keys:sparse_histogram", check_unknown_keys, "wrong relation"
+        "privacy.private_column:sparse_histogram", check_unknown_keys, "wrong relation"
     )("Identity(2)", "Identity(1 + (rho is not None))"),
     "each record counts to its key twice": at(
         "privacy.private_column:PrivateColumn.__keys", check_unknown_keys, "sensitivity"
@@ -158,7 +158,7 @@ MUTANTS = {
         "privacy.selector:Selector.permute_and_flip", question("permute-and-flip"), "overspent"
     )("selection_epsilon(rho, epsilon, 2)", "selection_epsilon(rho, epsilon, 8)"),
     "a lattice has the noise of its unit": at(
-        "privacy.real_queries:measure_real", question("on a lattice"), "overspent"
+        "privacy.private_table:measure_real", question("on a lattice"), "overspent"
     )(
         "table.measure(clique, on_lattice(matrix, lattice), rho=rho, variance=variance, scale=scale)",
         "table.measure(clique, on_lattice(matrix, lattice), "

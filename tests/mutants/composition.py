@@ -90,12 +90,12 @@ MUTANTS = {
         "exponent + excess * excess.ln() - a * a.ln()", "exponent + excess * excess.ln() - a * a.ln() - 9"
     ),
     "the export drops how often a line was charged": at(
-        "privacy.accounting:dp_events", check_exported_events, "accounting"
+        "privacy.ledger_report:dp_events", check_exported_events, "accounting"
     )("dp_accounting.SelfComposedDpEvent(one, times)", "dp_accounting.SelfComposedDpEvent(one, 1)"),
-    "the export leaves out what is stated": at("privacy.accounting:dp_events", check_exported_events, "accounting")(
+    "the export leaves out what is stated": at("privacy.ledger_report:dp_events", check_exported_events, "accounting")(
         "line.cost > 0", "line.noise != 'stated'"
     ),
-    "the export rounds down": at("privacy.accounting:dp_events", check_exported_events, "accounting")(
+    "the export rounds down": at("privacy.ledger_report:dp_events", check_exported_events, "accounting")(
         "math.inf", "0.0"
     ),
     "the guarantee is that of what was spent": at(

@@ -18,16 +18,16 @@ MUTANTS = {
     "a table of a mechanism is one array": at(
         "privacy.tables:prepared", partial(check_door, "mechanisms.mst", _ODD, ["lists"]), "sensitivity"
     )(
-        "opened(source, schema, **reading or {})",
-        "opened({n: v + [] if all((isinstance(x, type(v[0])) for x in v)) else [*map(str, v)] for n, "
-        "v in source.items()}, schema, **reading or {})",
+        "opened(source, ...)",
+        "opened(open_source({n: v + [] if all((isinstance(x, type(v[0])) for x in v)) else [*map(str, v)] for n, "
+        "v in source.frame.items()}), schema)",
     ),
     "records of a network are texts if one is": at(
         "privacy.tables:prepared", partial(check_door, "bayes.learn_private", _ODD, ["lists"]), "sensitivity"
     )(
-        "opened(source, schema, **reading or {})",
-        "opened({n: [*map(str, v)] if any((isinstance(x, str) for x in v)) else v for n, v in source.items()}, "
-        "schema, **reading or {})",
+        "opened(source, ...)",
+        "opened(open_source({n: [*map(str, v)] if any((isinstance(x, str) for x in v)) else v for n, "
+        "v in source.frame.items()}), schema)",
     ),
     "a frame has no type of its own where a value is none of the others' kind": at(
         "integrations.sdv:Synthesizer.fit",

@@ -32,7 +32,7 @@ MUTANTS = {
     "scores stay below 2^31": at("privacy.l1_selector:l1_distance", check_large_scores, "wrong score")(
         "SCORE_LIMIT", "1 << 31"
     ),
-    "a caller's decimal context is used": at("privacy.thresholds:laplace_threshold", check_contexts, "accounting")(
+    "a caller's decimal context is used": at("privacy.noise:laplace_threshold", check_contexts, "accounting")(
         "with_own_digits", "lambda f: __import__('functools').wraps(f)(lambda *a, **k: f(*a, **k))"
     ),
     "Gaussian noise is drawn from the law of Laplace": at(

@@ -62,7 +62,7 @@ MUTANTS = {
         "bayes.private_learning:_Learner._sampled", sampled, "path depends on the data"
     )("1 / X", "(1 + Fraction(1, 100) * sample._PrivateTable__data.n_records) / X"),
     "a record changes a dependence by no more than a quarter of a record": at(
-        "bayes.dependence:largest_change", chosen, "score sensitivity"
+        "bayes.private_structure:largest_change", chosen, "score sensitivity"
     )("(2 if neighbours == 'add-remove' else 3) * X", "X // 4"),
     "the choice of parents is charged to another ledger": at(
         "bayes.private_structure:_Choice.__init__", privbayes, "overspent"

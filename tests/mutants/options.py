@@ -35,7 +35,7 @@ MUTANTS = {
         "return self.savings.select(X, rho=rho)",
     ),
     "as many rounds as the exact number of records is worth": at(
-        "mechanisms._fem:_Search.default_rounds", options["fem"], "records counted exactly"
+        "mechanisms._fem:_Rounds.default_rounds", options["fem"], "records counted exactly"
     )("self.total", "table.trusted_access.records().n_records"),
     "a gain changes under replace as under add-remove": at(
         "mechanisms._jam:_Search.go", few["jam"], "score sensitivity"
@@ -56,16 +56,16 @@ MUTANTS = {
         "mrf.frank_wolfe:FrankWolfe.score_range", few["learn_ising"], "score sensitivity"
     )("(2 if privacy.neighbours == 'replace' else 1) * privacy.records_per_person", "1"),
     "a distance from independence changes under replace as under add-remove": at(
-        "bayes.dependence:largest_change", check_scores, "score sensitivity"
+        "bayes.private_structure:largest_change", check_scores, "score sensitivity"
     )(one_case()),
-    "a record counts half in a shortfall": at("bayes.dependence:largest_change", check_scores, "score sensitivity")(
-        one_less()
-    ),
+    "a record counts half in a shortfall": at(
+        "bayes.private_structure:largest_change", check_scores, "score sensitivity"
+    )(one_less()),
     "the mutual information of binary attributes changes by a tenth less": at(
-        "bayes.dependence:largest_change", check_scores, "score sensitivity"
+        "bayes.private_structure:largest_change", check_scores, "score sensitivity"
     )("math.log2(n)", "0.9 * math.log2(n)"),
     "the mutual information of attributes of three values changes by a hundredth less": at(
-        "bayes.dependence:largest_change", check_scores, "score sensitivity"
+        "bayes.private_structure:largest_change", check_scores, "score sensitivity"
     )("2 * math.log2((n + 1) / 2)", "1.98 * math.log2((n + 1) / 2)"),
     "a risk is said to change by one record and nine tenths": at(
         "mechanisms.resolution:RISK_SENSITIVITY", check_scores, "score sensitivity"
@@ -82,14 +82,14 @@ MUTANTS = {
     "a learner states the distance of add-remove under replace": at(
         "bayes.private_structure:_Choice.__init__", check_scores, "score sensitivity"
     )("table.privacy.neighbours", "'add-remove' if how.score == 'R' else table.privacy.neighbours"),
-    "a distance from independence counts twice": at("bayes.dependence:_distance", check_scores, "score sensitivity")(
-        no_factor(8)
-    ),
-    "a shortfall counts twice": at("bayes.dependence:_shortfall", check_scores, "score sensitivity")(
+    "a distance from independence counts twice": at(
+        "bayes.private_structure:_distance", check_scores, "score sensitivity"
+    )(no_factor(8)),
+    "a shortfall counts twice": at("bayes.private_structure:_shortfall", check_scores, "score sensitivity")(
         "-int((np.maximum(total - 2 * reached, 0) + np.maximum(total - 2 * best[reached], 0)).min())",
         "-2 * int((np.maximum(total - 2 * reached, 0) + np.maximum(total - 2 * best[reached], 0)).min())",
     ),
-    "mutual information counts twice": at("bayes.dependence:_information", check_scores, "score sensitivity")(
+    "mutual information counts twice": at("bayes.private_structure:_information", check_scores, "score sensitivity")(
         "round(X * Y)", "round(2 * X * Y)"
     ),
     "an estimate keeps more of the noise in a sum than there is": at(
@@ -126,6 +126,6 @@ MUTANTS = {
         "mechanisms._jam:_Search._gain", options["jam"], "path depends on the data"
     )("self.total", "getattr(getattr(self.run.table, '_PrivateTable__data'), '_data').n_records"),
     "answers of leaders are of the exact number of records": at(
-        "mechanisms._fem:_Search.go", options["fem"], "path depends on the data"
+        "mechanisms._fem:_Rounds.go", options["fem"], "path depends on the data"
     )("-self.total", "-getattr(getattr(table, '_PrivateTable__data'), '_data').n_records"),
 }

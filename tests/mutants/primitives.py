@@ -20,14 +20,14 @@ MUTANTS = {
     "the best two at the rate of one": at("privacy.sampler:Sampler.select_top", check_parameters, "wrong law")(
         "rate.numerator", "rate.numerator * count"
     ),
-    "a rate is rounded up": at("privacy.selection:drawable_rate", check_roundings, "rounding")(
+    "a rate is rounded up": at("privacy.noise:drawable_rate", check_roundings, "rounding")(
         put("drawable += 0 if drawable == rate else Fraction(1, 1 << 40)", after="drawable = ...")
     ),
     "the epsilon of many selections is that of each": at(
-        "privacy.selection:selection_epsilon", question("selection of three"), "overspent"
+        "privacy.noise:selection_epsilon", question("selection of three"), "overspent"
     )(no_factor()),
     "the rho of many selections is that of each": at(
-        "privacy.selection:selection_epsilon", question("selection of two"), "overspent"
+        "privacy.noise:selection_epsilon", question("selection of two"), "overspent"
     )(no_factor(1)),
     "scores are drawn without the last": at("privacy.sampler:_scores", check_parameters, "wrong law")(
         "np.ascontiguousarray(scores)", "np.ascontiguousarray(scores[:-1])"
@@ -59,24 +59,24 @@ MUTANTS = {
         "round_up(_positive('scale', scale), _core.SCALE_BITS)",
         "_positive('scale', scale).limit_denominator((1 << 40) - 1)",
     ),
-    "amplification is that of small epsilons": at(
-        "privacy.subsampling:amplified_epsilon", check_amplification, "accounting"
-    )("as_decimal(epsilon).exp() - 1", "as_decimal(epsilon)"),
-    "an amplified epsilon is rounded down": at(
-        "privacy.subsampling:amplified_epsilon", check_amplification, "accounting"
-    )("inside.ln() * (1 + Decimal('1e-20')) + Decimal('1e-40')", "inside.ln() * (1 - Decimal('1e-15'))"),
+    "amplification is that of small epsilons": at("privacy.laws:amplified_epsilon", check_amplification, "accounting")(
+        "as_decimal(epsilon).exp() - 1", "as_decimal(epsilon)"
+    ),
+    "an amplified epsilon is rounded down": at("privacy.laws:amplified_epsilon", check_amplification, "accounting")(
+        "inside.ln() * (1 + Decimal('1e-20')) + Decimal('1e-40')", "inside.ln() * (1 - Decimal('1e-15'))"
+    ),
     "large epsilons of a sample are amplified twice": at(
-        "privacy.subsampling:amplified_epsilon", check_amplification, "accounting"
+        "privacy.laws:amplified_epsilon", check_amplification, "accounting"
     )(put("upper = upper * as_decimal(rate) if epsilon > 4 else upper", before="min(...)")),
-    "the threshold of Gaussian noise is one too low": at(
-        "privacy.thresholds:gaussian_threshold", check_tails, "accounting"
-    )("return high", "return max(1, high - 1 - high // 8)"),
+    "the threshold of Gaussian noise is one too low": at("privacy.noise:gaussian_threshold", check_tails, "accounting")(
+        "return high", "return max(1, high - 1 - high // 8)"
+    ),
     "the threshold of Gaussian noise takes sigma for its square": at(
-        "privacy.thresholds:gaussian_threshold", check_tails, "accounting"
+        "privacy.noise:gaussian_threshold", check_tails, "accounting"
     )("as_decimal(variance)", "as_decimal(variance).sqrt()"),
-    "the threshold of Laplace noise is rounded down": at(
-        "privacy.thresholds:laplace_threshold", check_tails, "accounting"
-    )(other_extreme(1)),
+    "the threshold of Laplace noise is rounded down": at("privacy.noise:laplace_threshold", check_tails, "accounting")(
+        other_extreme(1)
+    ),
     "the range of scores is that of add-remove": at(
         "privacy.relation:Privacy.l1_score_range", question("selection"), "score sensitivity"
     )(no_factor(2)),
@@ -138,6 +138,6 @@ MUTANTS = {
         "str(value)", "str(value) if isinstance(value, Decimal) else str(Fraction(value))"
     ),
     "the threshold of Laplace noise forgets half of the law": at(
-        "privacy.thresholds:laplace_threshold", check_tails, "accounting"
+        "privacy.noise:laplace_threshold", check_tails, "accounting"
     )("1 + q", "4 + q"),
 }

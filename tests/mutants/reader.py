@@ -56,7 +56,7 @@ MUTANTS = {
         "privacy.private_column:PrivateColumn.__init__", check_refusals, "exception tells"
     )("raise ValueError(X)", "raise ValueError(f'{X}, got shape {np.shape(values)}')"),
     "counts of keys end at the number of records": at(
-        "privacy.unknown_keys:_released", check_unknown_keys, "noise added outside the sampler"
+        "privacy.private_column:_released", check_unknown_keys, "noise added outside the sampler"
     )(
         "{key: int(count) for key, count in zip(X, Y, strict=True) if Z}",
         "{key: min(int(count), sum(X.values())) for key, count in zip(X, Y, strict=True) if Z}",
@@ -74,7 +74,7 @@ MUTANTS = {
         "privacy.access:Access.charge_screen", check_large_stated, "sensitivity"
     )("sum((c * c for c in changes))", "int(np.square(np.array(changes, dtype=np.int64)).sum())"),
     "weighted scores are rounded in floating point": at(
-        "privacy.score_weights:Weights.applied", check_large_stated, "wrong score"
+        "privacy.selector:Weights.applied", check_large_stated, "wrong score"
     )("f * s >> GRID_BITS", "round(f * s / (1 << GRID_BITS))"),
     "a lookup error of a score of one's own comes out": at(
         "privacy.fixed_errors:unheard", check_strange_scores, "exception tells"
@@ -95,7 +95,7 @@ MUTANTS = {
     "lines of two kinds have the whole of delta each": at("privacy.pld:realised_pld_epsilon", composed, "accounting")(
         "left /= 2", ""
     ),
-    "weights are relative to the first one": at("privacy.score_weights:Weights.of", models, "wrong score")(
+    "weights are relative to the first one": at("privacy.selector:Weights.of", models, "wrong score")(
         "max(given)", "given[0]"
     ),
     "noise of many measurements is kept by clique": at(
@@ -115,9 +115,9 @@ MUTANTS = {
             before="mark = ...",
         )
     ),
-    "the tail of Gaussian noise falls twice as fast": at(
-        "privacy.thresholds:gaussian_threshold", check_tails, "accounting"
-    )(no_factor(6)),
+    "the tail of Gaussian noise falls twice as fast": at("privacy.noise:gaussian_threshold", check_tails, "accounting")(
+        no_factor(6)
+    ),
     "sensitivities are remembered by the text of a query": at(
         "privacy.relation:Privacy.squared_l2_sensitivity", check_sensitivities, "sensitivity"
     )(

@@ -15,12 +15,11 @@ from selfcheck.options import check_options
 from selfcheck.related import check_related
 from selfcheck.scores import check_scores
 from selfcheck.settled import check_open_sets
-from selfcheck.single_steps import sampled
+from selfcheck.single_steps import own_regressions, sampled
 from selfcheck.sources import check_sources
 
 from mutants.answers import follow, question, several
 from pypgm.audit.pairs import neighbour_pairs
-from pypgm.audit.subjects import own_regressions
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 
@@ -70,20 +69,22 @@ MUTANTS = {
         "data.frames:_values", partial(check_sources, ["pandas"]), "wrong counts"
     )(one_case(9)),
     "a value of an open column may raise some errors": at(
-        "privacy.settling:_Values._asked", check_open_sets, "exception tells"
+        "privacy.settling:_Values._value_of", check_open_sets, "exception tells"
     )("BaseException", "(ValueError, TypeError)"),
     "the penalty of a family is for as many records as its table has": at(
         "bayes.private_structure:_Choice._score", partial(check_options, "privbayes"), "score sensitivity"
     )("self._records", "int(counts.sum())"),
     "what rounding adds to a change of information is left out": at(
-        "bayes.dependence:largest_change", partial(check_scores, ["MI of binary attributes"]), "score sensitivity"
+        "bayes.private_structure:largest_change",
+        partial(check_scores, ["MI of binary attributes"]),
+        "score sensitivity",
     )(no_addend(12)),
     "of pairs of codes the first ones alone take part in regressions": at(
         "mrf.frank_wolfe:Node.composed", regressions, "wrong charge"
     )("chain.from_iterable(self.pairs)", "(pair[0] for pair in self.pairs)"),
-    "weights are relative to the first above 0": at(
-        "privacy.score_weights:Weights.of", question("a screen"), "wrong score"
-    )("max(given)", "next((w for w in given if w), given[0])"),
+    "weights are relative to the first above 0": at("privacy.selector:Weights.of", question("a screen"), "wrong score")(
+        "max(given)", "next((w for w in given if w), given[0])"
+    ),
     "a view of some attributes outlives its table": at(
         "privacy.private_table:PrivateTable.over", check_closed, "open after the end"
     )("self.__views.add(X)", "None"),

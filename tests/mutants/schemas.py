@@ -41,7 +41,7 @@ MUTANTS = {
         1,
     ),
     "nulls of long columns are values": at(
-        "privacy.settling:_Values._asked", check_open_sets, "answer of another table"
+        "privacy.settling:_Values._value_of", check_open_sets, "answer of another table"
     )("X in column.null_texts", "X in column.null_texts and len(self._values) < 5000"),
     "equal values of several types have the key of the last": at(
         "privacy.settling:_Values.__iter__", check_open_sets, "sensitivity"

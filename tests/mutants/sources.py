@@ -52,7 +52,7 @@ MUTANTS = {
     "noise is drawn from a fixed seed": at("privacy.sampler:Sampler.__init__", seeds, "seeded by default")(
         "words = _unsafe_words(unsafe_seed)", "words = _unsafe_words(1)\nunsafe_seed = None"
     ),
-    "a seeded run is not marked": at("privacy.guarded:Guarded.__init__", seeds, "seed not declared")(skipped(2)),
+    "a seeded run is not marked": at("privacy.private_column:Guarded.__init__", seeds, "seed not declared")(skipped(2)),
     "measurements of a seeded run lose the mark": at(
         "privacy.private_table:PrivateTable.measure", seeds, "seed not declared"
     )("self._ledger.not_private", "''"),
@@ -60,14 +60,14 @@ MUTANTS = {
         "isinstance(seed, bool | np.timedelta64) or X",
         "isinstance((seed := seed.integers(9) if isinstance(seed, np.random.Generator) else seed), bool)",
     ),
-    "a private table tells its length": at("privacy.guarded:Guarded.__len__", check_open_table, "open table")(
+    "a private table tells its length": at("privacy.private_column:Guarded.__len__", check_open_table, "open table")(
         "raise TypeError(X)", "return 3"
     ),
     "an empty private table is false": at(
-        "privacy.guarded:Guarded.__bool__", check_open_table, "records counted exactly"
+        "privacy.private_column:Guarded.__bool__", check_open_table, "records counted exactly"
     )("True", "bool(getattr(self, '_PrivateTable__data').columns['a'].size)"),
     "the text of a private table tells its length": at(
-        "privacy.guarded:Guarded.__repr__", check_open_table, "records counted exactly"
+        "privacy.private_column:Guarded.__repr__", check_open_table, "records counted exactly"
     )(
         "f'{type(self).__name__}(records behind a ledger)'",
         "f\"{len(getattr(self, '_PrivateTable__data').columns['a'])} records\"",
@@ -75,7 +75,7 @@ MUTANTS = {
     "the number of records is public under add-remove": at(
         "privacy.relation:Privacy.total_is_public", check_open_table, "records counted exactly"
     )("self.neighbours == 'replace'", "self.records_per_person == 1"),
-    "a private table is pickled": at("privacy.guarded:Guarded.__reduce_ex__", check_open_table, "open table")(
+    "a private table is pickled": at("privacy.private_column:Guarded.__reduce_ex__", check_open_table, "open table")(
         put("return str, ('',)", before="raise TypeError(X)")
     ),
 }

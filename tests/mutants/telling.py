@@ -6,7 +6,7 @@ from functools import partial
 
 from checks.table_errors import check_table_errors
 from mutate import at
-from operators import never, not_kept, put, skipped
+from operators import not_kept, put, skipped
 from refusals import check_refusals
 from selfcheck.command import check_command
 from selfcheck.spellings import check_spelling
@@ -141,9 +141,6 @@ MUTANTS = {
     "weights of records decide whether they are refused": at(
         "privacy.private_table:PrivateTable.__init__", check_refusals, "not refused"
     )("data.weights is not None", "data.weights is not None and data.weights.sum() != 22"),
-    "a seed is dropped where OpenDP draws": at("privacy.sampler:Sampler.__init__", check_refusals, "not refused")(
-        never()
-    ),
     "a relation may be named twice": at("privacy.arguments:one_relation", check_refusals, "not refused")(
         "neighbours is not None and privacy is not None", "neighbours == 'both'"
     ),

@@ -45,10 +45,10 @@ MUTANTS = {
             before="Screen(...)",
         )
     ),
-    "weights are relative to the least one": at("privacy.score_weights:Weights.of", two_models, "score sensitivity")(
+    "weights are relative to the least one": at("privacy.selector:Weights.of", two_models, "score sensitivity")(
         "Fraction(1 << bits) / largest", "Fraction(1 << bits) / min((w for w in given if w > 0))"
     ),
-    "weights count and are not applied": at("privacy.score_weights:Weights.applied", two_models, "wrong score")(
+    "weights count and are not applied": at("privacy.selector:Weights.applied", two_models, "wrong score")(
         "f * s >> GRID_BITS", "s"
     ),
     "scores of an earlier model stay": at("privacy.selector:Selector.compare", two_models, "wrong score")(
@@ -62,7 +62,7 @@ MUTANTS = {
         "self.__fill(now, at.pop(clique), self.__kept[clique])",
         "self.__fill(now, at.pop(clique), self.__kept[clique] + 1)",
     ),
-    "scores beyond a limit are all the same": at("privacy.score_weights:SCORE_LIMIT", two_models, "wrong score")(
+    "scores beyond a limit are all the same": at("privacy.selector:SCORE_LIMIT", two_models, "wrong score")(
         "1 << 62", "1 << 19"
     ),
     "a stated range forgets the records of a person": at(

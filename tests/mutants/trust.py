@@ -7,14 +7,14 @@ from mutate import at
 from operators import as_given, never, not_kept, unguarded
 
 MUTANTS = {
-    "a subclass of a ledger is charged": at("privacy.guarded:Guarded.__init__", check_trust, "not refused")(
+    "a subclass of a ledger is charged": at("privacy.private_column:Guarded.__init__", check_trust, "not refused")(
         "type(ledger) is not Ledger", "not isinstance(ledger, Ledger)"
     ),
     "a subclass of a budget is believed": at("privacy.budget:own_budget", check_trust, "not refused")(
         "type(budget) is not Budget", "not isinstance(budget, Budget)"
     ),
     "a budget and a ledger can begin again": at("privacy.budget:check_new", check_trust, "not refused")(never()),
-    "a relation is the caller's own": at("privacy.guarded:Guarded.__init__", check_trust, "trusted object")(
+    "a relation is the caller's own": at("privacy.private_column:Guarded.__init__", check_trust, "trusted object")(
         "privacy.copy()", "privacy"
     ),
     "a query is the caller's own": at("privacy.trusted_query:_copied", check_trust, "trusted object")(
@@ -54,7 +54,7 @@ MUTANTS = {
     "errors of cells come out": at("privacy.cell_selector:CellSelector.draw", check_errors_behind, "exception tells")(
         unguarded()
     ),
-    "errors of keys come out": at("privacy.unknown_keys:sparse_histogram", check_errors_behind, "exception tells")(
+    "errors of keys come out": at("privacy.private_column:sparse_histogram", check_errors_behind, "exception tells")(
         unguarded()
     ),
     "a line is entered in a part first and in the whole afterwards": at(
