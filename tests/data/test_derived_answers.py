@@ -139,7 +139,7 @@ def test_records_have_what_a_table_of_several_columns_says(release, tmp_path):
 @pytest.mark.parametrize(
     ("column", "why"),
     [
-        (Derived(["a", "b"], [(("x", "u"), 1)]), r"nothing for \['x', 'v'\], \['y', 'u'\], \['y', 'v'\]; other says"),
+        (Derived(["a", "b"], [(("x", "u"), 1)]), r"no entry for \['x', 'v'\], \['y', 'u'\], \['y', 'v'\]; other gives"),
         (
             Derived(["a", "n"], [(("x", 3), 1)], other=2),
             "a mapping of several columns needs listed values, and 'n' has",
