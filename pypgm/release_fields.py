@@ -16,13 +16,8 @@ if TYPE_CHECKING:
     from pypgm.domain import Domain
     from pypgm.released import Released
 
-_KINDS = {  # of releases whose files do not say it, by their mechanism
-    "bayes.learn_private": "network",
-    "mrf.learn_ising": "field",
-    "mrf.learn_pairwise": "field",
-    "mrf.learn_t_wise": "field",
-    "mrf.learn_structure": "field",
-}
+_LEARNERS = ("mrf.learn_ising", "mrf.learn_pairwise", "mrf.learn_t_wise", "mrf.learn_structure")
+_KINDS = {"bayes.learn_private": "network", **dict.fromkeys(_LEARNERS, "field")}  # of files without a kind
 
 
 def release_fields(release: Released) -> dict[str, Any]:

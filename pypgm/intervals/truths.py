@@ -58,19 +58,14 @@ class TrueTables:
         Records of the model, which are weighted.
     rows : ndarray of float
         Number of records of each drawn table, in turn.
-    left_out : float
-        Ratio of effect sizes: unmeasured pairs relative to measured ones.
+    ratio : float
+        Effect sizes: unmeasured pairs relative to measured ones.
     """
 
     def __init__(
-        self,
-        predictions: CrossValidatedPairs,
-        attributes: Sequence[str],
-        records: Dataset,
-        rows: Array,
-        left_out: float,
+        self, predictions: CrossValidatedPairs, attributes: Sequence[str], records: Dataset, rows: Array, ratio: float
     ) -> None:
-        self._predictions, self._attributes, self._left_out = predictions, tuple(attributes), left_out
+        self._predictions, self._attributes, self._ratio = predictions, tuple(attributes), ratio
         self._rows = itertools.cycle(rows)
         columns = [np.asarray(records.columns[a]) for a in self._attributes]
         self._order = np.lexsort(columns[::-1]) if columns else np.arange(len(records))
@@ -187,7 +182,7 @@ class TrueTables:
             elif len(clique) == 3:
                 spread = max(_TRIPLES * tau / _HIDDEN, 1.0) * hidden
             else:
-                spread = np.maximum(tau if clique in self._keys else self._left_out * tau, hidden)
+                spread = np.maximum(tau if clique in self._keys else self._ratio * tau, hidden)
             key = self._key(blocks, clique)
             effects += (rng.normal(size=spread.size) * spread)[key]
             variances += (spread**2)[key]

@@ -34,10 +34,8 @@ def _model(shown: Model[Any]) -> Markup:
     exact = "" if shown.is_exact else "answers are of a region graph, each consistent with its neighbours"
     largest = sorted(shown.cliques, key=over.size, reverse=True)[:_ROWS]
     rows = [[names_of(c), over.size(c)] for c in largest]
-    parts = [
-        heading(type(shown).__name__, summary, exact),
-        *([warning(f"protects nobody: {shown.not_private}")] if shown.not_private else []),
-    ]
+    parts = [heading(type(shown).__name__, summary, exact)]
+    parts += [warning(f"protects nobody: {shown.not_private}")] if shown.not_private else []
     parts.append(folded("Attributes", domain(over)))
     parts.append(folded("Cliques", table(["clique", "cells"], rows, len(shown.cliques) - len(rows))))
     parts += [] if shown.fit is None else [folded("Estimate", fit(shown.fit))]
@@ -48,9 +46,8 @@ def _model(shown: Model[Any]) -> Markup:
 def _junction_tree(shown: JunctionTree) -> Markup:
     """Return a junction tree as a picture and as a table."""
     cost = shown.cost
-    summary = (
-        f"{len(shown.nodes):,} cliques, width {cost.width}, {cost.cells:,.4g} cells, {cost.bytes / 2**20:,.3g} MiB"
-    )
+    memory = f"{cost.cells:,.4g} cells, {cost.bytes / 2**20:,.3g} MiB"
+    summary = f"{len(shown.nodes):,} cliques, width {cost.width}, {memory}"
     rows = [[names_of(n.clique), ", ".join(n.separator), shown.domain.size(n.clique)] for n in shown.nodes[:_ROWS]]
     cliques = table(["clique", "shared with its parent", "cells"], rows, len(shown.nodes) - len(rows))
     return _pictured(heading("JunctionTree", summary), len(shown.nodes), shown.plot, "Cliques", cliques)

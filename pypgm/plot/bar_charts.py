@@ -81,16 +81,8 @@ def _panel(panel: Axes, synthetic: Factor, unsafe_data: Factor, errors: Factor |
     if errors is not None:
         reach = (REACH * errors.datavector()).tolist()
         heights = [p + 0.2 for p in places]
-        panel.errorbar(
-            drawn,
-            heights,
-            xerr=reach,
-            fmt="none",
-            ecolor=_INK,
-            elinewidth=1.2,
-            capsize=2,
-            label=f"error to expect ({LEVEL_TEXT})",
-        )
+        label = f"error to expect ({LEVEL_TEXT})"
+        panel.errorbar(drawn, heights, xerr=reach, fmt="none", ecolor=_INK, elinewidth=1.2, capsize=2, label=label)
     for shift, counts, ends in ((-0.2, real, [0.0] * len(names)), (0.2, drawn, reach)):
         for place, count, end in zip(places, counts, ends, strict=True):
             panel.annotate(

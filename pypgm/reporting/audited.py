@@ -154,9 +154,8 @@ class AuditReport:
             doubts.append(f"the audit is of pypgm {self.pypgm}, the release was made by {version}")
         results = self.results
         doubts += [f"checks that failed: {results['failed']}"] if results["failed"] else []
-        doubts += (
-            [f"checks that met nothing they could have failed on: {idle}"] if (idle := results[RESULTS[1]]) else []
-        )
+        idle = results[RESULTS[1]]
+        doubts += [f"checks that met nothing they could have failed on: {idle}"] if idle else []
         return doubts
 
     def groups(self) -> list[dict[str, Any]]:
@@ -170,10 +169,8 @@ class AuditReport:
             names = [name for name in group["checks"] if name in by_check]
             rows = [_row(name, group["checks"][name], by_check.pop(name), planted.get(name, [])) for name in names]
             idle = [name for name in group["checks"] if name not in names and group["blind"]]
-            entries.append(
-                {"title": group["title"], "blind": group["blind"], "rows": rows, "idle": idle, "planted": []}
-            )
-        # Those planted in a mechanism are looked for by the first group together.
+            entries.append({**group, "rows": rows, "idle": idle, "planted": []})
+        # Defects planted in a mechanism are looked for by the first group.
         entries[0]["planted"] = planted.get("mutant", []) if entries[0]["rows"] else []
         return [group for group in entries if group["rows"] or group["idle"]]
 
@@ -256,9 +253,8 @@ def audit_text(path: str | os.PathLike[str], audit: AuditReport) -> str:
     """
     suffix = Path(path).suffix.lower()
     if suffix in {".html", ".htm"}:
-        return rendered(
-            "audit_page.html", title=f"Audit of pypgm {audit.pypgm}", audit=audit_facts(audit), is_unsafe=False
-        )
+        title = f"Audit of pypgm {audit.pypgm}"
+        return rendered("audit_page.html", title=title, audit=audit_facts(audit), is_unsafe=False)
     if suffix == ".md":
         return _markdown(audit)
     if suffix == ".json":
