@@ -54,7 +54,11 @@ def test_dialects_are_declared(tmp_path, text, how, encoding):
 @pytest.mark.parametrize(
     ("text", "how", "message"),
     [
-        ("wage;name\n1;Zoe\n", {}, "the first line names none of them; it has ';' in it: delimiter=';' or --delimiter says so"),
+        (
+            "wage;name\n1;Zoe\n",
+            {},
+            "the first line names none of them; it has ';' in it: delimiter=';' or --delimiter says so",
+        ),
         ("age\n1\n", {}, "lacks a column for 'wage', 'name', 'hired'"),
         ("id,x\n1,2\n", {}, "t.csv lacks a column for 'wage', 'name', 'hired', 'age': needs a header line"),
         ("age,wage,name,hired\n1,2\n", {}, "row 1 (the header is row 0): needs 4 fields, got 2"),
