@@ -17,7 +17,8 @@ import numpy as np
 from harness import check, timed
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Date, Integer, Real, arrow_csv
+from pypgm.data import Boolean, Categorical, Date, Integer, Real
+from pypgm.data.sources import arrow_csv
 
 CITIES = [f"city {i}" for i in range(300)]
 SCHEMA = pypgm.Schema(

@@ -17,7 +17,7 @@ import numpy as np
 from harness import table
 
 import pypgm
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
 from pypgm.models.expected_error import expected_total_variation
 
 Array = np.ndarray[tuple[int, ...], np.dtype[np.float64]]

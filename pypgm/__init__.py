@@ -19,7 +19,7 @@ checks the privacy of a mechanism. The command ``pypgm`` does the same as the fi
 
 from __future__ import annotations
 
-from pypgm import _waiting as _waiting  # before anything that imports the core
-from pypgm._lazy import attached
+from pypgm._base import waiting as _waiting  # noqa: F401
+from pypgm._base.lazy import attached
 
 _HOMES, __all__, __getattr__, __dir__ = attached(__name__)

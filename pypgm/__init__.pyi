@@ -1,4 +1,4 @@
-# Where each name of the package is: type checkers read it, and `pypgm._lazy` does when a name is used first.
+# Where each name of the package is: type checkers read it, and `pypgm._base.lazy` does when a name is used first.
 from pypgm import bayes as bayes
 from pypgm import data as data
 from pypgm import mechanisms as mechanisms

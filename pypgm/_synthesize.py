@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from pypgm.data.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
-from pypgm.data.frames import Frame
-from pypgm.data.schema import SchemaLike
-from pypgm.data.source import open_source
+from pypgm._base.signatures import with_options
+from pypgm.data.schema.schema import SchemaLike
+from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
+from pypgm.data.sources.frames import Frame
+from pypgm.data.sources.source import open_source
 from pypgm.mechanisms.registry import BEST
 from pypgm.mechanisms.run import DEFAULTS, Options
 from pypgm.mechanisms.tables import prepared
@@ -17,7 +18,6 @@ from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Neighbours
 from pypgm.release import ModelRelease
-from pypgm.signatures import with_options
 
 
 @with_options(Options, DEFAULTS, more=True)

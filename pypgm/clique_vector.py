@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm import _core
+from pypgm._base.html import Shown
+from pypgm._base.memory import check_fits, short
+from pypgm._base.numeric import float_array
+from pypgm._base.terminal import escaped
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed
 from pypgm.factor import Factor
-from pypgm.html import Shown
-from pypgm.memory import check_fits, short
-from pypgm.numeric import float_array
-from pypgm.terminal import escaped
 
 _INT64 = (1 << 63) - 1
 

@@ -7,21 +7,21 @@ from functools import partial
 
 import numpy as np
 
+from pypgm._base.file_kind import RELEASE, START, file_kind
+from pypgm._base.files import as_path, check_no_pipe
 from pypgm.data import OpenSchema, Schema
-from pypgm.data.columns import Column
-from pypgm.data.dialect import COMMAS, Dialect
-from pypgm.data.duckdb_file import is_database
-from pypgm.data.file_kind import RELEASE, START, file_kind
-from pypgm.data.files import as_path, check_no_pipe
-from pypgm.data.frames import Frame, as_columns
-from pypgm.data.marks import marked
-from pypgm.data.number_text import PLAIN, plain_number
-from pypgm.data.numbers import Numeric
-from pypgm.data.parquet import is_parquet
-from pypgm.data.schema import as_schema
-from pypgm.data.source import Source, open_source, value_texts
-from pypgm.data.values import as_list, read_number
-from pypgm.models.stored_model import ReleasedModel
+from pypgm.data.columns.column import Column
+from pypgm.data.columns.marks import marked
+from pypgm.data.columns.number_text import PLAIN, plain_number
+from pypgm.data.columns.numbers import Numeric
+from pypgm.data.columns.values import as_list, read_number
+from pypgm.data.schema.schema import as_schema
+from pypgm.data.sources.dialect import COMMAS, Dialect
+from pypgm.data.sources.duckdb_file import is_database
+from pypgm.data.sources.frames import Frame, as_columns
+from pypgm.data.sources.parquet import is_parquet
+from pypgm.data.sources.source import Source, open_source, value_texts
+from pypgm.files.stored_model import ReleasedModel
 from pypgm.release import Release
 from pypgm.reporting.compared import ComparedTables, compare_texts
 

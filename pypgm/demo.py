@@ -12,6 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
+from pypgm._base.student import LEVEL_TEXT, REACH
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
@@ -19,7 +20,6 @@ from pypgm.models.model import Model
 from pypgm.plot import bars
 from pypgm.release import Release
 from pypgm.report import compare
-from pypgm.student import LEVEL_TEXT, REACH
 
 DOMAIN = Domain(
     {

@@ -8,9 +8,9 @@ from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from decimal import Decimal
 from typing import Any, Protocol, TypeGuard, TypeVar
 
-from pypgm.html import Shown
-from pypgm.numeric import shown
-from pypgm.terminal import escaped
+from pypgm._base.html import Shown
+from pypgm._base.numeric import shown
+from pypgm._base.terminal import escaped
 
 Clique = tuple[str, ...]
 Label = str | int | float | bool

@@ -9,13 +9,13 @@ from typing import Any, Literal, Protocol, get_args, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.constraints import one_of
+from pypgm._base.constraints import one_of
+from pypgm._base.html import Shown
+from pypgm._base.numeric import check_choice
+from pypgm._base.terminal import escaped
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, as_clique, listed
 from pypgm.factor import Factor
-from pypgm.html import Shown
-from pypgm.numeric import check_choice
-from pypgm.terminal import escaped
 
 __all__ = ["Evaluation", "Metric", "evaluate"]
 

@@ -12,11 +12,11 @@ import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from pypgm import _core
+from pypgm._base.html import Shown
+from pypgm._base.memory import check_fits, short
+from pypgm._base.numeric import float_array
+from pypgm._base.terminal import escaped, label_text
 from pypgm.domain import Clique, Domain, Label, as_clique, check_domain, listed
-from pypgm.html import Shown
-from pypgm.memory import check_fits, short
-from pypgm.numeric import float_array
-from pypgm.terminal import escaped, label_text
 
 _T = TypeVar("_T", bound=np.generic)
 

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.clock import now
+from pypgm._base.clock import now
+from pypgm._base.html import Shown
+from pypgm._base.numeric import checked_integer
+from pypgm._base.terminal import escaped
 from pypgm.data import Dataset, Schema
 from pypgm.domain import check_domain
-from pypgm.html import Shown
-from pypgm.numeric import checked_integer
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from pypgm.report import noise_of, together
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

@@ -9,18 +9,21 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
 import numpy as np
 
-from pypgm.clock import Clock
-from pypgm.constraints import Positive
+from pypgm._base.clock import Clock
+from pypgm._base.constraints import Positive
+from pypgm._base.numeric import as_generator
+from pypgm._base.signatures import checked
 from pypgm.data import write_table
-from pypgm.data.evidence import read_evidence
-from pypgm.data.frames import check_library
-from pypgm.data.layout import Layout
-from pypgm.data.rules import drawn_by_rules
-from pypgm.data.schema import as_schema
+from pypgm.data.schema.evidence import read_evidence
+from pypgm.data.schema.rules import drawn_by_rules
+from pypgm.data.schema.schema import as_schema
+from pypgm.data.sources.frames import check_library
+from pypgm.data.sources.layout import Layout
 from pypgm.domain import as_clique, as_cliques
 from pypgm.errors import warn_caller
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
+from pypgm.files.stored_model import in_module, message_of, model_of_archive
 from pypgm.intervals.counts import errors_of_counts
 from pypgm.intervals.frames import Frames
 from pypgm.intervals.interval import Combine, Interval, Request, Target, interval_of
@@ -30,8 +33,6 @@ from pypgm.models.derived_answers import answered, check_read, conditioned
 from pypgm.models.estimated_again import ERROR_DEFAULTS, DrawOptions, ErrorOptions, Simulation, simulated
 from pypgm.models.marginal import Marginal
 from pypgm.models.model import Model
-from pypgm.models.stored_model import in_module, message_of, model_of_archive
-from pypgm.numeric import as_generator
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -43,7 +44,6 @@ from pypgm.reporting.audited import read_audit
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.page import TITLE, Part, write_page
 from pypgm.reporting.text import release_lines, summary_lines
-from pypgm.signatures import checked
 
 if TYPE_CHECKING:
     import os
@@ -51,10 +51,10 @@ if TYPE_CHECKING:
     from typing_extensions import Self, Unpack
 
     from pypgm.data import Dataset
-    from pypgm.data.frames import Frame, Library
+    from pypgm.data.sources.frames import Frame, Library
+    from pypgm.files.stored_model import ReleasedModel
     from pypgm.graphs.evidence import Evidence
     from pypgm.models import GraphicalModel, RegionGraphModel
-    from pypgm.models.stored_model import ReleasedModel
 
 __all__ = ["ModelRelease", "Release", "load"]
 

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from pypgm.data import Schema
-from pypgm.data.layout import Layout
-from pypgm.data.schema import as_schema
-from pypgm.models.stored_measurements import packed_measurements, unpacked_measurements
+from pypgm.data.schema.schema import as_schema
+from pypgm.data.sources.layout import Layout
+from pypgm.files.stored_measurements import packed_measurements, unpacked_measurements
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.measured_lines import check_links, links_of
 

@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, get_args
 
+from pypgm._base.html import Shown
+from pypgm._base.numeric import check_choice
 from pypgm._core import __version__
 from pypgm.data import Schema
-from pypgm.data.layout import Layout
+from pypgm.data.sources.layout import Layout
 from pypgm.estimation.measurement import LinearMeasurement, Unmeasured, joined_marks
-from pypgm.html import Shown
-from pypgm.models.stored_model import Stored
-from pypgm.numeric import check_choice
+from pypgm.files.stored_model import Stored
 from pypgm.privacy.ledger import Ledger, LedgerReport
 from pypgm.privacy.promise import Promise
 from pypgm.privacy.relation import Privacy
@@ -21,8 +21,8 @@ from pypgm.privacy.relation import Privacy
 if TYPE_CHECKING:
     from typing_extensions import Self, TypeVar
 
+    from pypgm.files.stored_model import ReleasedModel
     from pypgm.intervals.known import ReleaseErrors
-    from pypgm.models.stored_model import ReleasedModel
 
     # Of a release of any model, where nothing else is said.
     Model_co = TypeVar("Model_co", bound=ReleasedModel, covariant=True, default=ReleasedModel)

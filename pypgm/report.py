@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.codebook import label_texts
+from pypgm._base.terminal import escaped
+from pypgm.data.columns.codebook import label_texts
 from pypgm.domain import Clique
 from pypgm.models.model import Model
 from pypgm.privacy.measured_lines import measured_lines
 from pypgm.reporting.words import many
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from pypgm.estimation import LinearMeasurement
     from pypgm.factor import Factor
-    from pypgm.models.stored_model import ReleasedModel
+    from pypgm.files.stored_model import ReleasedModel
     from pypgm.privacy.promise import Promise
     from pypgm.released import Released
 

@@ -10,9 +10,9 @@ from typing import TypeAlias
 
 import numpy as np
 
+from pypgm._base.html import Shown
+from pypgm._base.memory import check_fits, short
 from pypgm.domain import Clique, Domain, as_clique, as_cliques, check_domain, listed
-from pypgm.html import Shown
-from pypgm.memory import check_fits, short
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import AllRange, Identity, Kronecker, LinearQuery, Prefix
 

@@ -28,7 +28,7 @@ from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, same_
 from pypgm.audit.pairs import Pair
 from pypgm.audit.trace import observe
 from pypgm.data import Schema
-from pypgm.data.encoding import columns_of
+from pypgm.data.sources.encoding import columns_of
 from pypgm.privacy import Budget, Privacy
 
 SECRET = "zq7-of-one-person"

@@ -14,8 +14,8 @@ import pyarrow.parquet
 from mutating import mutated_bytes
 
 import pypgm
-from pypgm.data.frames import as_columns
-from pypgm.data.source import open_source, value_texts
+from pypgm.data.sources.frames import as_columns
+from pypgm.data.sources.source import open_source, value_texts
 
 SUFFIX = ".parquet"
 

@@ -15,7 +15,7 @@ from pypgm.audit.pairs import neighbour_pairs
 from pypgm.audit.trace import Trace, observe
 from pypgm.bayes.private_learning import learn_private
 from pypgm.data import Dataset, Schema
-from pypgm.data.encoding import columns_of
+from pypgm.data.sources.encoding import columns_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.laws import DiscreteGaussian, DiscreteLaplace, Stated
 from pypgm.privacy.ledger import Ledger

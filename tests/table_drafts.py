@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from pypgm.data import draft
-from pypgm.data.dialect import Dialect
-from pypgm.data.source import open_source
+from pypgm.data.schema import draft
+from pypgm.data.sources.dialect import Dialect
+from pypgm.data.sources.source import open_source
 
 
 def draft_schema(source, table=None, **dialect):

@@ -23,7 +23,7 @@ from pypgm.audit.stated import Effort
 from pypgm.audit.trace import Draw, Mechanism, RecordsGoneError, Trace, draws_of, observe, watched_charges
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.files.file import read_file
-from pypgm.models.stored_model import model_of_archive
+from pypgm.files.stored_model import model_of_archive
 from pypgm.mrf import MarkovRandomField
 from pypgm.privacy.budget import Budget, Unit
 from pypgm.privacy.ledger import Charge

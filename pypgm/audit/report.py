@@ -9,7 +9,7 @@ from functools import partial
 from typing import Any
 
 from pypgm.audit.finding import Finding, finding, skipped
-from pypgm.data.foreign import missing_package
+from pypgm.data.sources.foreign import missing_package
 
 
 def run(

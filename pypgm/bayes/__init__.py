@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from pypgm._lazy import attached
+from pypgm._base.lazy import attached
 
 _HOMES, __all__, __getattr__, __dir__ = attached(__name__)

@@ -1,6 +1,6 @@
-from pypgm.bayes.answers import AnswerComparison as AnswerComparison
-from pypgm.bayes.answers import compare_answers as compare_answers
-from pypgm.bayes.answers import map_agreement as map_agreement
+from pypgm.bayes.comparison import AnswerComparison as AnswerComparison
+from pypgm.bayes.comparison import compare_answers as compare_answers
+from pypgm.bayes.comparison import map_agreement as map_agreement
 from pypgm.bayes.bounds import ErrorBounds as ErrorBounds
 from pypgm.bayes.bounds import error_bounds as error_bounds
 from pypgm.bayes.comparison import NetworkComparison as NetworkComparison

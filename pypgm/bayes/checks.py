@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import float_array
+from pypgm._base.terminal import escaped
 from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import code_of
-from pypgm.numeric import float_array
-from pypgm.terminal import escaped
 
 
 def aligned(domain: Domain, scope: Clique, table: Any) -> Any:  # noqa: ANN401 - an array of any kind

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 
+from pypgm._base.html import Shown
 from pypgm.bayes.conditional_tables import ConditionalTables
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.graphs import JunctionTree
-from pypgm.html import Shown
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

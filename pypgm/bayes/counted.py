@@ -8,17 +8,17 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pypgm._base.numeric import checked_real
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.structure import Structure
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, Label
 from pypgm.estimation.fit import Fit
 from pypgm.factor import Factor
+from pypgm.files.stored_model import CountedModel, domain_of, fields_of
+from pypgm.files.stored_models import stored_fit
 from pypgm.graphs.evidence import Evidence
 from pypgm.models import GraphicalModel
-from pypgm.models._load import stored_fit
-from pypgm.models.stored_model import CountedModel, domain_of, fields_of
-from pypgm.numeric import checked_real
 
 _KIND = "bayesian network"
 _T = TypeVar("_T", bound="CountedNetwork")

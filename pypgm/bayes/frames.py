@@ -10,10 +10,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data import Dataset
-from pypgm.data.encoding import columns_of
-from pypgm.data.foreign import guarded
-from pypgm.data.frames import as_values as column_values
-from pypgm.data.values import as_list, bare
+from pypgm.data.columns.values import as_list, bare
+from pypgm.data.sources.encoding import columns_of
+from pypgm.data.sources.foreign import guarded
+from pypgm.data.sources.frames import as_values as column_values
 from pypgm.domain import Domain, Label, listed
 from pypgm.graphs.evidence import code_of
 

@@ -11,6 +11,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.memory import check_fits, short
+from pypgm._base.numeric import as_generator, check_choice, checked_integer, checked_real, float_array
 from pypgm.bayes.conditional_tables import ConditionalTables
 from pypgm.bayes.frames import MISSING, Frame, as_codes, domain_of
 from pypgm.bayes.missing import PartlyKnown
@@ -18,8 +20,6 @@ from pypgm.bayes.network import BayesianNetwork
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, check_domain, listed
-from pypgm.memory import check_fits, short
-from pypgm.numeric import as_generator, check_choice, checked_integer, checked_real, float_array
 
 Prior = Literal["k2", "bdeu"] | Mapping[str, ArrayLike]
 Criterion = Literal["log_likelihood", "aic", "bic", "bdeu", "k2"]

@@ -11,17 +11,17 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import as_generator
 from pypgm.bayes.batch import Posteriors, posteriors
 from pypgm.bayes.frames import MISSING, Frame, Table, as_codes, as_values, column_names, like_frame
 from pypgm.bayes.parts import Part, PlannedTables
 from pypgm.bayes.sampling import draw_ancestral, draw_rows
 from pypgm.data import Dataset
-from pypgm.data.frames import Library, as_frame
+from pypgm.data.sources.frames import Library, as_frame
 from pypgm.domain import Domain, Label, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
-from pypgm.numeric import as_generator
 
 
 class Probabilities(dict[str, "NDArray[np.float64]"]):

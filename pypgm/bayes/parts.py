@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 
+from pypgm._base.clock import Clock
 from pypgm.bayes.conditional_tables import ConditionalTables, relevant
 from pypgm.bayes.structure import Structure
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain, Label, as_clique, listed
 from pypgm.factor import Factor
 from pypgm.graphs import JunctionTree

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.canvas import BLUE, INK, axes_of, plain_text
-from pypgm.data.codebook import label_texts
+from pypgm._base.canvas import BLUE, INK, axes_of, plain_text
+from pypgm._base.student import LEVEL_TEXT, REACH
+from pypgm.data.columns.codebook import label_texts
 from pypgm.graphs.pictures import draw_graph as draw_nodes
-from pypgm.student import LEVEL_TEXT, REACH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

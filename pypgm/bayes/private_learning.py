@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import check_choice
 from pypgm.bayes.checks import children_of, ordered
 from pypgm.bayes.conditional_tables import ConditionalTables
 from pypgm.bayes.counted import CountedNetwork
@@ -29,7 +30,6 @@ from pypgm.estimation.methods import check_estimate_fits
 from pypgm.estimation.total import estimate_total
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import estimated
-from pypgm.numeric import check_choice
 from pypgm.privacy.arguments import as_budget, gaussian_budget
 from pypgm.privacy.entry import Entry, LearnerOptions
 from pypgm.privacy.laws import amplified_epsilon
@@ -42,7 +42,7 @@ from pypgm.reconstruction.consistency import consistent
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from pypgm.data.frames import Frame
+    from pypgm.data.sources.frames import Frame
 
 
 ErrorModel = Literal["delta", "paper"]

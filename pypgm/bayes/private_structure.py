@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import check_choice
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.numeric import check_choice
 from pypgm.privacy.private_table import PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy

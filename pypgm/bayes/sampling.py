@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import as_generator, checked_integer
 from pypgm.factor import Factor
-from pypgm.numeric import as_generator, checked_integer
 
 
 def draw_ancestral(

@@ -15,25 +15,25 @@ from typing import TYPE_CHECKING, Any, NoReturn, TypeAlias
 import numpy as np
 
 from pypgm import load, workloads
-from pypgm.data.codebook import read_json
-from pypgm.data.derived_images import codes_giving
-from pypgm.data.dialect import Dialect
-from pypgm.data.evidence import codes_of_text, split_text
-from pypgm.data.file_kind import check_suffix
-from pypgm.data.files import as_path, open_stream
-from pypgm.data.parquet import check_parquet
-from pypgm.data.schema import OpenSchema, Schema, read_schema
+from pypgm._base.file_kind import check_suffix
+from pypgm._base.files import as_path, open_stream
+from pypgm._base.memory import memory_limit
+from pypgm._base.numeric import fraction_of, whole_of
+from pypgm.data.columns.codebook import read_json
+from pypgm.data.columns.derived_images import codes_giving
+from pypgm.data.schema.evidence import codes_of_text, split_text
+from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
+from pypgm.data.sources.dialect import Dialect
+from pypgm.data.sources.parquet import check_parquet
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
 from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
-from pypgm.memory import memory_limit
-from pypgm.numeric import fraction_of, whole_of
 from pypgm.release import Release
 from pypgm.workloads import Workload
 
 if TYPE_CHECKING:
     from _typeshed import SupportsWrite
 
-    from pypgm.models.stored_model import ReleasedModel
+    from pypgm.files.stored_model import ReleasedModel
 
 
 HELP = (

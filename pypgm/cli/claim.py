@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from pypgm.data.files import as_path, open_stream
+from pypgm._base.files import as_path, open_stream
 
 try:
     import fcntl

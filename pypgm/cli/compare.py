@@ -6,18 +6,18 @@ import itertools
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
+from pypgm._base.terminal import aligned, cells_wide, laid_out, terminal_width
 from pypgm.cli.arguments import add_reading, add_table, add_verb, check_places, dialect, reading, schema_in
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present
 from pypgm.comparison import is_table, synthetic_texts, text_table
 from pypgm.data import read_table
-from pypgm.data.duckdb_file import is_database
-from pypgm.data.source import open_source
+from pypgm.data.sources.duckdb_file import is_database
+from pypgm.data.sources.source import open_source
 from pypgm.evaluation import evaluate
 from pypgm.release import Release, load
 from pypgm.reporting.compared import NOT_PRIVATE, SCORE, compare_texts, shown_number, shown_quantile
 from pypgm.reporting.quality import rounded
-from pypgm.terminal import aligned, cells_wide, laid_out, terminal_width
 
 if TYPE_CHECKING:
     import argparse
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from pypgm.cli.arguments import Verbs
     from pypgm.data import Schema
     from pypgm.domain import Clique
-    from pypgm.models.stored_model import ReleasedModel
+    from pypgm.files.stored_model import ReleasedModel
     from pypgm.reporting.compared import ColumnPair, ComparedTables
     from pypgm.reporting.text import Rows
 

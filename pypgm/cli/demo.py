@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 
 from pypgm import demo, mechanisms
+from pypgm._base.terminal import laid_out, terminal_width
 from pypgm.cli.arguments import Verbs, add_budget, add_verb
 from pypgm.cli.printing import present
 from pypgm.cli.synth import stop_if_interrupted
@@ -12,7 +13,6 @@ from pypgm.privacy import Budget
 from pypgm.report import caveat_lines
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.text import promise_rows, quality_rows
-from pypgm.terminal import laid_out, terminal_width
 
 
 def add_to(commands: Verbs) -> None:

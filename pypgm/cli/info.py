@@ -6,14 +6,14 @@ import argparse
 from typing import Any
 
 from pypgm import load
+from pypgm._base.terminal import laid_out, terminal_width
 from pypgm.cli.arguments import Verbs, add_verb
 from pypgm.cli.printing import present
-from pypgm.models.stored_model import ReleasedModel
+from pypgm.files.stored_model import ReleasedModel
 from pypgm.release import Release
 from pypgm.report import model_lines
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.text import column_lines, digest_row, release_lines
-from pypgm.terminal import laid_out, terminal_width
 
 _DESCRIPTION = """\
 Print the guarantee of a release, how far its answers may be from the table it was made from, and its contents.

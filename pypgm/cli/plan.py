@@ -8,9 +8,10 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from pypgm import mechanisms
+from pypgm._base.terminal import NO_BREAK, aligned, laid_out, terminal_width
 from pypgm.cli.arguments import HELP, add_budget, add_mechanism, add_verb, as_rows, schema_in, workload_named
 from pypgm.cli.printing import present
-from pypgm.data.schema import OpenSchema
+from pypgm.data.schema.schema import OpenSchema
 from pypgm.privacy import Budget
 from pypgm.privacy.arguments import relation_of
 from pypgm.privacy.ledger_report import LedgerReport
@@ -20,7 +21,6 @@ from pypgm.report import together
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.text import pair_text, promise_rows
 from pypgm.reporting.words import many
-from pypgm.terminal import NO_BREAK, aligned, laid_out, terminal_width
 
 if TYPE_CHECKING:
     from pypgm.cli.arguments import Verbs

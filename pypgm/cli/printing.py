@@ -8,8 +8,8 @@ import sys
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
+from pypgm._base.terminal import escaped, escaped_json
 from pypgm._core import __version__
-from pypgm.terminal import escaped, escaped_json
 
 if TYPE_CHECKING:
     import argparse

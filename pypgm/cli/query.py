@@ -9,6 +9,8 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from pypgm._base.files import write_rows, write_text
+from pypgm._base.terminal import aligned, escaped, label_text, terminal_width
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.cli.arguments import (
     Verbs,
@@ -22,8 +24,7 @@ from pypgm.cli.arguments import (
 )
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import json_text
-from pypgm.data.derived_images import read_names
-from pypgm.data.files import write_rows, write_text
+from pypgm.data.columns.derived_images import read_names
 from pypgm.domain import Domain, Label
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence
@@ -31,7 +32,6 @@ from pypgm.models import GraphicalModel, RegionGraphModel
 from pypgm.models.derived_answers import answered, conditioned
 from pypgm.release import Release
 from pypgm.report import cells
-from pypgm.terminal import aligned, escaped, label_text, terminal_width
 
 _DESCRIPTION = """\
 Print marginals of a model: for each cell its expected number of records, and its expected error, due to the noise and

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
+from pypgm._base.file_kind import TABLES
+from pypgm._base.numeric import as_generator
 from pypgm.cli.arguments import (
     Verbs,
     add_given,
@@ -21,10 +23,8 @@ from pypgm.cli.arguments import (
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.data import write_table
-from pypgm.data.file_kind import TABLES
 from pypgm.domain import Label
-from pypgm.models.stored_model import ReleasedModel
-from pypgm.numeric import as_generator
+from pypgm.files.stored_model import ReleasedModel
 from pypgm.release import Release, load
 
 _DESCRIPTION = """\

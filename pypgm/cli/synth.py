@@ -13,6 +13,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from pypgm._base.file_kind import TABLES
+from pypgm._base.terminal import laid_out, terminal_width
 from pypgm.cli.arguments import (
     HELP,
     Verbs,
@@ -34,8 +36,7 @@ from pypgm.cli.claim import Claim
 from pypgm.cli.printing import json_text, tell
 from pypgm.cli.stopping import STOPPING
 from pypgm.data import Dataset, OpenSchema, Schema, write_table
-from pypgm.data.file_kind import TABLES
-from pypgm.data.source import open_source
+from pypgm.data.sources.source import open_source
 from pypgm.domain import Domain
 from pypgm.files.file import file_bytes
 from pypgm.mechanisms.tables import prepared
@@ -43,7 +44,6 @@ from pypgm.privacy.promise import budget_text
 from pypgm.release import Release
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.text import ledger_text, promise_rows, quality_rows, warning_lines
-from pypgm.terminal import laid_out, terminal_width
 
 if TYPE_CHECKING:
     from types import TracebackType

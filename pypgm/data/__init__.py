@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
-from pypgm.data.categorical import Categorical
-from pypgm.data.closed import Boolean, Codes
-from pypgm.data.codebook import read_domain
-from pypgm.data.columns import Column
+from pypgm.data.columns.categorical import Categorical
+from pypgm.data.columns.closed import Boolean, Codes
+from pypgm.data.columns.codebook import read_domain
+from pypgm.data.columns.column import Column
+from pypgm.data.columns.dates import Date
+from pypgm.data.columns.derived import Derived
+from pypgm.data.columns.difference import Difference
+from pypgm.data.columns.made import Fake, Id
+from pypgm.data.columns.numbers import Integer, Real
+from pypgm.data.columns.open_columns import OpenSet, QuantileBins
 from pypgm.data.dataset import Dataset
-from pypgm.data.dates import Date
-from pypgm.data.derived import Derived
-from pypgm.data.difference import Difference
-from pypgm.data.engine import EngineTable
-from pypgm.data.frames import as_frame
-from pypgm.data.made import Fake, Id
-from pypgm.data.numbers import Integer, Real
-from pypgm.data.open_columns import OpenSet, QuantileBins
-from pypgm.data.person import Person
-from pypgm.data.rule_comparison import Comparison
-from pypgm.data.rules import Blank, Rule
-from pypgm.data.schema import OpenSchema, Schema, read_schema
-from pypgm.data.schema_file import JSON_SCHEMA
-from pypgm.data.streamed import StreamedTable, scan
-from pypgm.data.table import read_table, write_table
+from pypgm.data.schema.person import Person
+from pypgm.data.schema.rule_comparison import Comparison
+from pypgm.data.schema.rules import Blank, Rule
+from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
+from pypgm.data.schema.schema_file import JSON_SCHEMA
+from pypgm.data.sources.engine import EngineTable
+from pypgm.data.sources.frames import as_frame
+from pypgm.data.sources.streamed import StreamedTable, scan
+from pypgm.data.sources.table import read_table, write_table
 
 __all__ = [
     "JSON_SCHEMA",

@@ -10,16 +10,16 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.html import Shown
+from pypgm._base.numeric import float_array, is_masked, whole_array
 from pypgm.data import tabulate
-from pypgm.data.encoding import columns_of, encoded
-from pypgm.data.foreign import guarded
-from pypgm.data.frames import Frame, Library, as_columns, as_frame
-from pypgm.data.person import KEY, Keys, Person
-from pypgm.data.values import Values
+from pypgm.data.columns.values import Values
+from pypgm.data.schema.person import KEY, Keys, Person
+from pypgm.data.sources.encoding import columns_of, encoded
+from pypgm.data.sources.foreign import guarded
+from pypgm.data.sources.frames import Frame, Library, as_columns, as_frame
 from pypgm.domain import Clique, Domain, as_clique, check_domain, listed, nearest
 from pypgm.factor import Factor
-from pypgm.html import Shown
-from pypgm.numeric import float_array, is_masked, whole_array
 
 
 class Encoder(Protocol):

@@ -10,12 +10,12 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_fits, short
+from pypgm._base.numeric import checked_threads
 from pypgm._core import build_info
 from pypgm.data._tabulate import MAX_CELLS, Bits, Columns
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
-from pypgm.memory import check_fits, short
-from pypgm.numeric import checked_threads
 
 _CELL_BYTES = 16  # of a count, and of the number that is made of it
 _GRAIN = 1 << 18  # codes a thread must have to read before a second one pays for itself

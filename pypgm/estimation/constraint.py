@@ -9,15 +9,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.constraints import one_of
+from pypgm._base.terminal import escaped
 from pypgm.clique_vector import CliqueVector
-from pypgm.constraints import one_of
 from pypgm.data import Schema
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.graphs.evidence import code_of
 from pypgm.inference.folding import Folding
 from pypgm.queries.folded import folded
-from pypgm.terminal import escaped
 
 Masks = Sequence[tuple[Clique, "NDArray[np.bool_]"]]
 """Cliques in the domain's order, and whether each of their cells may hold records."""

@@ -9,15 +9,15 @@ from typing import Annotated
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.constraints import Positive
+from pypgm._base.numeric import as_generator
+from pypgm._base.signatures import checked
 from pypgm.clique_vector import CliqueVector
-from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.graphs import JunctionTree
-from pypgm.numeric import as_generator
-from pypgm.signatures import checked
 
 
 class Custom(Loss):

@@ -6,9 +6,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+from pypgm._base.html import Shown
 from pypgm.clique_vector import CliqueVector
 from pypgm.errors import EstimateInterruptedWarning, StepSizeWarning, warn_caller
-from pypgm.html import Shown
 
 _SWING = 0.01  # of 1 + loss: more than the ripples of a path that converges
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
-from pypgm.clock import now
-from pypgm.constraints import THREADS, AtLeast, Positive, check_attributes
+from pypgm._base.clock import now
+from pypgm._base.constraints import THREADS, AtLeast, Positive, check_attributes
+from pypgm._base.numeric import as_generator, checked_real
+from pypgm._base.progress import Bar, checked_progress
 from pypgm.estimation.fit import FitState
 from pypgm.estimation.stop_rule import Stop
-from pypgm.numeric import as_generator, checked_real
-from pypgm.progress import Bar, checked_progress
 
 if TYPE_CHECKING:
     import numpy as np
@@ -108,7 +108,7 @@ class SolverOptions(Limits):
     Attributes
     ----------
     started : float
-        `pypgm.clock.now` at the beginning.
+        `pypgm._base.clock.now` at the beginning.
     keeps : bool
         Whether Ctrl-C ends the estimate with the best so far; else it is raised.
     is_start : bool

@@ -11,14 +11,14 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.html import Shown
+from pypgm._base.numeric import real_array, shown
+from pypgm._base.terminal import escaped
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, as_clique
 from pypgm.factor import Factor, transpose_cells
-from pypgm.html import Shown
-from pypgm.numeric import real_array, shown
 from pypgm.queries import Identity, LinearQuery, Products, UserOperator
 from pypgm.queries.folded import folded
-from pypgm.terminal import escaped
 
 Noise = Literal["gaussian", "laplace"]
 Unmeasured = Literal["not asked", "hidden by noise"]

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from typing import Literal, NamedTuple
 
+from pypgm._base.memory import check_fits
+from pypgm._base.numeric import check_choice
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.limits import SolverOptions
@@ -16,8 +18,6 @@ from pypgm.estimation.textbook_averaging import dual_averaging, interior_gradien
 from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import JunctionTree
-from pypgm.memory import check_fits
-from pypgm.numeric import check_choice
 
 MethodName = Literal[
     "auto", "accelerated", "mirror_descent", "dual_averaging", "interior_gradient", "lbfgs", "universal"

@@ -9,8 +9,8 @@ from typing import Annotated, Any, ClassVar, TypedDict
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.constraints import AtLeast, check_attributes
 from pypgm.clique_vector import CliqueVector
-from pypgm.constraints import AtLeast, check_attributes
 from pypgm.estimation.fit import Status, swings
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.oracle import Evaluated, dot

@@ -11,14 +11,14 @@ from typing import Annotated, Any, ClassVar, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.constraints import Positive
+from pypgm._base.signatures import checked
 from pypgm.clique_vector import CliqueVector
-from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.stacked_measurements import StackedMeasurements
 from pypgm.graphs import JunctionTree
-from pypgm.signatures import checked
 
 _T = TypeVar("_T")
 _STAGES = (1.0, 0.25, 0.05)  # widths of the smoothed absolute value that an estimate passes through

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm._base.clock import Clock, now
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock, now
 from pypgm.estimation.fit import Fit, FitState, Status
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.problem import Point, Problem, Solution

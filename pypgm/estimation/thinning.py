@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from pypgm._base.numeric import as_generator
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.numeric import as_generator
 
 _THINNING = 0.5  # how the noise is shared between what is fitted and what validates
 BEYOND = _THINNING**-2  # what is added to an answer before it is fitted is subtracted so many times from its validation

@@ -16,13 +16,13 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.file_kind import ARCHIVE, RELEASE, START, file_kind
-from pypgm.data.files import ZIP_MAGIC
+from pypgm._base.file_kind import ARCHIVE, RELEASE, START, file_kind
+from pypgm._base.files import ZIP_MAGIC
+from pypgm._base.memory import memory_limit
 from pypgm.errors import OlderFileWarning
 from pypgm.files.format import FORMAT, VERSION
 from pypgm.files.members import HEADER, Members, line_of, number_of, plain_array, sha256
 from pypgm.files.upgrades import UPGRADES
-from pypgm.memory import memory_limit
 
 _UNSEALED = 2  # the version of files without a digest
 _TIMED = 3  # the last version whose digest includes the seconds of the estimate

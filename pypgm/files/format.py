@@ -9,11 +9,11 @@ from typing import get_args
 
 import numpy as np
 
+from pypgm._base.fields import ANY_NUMBER, Record
 from pypgm.estimation.fit import Status
 from pypgm.estimation.limits import Stop
 from pypgm.estimation.measurement import Noise, Unmeasured
 from pypgm.estimation.methods import METHODS
-from pypgm.fields import ANY_NUMBER, Record
 from pypgm.graphs.counting_numbers import CountingNumbers
 
 FORMAT = "pypgm model"

@@ -12,7 +12,7 @@ from typing import IO, BinaryIO
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.memory import check_fits
+from pypgm._base.memory import check_fits
 
 Array = NDArray[np.generic]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from pypgm.fields import check_fields
+from pypgm._base.fields import check_fields
+from pypgm._base.memory import check_fits
 from pypgm.files.format import MEASUREMENT
 from pypgm.files.members import line_of, plain_array
-from pypgm.memory import check_fits
 
 POOL = "measurements"
 Fields = dict[str, Any]

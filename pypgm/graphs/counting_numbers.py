@@ -8,8 +8,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import check_choice
 from pypgm.domain import Clique
-from pypgm.numeric import check_choice
 
 CountingNumbers = Literal["ones", "bethe", "tree_reweighted"]
 

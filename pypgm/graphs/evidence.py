@@ -10,12 +10,12 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.data.encoding import columns_of
-from pypgm.data.evidence import read_evidence
-from pypgm.data.values import is_missing
+from pypgm._base.numeric import float_array
+from pypgm._base.terminal import MISSING, missing_code
+from pypgm.data.columns.values import is_missing
+from pypgm.data.schema.evidence import read_evidence
+from pypgm.data.sources.encoding import columns_of
 from pypgm.domain import Domain
-from pypgm.numeric import float_array
-from pypgm.terminal import MISSING, missing_code
 
 Evidence = Mapping[str, Any]
 T = TypeVar("T")

@@ -10,23 +10,23 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, Protocol
 import numpy as np
 
 from pypgm import _core
+from pypgm._base.constraints import THREADS, Positive
+from pypgm._base.html import Shown
+from pypgm._base.memory import check_fits, hopeless_refused
+from pypgm._base.signatures import checked
+from pypgm._base.terminal import escaped
 from pypgm.clique_vector import CliqueVector
-from pypgm.constraints import THREADS, Positive
 from pypgm.domain import Clique, Domain, Label, check_domain, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, log_likelihoods
-from pypgm.html import Shown
-from pypgm.memory import check_fits, hopeless_refused
-from pypgm.signatures import checked
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     import networkx
     from matplotlib.axes import Axes
     from numpy.typing import NDArray
 
-    from pypgm.clock import Clock
+    from pypgm._base.clock import Clock
 
     _Likelihoods = list[tuple[int, NDArray[np.float64]]]
 
@@ -363,7 +363,7 @@ class JunctionTree(Shown):
         ImportError
             If matplotlib, the extra ``plot``, is not there.
         """
-        from pypgm.canvas import PALE
+        from pypgm._base.canvas import PALE
         from pypgm.graphs.pictures import draw_graph, names_and_cells
 
         texts = [names_and_cells(node.clique, self.domain.size(node.clique)) for node in self.nodes]

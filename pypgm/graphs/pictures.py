@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.canvas import GREY, INK, axes_of, plain_text
+from pypgm._base.canvas import GREY, INK, axes_of, plain_text
+from pypgm._base.terminal import escaped
 from pypgm.graphs.layout import laid_out
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

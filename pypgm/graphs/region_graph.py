@@ -7,15 +7,15 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pypgm import _core
-from pypgm.constraints import AtLeast
+from pypgm._base.constraints import AtLeast
+from pypgm._base.html import Shown
+from pypgm._base.memory import check_fits, check_sizes, short
+from pypgm._base.signatures import checked
 from pypgm.domain import Clique, Domain, check_domain, listed
 from pypgm.errors import ModelTooLargeError
 from pypgm.graphs.counting_numbers import CountingNumbers, counting_numbers
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_closure import Edge, Indices, minimal_edges, saturate
-from pypgm.html import Shown
-from pypgm.memory import check_fits, check_sizes, short
-from pypgm.signatures import checked
 
 if TYPE_CHECKING:
     import networkx

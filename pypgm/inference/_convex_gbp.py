@@ -10,13 +10,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pypgm import _core
+from pypgm._base.constraints import THREADS, AtLeast, Positive
+from pypgm._base.signatures import checked
 from pypgm.clique_vector import CliqueVector
-from pypgm.constraints import THREADS, AtLeast, Positive
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.graphs.counting_numbers import CountingNumbers
 from pypgm.graphs.junction_tree import check_logarithms
 from pypgm.graphs.region_graph import RegionGraph
-from pypgm.signatures import checked
 
 _FLOOR = 1e-250  # of a belief whose logarithm is taken
 _FLOODING_DAMPING = 0.5  # without it messages that are all sent at once may swing forever

@@ -10,16 +10,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm._base.clock import Clock
+from pypgm._base.constraints import Positive
+from pypgm._base.memory import hopeless_refused
+from pypgm._base.signatures import checked
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
-from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain, as_clique, check_kind
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, codes_or_logs, one_possible
 from pypgm.graphs.junction_tree import check_logarithms, check_possible
 from pypgm.inference.contraction import answer_bytes, check_contraction, exact_tick
-from pypgm.memory import hopeless_refused
-from pypgm.signatures import checked
 
 _ONE = np.zeros(1)  # the log of a product of nothing
 _ALL = slice(None)

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm._base.clock import Clock
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm._base.clock import Clock
+from pypgm._base.memory import memory_limit
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
 from pypgm.domain import Domain, as_cliques
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.contraction import answer_bytes, check_answers, check_contraction, run_contraction
-from pypgm.memory import memory_limit
 
 Ask = tuple[tuple[int, ...], tuple[int, ...]]
 """Attribute indices, and for each the position of its block, -1 for its values themselves."""

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm._base.memory import check_fits
 from pypgm.domain import listed
-from pypgm.memory import check_fits
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from pypgm import _core
-    from pypgm.clock import Clock
+    from pypgm._base.clock import Clock
     from pypgm.domain import Domain
 
 _MAX_LOG = 709.0  # natural log of a double; twice as much takes any count to inf

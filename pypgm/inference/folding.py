@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_fits, short
 from pypgm.domain import Clique, Domain, Label, as_clique
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence, LogLikelihood, code_of, log_likelihoods
-from pypgm.memory import check_fits, short
 from pypgm.queries import Kronecker, KroneckerQuery, LinearQuery
 from pypgm.queries.folded import folded
 

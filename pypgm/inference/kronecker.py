@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
+from pypgm._base.terminal import escaped
 from pypgm.errors import ConditionWarning
 from pypgm.inference.calibrated import Ask, Calibrated
 from pypgm.inference.contraction import check_answers, run_contraction
 from pypgm.inference.folding import Folding
 from pypgm.queries import KroneckerQuery, LinearQuery
-from pypgm.terminal import escaped
 
 _DENSE_ENTRIES = 1 << 22  # a block with more is applied to the answer, not to the tables
 _CHUNK_CELLS = 1 << 22  # of an answer between two looks at the clock

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
 from pypgm.domain import Clique
 from pypgm.inference.region_index import RegionIndex
 

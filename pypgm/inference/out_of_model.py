@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
 from pypgm.domain import Clique
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference._convex_gbp import convex_gbp

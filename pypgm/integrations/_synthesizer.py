@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 import pypgm
-from pypgm.data.draft_column import share_of_each
-from pypgm.data.frames import Frame
-from pypgm.data.schema import SchemaLike, as_any_schema
-from pypgm.data.source import open_source
-from pypgm.data.typed_draft import draft_text, typed_draft
+from pypgm.data.schema.draft_column import share_of_each
+from pypgm.data.schema.schema import SchemaLike, as_any_schema
+from pypgm.data.schema.typed_draft import draft_text, typed_draft
+from pypgm.data.sources.frames import Frame
+from pypgm.data.sources.source import open_source
 
 
 class TableSynthesizer:

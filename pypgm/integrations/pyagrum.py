@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from pypgm.bayes import BayesianNetwork
-from pypgm.data.codebook import label_texts
+from pypgm.data.columns.codebook import label_texts
 from pypgm.domain import Domain
 from pypgm.factor import Factor
 from pypgm.mrf import MarkovRandomField

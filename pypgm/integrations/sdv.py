@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import pypgm
-from pypgm.data.frames import Frame
+from pypgm.data.sources.frames import Frame
 from pypgm.integrations._synthesizer import TableSynthesizer
 
 __all__ = ["Synthesizer"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.schema import SchemaLike, as_schema
+from pypgm.data.schema.schema import SchemaLike, as_schema
 from pypgm.integrations._synthesizer import TableSynthesizer
 
 __all__ = ["Synthesizer"]

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm._base.student import upper_end
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.models.expected_error import SquaredErrors, expected_errors
-from pypgm.student import upper_end
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from pypgm.data import Dataset
-from pypgm.data.derived_images import read_names
-from pypgm.data.frames import imported
-from pypgm.data.layout import Layout
-from pypgm.data.made import Cells
-from pypgm.data.schema import as_schema
+from pypgm.data.columns.derived_images import read_names
+from pypgm.data.columns.made import Cells
+from pypgm.data.schema.schema import as_schema
+from pypgm.data.sources.frames import imported
+from pypgm.data.sources.layout import Layout
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

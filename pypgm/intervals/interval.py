@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 
-from pypgm.constraints import AtLeast, Positive, check_attributes
+from pypgm._base.constraints import AtLeast, Positive, check_attributes
+from pypgm._base.html import Shown
+from pypgm._base.numeric import as_generator
 from pypgm.errors import EstimateInterruptedWarning
-from pypgm.html import Shown
 from pypgm.intervals.reading import numbers_of
 from pypgm.models.expected_error import Basis, basis
-from pypgm.numeric import as_generator
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-    from pypgm.clock import Clock
+    from pypgm._base.clock import Clock
     from pypgm.data import Dataset
     from pypgm.intervals.known import ReleaseErrors
     from pypgm.intervals.reading import Statistic

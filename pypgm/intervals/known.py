@@ -18,7 +18,7 @@ from pypgm.intervals.truths import TrueTables
 from pypgm.models.estimated_again import Simulation, estimated_again, recipe_of
 
 if TYPE_CHECKING:
-    from pypgm.clock import Clock
+    from pypgm._base.clock import Clock
     from pypgm.estimation.measurement import LinearMeasurement, Unmeasured
     from pypgm.models.model import Model
 

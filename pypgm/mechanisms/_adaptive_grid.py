@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.frames import Frame
+from pypgm._base.numeric import checked_real
+from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms._mst import low_values_merged, select_tree
@@ -19,7 +20,6 @@ from pypgm.mechanisms.grouping import Groups, query_of_groups
 from pypgm.mechanisms.one_way import independent
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
-from pypgm.numeric import checked_real
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.queries import Identity, Partition

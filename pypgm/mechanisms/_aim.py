@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
-from pypgm.data.frames import Frame
+from pypgm._base.numeric import check_choice, checked_integer, checked_real
+from pypgm.data.sources.frames import Frame
 from pypgm.estimation.steps import Pace
 from pypgm.mechanisms.better_start import estimate_from_better_start, estimate_from_exact, is_small
 from pypgm.mechanisms.one_way import independent, measure_singles
@@ -17,7 +18,6 @@ from pypgm.mechanisms.risk_score import GRID, hidden, saving
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit, warn_left_out
-from pypgm.numeric import check_choice, checked_integer, checked_real
 from pypgm.privacy.l1_selector import on_grid
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.data.frames import Frame
+from pypgm._base.numeric import checked_integer, checked_real
+from pypgm.data.sources.frames import Frame
 from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, SearchRounds, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
-from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.laws import Exponential
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction

@@ -6,11 +6,11 @@ import math
 from fractions import Fraction
 from typing import TYPE_CHECKING, get_args
 
-from pypgm.data.frames import Frame
+from pypgm._base.numeric import check_choice, checked_integer, checked_real
+from pypgm.data.sources.frames import Frame
 from pypgm.mechanisms.drawn_queries import DrawnQueries, Estimator, SearchRounds, check_options, release_of
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
-from pypgm.numeric import check_choice, checked_integer, checked_real
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.reconstruction.best_records import CostLaw, Optimiser, RecordSearch

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, get_args
 
-from pypgm.data.frames import Frame
+from pypgm._base.numeric import check_choice
+from pypgm.data.sources.frames import Frame
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.strategies import contrast_strategy, marginal_strategy
 from pypgm.mechanisms.tables import of_tables
-from pypgm.numeric import check_choice
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy

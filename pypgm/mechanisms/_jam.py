@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm._base.numeric import checked_integer, checked_real
 from pypgm.data import Dataset
-from pypgm.data.frames import Frame
+from pypgm.data.sources.frames import Frame
 from pypgm.domain import check_kind
 from pypgm.estimation import LinearMeasurement
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit, warn_left_out
-from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number

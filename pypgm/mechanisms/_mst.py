@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.frames import Frame
+from pypgm._base.memory import check_fits, short
+from pypgm._base.numeric import checked_flag
+from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
@@ -18,8 +20,6 @@ from pypgm.mechanisms.grouping import Groups, is_every_cell, query_of_groups
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import estimate_that_fits
-from pypgm.memory import check_fits, short
-from pypgm.numeric import checked_flag
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.queries import Identity, LinearQuery, Partition

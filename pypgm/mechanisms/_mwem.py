@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from pypgm.data.frames import Frame
+from pypgm._base.numeric import check_choice, checked_integer, checked_real
+from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_any_fits, check_compared, may_fit, that_fit, warn_left_out
-from pypgm.numeric import check_choice, checked_integer, checked_real
 from pypgm.privacy.noise import laplace_stddev
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number

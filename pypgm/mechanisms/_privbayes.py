@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
+from pypgm._base.numeric import check_choice
 from pypgm.bayes.counted import CountedNetwork
 from pypgm.bayes.learning import rows_of
 from pypgm.bayes.private_learning import Law, measure_family
 from pypgm.bayes.private_structure import PrivateStructure, select_parents
-from pypgm.data.frames import Frame
+from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.total import estimate_total
@@ -20,7 +21,6 @@ from pypgm.factor import Factor
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import estimate_that_fits
-from pypgm.numeric import check_choice
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.release import Release

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.data.frames import Frame
+from pypgm._base.numeric import checked_real
+from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique
 from pypgm.errors import ModelTooLargeError
 from pypgm.inference.bounded_tree import within
@@ -20,7 +21,6 @@ from pypgm.mechanisms.one_way import Independent, independent, measure_singles
 from pypgm.mechanisms.pair_dependence import screened
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
-from pypgm.numeric import checked_real
 from pypgm.privacy.noise import drawable_variance
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number

@@ -13,6 +13,8 @@ from typing import Literal, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_fits, short
+from pypgm._base.numeric import check_choice, checked_integer
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset, tabulate
 from pypgm.domain import Clique, Domain
@@ -22,9 +24,7 @@ from pypgm.estimation.fit import Fit
 from pypgm.estimation.losses import Custom
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms.run import Options, Run
-from pypgm.memory import check_fits, short
 from pypgm.models import GraphicalModel, RegionGraphModel
-from pypgm.numeric import check_choice, checked_integer
 from pypgm.privacy.cell_selector import Drawn
 from pypgm.reconstruction.best_records import Optimiser, RecordSearch
 from pypgm.reconstruction.weighted_records import WeightedRecords

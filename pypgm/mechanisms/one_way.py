@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import as_generator
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.estimation.total import estimate_total
 from pypgm.mechanisms.resolution import contrasts_cost
 from pypgm.models import GraphicalModel
-from pypgm.numeric import as_generator
 from pypgm.queries import Contrasts
 
 if TYPE_CHECKING:

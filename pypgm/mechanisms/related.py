@@ -12,22 +12,22 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.numeric import checked_integer, whole_array
+from pypgm._base.signatures import with_options
 from pypgm.data import Codes, Dataset, Schema
-from pypgm.data.frames import as_values
-from pypgm.data.layout import Family, family_of
-from pypgm.data.values import Exact, as_list, is_number, plain
+from pypgm.data.columns.values import Exact, as_list, is_number, plain
+from pypgm.data.sources.frames import as_values
+from pypgm.data.sources.layout import Family, family_of
 from pypgm.domain import Clique, Domain
 from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mechanisms.run import DEFAULTS, Options
-from pypgm.numeric import checked_integer, whole_array
 from pypgm.privacy.arguments import as_budget, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import check_noise
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
-from pypgm.signatures import with_options
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

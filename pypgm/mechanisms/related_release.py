@@ -12,16 +12,16 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.fields import check_fields
+from pypgm._base.files import as_path
+from pypgm._base.html import Shown
+from pypgm._base.numeric import as_generator
 from pypgm.data import Dataset
-from pypgm.data.files import as_path
 from pypgm.domain import Clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks
-from pypgm.fields import check_fields
 from pypgm.files.format import BUDGET
-from pypgm.html import Shown
-from pypgm.models.stored_model import message_of
-from pypgm.numeric import as_generator
+from pypgm.files.stored_model import message_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import LedgerReport
 from pypgm.privacy.promise import Promise

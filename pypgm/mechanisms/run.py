@@ -12,7 +12,8 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypeVar, cast, get_args
 
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
+from pypgm._base.numeric import check_choice
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.errors import ModelTooLargeError
@@ -21,11 +22,10 @@ from pypgm.estimation.constraint import as_constraints, fold, folded_measurement
 from pypgm.estimation.limits import LIMIT_DEFAULTS, Limits
 from pypgm.estimation.losses import L2, Loss
 from pypgm.estimation.methods import check_estimate_fits
+from pypgm.files.stored_model import ReleasedModel
 from pypgm.graphs import JunctionTree, RegionGraph
 from pypgm.models._estimate import checked_measurements, estimated
 from pypgm.models.model import Model
-from pypgm.models.stored_model import ReleasedModel
-from pypgm.numeric import check_choice
 from pypgm.privacy.arguments import as_budget, gaussian_budget
 from pypgm.privacy.entry import Entry, Handed, LearnerOptions
 from pypgm.privacy.private_table import Counts, PrivateTable

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_fits, short
 from pypgm.domain import Clique, Domain
 from pypgm.mechanisms.grouping import energies, is_every_cell, query_of_groups, run_counts, runs
-from pypgm.memory import check_fits, short
 from pypgm.privacy.relation import Privacy
 from pypgm.queries import Kronecker, LinearQuery
 from pypgm.workloads import Workload

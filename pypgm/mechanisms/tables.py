@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
-from pypgm.data.derived_images import read_names
-from pypgm.data.schema import OpenSchema, Schema, SchemaLike, as_any_schema
-from pypgm.data.source import EncodedRecords, Source
-from pypgm.data.typed_draft import draft_text, typed_draft
+from pypgm.data.columns.derived_images import read_names
+from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_any_schema
+from pypgm.data.schema.typed_draft import draft_text, typed_draft
+from pypgm.data.sources.source import EncodedRecords, Source
 from pypgm.domain import Domain, as_cliques
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, takes
 from pypgm.mechanisms.run import DEFAULTS, Options

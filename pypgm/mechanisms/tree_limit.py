@@ -9,10 +9,10 @@ import warnings
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from pypgm._base.memory import check_fits, memory_limit, short
 from pypgm.domain import listed
 from pypgm.errors import ModelTooLargeError, warn_caller
 from pypgm.estimation.methods import estimate_bytes
-from pypgm.memory import check_fits, memory_limit, short
 
 if TYPE_CHECKING:
     from pypgm.domain import Clique

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Literal, overload
 
+from pypgm._base.numeric import checked_real
+from pypgm._base.signatures import split_options, with_options
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Domain, check_domain, check_kind
 from pypgm.estimation.constraint import Constraint, fold, folded_measurement
@@ -29,8 +31,6 @@ from pypgm.models.recipe import PriorRecipe, Recipe
 from pypgm.models.region_estimate import REGION_TOLERANCE, RegionOracle
 from pypgm.models.region_model import RegionGraphModel, solved_on_regions
 from pypgm.models.request import Request
-from pypgm.numeric import checked_real
-from pypgm.signatures import split_options, with_options
 
 if TYPE_CHECKING:
     import numpy as np

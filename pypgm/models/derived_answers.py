@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from pypgm.data.derived_images import image_of, read_names
-from pypgm.data.schema import Schema
+from pypgm.data.columns.derived_images import image_of, read_names
+from pypgm.data.schema.schema import Schema
 from pypgm.domain import Clique, Domain, as_clique, listed
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.factor import Factor

@@ -8,11 +8,11 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_tables_fit
 from pypgm.domain import Clique
 from pypgm.estimation.standard_error import LeastSquares, least_squares
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence
-from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import Simulation, estimated_again
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe

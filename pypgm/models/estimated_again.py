@@ -10,9 +10,11 @@ from typing import Annotated, Any, Protocol, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.clock import CALL_DEFAULTS, CallOptions, Clock
+from pypgm._base.constraints import AtLeast, check_attributes
+from pypgm._base.numeric import as_generator
+from pypgm._base.signatures import split_options
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import CALL_DEFAULTS, CallOptions, Clock
-from pypgm.constraints import AtLeast, check_attributes
 from pypgm.domain import Clique
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
@@ -27,8 +29,6 @@ from pypgm.graphs.evidence import Evidence
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.recipe import Recipe
 from pypgm.models.request import Prior, Request
-from pypgm.numeric import as_generator
-from pypgm.signatures import split_options
 
 _FLOOR = 0.03  # of a count's standard error: what a start gives a value at least
 

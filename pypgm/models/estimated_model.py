@@ -8,9 +8,9 @@ from typing import Protocol
 from pypgm.clique_vector import CliqueVector
 from pypgm.estimation.constraint import Masks
 from pypgm.factor import Factor
+from pypgm.files.stored_model import ReleasedModel
 from pypgm.inference.folding import Folding
 from pypgm.models.recipe import Recipe
-from pypgm.models.stored_model import ReleasedModel
 
 
 class EstimatedModel(ReleasedModel, Protocol):

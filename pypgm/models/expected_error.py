@@ -10,20 +10,20 @@ from typing import Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
+from pypgm._base.memory import check_tables_fit
+from pypgm._base.numeric import as_generator, checked_integer
+from pypgm._base.student import upper_end
 from pypgm.data import Dataset
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import log_likelihoods
 from pypgm.inference.folding import Folding
-from pypgm.memory import check_tables_fit
 from pypgm.models.estimated_again import Reestimated, Simulation, estimated_again, recipe_of
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise, room
-from pypgm.numeric import as_generator, checked_integer
 from pypgm.queries import Contrasts
-from pypgm.student import upper_end
 
 Basis = Literal["measured", "merged", "unmeasured", "unknown"]
 

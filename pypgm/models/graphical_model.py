@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.clock import Clock
 from pypgm.clique_vector import CliqueVector, read_only
-from pypgm.clock import Clock
 from pypgm.domain import Clique, check_kind
 from pypgm.estimation.constraint import Masks
 from pypgm.estimation.fit import Fit

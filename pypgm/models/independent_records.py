@@ -8,10 +8,10 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
+from pypgm._base.memory import check_fits
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
-from pypgm.memory import check_fits
 
 _RECORD_BYTES = 48  # of a record while a clique is drawn: its group, its number, where it was found
 _CELL_BYTES = 24  # of a cell of a table: its weight, and its edge twice

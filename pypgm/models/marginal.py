@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from pypgm._base.html import Shown
+from pypgm._base.student import LEVEL_TEXT, REACH
 from pypgm.factor import Factor, Frame, cells_frame
-from pypgm.html import Shown
 from pypgm.models.expected_error import Basis
-from pypgm.student import LEVEL_TEXT, REACH
 
 
 @dataclass(frozen=True, slots=True, eq=False)

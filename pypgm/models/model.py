@@ -11,16 +11,21 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Generic, Literal, Ty
 
 import numpy as np
 
+from pypgm._base.clock import CALL_DEFAULTS, CallOptions, Clock
+from pypgm._base.constraints import AtLeast
+from pypgm._base.html import Shown
+from pypgm._base.numeric import as_generator, checked_real, float_array
+from pypgm._base.signatures import checked
+from pypgm._base.terminal import escaped
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import CALL_DEFAULTS, CallOptions, Clock
-from pypgm.constraints import AtLeast
 from pypgm.data import Dataset
 from pypgm.domain import as_clique, as_cliques, check_kind
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.constraint import Constraint
 from pypgm.factor import Factor
+from pypgm.files.stored_measurements import QueryTooLargeError
+from pypgm.files.stored_model import Stored, fields_of
 from pypgm.graphs.evidence import LastEvidence
-from pypgm.html import Shown
 from pypgm.inference.folding import Folding
 from pypgm.inference.region_index import RegionIndex
 from pypgm.models.error_bars import standard_errors
@@ -31,12 +36,7 @@ from pypgm.models.independent_records import independent_records
 from pypgm.models.marginal import Marginal
 from pypgm.models.refinement import refined_records, stages
 from pypgm.models.sampling import draw_records
-from pypgm.models.stored_measurements import QueryTooLargeError
-from pypgm.models.stored_model import Stored, fields_of
-from pypgm.numeric import as_generator, checked_real, float_array
 from pypgm.queries import KroneckerQuery
-from pypgm.signatures import checked
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray

@@ -11,7 +11,7 @@ import numpy as np
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.models.stored_measurements import packed_measurements, unpacked_measurements
+from pypgm.files.stored_measurements import packed_measurements, unpacked_measurements
 
 
 @dataclass(frozen=True, slots=True, eq=False)

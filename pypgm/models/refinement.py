@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
+from pypgm._base.memory import check_fits, short
 from pypgm.domain import Clique, Domain
 from pypgm.inference.region_index import RegionIndex, maximal
-from pypgm.memory import check_fits, short
 
 _SWEEPS = 20
 _NOISE = 0.2  # of the L1 distance that noise leaves in a marginal: what refinement may leave ...

@@ -9,6 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_fits, short
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain, other_labels
 from pypgm.estimation.constraint import Masks
@@ -16,7 +17,6 @@ from pypgm.estimation.region_problem import RegionProblem
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference._convex_gbp import checked_counting_numbers, counting_numbers_of
 from pypgm.inference.region_index import RegionIndex
-from pypgm.memory import check_fits, short
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.request import Request
 

@@ -11,9 +11,11 @@ from typing import Annotated, Any, get_args
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.clock import Clock
+from pypgm._base.constraints import Positive
+from pypgm._base.memory import check_fits, check_tables_fit, short
+from pypgm._base.signatures import checked
 from pypgm.clique_vector import CliqueVector, read_only
-from pypgm.clock import Clock
-from pypgm.constraints import Positive
 from pypgm.domain import Clique, Domain, other_labels
 from pypgm.errors import ImpossibleEvidenceError, ModelTooLargeError
 from pypgm.estimation.accelerated import accelerated
@@ -32,7 +34,6 @@ from pypgm.inference.kronecker import answer_queries
 from pypgm.inference.local_answers import LocalAnswer, local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers, violation_of
 from pypgm.inference.region_index import RegionIndex, maximal
-from pypgm.memory import check_fits, check_tables_fit, short
 from pypgm.models.estimated_again import requested_again
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.graphical_model import prior_tree, solved_on_tree
@@ -43,7 +44,6 @@ from pypgm.models.region_estimate import RegionOracle, region_problem
 from pypgm.models.region_tree import bounded_tree
 from pypgm.models.request import Request
 from pypgm.queries import KroneckerQuery
-from pypgm.signatures import checked
 
 _METHODS = get_args(Method)[1:]
 _LEAST_LOG = -1e3  # below that of any positive double

@@ -7,8 +7,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from pypgm._base.clock import Clock
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
 from pypgm.domain import Clique
 from pypgm.estimation.accelerated import accelerated
 from pypgm.estimation.fit import FitState

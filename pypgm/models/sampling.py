@@ -10,14 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.clock import Clock
-from pypgm.constraints import AtLeast
+from pypgm._base.clock import Clock
+from pypgm._base.constraints import AtLeast
+from pypgm._base.memory import check_fits, short
+from pypgm._base.numeric import as_generator
+from pypgm._base.signatures import checked
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, TreeNode
-from pypgm.memory import check_fits, short
-from pypgm.numeric import as_generator
-from pypgm.signatures import checked
 
 _MAX_RECORDS = 2**31 - 1  # that the core counts
 _CODE_BYTES = 5  # of a record's code while it is drawn, and in the smallest type

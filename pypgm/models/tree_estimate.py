@@ -9,8 +9,9 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.clock import Clock
+from pypgm._base.memory import short
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
 from pypgm.domain import Clique, listed, other_labels
 from pypgm.errors import TimeLimitWarning, warn_caller
 from pypgm.estimation.constraint import with_zeros
@@ -21,7 +22,6 @@ from pypgm.estimation.tree_problem import TreeProblem
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.inference.calibrated import Calibrated
-from pypgm.memory import short
 from pypgm.models.request import Request
 
 _SECONDS = 1e-9  # an operation of a propagation: whole estimates of one step took 0.5 to 3 ns on one core

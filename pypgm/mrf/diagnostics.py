@@ -7,7 +7,7 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.numeric import real_array
+from pypgm._base.numeric import real_array
 
 
 def split_r_hat(draws: ArrayLike) -> float:

@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm._base.html import Shown
+from pypgm._base.numeric import checked_real
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain, Label
 from pypgm.factor import Factor
-from pypgm.html import Shown
+from pypgm.files.stored_model import CountedModel, domain_of, fields_of
 from pypgm.models.graphical_model import GraphicalModel
-from pypgm.models.stored_model import CountedModel, domain_of, fields_of
 from pypgm.mrf.encoding import Field, centred_field
 from pypgm.mrf.pictures import draw_edges
 from pypgm.mrf.sampling import sample
-from pypgm.numeric import checked_real
 
 if TYPE_CHECKING:
     import networkx

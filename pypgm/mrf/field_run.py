@@ -6,6 +6,7 @@ import math
 from fractions import Fraction
 from typing import TypedDict
 
+from pypgm._base.numeric import checked_integer
 from pypgm.domain import Domain
 from pypgm.estimation import LinearMeasurement
 from pypgm.mrf.field import MarkovRandomField
@@ -13,7 +14,6 @@ from pypgm.mrf.field_release import FieldRelease
 from pypgm.mrf.frank_wolfe import MOST_STEPS, FrankWolfe, Regressions
 from pypgm.mrf.regression_plans import Plan
 from pypgm.mrf.sample_size import excess_risk, frank_wolfe_steps
-from pypgm.numeric import checked_integer
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import Entry, Handed, PrivateOptions
 from pypgm.privacy.private_table import Counts, PrivateTable

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.numeric import checked_integer, checked_real
+from pypgm._base.numeric import checked_integer, checked_real
 from pypgm.privacy.counts import has_rows, in_rows
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential

@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm._base.numeric import as_generator, checked_real
 from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.mrf.encoding import Field, Records, centred_field, distinct_records, field_of_pairs, field_of_signs
-from pypgm.numeric import as_generator, checked_real
 
 _CANDIDATES = 64  # iterates of the Sparsitron that are compared: a pass over the held-out records each
 _ITERATIONS = 20_000

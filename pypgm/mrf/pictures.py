@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.canvas import axes_of
-from pypgm.terminal import escaped
+from pypgm._base.canvas import axes_of
+from pypgm._base.terminal import escaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

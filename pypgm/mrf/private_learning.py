@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pypgm._base.numeric import checked_integer, checked_real
 from pypgm.estimation.limits import LIMIT_DEFAULTS
 from pypgm.mrf.field_run import FieldOptions, FieldRun
 from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
-from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.tables import takes_any_table
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
 
-    from pypgm.data.frames import Frame
+    from pypgm.data.sources.frames import Frame
     from pypgm.mrf.field_release import FieldRelease
     from pypgm.privacy.private_table import Counts, PrivateTable
     from pypgm.privacy.rational import Number

@@ -8,10 +8,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pypgm._base.numeric import as_generator, checked_integer, checked_real
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.mrf.sampling import sample
-from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.privacy.budget import Budget
 
 _FIRST_BLOCK = 32  # records of the first blocks that are tried

@@ -9,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm._base.html import Shown
+from pypgm._base.numeric import as_generator, check_choice, checked_integer, checked_threads
 from pypgm.bayes.sampling import draw_ancestral
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
@@ -16,9 +18,7 @@ from pypgm.domain import Domain
 from pypgm.errors import ModelTooLargeError
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, check_logarithms
-from pypgm.html import Shown
 from pypgm.mrf.diagnostics import effective_sample_size, split_r_hat
-from pypgm.numeric import as_generator, check_choice, checked_integer, checked_threads
 
 if TYPE_CHECKING:
     from scipy import sparse

@@ -12,8 +12,8 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import checked_integer
 from pypgm.data import Dataset
-from pypgm.numeric import checked_integer
 from pypgm.privacy.access import ChargedNoise
 from pypgm.privacy.counts import has_rows, in_rows
 from pypgm.privacy.fixed_errors import fixed_errors, unheard

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
+from pypgm._base.html import Shown
+from pypgm._base.numeric import checked_integer, checked_real
 from pypgm.estimation.limits import LIMIT_DEFAULTS
-from pypgm.html import Shown
 from pypgm.mrf.field_run import FieldOptions, FieldRun
 from pypgm.mrf.nonprivate_learning import fit_logistic
 from pypgm.mrf.pictures import draw_edges
 from pypgm.mrf.regression_plans import pairwise_plan
 from pypgm.mrf.stability import Stability
-from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.noise import laplace_threshold
 from pypgm.privacy.rational import Number, isqrt_down
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
     from pypgm.data import Dataset
-    from pypgm.data.frames import Frame
-    from pypgm.data.layout import Layout
+    from pypgm.data.sources.frames import Frame
+    from pypgm.data.sources.layout import Layout
     from pypgm.mrf.field_release import FieldRelease
     from pypgm.mrf.stability import Edges
     from pypgm.privacy.ledger_report import LedgerReport

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from pypgm.html import Markup, element, written
+from pypgm._base.html import Markup, element, written
 from pypgm.notebook import models, releases, tables  # noqa: F401 - they register their writers
 
 __all__ = ["as_html"]

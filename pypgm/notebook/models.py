@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm._base.canvas import svg_of, unshown
+from pypgm._base.html import Markup, folded, heading, table, warning, written
 from pypgm.bayes import AnswerComparison, BayesianNetwork, TableComparison
-from pypgm.canvas import svg_of, unshown
 from pypgm.graphs import JunctionTree, RegionGraph
-from pypgm.html import Markup, folded, heading, table, warning, written
 from pypgm.io.uai import UaiModel
 from pypgm.models.model import Model
 from pypgm.mrf import MarkovRandomField, Sample

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from pypgm._base.html import Markup, bar, element, folded, heading, table, warning, written
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation import Fit
-from pypgm.html import Markup, bar, element, folded, heading, table, warning, written
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mrf.structure import Structure
 from pypgm.notebook.tables import few_labels, names_of, spark

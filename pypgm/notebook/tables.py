@@ -9,20 +9,20 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm._base.html import Markup, bar, heading, shaded, table, text, warning, written
+from pypgm._base.student import LEVEL_TEXT, REACH
+from pypgm._base.terminal import label_text
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Column, Dataset
-from pypgm.data.declaration import Declaration
+from pypgm.data.schema.declaration import Declaration
 from pypgm.domain import Clique, Domain, listed
 from pypgm.estimation import LinearMeasurement
 from pypgm.evaluation import Evaluation
 from pypgm.factor import Factor
-from pypgm.html import Markup, bar, heading, shaded, table, text, warning, written
 from pypgm.models.marginal import Marginal
 from pypgm.report import noise_of
 from pypgm.reporting.compared import NOT_PRIVATE, ComparedTables
 from pypgm.reporting.quality import rounded
-from pypgm.student import LEVEL_TEXT, REACH
-from pypgm.terminal import label_text
 from pypgm.workloads import Workload
 
 if TYPE_CHECKING:

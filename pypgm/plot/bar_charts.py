@@ -6,11 +6,11 @@ import os
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from pypgm.canvas import new_figure
-from pypgm.data.files import replacing
+from pypgm._base.canvas import new_figure
+from pypgm._base.files import replacing
+from pypgm._base.student import LEVEL_TEXT, REACH
 from pypgm.factor import Factor
 from pypgm.report import compare
-from pypgm.student import LEVEL_TEXT, REACH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

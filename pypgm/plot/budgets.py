@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from pypgm.canvas import BLUE, GREY, INK, PALE, axes_of, plain_text
+from pypgm._base.canvas import BLUE, GREY, INK, PALE, axes_of, plain_text
+from pypgm._base.terminal import escaped
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.promise import Promise, budget_text
 from pypgm.reporting.shares import NOT_SPENT, Share, budget_shares, share_text
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm._base.canvas import BLUE, INK, PALE, RED, axes_of, plain_text
+from pypgm._base.clock import Clock
+from pypgm._base.student import LEVEL_TEXT, REACH
+from pypgm._base.terminal import escaped
 from pypgm.bayes.network_release import NetworkRelease
-from pypgm.canvas import BLUE, INK, PALE, RED, axes_of, plain_text
-from pypgm.clock import Clock
 from pypgm.data import Dataset
 from pypgm.domain import as_clique, check_kind
 from pypgm.evaluation import evaluate
 from pypgm.models.expected_error import expected_total_variation
 from pypgm.models.model import Model
 from pypgm.report import cells
-from pypgm.student import LEVEL_TEXT, REACH
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from pypgm.canvas import BLUE, GREY, INK, PALE, RED, axes_of, plain_text
+from pypgm._base.canvas import BLUE, GREY, INK, PALE, RED, axes_of, plain_text
 from pypgm.estimation.fit import Fit
 
 if TYPE_CHECKING:

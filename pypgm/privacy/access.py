@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.constraints import one_of
+from pypgm._base.constraints import one_of
 from pypgm.data import Schema
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.counts import Counts, batches

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-from pypgm.numeric import shown
+from pypgm._base.numeric import shown
 from pypgm.privacy.rational import Number, as_fraction
 from pypgm.privacy.zcdp import zcdp_rho
 

@@ -8,8 +8,8 @@ from typing import NoReturn, SupportsIndex
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.numeric import checked_integer, checked_real
 from pypgm.domain import Clique
-from pypgm.numeric import checked_integer, checked_real
 from pypgm.privacy.access import TableAccess
 from pypgm.privacy.fixed_errors import fixed_errors
 from pypgm.privacy.laws import Exponential

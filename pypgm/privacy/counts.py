@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm.data import Dataset, Schema
-from pypgm.data.rules import Ordered
+from pypgm.data.schema.rules import Ordered
 from pypgm.domain import Clique, Domain
 from pypgm.privacy.observer import the_observer
 from pypgm.privacy.sampler import Sampler

@@ -8,9 +8,11 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, TypedDict, TypeVar
 
+from pypgm._base.memory import short
+from pypgm._base.progress import Bar
+from pypgm._base.signatures import split_options
 from pypgm.errors import BudgetError
 from pypgm.estimation.limits import LimitOptions, Limits
-from pypgm.memory import short
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge
@@ -19,13 +21,11 @@ from pypgm.privacy.observer import Observer, the_observer
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.privacy.relation import Privacy
-from pypgm.progress import Bar
 from pypgm.queries import Identity, Neighbours
-from pypgm.signatures import split_options
 
 if TYPE_CHECKING:
     from pypgm.data import Schema
-    from pypgm.data.schema import SchemaLike
+    from pypgm.data.schema.schema import SchemaLike
     from pypgm.domain import Domain
     from pypgm.estimation import LinearMeasurement
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from types import TracebackType
 from typing import TypeVar
 
-from pypgm.clock import standing_still
+from pypgm._base.clock import standing_still
 from pypgm.errors import ReleaseError
 
 T = TypeVar("T")
@@ -22,8 +22,8 @@ _TEXT = (
 class _FixedErrors:
     """Context in which every error becomes the same `ReleaseError`, without a cause, a context and their frames.
 
-    The time a step takes depends on the records as well: clocks stand still, see `pypgm.clock.now`. `KeyboardInterrupt`
-    and `SystemExit`, which come from outside, stay themselves, without the frames they interrupted.
+    The time a step takes depends on the records as well: clocks stand still, see `pypgm._base.clock.now`.
+    `KeyboardInterrupt` and `SystemExit`, which come from outside, stay themselves, without the frames they interrupted.
     """
 
     __slots__ = ()

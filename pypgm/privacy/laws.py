@@ -18,7 +18,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.constraints import one_of
+from pypgm._base.constraints import one_of
 from pypgm.privacy.budget import Unit, check_new
 from pypgm.privacy.losses import MAX_SIGMA, Dominating, gaussian_losses, range_losses, response_losses
 from pypgm.privacy.noise import gaussian_threshold, laplace_stddev, laplace_threshold

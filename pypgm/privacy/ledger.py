@@ -7,7 +7,7 @@ import threading
 from collections.abc import Sequence
 from fractions import Fraction
 
-from pypgm.constraints import one_of
+from pypgm._base.constraints import one_of
 from pypgm.errors import BudgetError
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge, charges

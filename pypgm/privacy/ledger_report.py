@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
+from pypgm._base.fields import check_fields
+from pypgm._base.html import Shown
+from pypgm._base.terminal import escaped
 from pypgm.errors import BudgetError
-from pypgm.fields import check_fields
 from pypgm.files.format import LEDGER
-from pypgm.html import Shown
 from pypgm.privacy.budget import Budget, check_new, own_budget
 from pypgm.privacy.charge import Charge, charges
 from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
 from pypgm.privacy.zcdp import zcdp_epsilon
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from dp_accounting import DpEvent

@@ -7,8 +7,8 @@ from decimal import Decimal
 from fractions import Fraction
 
 from pypgm import _core
-from pypgm.constraints import one_of
-from pypgm.numeric import shown
+from pypgm._base.constraints import one_of
+from pypgm._base.numeric import shown
 from pypgm.privacy.rational import (
     MARGIN,
     Number,

@@ -10,10 +10,10 @@ from weakref import WeakSet
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.html import Shown
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.html import Shown
 from pypgm.privacy.access import ChargedNoise, TableAccess
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.budget import Budget

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
+from pypgm._base.terminal import escaped
 from pypgm.data import OpenSchema, Schema
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.zcdp import zcdp_epsilon
-from pypgm.terminal import escaped
 
 _LARGE_DELTA = Fraction(1, 1000)  # one person in a thousand may be shown as they are
 _LARGE_EPSILON = 30  # whoever has seen the release may be sure, whatever they thought before

@@ -11,7 +11,7 @@ from decimal import Decimal
 from fractions import Fraction
 from typing import ParamSpec, TypeVar
 
-from pypgm.numeric import Number, as_fraction
+from pypgm._base.numeric import Number, as_fraction
 
 __all__ = [
     "MARGIN",

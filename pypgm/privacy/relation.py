@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, get_args
 
+from pypgm._base.numeric import check_choice, shown
 from pypgm.domain import listed
-from pypgm.numeric import check_choice, shown
 from pypgm.privacy.budget import check_new
 from pypgm.queries import LinearQuery, Neighbours
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
-from pypgm.numeric import checked_threads, shown
+from pypgm._base.numeric import checked_threads, shown
 from pypgm.privacy import noise
 from pypgm.privacy.budget import check_new
 from pypgm.privacy.noise import drawable_rate

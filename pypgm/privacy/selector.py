@@ -12,8 +12,8 @@ from typing import Any, Generic, NamedTuple, NoReturn, SupportsIndex, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import checked_integer
 from pypgm.domain import Clique, Domain
-from pypgm.numeric import checked_integer
 from pypgm.privacy.access import TableAccess
 from pypgm.privacy.fixed_errors import fixed_errors, unheard
 from pypgm.privacy.laws import Exponential, PermuteAndFlip

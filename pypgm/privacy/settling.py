@@ -11,11 +11,11 @@ from typing import Any
 import numpy as np
 
 from pypgm.data import Categorical, Integer, OpenSchema, Real, Schema
-from pypgm.data.frames import check_columns
-from pypgm.data.numbers import Numeric
-from pypgm.data.open_columns import OpenColumn, OpenSet
-from pypgm.data.person import Keys, content_keys
-from pypgm.data.values import Values, as_list, bare, is_number, plain
+from pypgm.data.columns.numbers import Numeric
+from pypgm.data.columns.open_columns import OpenColumn, OpenSet
+from pypgm.data.columns.values import Values, as_list, bare, is_number, plain
+from pypgm.data.schema.person import Keys, content_keys
+from pypgm.data.sources.frames import check_columns
 from pypgm.domain import listed
 from pypgm.privacy.arguments import relation_of, warn_at_door
 from pypgm.privacy.ledger import Ledger

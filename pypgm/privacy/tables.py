@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol, TypeVar, cast
 
-from pypgm.data.counted import CountedTable
-from pypgm.data.layout import Layout
-from pypgm.data.open_columns import OpenSet
-from pypgm.data.opened import opened
-from pypgm.data.schema import OpenSchema, Schema, as_any_schema
-from pypgm.data.source import Source, open_source
+from pypgm._base.signatures import with_options
+from pypgm.data.columns.open_columns import OpenSet
+from pypgm.data.schema.schema import OpenSchema, Schema, as_any_schema
+from pypgm.data.sources.counted import CountedTable
+from pypgm.data.sources.layout import Layout
+from pypgm.data.sources.opened import opened
+from pypgm.data.sources.source import Source, open_source
 from pypgm.domain import listed
 from pypgm.privacy.arguments import as_budget, one_relation
 from pypgm.privacy.budget import Budget
@@ -25,12 +26,11 @@ from pypgm.privacy.relation import Privacy
 from pypgm.privacy.sampler import Sampler
 from pypgm.privacy.settling import settle
 from pypgm.queries import Neighbours
-from pypgm.signatures import with_options
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-    from pypgm.data.schema import SchemaLike
+    from pypgm.data.schema.schema import SchemaLike
     from pypgm.domain import Domain
 
 

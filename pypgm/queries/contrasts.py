@@ -11,7 +11,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.numeric import checked_integer
+from pypgm._base.numeric import checked_integer
 from pypgm.queries.entries import ENTRY_LIMIT, checked_integers
 from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.matrix import Matrix

@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.constraints import AtLeast
+from pypgm._base.constraints import AtLeast
+from pypgm._base.signatures import checked
 from pypgm.queries.entries import ENTRY_LIMIT, Rows, SparseArray, checked_matrix
 from pypgm.queries.neighbours import MAX_COLUMNS, largest_distance
 from pypgm.queries.query import LinearQuery
-from pypgm.signatures import checked
 
 _WEIGHTED_ENTRIES = 1 << 20  # of columns compared for a step size
 

@@ -7,10 +7,10 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.constraints import AtLeast
+from pypgm._base.constraints import AtLeast
+from pypgm._base.signatures import checked
 from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.query import Form, ZeroOneQuery
-from pypgm.signatures import checked
 
 
 class Prefix(ZeroOneQuery):

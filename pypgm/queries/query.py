@@ -10,7 +10,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.numeric import check_choice
+from pypgm._base.numeric import check_choice
+from pypgm._base.signatures import checked
 from pypgm.queries.entries import Rows, SparseArray, as_vector
 from pypgm.queries.neighbours import (
     DENSE_ENTRIES,
@@ -20,7 +21,6 @@ from pypgm.queries.neighbours import (
     largest_distance,
 )
 from pypgm.queries.value import Value
-from pypgm.signatures import checked
 
 _TOTAL_MISS = 1e-6
 _EVEN = 1e-12  # of a cell's part in the total, by which rounding may tell cells apart

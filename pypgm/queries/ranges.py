@@ -8,11 +8,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.constraints import AtLeast
+from pypgm._base.constraints import AtLeast
+from pypgm._base.signatures import checked
 from pypgm.queries.entries import checked_integers
 from pypgm.queries.neighbours import DENSE_ENTRIES, MAX_COLUMNS, Neighbours, few_columns, largest_distance
 from pypgm.queries.query import ZeroOneQuery
-from pypgm.signatures import checked
 
 
 class RangeList(ZeroOneQuery):

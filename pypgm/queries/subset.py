@@ -7,11 +7,11 @@ from typing import Annotated, Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pypgm.constraints import AtLeast
+from pypgm._base.constraints import AtLeast
+from pypgm._base.signatures import checked
 from pypgm.queries.entries import ENTRY_LIMIT, SparseArray, checked_integers
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.neighbours import Neighbours
-from pypgm.signatures import checked
 
 
 class Subset(Matrix):

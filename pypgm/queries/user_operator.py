@@ -9,10 +9,10 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.signatures import checked
 from pypgm.queries.entries import as_vector
 from pypgm.queries.matrix import Matrix
 from pypgm.queries.query import LinearQuery
-from pypgm.signatures import checked
 
 
 @runtime_checkable

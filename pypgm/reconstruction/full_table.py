@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.memory import check_fits, short
+from pypgm._base.numeric import as_generator, checked_integer
 from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.estimation import LinearMeasurement
 from pypgm.factor import Factor
-from pypgm.memory import check_fits, short
-from pypgm.numeric import as_generator, checked_integer
 from pypgm.reconstruction.marginals import at_least_one
 
 _VECTORS = 8  # vectors of the size of the table in the solver

@@ -7,12 +7,12 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import checked_real
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
-from pypgm.numeric import checked_real
 from pypgm.queries import Union
 from pypgm.reconstruction.full_table import shortest
 from pypgm.reconstruction.marginals import Reconstructed, at_least_one

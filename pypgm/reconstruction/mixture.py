@@ -9,13 +9,13 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
+from pypgm._base.numeric import as_generator, checked_integer, checked_real
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.estimation import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
-from pypgm.numeric import as_generator, checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 
 _SPREAD = 0.25  # of the first logits

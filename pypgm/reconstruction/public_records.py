@@ -9,12 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
+from pypgm._base.numeric import checked_integer, checked_real
 from pypgm.data import Dataset
 from pypgm.domain import Clique, check_kind
 from pypgm.estimation import LinearMeasurement
 from pypgm.estimation.total import estimate_total
-from pypgm.numeric import checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 from pypgm.reconstruction.weighted_records import WeightedRecords
 

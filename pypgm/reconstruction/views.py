@@ -6,11 +6,11 @@ from collections.abc import Iterable, Mapping
 
 import numpy as np
 
+from pypgm._base.numeric import checked_integer
 from pypgm.clique_vector import CliqueVector
 from pypgm.domain import Clique, Domain
 from pypgm.estimation import LinearMeasurement
 from pypgm.factor import Factor
-from pypgm.numeric import checked_integer
 from pypgm.reconstruction.consistency import consistent
 from pypgm.reconstruction.marginals import Reconstructed, pooled, without_negatives
 

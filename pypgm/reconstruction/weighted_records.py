@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.numeric import as_generator
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.domain import Clique, as_clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.fit import Fit
 from pypgm.factor import Factor
+from pypgm.files.stored_model import CountedModel, domain_of, fields_of
 from pypgm.graphs.evidence import Evidence, log_likelihoods
-from pypgm.models.stored_model import CountedModel, domain_of, fields_of
-from pypgm.numeric import as_generator
 
 _KIND = "weighted records"
 

@@ -7,15 +7,15 @@ from functools import partial
 
 import numpy as np
 
+from pypgm._base.clock import Clock
+from pypgm._base.memory import check_fits, short
+from pypgm._base.numeric import checked_integer, checked_real
 from pypgm.clique_vector import CliqueVector
-from pypgm.clock import Clock
 from pypgm.domain import Clique, Domain
 from pypgm.estimation import LinearMeasurement
 from pypgm.estimation.total import estimate_total
 from pypgm.factor import Factor
-from pypgm.memory import check_fits, short
 from pypgm.models import GraphicalModel
-from pypgm.numeric import checked_integer, checked_real
 from pypgm.reconstruction.marginals import at_least_one
 
 _TABLES = 4  # tables of the size of a component in an update

@@ -20,15 +20,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.files import write_text
+from pypgm._base.html import Shown
 from pypgm.data import OpenSchema, Schema
-from pypgm.data.bins import UnreadableError
-from pypgm.data.columns import Column
-from pypgm.data.dates import Date, iso_date
-from pypgm.data.draft_column import NULLS
-from pypgm.data.files import write_text
-from pypgm.data.number_text import WRITTEN, written_as
-from pypgm.data.numbers import Numeric, as_number
-from pypgm.html import Shown
+from pypgm.data.columns.bins import UnreadableError
+from pypgm.data.columns.column import Column
+from pypgm.data.columns.dates import Date, iso_date
+from pypgm.data.columns.number_text import WRITTEN, written_as
+from pypgm.data.columns.numbers import Numeric, as_number
+from pypgm.data.schema.draft_column import NULLS
 from pypgm.reporting.drawings import squares_of
 from pypgm.reporting.template import rendered
 

@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from pypgm._base.student import LEVEL_TEXT, REACH
+from pypgm._base.terminal import escaped
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.words import many
-from pypgm.student import LEVEL_TEXT, REACH
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from pypgm._base.student import LEVEL, REACH
 from pypgm.domain import Clique
 from pypgm.models.model import Model
 from pypgm.privacy.ledger_report import law_text
@@ -17,7 +18,6 @@ from pypgm.reporting.losses import Losses, losses_of
 from pypgm.reporting.quality import Kind, Quality, quality_of
 from pypgm.reporting.shares import Share, budget_shares
 from pypgm.reporting.words import records_text
-from pypgm.student import LEVEL, REACH
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -9,18 +9,18 @@ from typing import NamedTuple
 
 import numpy as np
 
+from pypgm._base.terminal import escaped
 from pypgm.data import Schema
-from pypgm.data.bins import Binned
-from pypgm.data.columns import Column
-from pypgm.data.dates import Date
-from pypgm.data.derived import Derived
-from pypgm.data.derived_images import images_of
-from pypgm.data.made import Made
-from pypgm.data.numbers import Integer
-from pypgm.models.stored_model import ReleasedModel
+from pypgm.data.columns.bins import Binned
+from pypgm.data.columns.column import Column
+from pypgm.data.columns.dates import Date
+from pypgm.data.columns.derived import Derived
+from pypgm.data.columns.derived_images import images_of
+from pypgm.data.columns.made import Made
+from pypgm.data.columns.numbers import Integer
+from pypgm.files.stored_model import ReleasedModel
 from pypgm.privacy.relation import Privacy
 from pypgm.reporting.words import many, percent
-from pypgm.terminal import escaped
 
 
 class Losses(NamedTuple):

@@ -12,8 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.files import write_text
+from pypgm._base.student import LEVEL_TEXT
 from pypgm.data import Dataset
-from pypgm.data.files import write_text
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.privacy.ledger_report import LedgerReport
@@ -26,7 +27,6 @@ from pypgm.reporting.quality import Quality
 from pypgm.reporting.shares import ledger_lines
 from pypgm.reporting.template import rendered
 from pypgm.reporting.words import labels_of, many, percent
-from pypgm.student import LEVEL_TEXT
 
 TITLE = "Synthetic data"
 """Default title of a page."""

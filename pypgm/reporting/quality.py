@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
+from pypgm._base.student import REACH
+from pypgm._base.terminal import escaped
 from pypgm.domain import Clique, Domain, listed
 from pypgm.factor import Factor
+from pypgm.files.stored_model import ReleasedModel
 from pypgm.intervals.counts import errors_by_truths
 from pypgm.models.estimated_again import Simulation
 from pypgm.models.expected_error import Basis, expectation
 from pypgm.models.model import Model
-from pypgm.models.stored_model import ReleasedModel
-from pypgm.student import REACH
-from pypgm.terminal import escaped
 
 if TYPE_CHECKING:
     from pypgm.intervals.known import ReleaseErrors

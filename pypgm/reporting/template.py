@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from importlib import resources
 
+from pypgm._base.terminal import escaped
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.shares import share_text
-from pypgm.terminal import escaped
 
 
 def rendered(template: str, **given: object) -> str:

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pypgm._base.student import LEVEL_TEXT
+from pypgm._base.terminal import NO_BREAK, WIDEST, aligned, escaped, laid_out
 from pypgm.report import caveat_lines, measurement_lines, model_lines, unpaired_lines
 from pypgm.reporting.facts import shares_of
 from pypgm.reporting.quality import rounded
 from pypgm.reporting.shares import ledger_lines, share_text
 from pypgm.reporting.words import labels_of, many
-from pypgm.student import LEVEL_TEXT
-from pypgm.terminal import NO_BREAK, WIDEST, aligned, escaped, laid_out
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from pypgm.data import Schema
     from pypgm.domain import Clique
-    from pypgm.models.stored_model import ReleasedModel
+    from pypgm.files.stored_model import ReleasedModel
     from pypgm.privacy.ledger_report import LedgerReport
     from pypgm.privacy.promise import Promise
     from pypgm.released import Released

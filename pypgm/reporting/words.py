@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 
+from pypgm._base.student import LEVEL_TEXT
+from pypgm._base.terminal import MISSING, label_text
 from pypgm.data import Schema
-from pypgm.data.codebook import label_texts
+from pypgm.data.columns.codebook import label_texts
 from pypgm.domain import Domain
-from pypgm.student import LEVEL_TEXT
-from pypgm.terminal import MISSING, label_text
 
 
 def records_text(total: float, *, is_public: bool, reach: float = math.nan, at_most: int | None = None) -> str:

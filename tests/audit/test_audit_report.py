@@ -15,7 +15,7 @@ from pypgm.audit import run
 from pypgm.audit.__main__ import main
 from pypgm.audit.finding import Finding
 from pypgm.audit.report import outcomes
-from pypgm.data.foreign import guarded, missing_package
+from pypgm.data.sources.foreign import guarded, missing_package
 from pypgm.reporting.audited import read_audit
 
 GOOD = Finding("good", "x", "ok", "fine")

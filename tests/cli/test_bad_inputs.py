@@ -17,7 +17,7 @@ import pytest
 import pypgm
 from pypgm import cli, mechanisms
 from pypgm.cli import synth as verb
-from pypgm.data import opened
+from pypgm.data.sources import opened
 
 DOMAIN = {"age": 5, "sex": ["F", "M"], "income": ["low", "high"]}
 BUDGET = ["--epsilon", "1", "--delta", "1e-9"]

@@ -10,8 +10,9 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Codes, Date, Integer, OpenSet, Real, arrow_csv
-from pypgm.data.table import read_open_table, read_table
+from pypgm.data import Boolean, Categorical, Codes, Date, Integer, OpenSet, Real
+from pypgm.data.sources import arrow_csv
+from pypgm.data.sources.table import read_open_table, read_table
 
 pytest.importorskip("pyarrow")
 
@@ -87,7 +88,9 @@ def test_it_reads_what_the_plain_reader_reads(block, tmp_path, monkeypatch):
     path, rng, n_read = tmp_path / "t.csv", random.Random(block), 0
     found = []
     kept = arrow_csv.arrow_codes
-    monkeypatch.setattr("pypgm.data.table.arrow_codes", lambda *a, **k: found.append(kept(*a, **k)) or found[-1])
+    monkeypatch.setattr(
+        "pypgm.data.sources.table.arrow_codes", lambda *a, **k: found.append(kept(*a, **k)) or found[-1]
+    )
     for _ in range(150):
         path.write_bytes(random_file(rng))
         monkeypatch.setattr(arrow_csv, "_MIN_BYTES", 1 << 40)
@@ -112,7 +115,7 @@ def test_a_large_file_is_read_by_arrow(tmp_path, monkeypatch):
     wages = rng.lognormal(3, 1, 100_000)
     path.write_text("wage\n" + "\n".join(map(repr, wages.tolist())))
     schema = pypgm.Schema({"wage": Real(0, 100, bins=50, outside="clip")})
-    monkeypatch.setattr("pypgm.data.table._read_columns", None)
+    monkeypatch.setattr("pypgm.data.sources.table._read_columns", None)
     assert np.array_equal(
         pypgm.read_table(path, schema).columns["wage"], schema.encode({"wage": wages}).columns["wage"]
     )
@@ -135,8 +138,8 @@ def test_a_file_is_read_and_written_without_pandas(tmp_path):
     """Arrow's own conversions to NumPy import it, which takes longer than to read the file."""
     source = """
 import sys, numpy as np, pypgm
-from pypgm.data import arrow_csv
-from pypgm.data.table import read_table, write_table
+from pypgm.data.sources import arrow_csv
+from pypgm.data.sources.table import read_table, write_table
 arrow_csv._MIN_BYTES = 0
 schema = pypgm.Schema({"age": pypgm.data.Integer(0, 2999, width=100), "sex": pypgm.data.Codes(2)})
 codes = {"age": np.arange(3000) % 30, "sex": np.arange(3000) % 2}

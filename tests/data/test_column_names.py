@@ -13,7 +13,7 @@ from table_drafts import draft_schema
 
 import pypgm
 from pypgm.data import JSON_SCHEMA
-from pypgm.data.typed_draft import draft_text
+from pypgm.data.schema.typed_draft import draft_text
 
 MARKS = [
     "",

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pypgm.data import Boolean, Categorical, Codes, Date, Integer, OpenSet, Real
-from pypgm.data.bins import MOST_BINS
+from pypgm.data.columns.bins import MOST_BINS
 
 WITHIN = st.sampled_from(["uniform", "tapered", "tapered", "middle", "lower"])
 NULLS = st.sampled_from([(), True, "n/a", ["?", "n/a"]])

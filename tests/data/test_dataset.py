@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from pypgm import memory
+from pypgm._base import memory
 from pypgm.data import Dataset
 from pypgm.domain import Domain
 from pypgm.errors import ModelTooLargeError

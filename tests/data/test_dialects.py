@@ -9,10 +9,11 @@ import pytest
 from table_drafts import draft_schema
 
 import pypgm
-from pypgm.data import Categorical, Integer, Real, arrow_csv
-from pypgm.data.dialect import Dialect, DialectOptions
-from pypgm.data.number_text import WRITTEN, marked_number, plain_number, written_as
-from pypgm.data.table import read_open_table
+from pypgm.data import Categorical, Integer, Real
+from pypgm.data.columns.number_text import WRITTEN, marked_number, plain_number, written_as
+from pypgm.data.sources import arrow_csv
+from pypgm.data.sources.dialect import Dialect, DialectOptions
+from pypgm.data.sources.table import read_open_table
 
 SCHEMA = pypgm.Schema({"a": Integer(0, 9), "b": Categorical(["x", "y", "x\ry", "ü"])})
 CODES = {"a": [1, 2], "b": [0, 1]}

@@ -56,10 +56,10 @@ def counted_alike(values, *_):
 
 PLANTED = {
     "columns of rows": (pypgm.integrations.smartnoise, "_columns", of_one_type, "release"),
-    "lists": (pypgm.data.frames, "as_values", guessed, "encode"),
-    "lists of labels": (pypgm.data.frames, "as_values", guessed, "labels"),
+    "lists": (pypgm.data.sources.frames, "as_values", guessed, "encode"),
+    "lists of labels": (pypgm.data.sources.frames, "as_values", guessed, "labels"),
     "lists of networks": (pypgm.bayes.frames, "column_values", guessed, "network"),
-    "values of objects": (pypgm.data.closed, "as_list", counted_alike, "from_frame"),
+    "values of objects": (pypgm.data.columns.closed, "as_list", counted_alike, "from_frame"),
     "codes": (pypgm.data.dataset, "whole_array", np.asarray, "codes"),
     "codes of mbi": (pypgm.compat.mbi.dataset, "whole_array", np.asarray, "mbi"),
     "rows of parents": (pypgm.mechanisms.related, "whole_array", np.asarray, "codes"),

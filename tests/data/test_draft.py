@@ -16,8 +16,8 @@ from table_drafts import draft_schema
 import pypgm
 from pypgm import Schema, cli, read_table
 from pypgm.data import OpenSet
-from pypgm.data.frames import as_frame
-from pypgm.data.typed_draft import draft_text
+from pypgm.data.schema.typed_draft import draft_text
+from pypgm.data.sources.frames import as_frame
 from pypgm.errors import DraftWarning, WeakGuaranteeWarning
 from pypgm.privacy import settle
 

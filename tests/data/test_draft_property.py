@@ -10,7 +10,7 @@ from collections.abc import Callable
 import pytest
 
 import pypgm
-from pypgm.data.number_text import PLAIN, WRITTEN, marked_number
+from pypgm.data.columns.number_text import PLAIN, WRITTEN, marked_number
 
 N = 60
 TABLES = 520

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 import pypgm
+from pypgm._base.numeric import as_fraction, fraction_of, whole_of
 from pypgm.bayes.bif import parse_bif
 from pypgm.bayes.bif_words import items
 from pypgm.cli import main
-from pypgm.data.rule_comparison import Comparison
-from pypgm.numeric import as_fraction, fraction_of, whole_of
+from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.privacy import Charge
 from pypgm.privacy.laws import Stated
 

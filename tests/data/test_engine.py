@@ -11,9 +11,10 @@ import pytest
 from engines import ENGINES
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Person, Real, Rule, engine, engine_codes, scan
-from pypgm.data.foreign import guarded
-from pypgm.data.frames import as_columns
+from pypgm.data import Boolean, Categorical, Date, EngineTable, Integer, Person, Real, Rule, scan
+from pypgm.data.sources import engine, engine_codes
+from pypgm.data.sources.foreign import guarded
+from pypgm.data.sources.frames import as_columns
 
 ibis = pytest.importorskip("ibis")
 pytest.importorskip("pandas")

@@ -15,7 +15,8 @@ import pytest
 from engines import ENGINES
 
 import pypgm
-from pypgm.data import Boolean, Categorical, Codes, Date, EngineTable, Integer, Real, counted
+from pypgm.data import Boolean, Categorical, Codes, Date, EngineTable, Integer, Real
+from pypgm.data.sources import counted
 
 ibis = pytest.importorskip("ibis")
 for package in ("pandas", "pyarrow", "narwhals"):

@@ -14,11 +14,11 @@ import pytest
 from table_drafts import draft_schema
 
 import pypgm
+from pypgm._base.file_kind import START, file_kind
 from pypgm.bayes import BayesianNetwork
 from pypgm.cli import main
-from pypgm.data.dialect import Dialect
-from pypgm.data.file_kind import START, file_kind
-from pypgm.data.streamed import scan
+from pypgm.data.sources.dialect import Dialect
+from pypgm.data.sources.streamed import scan
 
 SCHEMA = pypgm.Schema({"a": ["x", "y"], "b": 3})
 XML = '<?xml version="1.0"?>\n<!-- a\nnetwork -->\n'
@@ -239,7 +239,7 @@ def test_half_a_surrogate_pair_in_an_open_column_is_refused_before_anything_is_s
     (tmp_path / "t.csv").write_bytes("a\n".encode("utf-7") + "\ud800\n".encode("utf-7", "surrogatepass"))
     schema = pypgm.Schema.from_dict({"a": {"kind": "open", "share": 0.5}})
     with pytest.raises(ValueError, match="column 'a': a text has half a surrogate pair"):
-        pypgm.data.table.read_open_table(tmp_path / "t.csv", schema, Dialect(encoding="utf-7"))
+        pypgm.data.sources.table.read_open_table(tmp_path / "t.csv", schema, Dialect(encoding="utf-7"))
 
 
 def test_half_a_surrogate_pair_is_not_written(tmp_path):

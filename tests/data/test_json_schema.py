@@ -13,9 +13,9 @@ import pytest
 
 import pypgm
 from pypgm.data import JSON_SCHEMA
-from pypgm.data.bins import Outside, Within
-from pypgm.data.dates import Resolution
-from pypgm.data.schema_file import KINDS
+from pypgm.data.columns.bins import Outside, Within
+from pypgm.data.columns.dates import Resolution
+from pypgm.data.schema.schema_file import KINDS
 
 TEXT = json.loads(JSON_SCHEMA.read_text(encoding="utf-8"))
 DEFINED = TEXT["$defs"]

@@ -10,7 +10,7 @@ import pytest
 
 import pypgm
 from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real
-from pypgm.data.layout import Layout
+from pypgm.data.sources.layout import Layout
 
 DAYS = [dt.datetime(2024, 1, 1), dt.datetime(2024, 3, 31), dt.datetime(2024, 7, 2)]
 DAY, HOUR = Date("2024-01-01", "2024-12-31"), Date("2024-01-01", "2024-12-31", "hour")

@@ -10,8 +10,8 @@ from selfcheck import persons
 
 import pypgm
 from pypgm.data import Integer, OpenSet, Person, StreamedTable, scan, write_table
-from pypgm.data import person as person_module
-from pypgm.data.streamed import kept_in_duckdb
+from pypgm.data.schema import person as person_module
+from pypgm.data.sources.streamed import kept_in_duckdb
 
 DOMAIN = {"a": 3, "b": 2}
 NAMES = ("a", "b")

@@ -10,8 +10,8 @@ import pytest
 
 import pypgm
 from pypgm import Schema
-from pypgm.data.layout import layout_of
-from pypgm.data.source import open_source
+from pypgm.data.sources.layout import layout_of
+from pypgm.data.sources.source import open_source
 from pypgm.integrations import sdv, smartnoise
 
 POOLS = {

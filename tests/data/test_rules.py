@@ -13,7 +13,7 @@ import pytest
 import pypgm
 from pypgm import Budget, Constraint, OpenSchema, Schema, cli, mechanisms
 from pypgm.data import Categorical, Comparison, Date, Integer, OpenSet, QuantileBins, Real, Rule, StreamedTable
-from pypgm.data.table import read_open_table
+from pypgm.data.sources.table import read_open_table
 
 COLUMNS = {
     "age": Integer(0, 99, width=10),

@@ -11,9 +11,9 @@ from pypgm.audit.containers import TYPED, UNTYPED, is_there, reading_of, typed
 import pypgm
 from pypgm import Schema
 from pypgm.data import Dataset, EngineTable, StreamedTable, scan
-from pypgm.data.dialect import Dialect
-from pypgm.data.opened import opened
-from pypgm.data.source import open_source
+from pypgm.data.sources.dialect import Dialect
+from pypgm.data.sources.opened import opened
+from pypgm.data.sources.source import open_source
 
 pytestmark = pytest.mark.filterwarnings("ignore:fetch_arrow_table:DeprecationWarning")  # of Ibis
 
@@ -137,5 +137,7 @@ def test_a_source_says_the_same_of_a_table_whatever_holds_it(kind):
         if kind == "Ibis":
             check_batches()
         pieces = [*source.pieces(["sex", "age"], 7)]
-        rows = [row for piece in pieces for row in zip(*pypgm.data.frames.as_columns(piece).values(), strict=True)]
+        rows = [
+            row for piece in pieces for row in zip(*pypgm.data.sources.frames.as_columns(piece).values(), strict=True)
+        ]
         assert [(str(sex), int(age)) for sex, age in rows] == [*zip(VALUES["sex"], VALUES["age"], strict=True)]

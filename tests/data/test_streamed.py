@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.data import Categorical, Codes, Real, Schema, StreamedTable, counted, scan, streamed
+from pypgm.data import Categorical, Codes, Real, Schema, StreamedTable, scan
+from pypgm.data.sources import counted, streamed
 
 DOMAIN = pypgm.Domain({"a": 5, "sex": ["F", "M", "x"], "c": 40})
 CLIQUES = [("a", "sex"), ("c", "a"), (), ("sex",), ("c", "sex", "a")]

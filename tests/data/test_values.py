@@ -11,7 +11,7 @@ from raw_values import BERLIN, COLUMNS, ODD, VALUES, objects
 
 import pypgm
 from pypgm.data import Categorical, Date, Integer, QuantileBins, Schema, StreamedTable, scan
-from pypgm.data.values import plain, read_number, spelled_number
+from pypgm.data.columns.values import plain, read_number, spelled_number
 from pypgm.mechanisms import parent_rows
 from pypgm.privacy.settling import _Values
 

@@ -12,7 +12,7 @@ import pytest
 import pypgm
 from pypgm import Schema
 from pypgm.data import Comparison, Date, Integer, Real
-from pypgm.data.within import can_hold
+from pypgm.data.columns.within import can_hold
 
 ORDER = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
 

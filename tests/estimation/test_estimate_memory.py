@@ -72,7 +72,7 @@ def test_records_of_a_table_too_large_are_refused_beforehand(monkeypatch):
     domain = Domain({"a": 2000, "b": 3000})
     tree = pypgm.JunctionTree(domain, [("a", "b")])
     table = pypgm.Factor(domain, np.ones(6_000_000))
-    monkeypatch.setattr("pypgm.memory._available", lambda: 4e8)
+    monkeypatch.setattr("pypgm._base.memory._available", lambda: 4e8)
     with pytest.raises(ModelTooLargeError, match=r"drawing from the table over \('a', 'b'\) and its 6000000 cells"):
         draw_records(tree, [table], 10)
 
@@ -127,7 +127,7 @@ def test_peak_is_the_one_announced(kind, method, stop, loss):
 
 
 ASKED = """
-import sys, numpy as np, pypgm, pypgm.memory
+import sys, numpy as np, pypgm, pypgm._base.memory
 from pypgm import CliqueVector, Domain, GraphicalModel, KroneckerQuery, LinearMeasurement, queries
 rng = np.random.default_rng(0)
 
@@ -199,7 +199,7 @@ def estimate_over_regions(n):
 
 make = globals()[sys.argv[1]]
 make(60)()
-call, announced, checked = make(int(sys.argv[2])), [0.0], pypgm.memory.check_fits
+call, announced, checked = make(int(sys.argv[2])), [0.0], pypgm._base.memory.check_fits
 
 def noted(needed, *rest, **named):
     announced.append(float(needed))

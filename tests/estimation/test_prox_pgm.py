@@ -10,7 +10,7 @@ from scipy.optimize import nnls
 
 import pypgm
 from pypgm import Domain, Factor, LinearMeasurement, RegionGraph
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
 from pypgm.models.estimated_again import estimated_again
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2, "d": 2})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from random_models import chain, evidence_on, models
 
 from pypgm import CliqueVector, Domain, GraphicalModel, ImpossibleEvidenceError, ModelTooLargeError
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
 
 TOTAL = 1000.0
 CLOSE = {"rtol": 1e-10, "atol": 1e-12 * TOTAL}

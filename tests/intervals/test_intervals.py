@@ -11,7 +11,8 @@ import pytest
 
 import pypgm
 from pypgm import Dataset, Domain, Schema, mechanisms, queries
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
+from pypgm._base.student import upper_end
 from pypgm.data import Integer, Real
 from pypgm.errors import EstimateInterruptedWarning
 from pypgm.estimation.total import estimate_total
@@ -19,7 +20,6 @@ from pypgm.intervals import scales
 from pypgm.intervals.scales import TAUS, PairAnswer, PairTable, Side, pair_answers
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names, needs_more
 from pypgm.privacy import Ledger, PrivateTable
-from pypgm.student import upper_end
 
 DOMAIN = Domain({"a": 4, "b": 5, "c": 3, "d": 2})
 FEW = {"worlds": 3, "truths": 4}

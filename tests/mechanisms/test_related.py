@@ -14,9 +14,9 @@ from fuzz_pgm import pack, unpack
 from selfcheck.related import check_related
 
 from pypgm import Budget, Dataset, Domain, Privacy
+from pypgm._base.numeric import as_generator
 from pypgm.mechanisms import RelatedRelease, parent_rows, synthesize_related
 from pypgm.mechanisms.related import joined
-from pypgm.numeric import as_generator
 from pypgm.privacy.ledger import LedgerReport
 from pypgm.reconstruction.weighted_records import WeightedRecords
 

@@ -11,7 +11,7 @@ import pytest
 
 import pypgm
 from pypgm import mechanisms
-from pypgm.clock import Clock, now, standing_still
+from pypgm._base.clock import Clock, now, standing_still
 from pypgm.mechanisms.registry import mechanism_names
 from pypgm.privacy.fixed_errors import fixed_errors
 

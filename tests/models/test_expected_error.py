@@ -10,10 +10,10 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Constraint, Dataset, Domain, LinearMeasurement, demo, mechanisms, queries
+from pypgm._base.student import upper_end
 from pypgm.models import expected_error, region_tree
 from pypgm.reporting.quality import quality_of
 from pypgm.reporting.text import quality_rows
-from pypgm.student import upper_end
 
 DOMAIN = Domain({"a": 4, "b": 5, "c": 3, "d": 2})
 CYCLE = [("a", "b"), ("b", "c"), ("c", "d"), ("a", "d")]
@@ -211,7 +211,7 @@ def test_total_variation_is_foretold():
     ratios = []
     for seed in range(24):
         model = mechanisms.wide(data, epsilon=1, delta=1e-9, unsafe_seed=seed).model
-        with pypgm.clock.Clock() as clock:
+        with pypgm._base.clock.Clock() as clock:
             expected = expected_error.expected_total_variation(model, pairs, 2, clock).mean()
         ratios.append(expected / pypgm.evaluate(model, cliques=pairs, unsafe_data=data).mean)
     assert 0.7 < np.median(ratios) < 1.4
@@ -431,7 +431,7 @@ def test_errors_of_a_huge_clique_are_refused_before_memory_is_taken(oracle, ask,
     ):
         getattr(model, ask)(tuple(domain))
     small = domain.attributes[:4]  # of which the answers alone fit
-    monkeypatch.setattr("pypgm.memory._available", lambda: 2.0 * 30 * domain.size(small))
+    monkeypatch.setattr("pypgm._base.memory._available", lambda: 2.0 * 30 * domain.size(small))
     with pytest.raises(pypgm.ModelTooLargeError, match=r"error .*over \(.*leave out 'x3' \(33 values\)"):
         getattr(model, ask)(small, draws=60)
 

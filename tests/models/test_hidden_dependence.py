@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import pypgm
 from pypgm import LinearMeasurement
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
 from pypgm.models.expected_error import expected_total_variation
 from pypgm.models.hidden_dependence import hidden_dependence, hiding_noise, room
 from pypgm.queries import Contrasts

@@ -13,7 +13,7 @@ from region_models import consistent_model, random_joint, true_tables
 
 import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
 from pypgm.inference.bounded_tree import fit_proportionally, joined_within, plan_bounded_tree
 from pypgm.inference.local_answers import local_answers
 from pypgm.inference.out_of_model import combined_answers, expanded_answers

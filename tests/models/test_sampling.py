@@ -13,7 +13,7 @@ from lock import lets_others_in
 
 import pypgm
 from pypgm import _core
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
 from pypgm.domain import Domain
 from pypgm.factor import Factor
 from pypgm.graphs.junction_tree import JunctionTree, TreeNode

@@ -14,7 +14,7 @@ import pypgm
 from pypgm import Constraint, Domain, LinearMeasurement, cli, queries
 from pypgm.estimation.path import Path
 from pypgm.estimation.standard_error import least_squares
-from pypgm.models.stored_model import model_of_archive
+from pypgm.files.stored_model import model_of_archive
 from pypgm.queries.folded import folded
 
 DOMAIN = Domain({"a": 4, "b": 3, "c": 3})
@@ -229,7 +229,7 @@ def test_a_query_of_ones_own_is_kept_as_a_matrix_or_not_at_all(tmp_path, monkeyp
     assert pypgm.load(tmp_path / "m.npz").standard_error("a", draws=3).values == pytest.approx(
         model.standard_error("a", draws=3).values, rel=0.3
     )
-    monkeypatch.setattr("pypgm.models.stored_measurements._DENSE_ENTRIES", 7)
+    monkeypatch.setattr("pypgm.files.stored_measurements._DENSE_ENTRIES", 7)
     model.save(tmp_path / "m.npz")
     again = pypgm.load(tmp_path / "m.npz")
     np.testing.assert_allclose(again.project("a").values, model.project("a").values)

@@ -14,7 +14,7 @@ import pytest
 
 import pypgm
 from pypgm import CliqueVector, Domain, RegionGraph, RegionGraphModel, _core
-from pypgm.clock import Clock
+from pypgm._base.clock import Clock
 from pypgm.errors import TimeLimitWarning
 from pypgm.inference import max_elimination
 from pypgm.inference.bounded_tree import joined_within

@@ -13,7 +13,7 @@ _ODD = ("whole floats and a text", "booleans and a number")
 
 MUTANTS = {
     "columns are arrays of one type before they are encoded": at(
-        "data.encoding:encoded", partial(check_door, "synthesize", _ODD, ["lists"]), "sensitivity"
+        "data.sources.encoding:encoded", partial(check_door, "synthesize", _ODD, ["lists"]), "sensitivity"
     )("as_columns(table)", "{name: np.asarray(values) for name, values in as_columns(table).items()}"),
     "a table of a mechanism is one array": at(
         "privacy.tables:prepared", partial(check_door, "mechanisms.mst", _ODD, ["lists"]), "sensitivity"
@@ -40,7 +40,7 @@ MUTANTS = {
         "lost user bound",
     )("held.pop().records(known)", "(lambda data: type(data)(data.columns, known.domain))(held.pop().records(known))"),
     "a schema of types is a draft from the records": at(
-        "data.schema:Schema.from_types", check_declared, "domain from the data"
+        "data.schema.schema:Schema.from_types", check_declared, "domain from the data"
     )("cls.from_dict(draft)", "cls.draft(source)"),
     "a time limit ends no run of few records": at(
         "mechanisms.run:Run.ended", partial(check_time_limit, "aim"), "records counted exactly"

@@ -13,24 +13,24 @@ MUTANTS = {
     "all records of a person are kept": at("privacy.counts:kept", check_persons, "lost user bound")(
         "keep(sampler.secret())", "data"
     ),
-    "a record more of each person is kept": at("data.person:Selection._left_out", check_persons, "lost user bound")(
-        "rank >= self._at_most", "rank > self._at_most"
-    ),
-    "records are kept by their order in the table": at("data.person:Selection.add", check_persons, "sensitivity")(
-        "_hash_of(content, len(keys))", "0"
-    ),
+    "a record more of each person is kept": at(
+        "data.schema.person:Selection._left_out", check_persons, "lost user bound"
+    )("rank >= self._at_most", "rank > self._at_most"),
+    "records are kept by their order in the table": at(
+        "data.schema.person:Selection.add", check_persons, "sensitivity"
+    )("_hash_of(content, len(keys))", "0"),
     "records are kept by how many others there are": at(
-        "data.person:Selection._left_out", check_persons, "sensitivity"
+        "data.schema.person:Selection._left_out", check_persons, "sensitivity"
     )("starts[number]", "0"),
-    "records are kept of all persons together": at("data.person:Selection._left_out", check_persons, "sensitivity")(
-        "first[1:] != first[:-1]", "first[1:] < 0"
-    ),
-    "the first of several columns names a person": at("data.person:Person.keys", check_persons, "wrong counts")(
+    "records are kept of all persons together": at(
+        "data.schema.person:Selection._left_out", check_persons, "sensitivity"
+    )("first[1:] != first[:-1]", "first[1:] < 0"),
+    "the first of several columns names a person": at("data.schema.person:Person.keys", check_persons, "wrong counts")(
         "parts[0] if len(parts) == 1 else _joined(parts)", "parts[0]"
     ),
-    "pieces are counted whole": at("data.streamed:StreamedTable._codes", check_persons, "path depends on the data")(
-        "codes[name][here]", "codes[name]"
-    ),
+    "pieces are counted whole": at(
+        "data.sources.streamed:StreamedTable._codes", check_persons, "path depends on the data"
+    )("codes[name][here]", "codes[name]"),
     "open columns are found in all records": at("privacy.settling:_kept_values", check_persons, "lost user bound")(
         "compress(as_list(columns[name]), is_kept)", "as_list(columns[name])"
     ),
@@ -44,23 +44,23 @@ MUTANTS = {
         "Privacy('add-remove' if relation is None else relation, stated, person)",
         "Privacy('add-remove' if relation is None else relation, 1 if person else stated, person)",
     ),
-    "long keys are cut": at("data.person:_key", partial(check_person_keys, ("columns", "pieces")), "sensitivity")(
-        "_hashed(spelled)", "spelled[:15]"
-    ),
+    "long keys are cut": at(
+        "data.schema.person:_key", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
+    )("_hashed(spelled)", "spelled[:15]"),
     "keys are compared without case": at(
-        "data.person:_key", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
+        "data.schema.person:_key", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
     )("text.encode('utf-8', 'surrogatepass')", "text.casefold().encode()"),
     "keys of several columns are put together without an end": at(
-        "data.person:_joined", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
+        "data.schema.person:_joined", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
     )("_hashed(row)", "_hashed(row.replace(b'\\0', b''))"),
     "all records of nobody are one person's": at(
-        "data.person:Selection._left_out", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
+        "data.schema.person:Selection._left_out", partial(check_person_keys, ("columns", "pieces")), "sensitivity"
     )("(first | second)[starts] != 0", "starts >= 0"),
     "records that are held beside files are all kept": at(
-        "data.person:Selection.kept", partial(check_person_keys, ("columns", "pieces")), "lost user bound"
+        "data.schema.person:Selection.kept", partial(check_person_keys, ("columns", "pieces")), "lost user bound"
     )("self._files", "[]"),
     "records of a person are chosen in each piece": at(
-        "data.streamed:StreamedTable.kept", partial(check_person_keys, ("columns", "pieces")), "lost user bound"
+        "data.sources.streamed:StreamedTable.kept", partial(check_person_keys, ("columns", "pieces")), "lost user bound"
     )(
         "selection.kept(secret)",
         "np.concatenate([\n"
@@ -69,22 +69,22 @@ MUTANTS = {
         "])",
     ),
     "pieces may come in another order": at(
-        "data.streamed:StreamedTable._codes", partial(check_person_keys, ("columns", "pieces")), "not refused"
+        "data.sources.streamed:StreamedTable._codes", partial(check_person_keys, ("columns", "pieces")), "not refused"
     )("digest.digest() != expected", "False"),
     "keys in DuckDB keep the white space around them": at(
-        "data.streamed:_key_in_duckdb", partial(check_person_keys, ("duckdb",)), "lost user bound"
+        "data.sources.streamed:_key_in_duckdb", partial(check_person_keys, ("duckdb",)), "lost user bound"
     )("WHITE_SPACE", "' '"),
     "keys in DuckDB are compared by its collation": at(
-        "data.streamed:kept_in_duckdb", partial(check_person_keys, ("duckdb",)), "sensitivity"
+        "data.sources.streamed:kept_in_duckdb", partial(check_person_keys, ("duckdb",)), "sensitivity"
     )("_key_in_duckdb(name, type_of[name])", "quoted(name)"),
     "an engine keeps a record more of each person": at(
-        "data.engine_persons:kept_in_engine", partial(check_person_keys, ("ibis",)), "lost user bound"
+        "data.sources.engine_persons:kept_in_engine", partial(check_person_keys, ("ibis",)), "lost user bound"
     )("ranked['rank'] < person.at_most", "ranked['rank'] <= person.at_most"),
     "an engine knows persons by the first of several columns": at(
-        "data.engine_persons:kept_in_engine", partial(check_person_keys, ("ibis",)), "sensitivity"
+        "data.sources.engine_persons:kept_in_engine", partial(check_person_keys, ("ibis",)), "sensitivity"
     )("[f'p{i}' for i in range(len(person.columns))]", "['p0']"),
     "an engine compares keys by its collation": at(
-        "data.engine_persons:key_of", partial(check_person_keys, ("ibis",)), "sensitivity"
+        "data.sources.engine_persons:key_of", partial(check_person_keys, ("ibis",)), "sensitivity"
     )("bytes_of(ibis, engine, value.strip())", "value.strip()"),
     "fewer records of a person than are kept are believed": at(
         "privacy.arguments:relation_of", check_promises, "not refused"

@@ -134,7 +134,7 @@ MUTANTS = {
     "subclasses are believed": at("privacy.trusted_query:_copied", question("a query that lies"), "sensitivity")(
         "any(X)", "issubclass(make, BUILT_IN)"
     ),
-    "a float is its binary value": at("numeric:as_fraction", check_roundings, "rounding")(
+    "a float is its binary value": at("_base.numeric:as_fraction", check_roundings, "rounding")(
         "str(value)", "str(value) if isinstance(value, Decimal) else str(Fraction(value))"
     ),
     "the threshold of Laplace noise forgets half of the law": at(

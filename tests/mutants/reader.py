@@ -148,7 +148,7 @@ if np.finfo(np.longdouble).max > np.finfo(np.float64).max:  # where there are su
         ),
     }
 MUTANTS |= {
-    "measurements read from a file lose their mark": at("models.stored_measurements:_measurement", kept, "mark lost")(
+    "measurements read from a file lose their mark": at("files.stored_measurements:_measurement", kept, "mark lost")(
         "{**entry, 'query': query}", "{**entry, 'query': query, 'not_private': ''}"
     ),
     "contrasts of two records differ in the first attribute": at(

@@ -63,10 +63,10 @@ MUTANTS = {
         "privacy.laws:PoissonSample.cost", check_samples, "wrong charge"
     )("_pure_cost(self.epsilon, unit)", "self.epsilon if unit == 'epsilon' else self.epsilon ** 2 / 8"),
     "the first record of each block of a file is taken for a header": at(
-        "data.arrow_csv:arrow_codes", partial(check_sources, ["CSV in blocks"]), "wrong counts"
+        "data.sources.arrow_csv:arrow_codes", partial(check_sources, ["CSV in blocks"]), "wrong counts"
     )("0", "1", 1),
     "numbers beside nulls are doubles whatever their size": at(
-        "data.frames:_values", partial(check_sources, ["pandas"]), "wrong counts"
+        "data.sources.frames:_values", partial(check_sources, ["pandas"]), "wrong counts"
     )(one_case(9)),
     "a value of an open column may raise some errors": at(
         "privacy.settling:_Values._value_of", check_open_sets, "exception tells"
@@ -92,6 +92,6 @@ MUTANTS = {
         "mechanisms.run:Run.__init__", partial(check_time_limit, "mwem", *SLOW), "path depends on the data"
     )(
         "Clock(name, self.limits.time_limit)",
-        "Clock(name, self.limits.time_limit, started=-__import__('sys').modules['pypgm.clock']._HERE.stood)",
+        "Clock(name, self.limits.time_limit, started=-__import__('sys').modules['pypgm._base.clock']._HERE.stood)",
     ),
 }

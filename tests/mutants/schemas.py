@@ -46,24 +46,24 @@ MUTANTS = {
     "equal values of several types have the key of the last": at(
         "privacy.settling:_Values.__iter__", check_open_sets, "sensitivity"
     )("return map(Y, X)", "given = X\nknown = {v: Y(v) for v in given}\nreturn iter([known[v] for v in given])"),
-    "a difference is from the record before": at("data.difference:Difference.coded", check_dependent, "wrong counts")(
-        "first.steps(of_first)", "np.roll(first.steps(of_first), 1)"
-    ),
-    "a birthday counts the day after": at("data.spans:span_between", check_dependent, "wrong counts")(
+    "a difference is from the record before": at(
+        "data.columns.difference:Difference.coded", check_dependent, "wrong counts"
+    )("first.steps(of_first)", "np.roll(first.steps(of_first), 1)"),
+    "a birthday counts the day after": at("data.columns.spans:span_between", check_dependent, "wrong counts")(
         "second", "second - 1"
     ),
     "the bin of what a difference is from ends a day late": at(
-        "data.difference:Steps.binned", check_dependent, "wrong counts"
+        "data.columns.difference:Steps.binned", check_dependent, "wrong counts"
     )(
         "np.searchsorted(column.ends()[0], self.steps(codes), side='right') - 1",
         "(np.searchsorted(column.ends()[0], self.steps(codes), side='left') - 1).clip(0)",
     ),
     "a difference that does not fit is told": at(
-        "data.difference:Difference.coded", check_dependent, "exception tells"
+        "data.columns.difference:Difference.coded", check_dependent, "exception tells"
     )("Misfit(problem.row, what)", "Misfit(problem.row, f'{what}: {places[problem.row]}')"),
-    "columns that are made anew are read": at("data.encoding:encoded", check_dependent, "read before the charge")(
-        "as_columns(table)", "{name: list(values) for name, values in as_columns(table).items()}"
-    ),
+    "columns that are made anew are read": at(
+        "data.sources.encoding:encoded", check_dependent, "read before the charge"
+    )("as_columns(table)", "{name: list(values) for name, values in as_columns(table).items()}"),
     "attributes that follow from others are counted": at(
         "privacy.counts:_Part.count", check_dependent, "records counted exactly"
     )(
@@ -73,7 +73,7 @@ MUTANTS = {
     "a part of a table has a ledger of its own": at(
         "privacy.private_table:PrivateTable.over", check_dependent, "uncharged draw"
     )("self._ledger", "Ledger(self._ledger.budget)"),
-    "the look of a table has the types of its values": at("data.opened:_frame", looks, "private state kept")(
+    "the look of a table has the types of its values": at("data.sources.opened:_frame", looks, "private state kept")(
         "Layout()", "Layout(types={n: str(__import__('numpy').asarray(c).dtype) for n, c in columns.items()})"
     ),
 }

@@ -64,23 +64,23 @@ MUTANTS = {
     "the command adds delta to epsilon": at("cli.synth:_prepared", check_command, "overspent")(
         "arguments.epsilon", "arguments.epsilon + 1"
     ),
-    "a table's error shows a label": at("data.closed:Closed._one_by_one", check_table_errors, "exception tells")(
-        "f'needs {self.allowed}, and has another value'", "f'needs {self.allowed}, got {value!r}'"
-    ),
+    "a table's error shows a label": at(
+        "data.columns.closed:Closed._one_by_one", check_table_errors, "exception tells"
+    )("f'needs {self.allowed}, and has another value'", "f'needs {self.allowed}, got {value!r}'"),
     "a table's error tells the length of a label": at(
-        "data.closed:Closed._one_by_one", check_table_errors, "exception tells"
+        "data.columns.closed:Closed._one_by_one", check_table_errors, "exception tells"
     )("f'needs {self.allowed}, and has another value'", "f'needs {self.allowed}, not {len(str(value))} letters'"),
     "an error guesses which label was meant": at(
-        "data.closed:Closed._one_by_one", check_table_errors, "exception tells"
+        "data.columns.closed:Closed._one_by_one", check_table_errors, "exception tells"
     )(
         "f'needs {self.allowed}, and has another value' + hint",
         "f'needs {self.allowed}, and has another value' + hint + ', not no' * str(value).lower().startswith('off')",
     ),
-    "an error counts the values that do not fit": at("data.bins:Binned._codes", check_table_errors, "exception tells")(
-        "f'needs {self.allowed}, and {why}{hint}'", "f'needs {self.allowed}, and {why}{hint}, {int(bad.sum())} times'"
-    ),
+    "an error counts the values that do not fit": at(
+        "data.columns.bins:Binned._codes", check_table_errors, "exception tells"
+    )("f'needs {self.allowed}, and {why}{hint}'", "f'needs {self.allowed}, and {why}{hint}, {int(bad.sum())} times'"),
     "an error says on which side of its bounds a number is": at(
-        "data.bins:Binned._codes", check_table_errors, "exception tells"
+        "data.columns.bins:Binned._codes", check_table_errors, "exception tells"
     )(
         "('is beyond them', 'is empty', 'is empty', unreadable)",
         "('is below them' if places[row] < low else 'is above them', 'is empty', 'is empty', unreadable)",

@@ -11,8 +11,8 @@ import pytest
 
 import pypgm
 from pypgm import _core, queries
-from pypgm.clock import Clock
-from pypgm.data.relations import Relations
+from pypgm._base.clock import Clock
+from pypgm.data.schema.relations import Relations
 from pypgm.estimation import accelerated, estimate_total, problem
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeEngine

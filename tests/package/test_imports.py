@@ -14,9 +14,7 @@ import pypgm
 ROOT = Path(pypgm.__file__).parent
 # A package imports only from those above it; of one line, from each other without a circle of modules.
 ORDER = [
-    {"_core", "_lazy", "errors", "_waiting", "fields", "html", "numeric", "progress", "student", "terminal"},
-    {"constraints"},
-    {"canvas", "clock", "domain", "factor", "clique_vector", "memory", "signatures"},
+    {"_core", "_base", "errors", "domain", "factor", "clique_vector"},
     {"queries"},
     {"data"},
     {"graphs"},

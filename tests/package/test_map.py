@@ -16,7 +16,7 @@ PLACES = re.findall(
 
 OFTEN_SOUGHT = {
     "the sampler of the discrete Gaussian": ("cpp/core/noise/noise.hpp", "DiscreteGaussian::operator()"),
-    "where a cell of a CSV file becomes a code": ("pypgm/data/closed.py", "Closed.encoder"),
+    "where a cell of a CSV file becomes a code": ("pypgm/data/columns/closed.py", "Closed.encoder"),
     "the sensitivity of all cells of a pair": ("pypgm/queries/partition.py", "Identity"),
     "the sensitivity of what wide measures of a pair": ("pypgm/queries/contrasts.py", "Contrasts._sensitivity"),
     "the update of a message of Convex-GBP": ("cpp/core/simd/message_kernels.cpp", "update_message"),
@@ -32,7 +32,7 @@ OFTEN_SOUGHT = {
         "RegionAcceleration::advance",
     ),
     "Prox-PGM over regions": ("pypgm/estimation/region_descent.py", "region_descent"),
-    "where a range of evidence is read": ("pypgm/data/evidence.py", "codes_of_text"),
+    "where a range of evidence is read": ("pypgm/data/schema/evidence.py", "codes_of_text"),
     "a step of Prox-PGM": ("cpp/core/fit/descent.cpp", "Descent::try_step"),
     "a charge of the ledger": ("pypgm/privacy/ledger.py", "Ledger.charge"),
     "the tree of MST": ("pypgm/mechanisms/_mst.py", "select_tree"),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from pypgm import memory
+from pypgm._base import memory
 from pypgm.errors import ModelTooLargeError
 
 

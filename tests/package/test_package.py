@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 import pypgm
-from pypgm.models.stored_model import READERS
+from pypgm.files.stored_model import READERS
 from pypgm.reconstruction.weighted_records import WeightedRecords
 
 INIT = Path(pypgm.__file__)
@@ -70,7 +70,7 @@ def said(program, *arguments):
 
 def test_import_takes_what_is_used():
     loaded = "print(*(m for m in sys.modules if m.startswith('pypgm') or m in {'numpy', 'scipy', 'networkx'}))"
-    assert set(said(loaded)) == {"pypgm", "pypgm._core", "pypgm._lazy", "pypgm._waiting"}
+    assert set(said(loaded)) == {"pypgm", "pypgm._base", "pypgm._base.lazy", "pypgm._base.waiting", "pypgm._core"}
 
 
 def test_all_names_leave_heavy_packages_alone():

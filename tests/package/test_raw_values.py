@@ -14,7 +14,7 @@ RAW = {"Values", "Frame", "ArrayLike", "Table", "Sequence[Any]", "Iterable[objec
 """Annotations of raw values; in the modules below `Any` is one too."""
 
 OF_ANY = ["integrations/smartnoise.py", "integrations/sdv.py", "integrations/_synthesizer.py", "mechanisms/related.py"]
-OF_ANY += ["bayes/frames.py", "compat/mbi/dataset.py", "data/frames.py"]
+OF_ANY += ["bayes/frames.py", "compat/mbi/dataset.py", "data/sources/frames.py"]
 PUBLIC = {"weights", "mapping", "image", "labels", "metadata", "mesh", "attributes", "otherwise", "found", "module"}
 """Parameters that hold no records: weights are numbers by their definition, the others are public."""
 
@@ -54,10 +54,10 @@ def test_values_of_records_reach_no_array_before_they_are_read():
     for door in ("integrations/smartnoise.py:_columns", "mechanisms/related.py:_keys", "bayes/frames.py:_encode"):
         assert door in reached
     for door in (
-        "data/closed.py:encode",
-        "data/bins.py:_placed",
-        "data/encoding.py:encoded",
-        "data/frames.py:as_columns",
+        "data/columns/closed.py:encode",
+        "data/columns/bins.py:_placed",
+        "data/sources/encoding.py:encoded",
+        "data/sources/frames.py:as_columns",
     ):
         assert door in reached
     assert len(reached) > 60

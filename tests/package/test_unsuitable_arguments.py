@@ -13,13 +13,13 @@ import pytest
 
 import pypgm
 from pypgm import _core
-from pypgm.constraints import AtLeast, Constraint, constraints_of
+from pypgm._base.constraints import AtLeast, Constraint, constraints_of
+from pypgm._base.numeric import shown
 from pypgm.estimation.limits import LimitOptions, Limits, SolverOptions
 from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.intervals.interval import Request
 from pypgm.mechanisms.registry import mechanism_named, mechanism_names
 from pypgm.models.estimated_again import Simulation
-from pypgm.numeric import shown
 from pypgm.privacy.entry import PrivateOptions
 from pypgm.privacy.ledger import Ledger
 

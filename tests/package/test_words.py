@@ -44,15 +44,6 @@ RETIRED_NAMES = {
     "_EXAMPLES": "_USAGE, _MAX_SHOWN: what the examples show, or how many of them",
 }
 NO_NOUN = f"no noun in the first {EARLY} words"
-# Folders and modules of the package that the two tests of names and of first sentences do not read yet.
-OWNED = {
-    *("__init__.py", "__main__.py", "_waiting.py", "_core.pyi", "canvas.py", "clique_vector.py", "clock.py"),
-    *("comparison.py", "demo.py", "domain.py", "evaluation.py", "factor.py", "fields.py", "html.py", "memory.py"),
-    *("numeric.py", "planning.py", "progress.py", "release.py", "release_fields.py", "released.py", "report.py"),
-    *("signatures.py", "student.py", "terminal.py", "workloads.py"),
-    *("audit", "data", "estimation", "graphs", "inference", "intervals", "mechanisms", "models", "mrf", "notebook"),
-    *("plot", "queries", "reconstruction", "reporting"),
-}
 
 
 def names_bound(tree):
@@ -89,9 +80,7 @@ def described(tree):
 def trees():
     """Yield each module of the package that is read, by its path in it."""
     for path in sorted(PACKAGE.rglob("*.py")):
-        relative = path.relative_to(PACKAGE)
-        if relative.parts[0] not in OWNED:
-            yield relative, ast.parse(path.read_text(encoding="utf-8"))
+        yield path.relative_to(PACKAGE), ast.parse(path.read_text(encoding="utf-8"))
 
 
 def prose_of_python(path):

@@ -14,8 +14,8 @@ from learners import LEARNERS, SUBJECTS, options_of
 import pypgm
 from pypgm import Budget, BudgetError, Dataset, Ledger, OpenSchema, PrivateTable, Schema
 from pypgm.data import Integer, OpenSet, Person, QuantileBins
-from pypgm.data.opened import Opened
-from pypgm.data.source import Source
+from pypgm.data.sources.opened import Opened
+from pypgm.data.sources.source import Source
 from pypgm.privacy import settle
 from pypgm.privacy.entry import Entry, Handed
 

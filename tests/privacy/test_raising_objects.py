@@ -10,7 +10,7 @@ import pytest
 
 import pypgm
 from pypgm.data import Boolean, Categorical, Codes, Date, Integer, Real
-from pypgm.data.open_columns import OpenSet, QuantileBins
+from pypgm.data.columns.open_columns import OpenSet, QuantileBins
 
 COLUMNS = {
     "categorical": (Categorical(["a", "b"]), "a"),

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 import pypgm
 from pypgm import Budget, BudgetError, Ledger, OpenSchema, Privacy, PrivateTable, Schema, cli, mechanisms
 from pypgm.data import Categorical, Integer, OpenSet, QuantileBins, Real
-from pypgm.data.frames import as_columns, as_frame
-from pypgm.data.schema import as_schema
-from pypgm.data.table import read_open_table
+from pypgm.data.schema.schema import as_schema
+from pypgm.data.sources.frames import as_columns, as_frame
+from pypgm.data.sources.table import read_open_table
 from pypgm.privacy import settle, settling
 from pypgm.privacy.laws import DiscreteLaplace
 

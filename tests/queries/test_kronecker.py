@@ -273,7 +273,7 @@ def test_large_answers_are_made_in_parts_that_a_time_limit_ends(monkeypatch):
     monkeypatch.setattr("pypgm.inference.kronecker._CHUNK_CELLS", 50)
     np.testing.assert_array_equal(model.answer(KroneckerQuery(ranges)), whole)
     times = itertools.count()  # a second from each look to the next: the tables are done before the limit
-    monkeypatch.setattr("pypgm.clock.now", lambda: float(next(times)))
+    monkeypatch.setattr("pypgm._base.clock.now", lambda: float(next(times)))
     with pytest.raises(TimeoutError, match="the exact answer takes longer than time_limit=10"):
         model.answer(KroneckerQuery(ranges), time_limit=10.0)
 

@@ -7,8 +7,8 @@ import pytest
 
 import pypgm
 from pypgm import cli
-from pypgm.data.dialect import Dialect
-from pypgm.data.layout import Layout
+from pypgm.data.sources.dialect import Dialect
+from pypgm.data.sources.layout import Layout
 from pypgm.reporting.compared import compare_texts
 
 _MARKS = {"decimal": ",", "thousands": "."}

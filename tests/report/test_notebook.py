@@ -25,9 +25,9 @@ from pypgm import (
     PrivateTable,
     RegionGraph,
 )
+from pypgm._base.html import Markup, Shown, element, folded, shaded, table, text, written
 from pypgm.bayes import BayesianNetwork, compare_answers, compare_tables, learn_private
 from pypgm.data import Categorical, Integer, OpenSet
-from pypgm.html import Markup, Shown, element, folded, shaded, table, text, written
 from pypgm.notebook import as_html
 
 PACKAGES = (

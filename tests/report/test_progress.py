@@ -12,9 +12,9 @@ import pytest
 
 import pypgm
 from pypgm import CliqueVector, Dataset, Domain
+from pypgm._base.clock import Clock
+from pypgm._base.progress import Bar
 from pypgm.bayes import learn_private
-from pypgm.clock import Clock
-from pypgm.progress import Bar
 
 DOMAIN = Domain({"a": 2, "b": 3, "c": 2})
 

@@ -12,13 +12,13 @@ import pytest
 
 import pypgm
 from pypgm import Budget, Domain, LinearMeasurement, Schema, cli, demo, mechanisms
+from pypgm._base.terminal import aligned, cells_wide, laid_out
 from pypgm.data import Boolean, Categorical, Date, Integer
 from pypgm.reporting.compared import compare_texts
 from pypgm.reporting.facts import Facts
 from pypgm.reporting.losses import losses_of
 from pypgm.reporting.quality import quality_of
 from pypgm.reporting.shares import budget_shares
-from pypgm.terminal import aligned, cells_wide, laid_out
 
 JARGON = ("clique", "rho", "sensitivity", "settle", "squared", "validated")
 SCHEMA = {

@@ -16,7 +16,7 @@ from fuzz_pgm import pack, unpack
 
 import pypgm
 from pypgm import Dataset, Domain, cli, mechanisms
-from pypgm.terminal import escaped, escaped_json
+from pypgm._base.terminal import escaped, escaped_json
 
 NASTY = "x\x1b[2J\x1b[H\nguarantee: epsilon 0.001\r\x9b31m\u2028\u202e\u2066\x7f\x85\x00\ufeff\u200b"
 DOMAIN = Domain({f"a{NASTY}": [f"l{NASTY}", "two"], "b": 3, "c": 2})

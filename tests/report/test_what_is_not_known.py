@@ -13,12 +13,12 @@ import pytest
 
 import pypgm
 from pypgm import Domain, cli, mechanisms
+from pypgm._base.student import REACH
 from pypgm.data import Person
 from pypgm.intervals import left_out
 from pypgm.reporting.facts import Facts, quality_dict
 from pypgm.reporting.page import Part, page_of
 from pypgm.reporting.text import quality_rows
-from pypgm.student import REACH
 
 N = 2000
 

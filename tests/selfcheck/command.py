@@ -23,7 +23,7 @@ from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check
 from pypgm.audit.pairs import PRIVACIES, Pair, far_pairs, neighbour_pairs
 from pypgm.audit.trace import Trace
 from pypgm.data import Schema
-from pypgm.data.opened import opened
+from pypgm.data.sources.opened import opened
 from pypgm.domain import Domain
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy

@@ -150,7 +150,7 @@ def _csv_in_blocks(columns: Columns) -> Iterator[Any]:
     importlib.import_module("pyarrow.csv")
     with contextlib.ExitStack() as stack:
         for name, value in (("_MIN_BYTES", 0), ("_BLOCK", _BLOCK)):
-            stack.enter_context(patch(f"pypgm.data.arrow_csv.{name}", value))
+            stack.enter_context(patch(f"pypgm.data.sources.arrow_csv.{name}", value))
         yield stack.enter_context(_csv(columns))
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from pypgm.audit.finding import Finding, finding, skipped
 from pypgm.data import Boolean, Categorical, Codes, Column, Date, EngineTable, Integer, Real, Schema
-from pypgm.data.foreign import missing_package
+from pypgm.data.sources.foreign import missing_package
 
 ENGINES: dict[str, Callable[[Any], Any]] = {
     "duckdb": lambda ibis: ibis.duckdb.connect(),

@@ -51,7 +51,10 @@ def check_person_keys(sources: Sequence[str] = ("columns", "pieces", "duckdb", "
     if not there:
         return skipped("persons", "keys of persons", f"{listed(sources)} is not installed")
     wrong = []
-    in_parts = patch("pypgm.data.streamed._ROWS", _PIECE), patch("pypgm.data.person._SORTED_AT_ONCE", _AT_ONCE)
+    in_parts = (
+        patch("pypgm.data.sources.streamed._ROWS", _PIECE),
+        patch("pypgm.data.schema.person._SORTED_AT_ONCE", _AT_ONCE),
+    )
     with warnings.catch_warnings(), in_parts[0], in_parts[1]:
         warnings.simplefilter("ignore")  # of an engine's own driver
         for name, source in there.items():

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from pypgm.audit.finding import Finding, finding
 from pypgm.data import Boolean, Categorical, Column, Integer, Real, Schema
-from pypgm.data.opened import opened
-from pypgm.data.source import open_source
+from pypgm.data.sources.opened import opened
+from pypgm.data.sources.source import open_source
 from selfcheck.containers import TYPED, UNTYPED, Columns, Container, is_there, reading_of, typed
 
 _EXACT = 1 << 53  # from here on doubles do not distinguish consecutive integers

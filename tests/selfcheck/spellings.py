@@ -11,7 +11,7 @@ from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import PRIVACIES, Pair, far_pairs, neighbour_pairs
 from pypgm.audit.whole import followed
 from pypgm.data import Schema
-from pypgm.data.encoding import columns_of
+from pypgm.data.sources.encoding import columns_of
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.private_table import PrivateTable

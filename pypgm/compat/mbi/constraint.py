@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pypgm._base.constraints import one_of
 from pypgm.compat.mbi.domain import Clique, Domain
 from pypgm.compat.mbi.factor import Factor
-from pypgm.constraints import one_of
 
 
 @dataclass(frozen=True, eq=False)

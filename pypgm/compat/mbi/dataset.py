@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pypgm._base.numeric import whole_array
 from pypgm.compat.mbi.domain import Attribute, Domain
 from pypgm.compat.mbi.factor import Factor, refuse_mesh
-from pypgm.numeric import whole_array
 
 
 class Columns(dict[Attribute, NDArray[Any]]):

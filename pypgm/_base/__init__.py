@@ -1,0 +1,1 @@
+"""Helpers of all packages that are no part of the public interface."""

@@ -1,0 +1,390 @@
+"""Files that are read whole or not at all, and written whole or not at all."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import csv
+import gzip
+import io
+import os
+import re
+import zlib
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from pathlib import Path
+from typing import Any, BinaryIO, Literal, TextIO, cast
+
+from pypgm._base.file_kind import START, binary_kind
+from pypgm.data.sources.dialect import COMMAS, Dialect
+
+MOST_TEXT = 1 << 24
+"""Characters of a file that is read whole, at most: a file of a few kilobytes may unpack to as many gigabytes."""
+
+ZIP_MAGIC = b"PK\x03\x04"  # that releases begin with, and workbooks of Excel
+NO_TEXT = "a text has half a surrogate pair, which no file of text can hold"
+_GZIP_MAGIC = b"\x1f\x8b"
+_LONGEST_LINE = 1 << 24  # characters of a line of a table
+_ROWS = 1 << 12  # that are written at a time
+_BLOCK = 1 << 16  # characters that lines are read of at a time
+_SEPARATORS = ";\t|,"  # that a table with one column may have been meant to have
+_SEPARATOR_LINE = re.compile(r"sep=(.)\r?\n?")  # that Excel writes before the header
+_MARKS = ((b"\xef\xbb\xbf", "utf-8"), (b"\xff\xfe", "utf-16"), (b"\xfe\xff", "utf-16"))  # of the order of bytes
+_LINKS = 40  # that are followed from one name, as the system does
+
+
+def as_path(path: str | os.PathLike[str]) -> Path:
+    r"""Return a path whose name the system takes.
+
+    Raises
+    ------
+    ValueError
+        If the name has a NUL, or half a surrogate pair that stands for no byte.
+    TypeError
+        If it is no path.
+
+    Examples
+    --------
+    >>> as_path("a\0b")
+    Traceback (most recent call last):
+    ValueError: a path must have no NUL, got 'a\x00b'
+    """
+    try:
+        place = Path(path)
+        os.fsencode(place)
+    except UnicodeEncodeError:
+        raise ValueError(f"a path must have no half of a surrogate pair, got {os.fspath(path)!a}") from None
+    except TypeError:
+        raise TypeError(f"a path must be a text or path-like, got {type(path).__name__}") from None
+    if "\0" in str(place):
+        raise ValueError(f"a path must have no NUL, got {str(place)!r}")
+    return place
+
+
+def check_no_pipe(path: str | os.PathLike[str], what: str = "a table") -> None:
+    """Raise ``ValueError`` if a file that is read more than once is a pipe, which can be read only once."""
+    if as_path(path).is_fifo():
+        raise ValueError(f"{os.fspath(path)} is a pipe, and {what} is read more than once: write it to a file")
+
+
+def csv_rows(path: str | os.PathLike[str], file: TextIO, dialect: Dialect = COMMAS) -> Iterator[list[str]]:
+    """Yield the rows of a CSV file; ``ValueError`` names the first line of a malformed row.
+
+    A mark of the order of bytes is left out, and so is a first line ``sep=;`` that names the delimiter.
+    """
+    n_before, line = 0, 1
+    try:
+        lines = _lines(file)
+        first = next(lines, "").removeprefix("\ufeff")
+        if named := _SEPARATOR_LINE.fullmatch(first):
+            _check_separator(path, named[1], dialect.delimiter)
+            first, n_before = "", 1
+        rows = csv.reader(chain([first] if first else [], lines), strict=True, **dialect.csv_options)
+        line = 1 + n_before
+        for row in rows:
+            yield row
+            line = 1 + n_before + rows.line_num
+    except csv.Error:
+        message = f"{os.fspath(path)} is not a CSV file: a quote does not close, or a field is too long"
+        way_out = "a quote within a field is written twice, with no backslash"
+        raise ValueError(f"{message}, in the row that begins in line {line}; {way_out}") from None
+
+
+def _check_separator(path: str | os.PathLike[str], named: str, delimiter: str) -> None:
+    if named != delimiter:
+        message = f"{os.fspath(path)} begins with a line that says sep={named}"
+        raise ValueError(f"{message}, and the delimiter is {delimiter!r}: delimiter={named!r} or --delimiter sets it")
+
+
+def _lines(file: TextIO) -> Iterator[str]:
+    """Yield the lines of a file; ``csv.Error`` for a line longer than may be kept in memory."""
+    while block := file.read(_BLOCK):
+        block += file.readline(_LONGEST_LINE)
+        for line in io.StringIO(block, newline=""):
+            if len(line) >= _LONGEST_LINE:
+                raise csv.Error
+            yield line
+
+
+def separator_hint(header: Sequence[str], delimiter: str) -> str:
+    """Return a hint at another delimiter, if a header of one column contains it; else ""."""
+    marks = [repr(mark) for mark in _SEPARATORS if len(header) == 1 and mark in header[0] and mark != delimiter]
+    return f"; it has {marks[0]} in it: delimiter={marks[0]} or --delimiter says so" if marks else ""
+
+
+def csv_chunks(rows: Iterator[list[str]], n_fields: int, size: int) -> Iterator[tuple[list[list[str]], str]]:
+    """Yield about `size` rows at a time without blank ones, up to a row of wrong length, and its problem."""
+    first_row = 1
+    while chunk := list(islice(rows, size)):
+        problem = ""
+        if {*map(len, chunk)} != {n_fields}:
+            chunk = [row for row in chunk if row]
+            for row, fields in enumerate(chunk, first_row):
+                if len(fields) != n_fields:
+                    problem = f"row {row} (the header is row 0): needs {n_fields} fields, got {len(fields)}"
+                    chunk = chunk[: row - first_row]
+                    break
+        first_row += len(chunk)
+        if chunk or problem:
+            yield chunk, problem
+
+
+def write_rows(
+    file: TextIO, rows: Iterable[Iterable[object]], dialect: Dialect = COMMAS, *, in_quotes: bool = False
+) -> None:
+    r"""Write rows as a CSV file has them.
+
+    A field with a line break of any kind is in quotes, and so is every field if `in_quotes`.
+
+    Examples
+    --------
+    >>> file = io.StringIO()
+    >>> write_rows(file, [["a\rb", "c"]])
+    >>> file.getvalue()
+    '"a\rb",c\n'
+    """
+    quoting: Literal[0, 1] = csv.QUOTE_ALL if in_quotes else csv.QUOTE_MINIMAL
+    # A writer quotes characters of its line end; some versions of Python quote no other line break.
+    options: dict[str, Any] = {**dialect.csv_options, "quoting": quoting, "lineterminator": "\r\n"}
+    left = iter(rows)
+    while some := list(islice(left, _ROWS)):
+        text = io.StringIO(newline="")
+        csv.writer(text, **options).writerows(some)
+        whole = text.getvalue()
+        if whole.count("\n") == whole.count("\r") == len(some):
+            file.write(whole.replace("\r\n", "\n"))
+        else:  # a field has a line break, which stays as it is
+            csv.writer(_Lines(file), **options).writerows(some)
+
+
+def write_header(file: TextIO, names: Sequence[str], dialect: Dialect = COMMAS) -> None:
+    """Write the names of columns as the first line of a CSV file.
+
+    A name that begins with a byte order mark is in quotes, so that the mark does not begin the file.
+    """
+    write_rows(file, [names], dialect, in_quotes=names[0].startswith("\ufeff"))
+
+
+class _Lines:
+    """Output of a writer of rows, with the line ends of pypgm's files."""
+
+    def __init__(self, file: TextIO) -> None:
+        self._write = file.write
+
+    def write(self, line: str) -> int:
+        return self._write(f"{line[:-2]}\n")
+
+
+@contextlib.contextmanager
+def open_text(path: str | os.PathLike[str], encoding: str | None = None) -> Iterator[TextIO]:
+    """Open a text file, plain or compressed with gzip, and say what is wrong with it in plain words.
+
+    Parameters
+    ----------
+    path : str or path-like
+        Its first bytes say whether the file is compressed, not its name.
+    encoding : str, optional
+        As Python names it; by default UTF-8, where no other may be chosen. Of UTF-8 a byte order mark is left out.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If the file is not text in that encoding, of a kind whose first bytes tell, no encoding has that name, or
+        compressed data are broken or end too early.
+
+    Examples
+    --------
+    >>> with open_text("table.csv.gz") as file:  # doctest: +SKIP
+    ...     header = file.readline()
+    """
+    codec = check_encoding("utf-8" if encoding is None else encoding)
+    with as_path(path).open("rb") as file:
+        packed = file.peek(START).startswith(_GZIP_MAGIC)
+        raw = gzip.GzipFile(fileobj=file) if packed else file
+        try:
+            start = raw.peek(START)
+            if encoding is not None:
+                _check_mark(path, start, codec)
+            if kind := binary_kind(start):
+                raise ValueError(f"{os.fspath(path)} must be text, and is {kind}{' in gzip' if packed else ''}")
+            with io.TextIOWrapper(
+                cast("BinaryIO", raw), encoding="utf-8-sig" if codec == "utf-8" else codec, newline=""
+            ) as text:
+                yield text
+        except EOFError:
+            raise ValueError(f"{os.fspath(path)} is truncated: its compressed data end too early") from None
+        except (gzip.BadGzipFile, zlib.error):
+            raise ValueError(f"{os.fspath(path)} is damaged: its compressed data do not unpack") from None
+        except UnicodeError as error:
+            if isinstance(error, UnicodeDecodeError):
+                # It holds records, and stays the context of the error that is raised.
+                error.object, error.args = b"", ()
+            shown = "UTF-8" if codec == "utf-8" else encoding
+            way_out = (
+                "; another is chosen with encoding or --encoding, such as cp1252, of Windows, or latin-1"
+                if encoding
+                else ""
+            )
+            raise ValueError(f"{os.fspath(path)} must be text in {shown}, and is not{way_out}") from None
+
+
+def _check_mark(path: str | os.PathLike[str], start: bytes, codec: str) -> None:
+    """Raise ``ValueError`` if a file begins with the byte order mark of another encoding."""
+    marked = next((name for mark, name in _MARKS if start.startswith(mark)), "")
+    if marked and not codec.startswith(("utf-16", "utf-32") if marked == "utf-16" else "utf-8"):
+        begins = f"{os.fspath(path)} must be text in {codec.upper()}, and begins with the byte order mark of {marked}"
+        raise ValueError(f"{begins}: encoding={marked!r} or --encoding {marked} says so")
+
+
+def read_text(path: str | os.PathLike[str], encoding: str | None = None, most: int = MOST_TEXT) -> str:
+    """Return the text of a file, as `open_text` reads it; ``ValueError`` if it is too long.
+
+    Parameters
+    ----------
+    path : str or path-like
+    encoding : str, optional
+        See `open_text`.
+    most : int
+        Largest number of characters, unpacked.
+
+    Examples
+    --------
+    >>> text = read_text("network.bif.gz")  # doctest: +SKIP
+    """
+    with open_text(path, encoding) as file:
+        text = file.read(most + 1)
+        if len(text) > most:
+            raise ValueError(f"{os.fspath(path)} holds more than {most:,} characters, and is not read")
+    return text
+
+
+def check_encoding(encoding: str) -> str:
+    """Return Python's name of a text encoding; ``ValueError`` if there is no such encoding."""
+    try:
+        codec = codecs.lookup(encoding)
+        "".encode(codec.name)
+    except (LookupError, TypeError, ValueError):
+        raise ValueError(f"no text encoding is called {encoding!r}; latin-1, cp1252 and utf-16 are some") from None
+    return codec.name
+
+
+@contextlib.contextmanager
+def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """Write a file that appears under its name when it is complete, and not at all if writing fails.
+
+    The bytes go to a temporary file in the same directory, which then takes the name. What is there already and is not
+    a regular file (a pipe) is written to directly, and so is an open stream (``/dev/stdout``), whatever it leads to.
+
+    Parameters
+    ----------
+    path : str or path-like
+
+    Raises
+    ------
+    OSError
+        With the name of the file, whatever part of the writing failed.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder, "greeting")
+    ...     with replacing(path) as file:
+    ...         count = file.write(b"hello")
+    ...     path.read_bytes()
+    b'hello'
+    """
+    stream = open_stream(path)
+    target = Path(os.path.realpath(path))
+    is_replaced = stream is None and (not Path(path).exists() or target.is_file())
+    draft = target.with_name(f".{os.urandom(8).hex()}.part")  # not longer than a system allows, whatever the name
+    try:
+        if is_replaced:
+            with draft.open("xb") as file:
+                yield file
+            draft.replace(target)
+        else:
+            # A duplicate goes on where the stream is, where the same file opened anew would be written from its start.
+            with open(path if stream is None else os.dup(stream), "wb") as file:
+                yield file
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.errno is None:
+            raise
+        raise OSError(error.errno, error.strerror, os.fspath(path)) from None
+    finally:
+        if is_replaced:
+            draft.unlink(missing_ok=True)
+
+
+def open_stream(path: str | os.PathLike[str]) -> int | None:
+    """Return the descriptor of an open stream of this process that a path names, as ``/dev/stdout`` does."""
+    streams = {os.path.realpath(folder) for folder in ("/dev/fd", "/proc/self/fd")}
+    place = as_path(path)
+    for _ in range(_LINKS):
+        if re.fullmatch("[0-9]{1,9}", place.name) and os.path.realpath(place.parent) in streams:
+            return int(place.name)
+        if not place.is_symlink():
+            break
+        place = place.parent / place.readlink()
+    return None
+
+
+@contextlib.contextmanager
+def replacing_text(path: str | os.PathLike[str], encoding: str = "utf-8") -> Iterator[TextIO]:
+    r"""Write a text file as `replacing` does; a name that ends in ``.gz`` compresses it.
+
+    The same text gives the same bytes: no time and no name go into the compressed file.
+
+    Parameters
+    ----------
+    path : str or path-like
+    encoding : str
+        Encoding of the text.
+
+    Examples
+    --------
+    >>> with replacing_text("table.csv.gz") as file:  # doctest: +SKIP
+    ...     file.write("age,sex\n")
+    """
+    with contextlib.ExitStack() as stack:
+        file = stack.enter_context(replacing(path))
+        if os.fspath(path).endswith(".gz"):
+            packed = gzip.GzipFile(filename="", fileobj=file, mode="wb", compresslevel=6, mtime=0)
+            file = cast("BinaryIO", stack.enter_context(packed))
+        text = io.TextIOWrapper(file, encoding=encoding, newline="")
+        try:
+            yield text
+        except UnicodeEncodeError as error:
+            error.object, error.args = "", ()
+            raise ValueError(f"{os.fspath(path)}: {NO_TEXT}") from None
+        text.flush()
+        text.detach()
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> None:
+    """Write a text file as `replacing_text` does."""
+    with replacing_text(path) as file:
+        file.write(text)
+
+
+def is_weight(word: str) -> bool:
+    """Return whether a word is a number as model files write them: finite and not negative.
+
+    Parameters
+    ----------
+    word : str
+
+    Examples
+    --------
+    >>> [is_weight(word) for word in ("0.5", "1e-300", "-1", "nan", "1_000")]
+    [True, True, False, False, False]
+    """
+    try:
+        # Python's own underscores in numbers are not the formats'.
+        return 0 <= float(word) < float("inf") and "_" not in word
+    except ValueError:
+        return False

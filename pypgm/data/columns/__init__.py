@@ -1,0 +1,1 @@
+"""Kinds of columns: raw values to codes and back."""

@@ -1,0 +1,356 @@
+"""Columns of numbers and dates, put into bins between public bounds."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm._base.numeric import as_generator, is_masked
+from pypgm.data.columns.column import Column, Encoder, Misfit
+from pypgm.data.columns.number_text import SIGNS, WRITTEN, marks_hint
+from pypgm.data.columns.values import Values, as_keys, as_list, bare
+
+_HALVINGS = 5  # of a bin
+_MAX_HALVES = 1 << 22  # halves of all bins
+_REACH_STDDEV = 0.7  # standard deviation of the log of how far values reach in a bin that tapers
+
+
+class Scattered:
+    """A policy in place of `within`: in each bin values have a distribution of their own, the same for all records.
+
+    A bin is halved again and again, and the part of its values that is in the first half is anything, as likely: a
+    Polya tree. Where bins taper, so do they, towards the bound as fast or slow as drawn.
+
+    Parameters
+    ----------
+    tapers : bool
+        Whether the first and the last bin do.
+    n_bins : int
+    rng : numpy.random.Generator
+    """
+
+    def __init__(self, tapers: bool, n_bins: int, rng: np.random.Generator) -> None:
+        self.tapers = tapers
+        levels = min(_HALVINGS, max(1, (_MAX_HALVES // n_bins).bit_length()))
+        self._parts = [rng.random((n_bins, 2**level)) for level in range(levels)]
+        self.reach = np.exp(rng.normal(0.0, _REACH_STDDEV, 2))
+
+    def moved(self, codes: NDArray[np.int64], places: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return places in the bins of codes, from 0 to 1, for others that are uniform."""
+        node, left = np.zeros(len(codes), dtype=np.intp), places.copy()
+        for parts in self._parts:
+            part = parts[codes, node]
+            is_first = left < part
+            left = np.where(is_first, left / np.maximum(part, 1e-300), (left - part) / np.maximum(1 - part, 1e-300))
+            node = 2 * node + ~is_first
+        return np.asarray((node + np.clip(left, 0.0, 1.0)) / 2 ** len(self._parts))
+
+
+Outside = Literal["refuse", "clip", "null", "other"]
+Within = Literal["uniform", "tapered", "middle", "lower"]
+
+MOST_BINS = 1_000_000
+"""Bins of a column at most: each has a label."""
+
+_READ, _MISSING, _EMPTY, _UNREADABLE, _MARKED = range(5)
+Places = tuple[NDArray[np.float64], NDArray[np.int8]]
+"""Where values are on the line, and what became of each: read, missing, empty where that is no null, unreadable, or, by
+the place of these in `WRITTEN` and beyond, unreadable but for other marks of numbers."""
+
+
+class UnreadableError(ValueError):
+    """A value is not of the column's kind."""
+
+
+class OtherMarksError(UnreadableError):
+    """A text is no number, and would be one with other marks, by their place in `WRITTEN`, or without a sign beyond."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__()
+        self.place = place
+
+
+@dataclass(frozen=True, kw_only=True)
+class Binned(Column):
+    """A column whose values lie on a line, cut into bins.
+
+    Parameters
+    ----------
+    outside : {"refuse", "clip", "null", "other"}
+        What becomes of values beyond the bounds: the table is refused, they move to the nearest bound, or they get the
+        code of nulls or one of their own, "other". The last two take what cannot be read too.
+    within : {"uniform", "tapered", "middle", "lower"}
+        Which value of a bin a code is decoded to: any, drawn uniformly; the same, but in the first and the last bin
+        ever rarer towards the bound, by an exponential distribution whose mean is the width of the bin beside; its
+        middle; or its lowest.
+    null
+        As in `Column`.
+    """
+
+    outside: Outside = "refuse"
+    within: Within | Scattered = "uniform"
+
+    @property
+    @abstractmethod
+    def _starts(self) -> NDArray[np.float64]:
+        """Starts of the bins, rising."""
+
+    @property
+    @abstractmethod
+    def _bounds(self) -> tuple[float, float]:
+        """The lowest and the highest value allowed."""
+
+    @property
+    @abstractmethod
+    def _noun(self) -> str:
+        """Noun for a value, such as ``a number``."""
+
+    @abstractmethod
+    def _read_array(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
+        """Return the places of an array's values on the line, NaN for missing values; None for another type of array.
+
+        A place of -inf or inf is beyond the bounds.
+        """
+
+    @abstractmethod
+    def _read(self, value: object) -> float:
+        """Return the place of one value on the line, or raise `UnreadableError`."""
+
+    @abstractmethod
+    def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        """Return a value of the bin of each code."""
+
+    @abstractmethod
+    def _as_texts(self, values: NDArray[Any]) -> list[str]:
+        """Return values as texts of a file."""
+
+    @abstractmethod
+    def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the first and the last value that each bin is decoded to, in steps: days, seconds, last decimals."""
+
+    @abstractmethod
+    def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
+        """Return the values at numbers of steps from zero."""
+
+    @property
+    def per_unit(self) -> int:
+        """Steps between two whole places on the line; 0 where values are as dense as doubles."""
+        return 1
+
+    def place_of(self, value: object) -> float:
+        """Return the place of a value on the line; raise `UnreadableError` if it is none."""
+        return self._read(self._bare(value))
+
+    def steps_of(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Return the numbers of steps from zero to values."""
+        unit = self.per_unit
+        return np.rint(values * unit).astype(np.int64) if unit > 1 else values if unit == 0 else values.astype(np.int64)
+
+    @property
+    def n_values(self) -> int:
+        """Number of bins."""
+        return len(self._starts)
+
+    @property
+    def other_label(self) -> str | None:
+        """``other`` where values beyond the bounds have a code of their own."""
+        return "other" if self.outside == "other" else None
+
+    is_ordinal = True
+
+    def bounds_and_starts(self) -> tuple[float, float, NDArray[np.float64]]:
+        """Return the bounds and the start of each bin, for comparisons in an engine."""
+        return *self._bounds, self._starts
+
+    @cached_property
+    def null_places(self) -> NDArray[np.float64]:
+        """Places on the line of null texts that read as values: a value there is null, whatever its type."""
+        places, states = self._read_each([text for text in self.null_texts if text], ())
+        read_nulls: NDArray[np.float64] = places[(states == _READ) & np.isfinite(places)]
+        return read_nulls
+
+    def encoder(self) -> Encoder:
+        """Return an encoder that puts values into bins."""
+        return self._encoded
+
+    def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any]:
+        """Return a value of the bin of each code by the policy `within`; of other codes one of the last bin."""
+        return self._values(np.minimum(np.asarray(codes, dtype=np.int64), self.n_values - 1), as_generator(rng))
+
+    def scattered(self, rng: np.random.Generator) -> Column:
+        """Return the column with a drawn distribution of values within each bin; itself if each bin has one value."""
+        first, last = self.ends()
+        return (
+            self if (first == last).all() else self._with(within=Scattered(self.within == "tapered", len(first), rng))
+        )
+
+    def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return values that were drawn, with ``other`` and None for the other codes."""
+        numbers = np.asarray(values)
+        if self.other_code is None and self.null_code is None:
+            return numbers
+        # A float or a date has a null of its own, a whole number none.
+        mixed = numbers.copy() if self.other_code is None and numbers.dtype.kind in "fM" else numbers.astype(object)
+        given = np.asarray(codes, dtype=np.int64)
+        if self.other_code is not None:
+            mixed[given == self.other_code] = self.other_label
+        if self.null_code is not None:
+            mixed[given == self.null_code] = None
+        return mixed
+
+    def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return the texts of values that were drawn, and those of the other codes."""
+        given = np.asarray(codes, dtype=np.int64)
+        texts = np.empty(len(given), dtype=object)
+        texts[:] = self._as_texts(np.asarray(values))
+        if self.other_code is not None:
+            texts[given == self.other_code] = self.other_label
+        if self.null_code is not None:
+            texts[given == self.null_code] = self.nulls[0]
+        return texts
+
+    def codes_of(
+        self, places: NDArray[np.float64], is_missing: NDArray[np.bool_], is_strange: NDArray[np.bool_]
+    ) -> tuple[NDArray[Any], Misfit | None]:
+        """Return the codes of places on the line, none of them missing, and what is wrong with them."""
+        states = np.where(is_missing, _MISSING, np.where(is_strange, _UNREADABLE, _READ))
+        return self._codes(places, states.astype(np.int8))
+
+    def steps_and_codes(self, values: Values) -> tuple[NDArray[Any], NDArray[Any], Misfit | None]:
+        """Return values in steps, moved to the bounds, their codes, and what is wrong with the first misfit."""
+        places, states = self._placed(values)
+        codes, problem = self._codes(places, states)
+        first, last = self.ends()
+        near = np.nan_to_num(places, nan=0.0, posinf=self._bounds[1], neginf=self._bounds[0]).clip(*self._bounds)
+        return np.rint(near * self.per_unit).astype(np.int64).clip(first[0], last[-1]), codes, problem
+
+    def _encoded(self, values: Values) -> tuple[NDArray[Any], Misfit | None]:
+        return self._codes(*self._placed(values))
+
+    def _placed(self, values: Values) -> Places:
+        if isinstance(values, np.ndarray) and not is_masked(values):
+            places = self._read_array(values)
+            if places is not None:
+                return places, np.where(np.isnan(places), _MISSING, _READ).astype(np.int8)
+        given = as_list(values)
+        if (keyed := as_keys(given)) is None:
+            return self._read_each(given, self.null_texts)
+        keys, value_of = keyed
+        places, states = self._read_each(list(value_of.values()), self.null_texts)
+        number = {key: i for i, key in enumerate(value_of)}
+        rows = np.fromiter(map(number.__getitem__, keys), np.intp, len(given))
+        return places[rows], states[rows]
+
+    def _bare(self, value: object) -> object:
+        """Return a text without spaces around it, None for a missing value, and any other as `_read` takes it."""
+        return bare(value)
+
+    def _read_each(self, values: Sequence[Any], null_texts: Collection[str]) -> Places:
+        places, states = np.zeros(len(values)), np.zeros(len(values), dtype=np.int8)
+        for i, value in enumerate(values):
+            given = self._bare(value)
+            if given is None or (isinstance(given, str) and given in null_texts):
+                states[i] = _MISSING
+            elif isinstance(given, str) and not given:
+                states[i] = _EMPTY
+            else:
+                try:
+                    places[i] = self._read(given)
+                except UnreadableError as error:
+                    states[i] = _MARKED + error.place if isinstance(error, OtherMarksError) else _UNREADABLE
+        return places, states
+
+    def _codes(self, places: NDArray[np.float64], states: NDArray[np.int8]) -> tuple[NDArray[Any], Misfit | None]:
+        """Return the codes of places on the line, and what is wrong with the first that has none."""
+        low, high = self._bounds
+        if self.nulls and self.null_places.size:
+            states = np.where((states == _READ) & np.isin(places, self.null_places), np.int8(_MISSING), states)
+        is_read = states == _READ
+        in_bounds = is_read & (places >= low) & (places <= high)
+        nearest = np.clip(np.where(is_read, places, low), low, high)
+        codes = (np.searchsorted(self._starts, nearest, side="right") - 1).astype(self.dtype)
+        bad = ~in_bounds
+        if self.null_code is not None:
+            codes[states == _MISSING] = self.null_code
+            bad &= states != _MISSING
+        elsewhere = {"null": self.null_code, "other": self.other_code}.get(self.outside)
+        if elsewhere is not None:
+            strange = (states >= _UNREADABLE) | (is_read & ~in_bounds)
+            codes[strange] = elsewhere
+            bad &= ~strange
+        elif self.outside == "clip":
+            bad &= ~is_read
+        if not bad.any():
+            return codes, None
+        row = int(bad.argmax())
+        unreadable, state = f"is not {self._noun}", int(states[row])
+        why = ("is beyond them", "is empty", "is empty", unreadable)[min(state, _UNREADABLE)]
+        hint = ' ("outside": "clip" or "other" allows them)' if state == _READ else ""
+        hint = f", but {_hint(state - _MARKED)}" if state >= _MARKED else hint
+        return codes, Misfit(row, f"needs {self.allowed}, and {why}{hint}")
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        if self.outside not in get_args(Outside):
+            yield f"outside must be one of {', '.join(get_args(Outside))}"
+        if not isinstance(self.within, Scattered) and self.within not in get_args(Within):
+            yield f"within must be one of {', '.join(get_args(Within))}"
+        if self.outside == "null" and not self.nulls:
+            yield 'outside "null" needs null, the texts that mean that there is no value'
+
+
+def _hint(place: int) -> str:
+    """Return a hint at the marks or sign of a text, by its place in `WRITTEN` or, beyond it, in `SIGNS`."""
+    if place < len(WRITTEN):
+        return marks_hint(*WRITTEN[place])
+    return f"may have {SIGNS[place - len(WRITTEN)]}: a table needs bare numbers, with a minus before them"
+
+
+def drawn(
+    first: NDArray[np.int64],
+    last: NDArray[np.int64],
+    codes: NDArray[np.int64],
+    within: Within | Scattered,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Return a whole number from the bin of each code, both ends included, by a policy.
+
+    Examples
+    --------
+    >>> drawn(np.array([10, 20]), np.array([19, 20]), np.array([0, 1]), "middle", np.random.default_rng()).tolist()
+    [14, 20]
+    """
+    low, high = first[codes], last[codes]
+    if within == "uniform":
+        return rng.integers(low, high, endpoint=True)
+    if within == "tapered" or isinstance(within, Scattered):
+        parts = parts_of_bins((last - first + 1).astype(np.float64), codes, within, rng)
+        return np.minimum(low + (parts * (high - low + 1)).astype(np.int64), high)
+    return low if within == "lower" else low + (high - low) // 2
+
+
+def parts_of_bins(
+    widths: NDArray[np.float64], codes: NDArray[np.int64], within: Within | Scattered, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """Return the relative position of a value in the bin of each code, from 0 to 1, by a policy.
+
+    Bins between are as if they held as many values everywhere: so where they taper, the first and the last fall off
+    from where the bin beside, of about as many values, ends.
+    """
+    if within in {"lower", "middle"}:
+        return np.full(len(codes), 0.0 if within == "lower" else 0.5)
+    parts, reach, tapers = rng.random(len(codes)), np.ones(2), within == "tapered"
+    if isinstance(within, Scattered):
+        parts, reach, tapers = within.moved(codes, parts), within.reach, within.tapers
+    if tapers and len(widths) > 2:
+        for end, beside in ((0, 1), (-1, -2)):
+            in_end, rate = codes == end % len(widths), float(widths[end] / widths[beside] / reach[end])
+            fallen = -np.log1p(parts[in_end] * np.expm1(-rate)) / rate
+            parts[in_end] = 1 - fallen if end == 0 else fallen
+    return np.clip(parts, 0.0, np.nextafter(1.0, 0.0))

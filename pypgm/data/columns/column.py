@@ -1,0 +1,305 @@
+"""A column: how raw values become codes, and codes values again. All is declared, nothing guessed."""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from decimal import Decimal
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data.columns.values import Values, read_number
+from pypgm.domain import Label
+
+_RAISES = "needs a value, and has an object that raises an error where it is compared or read"
+
+
+class Misfit(NamedTuple):
+    """The first value of a column that does not fit: where it is, and why; the value is never told."""
+
+    row: int
+    what: str
+
+    def of(self, name: str, first_row: int = 0, begin: str = "") -> str:
+        """Return the text of the misfit for a column whose values begin at some row."""
+        return f"column {name!r}, row {first_row + self.row} ({begin or 'the first is 0'}): {self.what}"
+
+
+Encoder = Callable[[Values], tuple[NDArray[Any], Misfit | None]]
+"""What turns values into codes, and remembers the spellings it met: for a table that is read in pieces."""
+
+
+def _is_worked_out(kind: type, name: str) -> bool:
+    return isinstance(getattr(kind, name, None), cached_property)
+
+
+class Readable(Protocol):
+    """A column that a reader of tables can encode."""
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """Type of the codes."""
+
+    def encoder(self) -> Encoder:
+        """Return an encoder that turns values into codes piece by piece."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column(ABC):
+    """Public declaration of one column.
+
+    The codes of its values come first; then, where they are declared, one code for all other values, and one for nulls.
+
+    Parameters
+    ----------
+    null : bool, str or sequence of str
+        Texts that mean that there is no value, and get a code of their own; True is the empty text. One that reads as
+        a number is that number too. None, NaN and NaT are nulls always. Without it nulls are refused.
+    """
+
+    null: bool | str | Sequence[str] = ()
+    kind: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        texts = {True: ("",), False: ()}[self.null] if isinstance(self.null, bool) else self.null
+        texts = (texts,) if isinstance(texts, str) else as_tuple(texts, "null needs texts")
+        object.__setattr__(self, "null", texts)
+        if problems := list(self._problems()):
+            raise ValueError("; ".join(problems))
+
+    def __getstate__(self) -> dict[str, object]:
+        """Return the declaration without cached values, which may reveal which values were met."""
+        return {name: value for name, value in vars(self).items() if not _is_worked_out(type(self), name)}
+
+    @property
+    def nulls(self) -> tuple[str, ...]:
+        """Texts that mean that there is no value; the first is the one that is written."""
+        return self.null if isinstance(self.null, tuple) else ()
+
+    @cached_property
+    def null_texts(self) -> frozenset[str]:
+        """The texts of nulls, without spaces around them."""
+        return frozenset(text.strip() for text in self.nulls if isinstance(text, str))
+
+    @cached_property
+    def null_numbers(self) -> frozenset[Decimal]:
+        """The numbers that mean that there is no value."""
+        return frozenset(number for text in self.null_texts if (number := read_number(text)) is not None)
+
+    @property
+    @abstractmethod
+    def n_values(self) -> int:
+        """Number of codes without those of other values and of nulls."""
+
+    @property
+    @abstractmethod
+    def value_labels(self) -> tuple[Label, ...] | None:
+        """Labels of those codes; None where the codes are their own."""
+
+    @property
+    def other_label(self) -> str | None:
+        """Label of all values that are not declared; None where they have no code."""
+        return None
+
+    @property
+    @abstractmethod
+    def is_ordinal(self) -> bool:
+        """True if the order of the codes means something."""
+
+    @property
+    @abstractmethod
+    def allowed(self) -> str:
+        """Description of the allowed values."""
+
+    @property
+    def size(self) -> int:
+        """Number of codes."""
+        return self.n_values + (self.other_label is not None) + bool(self.nulls)
+
+    @cached_property
+    def labels(self) -> tuple[Label, ...] | None:
+        """A readable label for each code; None where the codes are their own."""
+        extra: list[Label] = [*([] if self.other_label is None else [self.other_label]), *self.nulls[:1]]
+        values = self.value_labels
+        if values is None:
+            return (*range(self.n_values), *extra) if extra else None
+        return (*values, *extra)
+
+    @cached_property
+    def codes_by_label(self) -> Mapping[str, int]:
+        """The code of each label, by its text."""
+        return {str(label): code for code, label in reversed([*enumerate(self.labels or ())])}
+
+    @property
+    def null_code(self) -> int | None:
+        """The code of nulls, the last one; None where they are refused."""
+        return self.size - 1 if self.nulls else None
+
+    @property
+    def other_code(self) -> int | None:
+        """The code of other values; None where they are refused."""
+        return None if self.other_label is None else self.n_values
+
+    def scattered(self, rng: np.random.Generator) -> Column:
+        """Return the column with a drawn distribution of the values within each bin; itself where it has none."""
+        del rng
+        return self
+
+    def _with(self, **changed: object) -> Column:
+        """Return the column with attributes that no declaration has."""
+        other = copy.copy(self)
+        other.__dict__.update(changed)
+        return other
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        """The smallest unsigned type that holds the codes."""
+        return np.min_scalar_type(min(self.size, 1 << 63) - 1)
+
+    @abstractmethod
+    def encoder(self) -> Encoder:
+        """Return an encoder that turns values into codes piece by piece."""
+
+    def encode(self, values: Values) -> tuple[NDArray[Any], Misfit | None]:
+        """Return the code of each value, and what is wrong with the first that has none.
+
+        The code of a value depends on that value alone, by the rules of docs/your_table.md, whatever its type and the
+        other values. Give values of declared types: what a reader guesses from all records, as `pandas.read_csv` does
+        where it gets no dtype, has made one of another before it comes here.
+
+        Parameters
+        ----------
+        values : sequence or ndarray, shape (n_records,)
+
+        Returns
+        -------
+        codes : ndarray of unsigned int, shape (n_records,)
+            Without meaning where there is a problem.
+        problem : Misfit or None
+
+        Examples
+        --------
+        >>> from pypgm.data import Categorical
+        >>> codes, problem = Categorical(["F", "M"], null="?").encode(["M", "?", None, " F"])
+        >>> codes.tolist(), problem
+        ([1, 2, 2, 0], None)
+        >>> _, wrong = Categorical(["F", "M"], null=True).encode(["M", "zebra"])
+        >>> print(wrong and wrong.what)
+        needs one of 'F', 'M', '', and has another value ("other": true allows all others)
+        """
+        return guarded_encoder(self)(values)
+
+    def decode(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Return a value for each code; nulls are None, NaN or NaT.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (n_records,)
+        rng : numpy.random.Generator or int, optional
+            Source of the values within a bin.
+
+        Returns
+        -------
+        ndarray, shape (n_records,)
+            An array of objects if one of numbers or dates cannot hold all values: labels, ``other`` and None.
+        """
+        return self.shown(codes, self.drawn(codes, rng))
+
+    def texts(self, codes: NDArray[Any], rng: np.random.Generator | int | None = None) -> NDArray[Any]:
+        """Return the text that a file has for each code, shape (n_records,)."""
+        return self.written(codes, self.drawn(codes, rng))
+
+    def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any] | None:
+        """Return a value within the bin of each code; None where codes are values."""
+        del codes, rng
+        return None
+
+    @abstractmethod
+    def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return the result of `decode` for values that were drawn."""
+
+    def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return the result of `texts` for values that were drawn."""
+        if values is None:
+            return taken(list(map(str, self.labels or range(self.size))), codes)
+        return np.array([*map(str, values.tolist()), None], object)[:-1]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry of the column in a schema file."""
+        plain = {n: list(value) if isinstance(value, tuple) else value for n, value in fields_of(self).items()}
+        return {"kind": self.kind, **plain}
+
+    def _problems(self) -> Iterator[str]:
+        """Yield the problems of the declaration of nulls and other values."""
+        if not all(isinstance(text, str) for text in self.nulls):
+            yield "null needs texts"
+        elif len(set(self.nulls)) != len(self.nulls):
+            yield "a text of null comes more than once"
+        if self.other_label is not None and self.other_label in self.nulls:
+            yield f"{self.other_label!r} is a null and the label of other values"
+
+
+def guarded_encoder(column: Readable) -> Encoder:
+    """Return an encoder for values that may be objects of any type, whose own methods may raise errors.
+
+    What such an error says may be a value, and is not kept: the first value that raises one by itself is named by its
+    row. Where none does, as they fail only beside each other, each has the code that it has alone.
+    """
+    encode = column.encoder()
+
+    def guarded(values: Values) -> tuple[NDArray[Any], Misfit | None]:
+        is_too_large = False
+        try:
+            return encode(values)
+        except MemoryError:
+            is_too_large = True
+        except Exception:
+            pass
+        if is_too_large:
+            raise MemoryError("the values of a column do not fit in memory")
+        codes = np.zeros(len(values), column.dtype)
+        for row in range(len(values)):
+            problem: Misfit | None = Misfit(row, _RAISES)
+            with contextlib.suppress(Exception):
+                (codes[row],), problem = column.encoder()(values[row : row + 1])
+            if problem is not None:
+                return codes, problem._replace(row=row)
+        return codes, None
+
+    return guarded
+
+
+def fields_of(column: Any) -> dict[str, Any]:  # noqa: ANN401 - any dataclass
+    """Return the fields of a declaration that differ from their defaults."""
+    return {f.name: value for f in fields(column) if (value := getattr(column, f.name)) != f.default}
+
+
+def unless_flag(name: str, given: object) -> Iterator[str]:
+    """Yield the problem of an entry that should be true or false and is neither."""
+    if not isinstance(given, bool):
+        yield f"{name} needs true or false, got {given!r}"
+
+
+def as_tuple(values: object, needed: str) -> tuple[Any, ...]:
+    """Return the entries of a list; ``TypeError`` with the text `needed` for anything else.
+
+    Examples
+    --------
+    >>> as_tuple([18, 65], "edges needs a list of numbers")
+    (18, 65)
+    """
+    if isinstance(values, Mapping | str | bytes) or not isinstance(values, Iterable):
+        raise TypeError(needed)
+    return tuple(values)
+
+
+def taken(values: Sequence[object], codes: NDArray[Any]) -> NDArray[Any]:
+    """Return the value of each code, as objects."""
+    chosen: NDArray[Any] = np.array([*values, None], dtype=object)[codes]
+    return chosen

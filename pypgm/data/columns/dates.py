@@ -1,0 +1,270 @@
+"""Columns of dates and times between public bounds."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data.columns.bins import MOST_BINS, Binned, UnreadableError, drawn
+from pypgm.data.columns.values import beyond_unit, is_number, plain
+from pypgm.domain import Label
+
+Resolution = Literal["year", "quarter", "month", "week", "day", "hour"]
+
+_ISO = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ](\d\d:\d\d(?::\d\d(?:\.\d+)?)?) ?(?:Z|[+-]\d\d(?::?\d\d)?)?)?")
+_UNITS = {"year": "Y", "quarter": "M", "month": "M", "day": "D", "hour": "h"}
+_MONDAY = 3  # 1970-01-01 was a Thursday
+_DAY = 86_400  # seconds
+_MAX_NUMBER = 10**20  # beyond it the digits of a number are no date
+
+
+@dataclass(frozen=True)
+class Date(Binned):
+    """Dates, or dates with times; of a time in a zone what its clock shows is taken, whatever the zone.
+
+    Parameters
+    ----------
+    low, high : str
+        The first and the last day allowed, such as ``2010-01-01``: what is publicly known, never what is found in the
+        table. With resolution "hour" a time may follow, ``2010-01-01T06:00``.
+    resolution : {"year", "quarter", "month", "week", "day", "hour"}
+        How fine it is known; weeks begin on Monday. Decoded values are days, with "hour" times to the second.
+    format : str, optional
+        How a file has them, as for ``datetime.strptime``, such as ``%d.%m.%Y``; by default ISO 8601. A whole number is
+        read by its digits, as 20100131 is with ``%Y%m%d``. An offset, ``%z``, is left out, and written as UTC's. A year
+        of two digits, ``%y``, is of the century in which the date lies within the bounds.
+    outside, within, null
+        As in `Binned`.
+
+    Raises
+    ------
+    ValueError
+        If the bounds are no dates or do not rise, or the format does not tell the bins apart.
+
+    Examples
+    --------
+    >>> hired = Date("2023-11-15", "2024-02-10", "month")
+    >>> hired.labels, hired.encode(["2023-12-24", "2024-02-10"])[0].tolist()
+    (('2023-11', '2023-12', '2024-01', '2024-02'), [1, 3])
+    >>> hired.texts(np.array([0, 3]), rng=0).tolist()
+    ['2023-11-28', '2024-02-07']
+    """
+
+    low: str
+    high: str
+    resolution: Resolution = "day"
+    format: str = ""
+    kind = "date"
+
+    def __post_init__(self) -> None:
+        for name in ("low", "high"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, str(given) if isinstance(given, datetime.date) else given)
+        if not isinstance(self.format, str):
+            raise TypeError("format needs a text such as %d.%m.%Y")
+        super().__post_init__()
+
+    @property
+    def value_labels(self) -> tuple[Label, ...]:
+        """The year, quarter, month, week, day or hour."""
+        starts = np.array(self._first).astype(f"datetime64[{self._tick}]")
+        if self.resolution == "quarter":
+            months = starts.astype("datetime64[M]").astype(np.int64)
+            return tuple(f"{1970 + m // 12}-Q{m % 12 // 3 + 1}" for m in months.tolist())
+        if self.resolution == "week":
+            years = [day.isocalendar() for day in starts.tolist()]
+            return tuple(f"{iso[0]}-W{iso[1]:02}" for iso in years)
+        return tuple(map(str, np.datetime_as_string(starts.astype(f"datetime64[{_UNITS[self.resolution]}]")).tolist()))
+
+    @property
+    def allowed(self) -> str:
+        """The bounds, in words."""
+        return f"{self._noun} from {self.low} to {self.high}"
+
+    @property
+    def _noun(self) -> str:
+        time = " with a time" if self.resolution == "hour" else ""
+        return f"a date{time} in the format {self.format}" if self.format else f"an ISO date{time}"
+
+    @property
+    def has_times(self) -> bool:
+        """True if values are times, to the second, and not days."""
+        return self.resolution == "hour"
+
+    @property
+    def _tick(self) -> Literal["s", "D"]:
+        return "s" if self.resolution == "hour" else "D"
+
+    @cached_property
+    def _bounds(self) -> tuple[float, float]:
+        low, high = (iso_date(text) for text in (self.low, self.high))
+        if self.resolution == "hour":
+            ends_day = _ISO.fullmatch(self.high.strip()) is not None and len(self.high.strip()) == 10
+            return float(_seconds(low)), float(_seconds(high) + (_DAY - 1 if ends_day else 0))
+        return float(_days(low)), float(_days(high))
+
+    @cached_property
+    def _first(self) -> NDArray[np.int64]:
+        """The first day, or second, of each bin; that of the first bin may be later, see `_bounds`."""
+        low, high = (np.datetime64(int(bound), self._tick) for bound in self._bounds)
+        if self.resolution == "week":
+            weeks = [(day.astype(np.int64) + _MONDAY) // 7 for day in (low, high)]
+            return np.arange(weeks[0], weeks[1] + 1, dtype=np.int64) * 7 - _MONDAY
+        unit = _UNITS[self.resolution]
+        step = 3 if self.resolution == "quarter" else 1
+        places = [bound.astype(f"datetime64[{unit}]").astype(np.int64) // step for bound in (low, high)]
+        starts = np.arange(places[0], places[1] + 1, dtype=np.int64) * step
+        return starts.astype(f"datetime64[{unit}]").astype(f"datetime64[{self._tick}]").astype(np.int64)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.float64]:
+        return np.maximum(self._first, self._bounds[0]).astype(np.float64)
+
+    def _read_array(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
+        if values.dtype.kind != "M" or (self.resolution == "hour" and np.datetime_data(values.dtype)[0] in "YMWD"):
+            return None
+        ticks = values.astype(f"datetime64[{self._tick}]")
+        steps = np.where(np.isnat(ticks), np.nan, ticks.astype(np.int64).astype(np.float64))
+        far = beyond_unit(values, self._tick)
+        return (
+            np.where(far, np.where(values > np.zeros(1, values.dtype), np.inf, -np.inf), steps) if far.any() else steps
+        )
+
+    def _bare(self, value: object) -> object:
+        number = plain(value)
+        if not is_number(number):
+            return number
+        if number in self.null_numbers:
+            return None
+        is_whole = -_MAX_NUMBER < number < _MAX_NUMBER and number == int(number)
+        return str(int(number)) if is_whole else number
+
+    def _read(self, value: object) -> float:
+        if isinstance(value, np.datetime64):  # of a year that Python has not
+            places = self._read_array(np.array([value]))
+            if places is None:
+                raise UnreadableError
+            return float(places[0])
+        date = self._parsed(value) if isinstance(value, str) else value
+        if not isinstance(date, datetime.date):
+            raise UnreadableError
+        if self.resolution != "hour":
+            return float(_days(date))
+        if not isinstance(date, datetime.datetime):
+            raise UnreadableError
+        return float(_seconds(date))
+
+    def _parsed(self, text: str) -> datetime.date:
+        if not self.format:
+            return iso_date(text)
+        try:
+            date = datetime.datetime.strptime(text, self.format)
+        except (ValueError, re.error):  # a directive that comes twice is an error of regular expressions
+            raise UnreadableError from None
+        return self._within_bounds(date) if has_short_years(self.format) else date
+
+    def _within_bounds(self, date: datetime.datetime) -> datetime.datetime:
+        """Return the date moved to the century in which it lies within the bounds; unchanged if there is none."""
+        low, high = self._bounds
+        for years in (0, -100, 100):
+            with contextlib.suppress(ValueError):  # a leap day of a century that has none
+                moved = date.replace(year=date.year + years)
+                if low <= (_seconds if self.has_times else _days)(moved) <= high:
+                    return moved
+        return date
+
+    def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        return self.of_steps(drawn(*self.ends(), codes, self.within, rng))
+
+    def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the first and the last day, or second, of each bin, from 1970 on."""
+        return self._ends
+
+    @cached_property
+    def _ends(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        first = self._starts.astype(np.int64)
+        return first, np.append(first[1:] - 1, int(self._bounds[1]))
+
+    def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
+        """Return the dates of days, or of seconds."""
+        return steps.astype(np.int64).astype(f"datetime64[{self._tick}]")
+
+    def _as_texts(self, values: NDArray[Any]) -> list[str]:
+        if not self.format:
+            return list(map(str, np.datetime_as_string(values).tolist()))
+        texts = self.format.replace("%z", "+0000")
+        return [value.strftime(texts) for value in values.tolist()]
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        if self.resolution not in get_args(Resolution):
+            yield f"resolution must be one of {', '.join(get_args(Resolution))}"
+            return
+        try:
+            low, high = self._bounds
+        except (UnreadableError, TypeError):
+            yield "low and high need ISO dates, such as 2010-01-31"
+            return
+        if low > high:
+            yield "low must be before high"
+        elif (high - low) / {"hour": 3600, "week": 7, "month": 28, "quarter": 90, "year": 365}.get(
+            self.resolution, 1
+        ) >= MOST_BINS:
+            yield f"needs at most {MOST_BINS:,} bins; make resolution coarser"
+        elif "%Z" in self.format:
+            yield "a format cannot have the name of a zone, %Z, which depends on the machine; %z is an offset"
+        elif self.format and not self._tells_apart():
+            yield f"the format {self.format} does not tell one {self.resolution} from another"
+
+    def _tells_apart(self) -> bool:
+        """Return whether the text of the first value of each bin is read back as that bin."""
+        starts = self._starts[:: max(1, self.n_values // 1000)]
+        texts = self._as_texts(starts.astype(np.int64).astype(f"datetime64[{self._tick}]"))
+        try:
+            places = [self._read(text) for text in texts]
+        except UnreadableError:
+            return False
+        bins = np.searchsorted(self._starts, places, side="right")
+        return bool((bins == np.searchsorted(self._starts, starts, side="right")).all())
+
+
+def iso_date(text: object) -> datetime.date:
+    """Return the date of an ISO text, with its time if it has one; `UnreadableError` for any other text."""
+    parts = _ISO.fullmatch(text.strip()) if isinstance(text, str) and text.isascii() else None
+    if parts is None:
+        raise UnreadableError
+    day, time = parts.groups()
+    try:
+        date = datetime.date.fromisoformat(day)
+        hours = None if time is None else datetime.time.fromisoformat(time.partition(".")[0])
+    except ValueError:
+        raise UnreadableError from None
+    return date if hours is None else datetime.datetime.combine(date, hours)
+
+
+def has_short_years(form: str) -> bool:
+    """Return whether years have two digits in a format of dates.
+
+    Examples
+    --------
+    >>> has_short_years("%d.%m.%y"), has_short_years("%d.%m.%Y"), has_short_years("%Y%%y")
+    (True, False, False)
+    """
+    return "%y" in form.replace("%%", "")
+
+
+def _days(day: datetime.date) -> int:
+    return day.toordinal() - datetime.date(1970, 1, 1).toordinal()
+
+
+def _seconds(time: datetime.date) -> int:
+    hours = time.hour * 3600 + time.minute * 60 + time.second if isinstance(time, datetime.datetime) else 0
+    return _days(time) * _DAY + hours

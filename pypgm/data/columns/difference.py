@@ -1,0 +1,285 @@
+"""Columns measured as their difference from another column, and decoded as the sum of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, get_args
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data.columns.bins import Binned, Outside, Within
+from pypgm.data.columns.column import Column, Encoder, Misfit, as_tuple
+from pypgm.data.columns.dates import Date, Resolution
+from pypgm.data.columns.made import Cells
+from pypgm.data.columns.numbers import Integer, Numeric, Real, one_bin
+from pypgm.data.columns.spans import Unit, last_after, span_between, units_of
+from pypgm.data.columns.values import Values
+from pypgm.domain import Label
+
+
+@dataclass(frozen=True)
+class Difference(Column):
+    """Dates or numbers whose difference from another column is bounded by public knowledge.
+
+    The difference is what is counted, in bins; a record comes back with the other column's value and the difference
+    added, so that it is within its bounds in every record. Evidence and answers of a model are of the difference.
+
+    Parameters
+    ----------
+    first : str
+        The other column, of dates or numbers; in files it is called "from".
+    low, high : int or float
+        The least and the largest difference, both allowed: what is publicly known.
+    unit : {"year", "month", "week", "day", "hour"}
+        Of dates, in whole ones, as ages are counted: 25 lasts until the day before the 26th birthday.
+    width, edges
+        Of the bins, as of `Integer`.
+    bins, decimals
+        Of differences that are no whole numbers, as of `Real`; `edges` may stand for `bins`.
+    format : str, optional
+        How a file has the dates, by default as those of the other column.
+    outside, within, null
+        As in `Binned`, of the difference. Null is needed where the other column may have no value: then this has none.
+
+    Examples
+    --------
+    >>> from pypgm import Schema
+    >>> from pypgm.data import Date, Difference
+    >>> birth = Date("1940-01-01", "1999-12-31", "year")
+    >>> schema = Schema({"birth": birth, "hired": Difference("birth", 18, 25, "year")})
+    >>> records = schema.encode({"birth": ["1950-05-07"], "hired": ["1970-05-06"]})
+    >>> records.columns["hired"].tolist(), schema.domain.labels["hired"][1]
+    ([1], 19)
+    >>> [values.tolist()[0].isoformat() for values in schema.decode(records, rng=0).values()]
+    ['1950-11-07', '1970-06-27']
+    """
+
+    first: str
+    low: float
+    high: float
+    unit: Unit | str = ""
+    width: int = 1
+    edges: Sequence[float] = ()
+    bins: int | None = None
+    decimals: int | None = None
+    format: str = ""
+    outside: Outside = "refuse"
+    within: Within = "uniform"
+    kind = "difference"
+    is_ordinal = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", as_tuple(self.edges, "edges needs a list of numbers"))
+        super().__post_init__()
+
+    @cached_property
+    def span(self) -> Integer | Real:
+        """The difference as a column of numbers."""
+        options: dict[str, Any] = {"outside": self.outside, "within": self.within, "null": bool(self.nulls)}
+        if self.bins is None and self.decimals is None:
+            whole: Any = (self.low, self.high, self.width, self.edges)  # checked there
+            return Integer(*whole, **options)
+        return Real(self.low, self.high, self.bins, self.edges, self.decimals, **options)
+
+    @property
+    def n_values(self) -> int:
+        """Number of bins."""
+        return self.span.n_values
+
+    @property
+    def value_labels(self) -> tuple[Label, ...]:
+        """The bins."""
+        return self.span.value_labels
+
+    @property
+    def other_label(self) -> str | None:
+        """``other`` where differences beyond the bounds have a code of their own."""
+        return self.span.other_label
+
+    @property
+    def allowed(self) -> str:
+        """The bounds, in words."""
+        units = f" {self.unit}s" if self.unit else ""
+        return f"a value that is {self.low} to {self.high}{units} after that of {self.first!r}"
+
+    def encoder(self) -> Encoder:
+        """Return an encoder that puts differences into bins."""
+        return self.span.encoder()
+
+    def drawn(self, codes: NDArray[Any], rng: np.random.Generator | int | None) -> NDArray[Any]:
+        """Return differences within the bin of each code."""
+        return self.span.drawn(codes, rng)
+
+    def scattered(self, rng: np.random.Generator) -> Column:
+        """Return the column with a drawn distribution of the differences within each bin."""
+        span = self.span.scattered(rng)
+        return self if span is self.span else self._with(span=span)
+
+    def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return differences."""
+        return self.span.shown(codes, values)
+
+    def written(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return the texts of differences."""
+        return self.span.written(codes, values)
+
+    def second(self, first: Binned) -> Binned:
+        """Return the column of the values themselves, given the other column."""
+        if first.size > first.n_values and not self.nulls:
+            raise ValueError(f"needs null: column {self.first!r} may have no value")
+        options: dict[str, Any] = {"outside": self.outside, "within": "uniform", "null": self.nulls}
+        least, most = first.ends()[0][0], first.ends()[1][-1]
+        if isinstance(first, Date):
+            if self.unit not in units_of(first.has_times) or not isinstance(self.span, Integer):
+                units = ", ".join(units_of(first.has_times))
+                raise ValueError(f"a difference of dates needs whole units, each one of {units}")
+            low, high = np.array([least, most]), np.array([self.low - 1, self.high])
+            ends = last_after(low, high.astype(np.int64), self.unit, first.has_times)
+            texts = list(map(str, first.of_steps(ends + np.array([1, 0]))))
+            resolution: Resolution = "hour" if first.has_times else "year"
+            return Date(texts[0], texts[1], resolution, self.format or first.format, **options)
+        if self.unit or self.format:
+            raise ValueError(f"unit and format are of dates, and {self.first!r} has numbers")
+        if not (first.per_unit and self.span.per_unit):
+            raise ValueError(f"a difference of numbers needs decimals, its own and those of {self.first!r}")
+        if isinstance(first, Numeric):
+            options |= {"decimal": first.decimal, "thousands": first.thousands}
+        unit = max(first.per_unit, self.span.per_unit)
+        low, high = least / first.per_unit + self.low, most / first.per_unit + self.high
+        return one_bin(low, high, len(str(unit)) - 1, **options)
+
+    def coded(
+        self, first: Steps, of_first: NDArray[Any], second: Steps, of_second: NDArray[Any]
+    ) -> tuple[NDArray[Any], Misfit | None]:
+        """Return the codes of differences, and what is wrong with the first that has none."""
+        starts, ends = first.steps(of_first), second.steps(of_second)
+        places: NDArray[Any]
+        if isinstance(first.column, Date):
+            places = span_between(starts, ends, self.unit, first.column.has_times)
+        else:
+            unit = second.column.per_unit
+            places = (ends - starts * (unit // first.column.per_unit)) / unit
+        is_missing = (of_first >= first.n_values) | (of_second == second.null_code)
+        is_strange = ~is_missing & (of_second >= second.n_values)
+        codes, problem = self.span.codes_of(places.astype(np.float64), is_missing, is_strange)
+        what = f"needs {self.allowed}, and is not{' or is empty' if not self.nulls else ''}"
+        what += ' ("outside": "clip" allows others)' if self.outside == "refuse" else ""
+        return codes, None if problem is None else Misfit(problem.row, what)
+
+    def cells(self, first: Cells, codes: NDArray[Any], rng: np.random.Generator) -> Cells:
+        """Return values at the differences of codes from the cells of the other column."""
+        assert isinstance(first.column, Binned)
+        column, spans = self.second(first.column), self.span.drawn(codes, rng)
+        starts = first.column.steps_of(np.asarray(first.values))
+        if isinstance(first.column, Date):
+            steps = self._after(starts, spans, first.column.has_times, rng)
+        else:
+            unit = column.per_unit
+            steps = starts * (unit // first.column.per_unit)
+            steps += self.span.steps_of(spans) * (unit // self.span.per_unit)
+        second_codes = np.zeros(len(codes), dtype=np.int64)
+        if column.other_code is not None:
+            second_codes[codes == self.other_code] = column.other_code
+        if column.null_code is not None:
+            second_codes[(codes == self.null_code) | (first.codes >= first.column.n_values)] = column.null_code
+        return Cells(column, second_codes, column.of_steps(steps))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry of the column in a schema file."""
+        return {"from" if name == "first" else name: value for name, value in super().to_dict().items()}
+
+    def _after(
+        self, starts: NDArray[np.int64], spans: NDArray[Any], has_times: bool, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """Return a day, or a second, at a number of whole units after another."""
+        unit: Any = self.unit
+        low, high = last_after(starts, spans - 1, unit, has_times) + 1, last_after(starts, spans, unit, has_times)
+        if self.within in {"lower", "middle"}:
+            return low if self.within == "lower" else low + (high - low) // 2
+        return rng.integers(low, high, endpoint=True)
+
+    def _problems(self) -> Iterator[str]:
+        given: Any = self.first
+        if not isinstance(given, str) or not given:
+            yield "needs the column that it is the difference from, 'from' in files"
+        if self.unit and self.unit not in get_args(Unit):
+            yield f"unit must be one of {', '.join(get_args(Unit))}"
+        yield from super()._problems()
+        try:
+            replace(self.span)
+        except (TypeError, ValueError) as error:
+            yield str(error)
+
+
+@dataclass(frozen=True)
+class Steps(Column):
+    """The values of a column of bins as they are read: in steps from the first, for the differences between them."""
+
+    column: Binned
+    kind = "steps"
+    is_ordinal = True
+    value_labels = None  # there are too many
+
+    @cached_property
+    def start(self) -> int:
+        """Number of steps from zero to the first value."""
+        return int(self.column.ends()[0][0])
+
+    @cached_property
+    def n_values(self) -> int:
+        """Number of steps between the bounds."""
+        return int(self.column.ends()[1][-1]) - self.start + 1
+
+    @property
+    def other_label(self) -> str | None:
+        """Label of other values, as of the column."""
+        return self.column.other_label
+
+    @property
+    def allowed(self) -> str:
+        """Description of the values that the column allows."""
+        return self.column.allowed
+
+    def encoder(self) -> Encoder:
+        """Return an encoder that reads values as the column does."""
+
+        def encode(values: Values) -> tuple[NDArray[Any], Misfit | None]:
+            steps, codes, problem = self.column.steps_and_codes(values)
+            beyond = codes.astype(np.int64) - self.column.n_values
+            return np.where(beyond < 0, steps - self.start, beyond + self.n_values).astype(self.dtype), problem
+
+        return encode
+
+    def shown(self, codes: NDArray[Any], values: NDArray[Any] | None) -> NDArray[Any]:
+        """Return steps."""
+        del values
+        return self.steps(codes)
+
+    @property
+    def outside(self) -> Outside:
+        """Policy for values beyond the bounds."""
+        return self.column.outside
+
+    @property
+    def null_places(self) -> NDArray[np.float64]:
+        """Places of null texts that read as values."""
+        return self.column.null_places
+
+    def bounds_and_starts(self) -> tuple[float, float, NDArray[np.float64]]:
+        """Return the bounds and starts of the column."""
+        return self.column.bounds_and_starts()
+
+    def steps(self, codes: NDArray[Any]) -> NDArray[np.int64]:
+        """Return the numbers of steps from zero to values; for other codes any number."""
+        return codes.astype(np.int64) + self.start
+
+    def binned(self, codes: NDArray[Any]) -> NDArray[Any]:
+        """Return the codes of the column for codes of steps."""
+        column, given = self.column, codes.astype(np.int64)
+        bins = np.searchsorted(column.ends()[0], self.steps(codes), side="right") - 1
+        beyond = given - self.n_values
+        binned_codes: NDArray[Any] = np.where(beyond < 0, bins, beyond + column.n_values).astype(column.dtype)
+        return binned_codes

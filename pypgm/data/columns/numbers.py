@@ -1,0 +1,400 @@
+"""Columns of numbers between public bounds."""
+
+from __future__ import annotations
+
+import math
+import operator
+import sys
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import cached_property
+from numbers import Rational
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm.data.columns.bins import MOST_BINS, Binned, OtherMarksError, UnreadableError, drawn, parts_of_bins
+from pypgm.data.columns.column import as_tuple
+from pypgm.data.columns.number_text import (
+    PLAIN,
+    WRITTEN,
+    DecimalMark,
+    mark_problems,
+    marked_number,
+    plain_number,
+    sign_of,
+    written_as,
+)
+from pypgm.data.columns.round_numbers import even_starts
+from pypgm.data.columns.values import EXACT, read_number
+from pypgm.domain import Label
+
+_MAX_DOUBLE = sys.float_info.max
+_MOST_DECIMALS = 9
+
+
+@dataclass(frozen=True, kw_only=True)
+class Numeric(Binned):
+    """A column of numbers.
+
+    Parameters
+    ----------
+    decimal : {".", ","}
+        The mark of decimals of numbers that are texts; with a comma none has a point, but between groups.
+    thousands : str
+        The mark between groups of digits, such as ``,`` in ``62,347.69``, where they have one.
+    outside, within, null
+        As in `Binned`.
+    """
+
+    decimal: DecimalMark = "."
+    thousands: str = ""
+
+    @property
+    def marks(self) -> tuple[DecimalMark, str]:
+        """The mark of decimals and that between groups of digits."""
+        return self.decimal, self.thousands
+
+    def plain_text(self, text: str) -> str:
+        """Return the text of a number with a decimal point and no other mark; that of a null as it is."""
+        is_plain = self.marks == PLAIN or text.strip() in self.null_texts
+        return text if is_plain else plain_number(text.strip(), *self.marks)
+
+    def _read(self, value: object) -> float:
+        if not isinstance(value, str):
+            return as_number(value)
+        try:
+            return as_number(self.plain_text(value))
+        except UnreadableError:
+            place = written_as(value)
+            if place is None and (sign := sign_of(value)) is not None:
+                place = len(WRITTEN) + sign
+            raise UnreadableError if place is None else OtherMarksError(place) from None
+
+    @abstractmethod
+    def _plain_texts(self, values: NDArray[Any]) -> list[str]:
+        """Return values as texts with decimal points."""
+
+    def _as_texts(self, values: NDArray[Any]) -> list[str]:
+        texts = self._plain_texts(values)
+        return texts if self.marks == PLAIN else [marked_number(text, *self.marks) for text in texts]
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        yield from mark_problems(self.decimal, self.thousands)
+
+
+@dataclass(frozen=True)
+class Integer(Numeric):
+    """Whole numbers.
+
+    Parameters
+    ----------
+    low, high : int
+        The lowest and the highest value, both allowed: what is publicly known, never what is found in the table.
+    width : int
+        Values to a bin, counted from `low`; the last bin may have fewer.
+    edges : sequence of int
+        Instead of `width`: where bins begin, besides `low`.
+    decimal, thousands, outside, within, null
+        As in `Numeric`.
+
+    Raises
+    ------
+    ValueError
+        If the bounds or the edges do not rise, or are not below 2^53.
+
+    Examples
+    --------
+    >>> age = Integer(0, 99, edges=[18, 65])
+    >>> age.labels, age.encode(["17", "18.0", 99])[0].tolist()
+    (('[0, 18)', '[18, 65)', '[65, 99]'), [0, 1, 2])
+    >>> age.decode(np.array([0, 1]), rng=0).tolist()
+    [15, 47]
+    """
+
+    low: int
+    high: int
+    width: int = 1
+    edges: Sequence[int] = ()
+    kind = "integer"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", as_tuple(self.edges, "edges needs a list of numbers"))
+        super().__post_init__()
+
+    @property
+    def value_labels(self) -> tuple[Label, ...]:
+        """The number itself, or the bin it is in."""
+        first, last = self._first.tolist(), self._last.tolist()
+        ends = [*(f"{a})" for a in first[1:]), f"{self.high}]"]
+        return tuple(a if a == b else f"[{a}, {e}" for a, b, e in zip(first, last, ends, strict=True))
+
+    @property
+    def allowed(self) -> str:
+        """The bounds, in words."""
+        return f"a whole number from {self.low} to {self.high}"
+
+    @cached_property
+    def _first(self) -> NDArray[np.int64]:
+        rising = [self.low, *self.edges] if self.edges else range(self.low, self.high + 1, self.width)
+        return np.array(rising, dtype=np.int64)
+
+    @cached_property
+    def _last(self) -> NDArray[np.int64]:
+        return np.append(self._first[1:] - 1, self.high)
+
+    @cached_property
+    def _starts(self) -> NDArray[np.float64]:
+        return self._first.astype(np.float64)
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        return float(self.low), float(self.high)
+
+    @property
+    def _noun(self) -> str:
+        return "a whole number"
+
+    def _read_array(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
+        if values.dtype.kind not in "iuf":
+            return None
+        places = values.astype(np.float64)
+        broken = np.isfinite(places) & (places != np.floor(places))
+        return None if broken.any() else places  # read one by one, which tells the row
+
+    def _read(self, value: object) -> float:
+        number = super()._read(value)
+        if math.isfinite(number) and not number.is_integer():
+            raise UnreadableError
+        return number
+
+    def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        return drawn(self._first, self._last, codes, self.within, rng)
+
+    def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the first and the last number of each bin."""
+        return self._first, self._last
+
+    def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
+        """Return the numbers themselves."""
+        return steps.astype(np.int64)
+
+    def _plain_texts(self, values: NDArray[Any]) -> list[str]:
+        return list(map(str, values.tolist()))
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        numbers = (self.low, self.high, self.width, *self.edges)
+        if not all(isinstance(n, int) and not isinstance(n, bool) and abs(n) < EXACT for n in numbers):
+            yield "low, high, width and edges need whole numbers below 2^53"
+            return
+        yield from _order_problems(self.low, self.high + 1, self.edges)
+        if self.width < 1:
+            yield "width must be at least 1"
+        elif self.edges and self.width != 1:
+            yield "width and edges are given both"
+        elif not self.edges and (self.high - self.low) // self.width >= MOST_BINS:
+            yield f"needs at most {MOST_BINS:,} bins; make width larger"
+
+
+@dataclass(frozen=True)
+class Real(Numeric):
+    """Real numbers.
+
+    Parameters
+    ----------
+    low, high : float
+        The lowest and the highest value, both allowed: what is publicly known, never what is found in the table.
+    bins : int, optional
+        Number of bins of equal width.
+    edges : sequence of float
+        Instead of `bins`: where bins begin, besides `low`.
+    decimals : int, optional
+        Digits after the point of values that are decoded; by default as many as a double has.
+    decimal, thousands, outside, within, null
+        As in `Numeric`.
+
+    Raises
+    ------
+    ValueError
+        If not exactly one of `bins` and `edges` is given, the bounds or the edges do not rise, or a bin holds no number
+        of that many decimals.
+
+    Examples
+    --------
+    >>> wage = Real(0, 100, bins=4, decimals=2, outside="clip")
+    >>> wage.labels, wage.encode(["24.99", 25, 1e9])[0].tolist()
+    (('[0, 25)', '[25, 50)', '[50, 75)', '[75, 100]'), [0, 1, 3])
+    >>> wage.texts(np.array([0, 3]), rng=0).tolist()
+    ['21.26', '90.93']
+    """
+
+    low: float
+    high: float
+    bins: int | None = None
+    edges: Sequence[float] = ()
+    decimals: int | None = None
+    kind = "real"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "edges", as_tuple(self.edges, "edges needs a list of numbers"))
+        super().__post_init__()
+
+    @property
+    def value_labels(self) -> tuple[Label, ...]:
+        """The bins."""
+        texts = short_texts([*self._starts.tolist(), float(self.high)])
+        ends = [*(f"{t})" for t in texts[1:-1]), f"{texts[-1]}]"]
+        return tuple(f"[{a}, {e}" for a, e in zip(texts[:-1], ends, strict=True))
+
+    @property
+    def allowed(self) -> str:
+        """The bounds, in words."""
+        return f"a number from {self.low} to {self.high}"
+
+    @cached_property
+    def _starts(self) -> NDArray[np.float64]:
+        if self.bins is not None:
+            return even_starts(float(self.low), float(self.high), self.bins)
+        return np.array([self.low, *self.edges], dtype=np.float64)
+
+    @cached_property
+    def _grid(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """The first and the last number of each bin in units of the last decimal."""
+        unit = 10 ** (self.decimals or 0)
+        ends = np.append(self._starts, float(self.high))
+        first = np.ceil(ends * unit).astype(np.int64)
+        first -= (first - 1) / unit >= ends  # the product is rounded, the quotient is decoded
+        first += first / unit < ends
+        last = first[1:] - 1
+        last[-1] += int(first[-1] / unit <= self.high)
+        return first[:-1], last
+
+    @property
+    def _bounds(self) -> tuple[float, float]:
+        return float(self.low), float(self.high)
+
+    @property
+    def _noun(self) -> str:
+        return "a number"
+
+    def _read_array(self, values: NDArray[Any]) -> NDArray[np.float64] | None:
+        return values.astype(np.float64) if values.dtype.kind in "iuf" else None
+
+    def _values(self, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[Any]:
+        if self.decimals is not None:
+            return self.of_steps(drawn(*self._grid, codes, self.within, rng))
+        first, last = self.ends()
+        low, high = first[codes], last[codes]
+        share = parts_of_bins(np.diff(np.append(first, float(self.high))), codes, self.within, rng)
+        values: NDArray[np.float64] = np.clip(low + share * (high - low), low, high)
+        return values
+
+    @property
+    def per_unit(self) -> int:
+        """Units of the last decimal in one; 0 for columns of doubles."""
+        return 0 if self.decimals is None else 10**self.decimals
+
+    def ends(self) -> tuple[NDArray[Any], NDArray[Any]]:
+        """Return the first and the last number of each bin, in units of the last decimal if there is one."""
+        if self.decimals is not None:
+            return self._grid
+        starts, ends = self._starts, np.append(self._starts[1:], float(self.high))
+        return starts, np.nextafter(ends, starts)
+
+    def of_steps(self, steps: NDArray[Any]) -> NDArray[Any]:
+        """Return numbers, given as units of the last decimal."""
+        return np.asarray(steps / (self.per_unit or 1), dtype=np.float64)
+
+    def _plain_texts(self, values: NDArray[Any]) -> list[str]:
+        if self.decimals is None:
+            return list(map(repr, values.tolist()))
+        return [f"{value:.{self.decimals}f}" for value in values.tolist()]
+
+    def _problems(self) -> Iterator[str]:
+        yield from super()._problems()
+        numbers = (self.low, self.high, *self.edges)
+        if not all(isinstance(n, int | float) and not isinstance(n, bool) and abs(n) <= _MAX_DOUBLE for n in numbers):
+            yield "low, high and edges need finite numbers"
+            return
+        rising = list(_order_problems(self.low, self.high, self.edges))
+        if self.high - self.low > _MAX_DOUBLE:
+            rising.append("low and high are further apart than numbers of double precision reach")
+        yield from rising
+        if (self.bins is None) == (not self.edges):
+            yield "needs either bins or edges"
+        elif self.bins is not None and not (type(self.bins) is int and 1 <= self.bins <= MOST_BINS):
+            yield f"bins needs a whole number from 1 to {MOST_BINS:,}"
+        elif not rising and (np.diff(np.append(self._starts, float(self.high))) <= 0).any():
+            yield "bins are too narrow for numbers of double precision"
+        elif not rising:
+            yield from self._decimal_problems()
+
+    def _decimal_problems(self) -> Iterator[str]:
+        if self.decimals is None:
+            return
+        if not (type(self.decimals) is int and 0 <= self.decimals <= _MOST_DECIMALS):
+            yield f"decimals needs a whole number from 0 to {_MOST_DECIMALS}"
+        elif max(abs(self.low), abs(self.high)) * 10**self.decimals >= EXACT:
+            yield "the bounds with so many decimals have more digits than a double"
+        elif (self._grid[0] > self._grid[1]).any():
+            yield "a bin holds no number of so many decimals"
+
+
+def one_bin(low: float, high: float, decimals: int | None = 0, **options: Any) -> Integer | Real:  # noqa: ANN401
+    """Return a column of one bin between two bounds, with a number of decimals."""
+    if decimals == 0:
+        return Integer(int(low), int(high), width=max(1, int(high - low)), **options)
+    return Real(float(low), float(high) if high > low else float(low) + 1, bins=1, decimals=decimals, **options)
+
+
+def as_number(value: object) -> float:
+    """Return a number, or a text that is one, as a float, infinite where it is too large; else raise `UnreadableError`.
+
+    Examples
+    --------
+    >>> as_number("1e3"), as_number(10**400)
+    (1000.0, inf)
+    """
+    if isinstance(value, str):
+        try:
+            # Python's own underscores, digits of other scripts, nan and inf are no numbers of a table.
+            number = float(value) if value.isascii() and "_" not in value else math.nan
+        except ValueError:
+            number = math.nan
+        if not math.isfinite(number) and read_number(value) is None:
+            raise UnreadableError
+        return number
+    if isinstance(value, complex | np.complexfloating) and not value.imag:
+        value = value.real
+    if isinstance(value, bool) or not isinstance(value, Rational | float | Decimal | np.integer | np.floating):
+        raise UnreadableError
+    try:
+        return float(value)
+    except OverflowError:
+        return math.inf if operator.gt(value, 0) else -math.inf
+    except (TypeError, ValueError):
+        raise UnreadableError from None
+
+
+def short_texts(numbers: Sequence[float]) -> list[str]:
+    """Return texts of rising numbers: of six digits if these differ, else of all digits.
+
+    Examples
+    --------
+    >>> short_texts([0.0, 1 / 3, 1e6]), short_texts([1.0000001, 1.0000002])
+    (['0', '0.333333', '1e+06'], ['1.0000001', '1.0000002'])
+    """
+    texts = [f"{number:g}" for number in numbers]
+    return texts if len(set(texts)) == len(texts) else list(map(repr, numbers))
+
+
+def _order_problems(low: float, beyond: float, edges: Sequence[float]) -> Iterator[str]:
+    if low >= beyond:
+        yield "low must be below high"
+    elif any(a >= b for a, b in zip([low, *edges], [*edges, beyond], strict=True)):
+        yield "edges must rise, between low and high"

@@ -1,0 +1,175 @@
+"""Open columns: their values or bins are found privately before they can be encoded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pypgm._base.numeric import fraction_of
+from pypgm.data.columns.categorical import Categorical
+from pypgm.data.columns.numbers import Integer, Real
+from pypgm.data.columns.round_numbers import round_points
+
+Share = int | float | str | Fraction
+_MOST_QUANTILES = 1000
+
+
+@dataclass(frozen=True)
+class OpenSet:
+    """Values that nobody can list: those that many people have are found privately, all else is one value, "other".
+
+    Parameters
+    ----------
+    share : number
+        Of the budget, more than 0: what it costs to find them.
+    other : str
+        Label of all other values.
+    null
+        As in `Column`.
+
+    Examples
+    --------
+    >>> employer = OpenSet(share="0.05", null=True)
+    >>> employer.closed(["acme", "other", "bank"]).labels
+    ('acme', 'bank', 'other', '')
+    """
+
+    share: Share
+    other: str = "other"
+    null: bool | str | Sequence[str] = ()
+
+    def __post_init__(self) -> None:
+        _check_share(self.share)
+        object.__setattr__(self, "null", self.provisional.nulls)
+
+    @property
+    def provisional(self) -> Categorical:
+        """The column before any value is found: all values are other ones."""
+        return Categorical((), other=self.other, null=self.null)
+
+    def closed(self, found: Iterable[object]) -> Categorical:
+        """Return the column of the values that were found."""
+        values = {str(value).strip() for value in found} - {self.other, "", *self.provisional.nulls}
+        return Categorical(sorted(values), other=self.other, null=self.null)
+
+    def assumed(self, n_values: int) -> Categorical:
+        """Return the column as if so many values had been found."""
+        return self.closed(f"value {i + 1}" for i in range(n_values))
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry of the column in a schema file."""
+        fields = {"kind": "open", "share": _plain(self.share)}
+        fields |= {} if self.other == "other" else {"other": self.other}
+        return fields | ({"null": list(self.null)} if isinstance(self.null, tuple) and self.null else {})
+
+
+@dataclass(frozen=True)
+class QuantileBins:
+    """Numbers in bins that hold about as many records each; where they begin is found privately.
+
+    Parameters
+    ----------
+    column : Integer or Real
+        Bounds, nulls and all else; its own bins do not matter. Its ``within="tapered"``, the default in schema files,
+        spreads the largest numbers as those beside them, not evenly up to the bound.
+    quantiles : int
+        Number of bins, about: fewer where many records have one number, which is a bin of its own where it is several
+        quantiles at once, and the grid has it: each number where they are few, else round ones.
+    share : number
+        Of the budget, more than 0: what it costs to find them.
+
+    Examples
+    --------
+    >>> wage = QuantileBins(Real(0, 1000, bins=1, decimals=2), quantiles=4, share="0.05")
+    >>> wage.closed([200, 350.5, 350.5]).labels
+    ('[0, 200)', '[200, 350.5)', '[350.5, 350.51)', '[350.51, 1000]')
+    """
+
+    column: Integer | Real
+    quantiles: int
+    share: Share
+
+    def __post_init__(self) -> None:
+        _check_share(self.share)
+        if not isinstance(self.column, Integer | Real):
+            raise TypeError(f"quantiles are of an Integer or a Real, got {type(self.column).__name__}")
+        if type(self.quantiles) is not int or not 2 <= self.quantiles <= _MOST_QUANTILES:
+            raise ValueError(f"quantiles needs a whole number from 2 to {_MOST_QUANTILES:,}")
+        object.__setattr__(self, "column", self.provisional)
+
+    @property
+    def provisional(self) -> Integer | Real:
+        """The column before its bins are found: all values are in one."""
+        if isinstance(self.column, Integer):
+            return replace(self.column, width=self.column.high - self.column.low + 1, edges=())
+        return replace(self.column, bins=1, edges=())
+
+    @property
+    def grid(self) -> NDArray[np.float64]:
+        """Points where bins may begin: public ones between the bounds, all numbers if they are few, else round ones."""
+        column = self.column
+        if isinstance(column, Integer):
+            points = self._within(round_points(column.low, column.high + 1, 0))
+            return points if points.size else np.array([float(column.high)])
+        points = self._within(round_points(column.low, column.high, column.decimals))
+        return points if points.size else np.array([(column.low + column.high) / 2])
+
+    def _within(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return the points at which a bin may begin that has a number in it."""
+        column = self.column
+        if isinstance(column, Integer):
+            return points[(points > column.low) & (points <= column.high)]
+        if column.decimals is not None:
+            first, last = (ends[0] / column.per_unit for ends in column.ends())
+            points = points[(points > first) & (points <= last) & (np.round(points, column.decimals) == points)]
+        return points[(points > column.low) & (points < column.high)]
+
+    def _after(self, point: float) -> float:
+        """Return the next number after one."""
+        if isinstance(self.column, Integer):
+            return point + 1
+        decimals = self.column.decimals
+        return float(np.nextafter(point, np.inf) if decimals is None else round(point + 10.0**-decimals, decimals))
+
+    def closed(self, found: ArrayLike) -> Integer | Real:
+        """Return the column with bins that begin at points of the grid; equal quantiles give one bin."""
+        values, times = np.unique(np.asarray(found, dtype=np.float64), return_counts=True)
+        after = [self._after(value) for value in values[times > 1].tolist()]
+        points = self._within(np.unique([*values.tolist(), *after])).tolist()
+        if not points:
+            return self.provisional
+        if isinstance(self.column, Integer):
+            return replace(self.column, width=1, edges=tuple(map(int, points)))
+        return replace(self.column, bins=None, edges=tuple(points))
+
+    def assumed(self, n_values: int) -> Integer | Real:
+        """Return the column as if its numbers were spread evenly; how many values open sets have does not matter."""
+        del n_values
+        grid = self.grid
+        return self.closed(grid[np.linspace(0, grid.size, self.quantiles + 1).astype(int)[1:-1]])
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the entry of the column in a schema file."""
+        fields = {name: value for name, value in self.column.to_dict().items() if name not in {"width", "edges"}}
+        return fields | {"bins": {"quantiles": self.quantiles, "share": _plain(self.share)}}
+
+
+OpenColumn = OpenSet | QuantileBins
+
+
+def _check_share(share: object) -> None:
+    try:
+        fits = not isinstance(share, bool) and 0 < fraction_of(str(share)) <= 1
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError("share needs a part of the budget, more than 0 and at most 1")
+
+
+def _plain(share: Share) -> int | float | str:
+    return share if isinstance(share, int | float | str) else str(share)

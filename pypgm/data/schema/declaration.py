@@ -1,0 +1,190 @@
+"""Base class of schemas, whether or not some of their columns are open."""
+
+from __future__ import annotations
+
+import json
+import os
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Any
+
+from pypgm._base.files import replacing_text
+from pypgm._base.html import Shown
+from pypgm._base.numeric import fraction_of
+from pypgm._base.terminal import escaped
+from pypgm.data.columns.column import Column
+from pypgm.data.columns.made import Made
+from pypgm.data.columns.open_columns import OpenColumn
+from pypgm.data.schema.person import Person
+from pypgm.data.schema.rule_comparison import Comparison
+from pypgm.data.schema.rules import AnyRule
+from pypgm.data.sources.encoding import as_column, check_writable
+from pypgm.domain import Label, listed, nearest
+
+_NOT_REVIEWED = "drafted from a table, and not reviewed"
+
+
+class Declaration(Shown):
+    """A declaration of each column, as in a file; `Schema` and `OpenSchema` tell its parameters."""
+
+    __slots__ = ("declared", "drop", "notes", "person", "rules", "stated_records_per_person", "warned", "warning")
+
+    def __init__(
+        self,
+        columns: Mapping[str, Column | OpenColumn | Made | int | Sequence[Label]],
+        *,
+        drop: Iterable[str] = (),
+        rules: Iterable[AnyRule | str] = (),
+        records_per_person: int | None = None,
+        person: Person | Mapping[str, Any] | None = None,
+        warned: Iterable[str] | Mapping[str, str] = (),
+        warning: str = "",
+    ) -> None:
+        if not isinstance(columns, Mapping):
+            raise TypeError(f"a schema needs a mapping of names to columns, got {type(columns).__name__}")
+        self.declared = {name: as_column(name, given) for name, given in columns.items()}
+        self.drop = (drop,) if isinstance(drop, str) else tuple(drop)
+        self.person = Person(**person) if isinstance(person, Mapping) else person
+        self.warned = tuple(warned)
+        self.warning = str(warning)
+        noted = [given for given in (drop, warned) if isinstance(given, Mapping)]
+        self.notes = {name: str(note) for given in noted for name, note in given.items()}
+        self.rules = tuple(Comparison(rule) if isinstance(rule, str) else rule for rule in rules)
+        if len(self.made) == len(self.declared):
+            raise ValueError(f"a schema needs at least one column{' that is read' if self.declared else ''}")
+        check_writable(self.declared)
+        both = [name for name in self.drop if name in self.declared]
+        if both:
+            raise ValueError(f"column {both[0]!r} is declared and dropped")
+        self.stated_records_per_person = self._checked_bound(records_per_person)
+        for rule in self.rules:
+            self._check_names(rule.columns)
+        self._complete()
+
+    @abstractmethod
+    def _complete(self) -> None:
+        """Check the declarations together, and derive the domain and the relations."""
+
+    def _checked_bound(self, stated: int | None) -> int | None:
+        """Return how many records a person has at most, as stated or as is kept; ``ValueError`` where both differ."""
+        if stated is not None and (type(stated) is not int or stated < 1):
+            raise ValueError(f"records_per_person needs a whole number, 1 or more, got {stated!r}")
+        if self.person is None:
+            return stated
+        if not isinstance(self.person, Person):
+            raise TypeError(f"person needs a pypgm.data.Person, got {type(self.person).__name__}")
+        check_writable(self.person.columns)
+        published = [name for name in self.person.columns if name in self.declared and name not in self.made]
+        if published:
+            raise ValueError(
+                f"column {published[0]!r} names the person of a record and is never published: take it out of columns, "
+                "or declare a copy of it under another name"
+            )
+        if stated not in {None, self.person.at_most}:
+            kept = f"at most {self.person.at_most} records of each person are kept"
+            raise ValueError(f"{kept}, and records_per_person is {stated}: leave it out, it follows from person")
+        return self.person.at_most
+
+    @property
+    def records_per_person(self) -> int:
+        """Records that one person has at most: as stated, or as are kept of each, else 1."""
+        return self.stated_records_per_person or 1
+
+    @property
+    def open(self) -> dict[str, OpenColumn]:
+        """Open columns: their values or bins are found privately before records can be encoded."""
+        return {name: column for name, column in self.declared.items() if isinstance(column, OpenColumn)}
+
+    @property
+    def open_share(self) -> Fraction:
+        """Part of a budget that is spent on open columns."""
+        return sum((fraction_of(str(column.share)) for column in self.open.values()), Fraction(0))
+
+    @property
+    def made(self) -> dict[str, Made]:
+        """Columns that are never read: they are made when records are decoded."""
+        return {name: column for name, column in self.declared.items() if isinstance(column, Made)}
+
+    @property
+    def unread(self) -> tuple[str, ...]:
+        """Columns of a table that are left out: those that are dropped, and those that are made anew."""
+        return (*self.drop, *self.made)
+
+    @property
+    def key_columns(self) -> tuple[str, ...]:
+        """Columns that name the person of a record; none where `person` is not given."""
+        return () if self.person is None else self.person.columns
+
+    @property
+    def whole_warning(self) -> str:
+        """Warnings of a draft about the whole table: at the top of the schema, and of the person."""
+        return "; ".join(filter(None, (self.warning, self.person.warning if self.person else "")))
+
+    @property
+    def draft_warning(self) -> str:
+        """Warning text if draft warnings remain, else ""."""
+        places = ["at its top"] * bool(self.warning)
+        places += ["at its person"] * bool(self.person and self.person.warning)
+        places += [f"of {listed(self.warned)}"] * bool(self.warned)
+        left = f"a draft's warnings are still in the schema, {' and '.join(places)}"
+        return f"Not protected: what the schema took from the records or left open ({left})" if places else ""
+
+    def _check_names(self, names: Iterable[str]) -> None:
+        unknown = [name for name in names if name not in self.declared]
+        made = [name for name in names if isinstance(self.declared.get(name), Made)]
+        if made:
+            raise ValueError(f"a rule names {made[0]!r}, which is made of other columns: name those")
+        if unknown:
+            near = nearest(str(unknown[0]), self.declared)
+            raise ValueError(f"a rule names {unknown[0]!r}, and no such column is declared{near}")
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the content of a schema file; `Schema.from_dict` reads it.
+
+        Of a warning it has that there is one: what a draft says comes from the records, and stays in files of `save`.
+        """
+        fields: dict[str, Any] = {"warning": _NOT_REVIEWED} if self.warning else {}
+        fields["columns"] = {name: column.to_dict() for name, column in self.declared.items()}
+        for name in self.warned:
+            fields["columns"][name]["warning"] = _NOT_REVIEWED
+        if self.drop:
+            fields["drop"] = list(self.drop)
+        if self.rules:
+            fields["rules"] = [rule.to_dict() for rule in self.rules]
+        if self.person is not None:
+            fields["person"] = self.person.to_dict() | ({"warning": _NOT_REVIEWED} if self.person.warning else {})
+            return fields
+        k = self.stated_records_per_person
+        return fields | ({} if k is None else {"records_per_person": k})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the schema to a JSON file, whole or not at all; ``OSError`` if it cannot be written."""
+        given = self.to_dict() | ({"warning": self.warning} if self.warning else {})
+        for name in self.warned:
+            given["columns"][name]["warning"] = self.notes.get(name, given["columns"][name]["warning"])
+        if self.person is not None:
+            given["person"] = self.person.to_dict()
+        if any(name in self.notes for name in self.drop):
+            given["drop"] = {name: self.notes.get(name, "") for name in self.drop}
+        with replacing_text(path) as file:
+            json.dump(given, file, indent=1, ensure_ascii=False)
+            file.write("\n")
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Declaration):
+            return NotImplemented
+        return self._said == other._said
+
+    @property
+    def _said(self) -> tuple[object, ...]:
+        return list(self.declared.items()), self.drop, self.rules, self.stated_records_per_person, self.person
+
+    def __hash__(self) -> int:
+        return hash((tuple(self.declared), self.drop))
+
+    def __repr__(self) -> str:
+        kinds = {n: f"{c.kind} {c.size}" if isinstance(c, Column) else "open" for n, c in self.declared.items()}
+        kinds |= {name: column.kind for name, column in self.made.items()}
+        columns = listed([f"{escaped(name)}: {what}" for name, what in kinds.items()], 12)
+        return f"{type(self).__name__}({columns})"

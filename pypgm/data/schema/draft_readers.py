@@ -1,0 +1,106 @@
+"""Readers that a draft tries on the texts of a column: numbers with some marks, dates in some format."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import re
+
+from pypgm.data.columns.dates import has_short_years, iso_date
+from pypgm.data.columns.number_text import PLAIN, DecimalMark, plain_number
+
+DIGITS = "%Y%m%d"
+"""A date as a whole number, of a year with this century's digits or the last's."""
+
+_DAYS: tuple[str, ...] = (
+    "%d.%m.%Y",
+    "%d/%m/%Y",
+    "%m/%d/%Y",
+    "%Y/%m/%d",
+    "%d-%m-%Y",
+    "%m-%d-%Y",
+    "%Y.%m.%d",
+    "%d.%m.%y",
+    "%d/%m/%y",
+)
+_DAYS += ("%m/%d/%y", "%d %b %Y", "%d-%b-%Y", "%d-%b-%y", "%b %d, %Y", "%d %B %Y", "%B %d, %Y")
+FORMATS = tuple(day + clock for clock in ("", " %H:%M:%S", " %H:%M", " %I:%M:%S %p", " %I:%M %p") for day in _DAYS)
+"""Formats of dates, and of dates with times, besides ISO 8601."""
+
+_MAX_EXACT = 2.0**52  # below it a double, and the bound above it, hold every number of some decimals
+_MOST_DIGITS = 15  # of a whole number
+_MOST_KNOWN = 100_000  # dates that are not read again
+_DAY = re.compile(r"(19|20)[0-9]{6}")
+_CLOCK = re.compile(r"[0-9-]{10} [0-9]{2}:[0-9]{2}(:[0-9]{2})?")  # ISO, but for the space
+_NUMBER = re.compile(r"[+-]?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]{1,3})?")  # 007, as a postcode, is a text
+
+
+class NumberReader:
+    """Reader of texts as numbers with marks, and their range: ``ValueError`` for a text that is none."""
+
+    def __init__(self, marks: tuple[DecimalMark, str]) -> None:
+        self.marks = marks
+        self.decimals = 0
+        self.is_whole = True  # each, as 1.0 is
+        self.marks_seen: dict[str, str] = {}  # marks that came, as entries of a declaration
+        self.low, self.high = math.inf, -math.inf
+
+    def read(self, text: str) -> float:
+        """Return a number."""
+        match = _NUMBER.fullmatch(text if self.marks == PLAIN else plain_number(text, *self.marks))
+        if not match:
+            raise ValueError
+        number, is_integer = float(match[0]), not match[2] and not match[3]
+        is_exact = abs(number) < 10**_MOST_DIGITS if is_integer else abs(number) < _MAX_EXACT or match[3]
+        if not is_exact or math.isinf(number):
+            raise ValueError  # a double may not be this number, which may identify a person
+        self.is_whole &= number.is_integer() and abs(number) < _MAX_EXACT
+        self.decimals = max(self.decimals, 7 if match[3] else len(match[2] or ".") - 1)
+        whole, mark, _ = text.partition(self.marks[0])
+        if self.marks[1] and self.marks[1] in whole:
+            self.marks_seen["thousands"] = self.marks[1]
+        if self.marks[0] == "," and (mark or self.marks_seen.get("thousands") == "."):
+            self.marks_seen["decimal"] = ","
+        self.low, self.high = min(self.low, number), max(self.high, number)
+        return number
+
+
+class DateReader:
+    """Reader of texts as dates in a format, ISO 8601 if it is empty: ``ValueError`` for a text that is none."""
+
+    def __init__(self, form: str) -> None:
+        self.form = form
+        self.has_times = True  # each of them
+        self.has_clock = False  # any of them: a time that is not midnight
+        self.written: set[str] = set()  # formats of texts in ISO 8601 but for the space; "" for others
+        self.low, self.high = datetime.datetime.max, datetime.datetime.min
+        self._known: dict[str, datetime.datetime] = {}
+
+    def read(self, text: str) -> datetime.datetime:
+        """Return a date, with its time if it has one."""
+        if text in self._known:
+            return self._known[text]
+        date = self._parsed(text)
+        self.has_times &= isinstance(date, datetime.datetime) and (not self.form or "%M" in self.form)
+        clock = None if self.form else _CLOCK.fullmatch(text)
+        self.written.add(f"%Y-%m-%d %H:%M{':%S' if clock[1] else ''}" if clock else "")
+        time = date if isinstance(date, datetime.datetime) else datetime.datetime.combine(date, datetime.time())
+        self.has_clock |= time.time() != datetime.time()
+        self.low, self.high = min(self.low, time), max(self.high, time)
+        if len(self._known) < _MOST_KNOWN:
+            self._known[text] = time
+        return time
+
+    def _parsed(self, text: str) -> datetime.date:
+        if not self.form:
+            return iso_date(text)
+        if self.form == DIGITS and not _DAY.fullmatch(text):
+            raise ValueError
+        time = datetime.datetime.strptime(text, self.form)
+        is_ahead = has_short_years(self.form) and time.year > datetime.date.today().year
+        return time.replace(year=time.year - 100) if is_ahead else time
+
+
+def is_number(text: str) -> bool:
+    """Return whether a text is a number as most files have it."""
+    return _NUMBER.fullmatch(text) is not None

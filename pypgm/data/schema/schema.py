@@ -1,0 +1,548 @@
+"""Schemas: public declarations of the columns of a table, made before it is read."""
+
+from __future__ import annotations
+
+import os
+import re
+import warnings
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm._base.numeric import as_generator
+from pypgm._base.signatures import with_options
+from pypgm.data.columns.bins import Binned
+from pypgm.data.columns.column import Column, Readable
+from pypgm.data.columns.made import Cells
+from pypgm.data.columns.open_columns import OpenColumn
+from pypgm.data.dataset import Dataset
+from pypgm.data.schema.declaration import Declaration
+from pypgm.data.schema.draft import FIRST_LINE, draft_schema
+from pypgm.data.schema.mapping_file import with_mappings
+from pypgm.data.schema.relations import Relations
+from pypgm.data.schema.rule_comparison import check_together
+from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
+from pypgm.data.schema.schema_file import declarations, read_object
+from pypgm.data.schema.typed_draft import draft_text, typed_draft
+from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
+from pypgm.data.sources.encoding import columns_of, encoded, problems_error, refuse
+from pypgm.data.sources.frames import Frame
+from pypgm.data.sources.source import open_source
+from pypgm.domain import Domain, Label, LaterLabels, listed
+from pypgm.errors import DraftWarning
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
+"""What `as_schema` takes for a schema, and everything that has the argument `schema`."""
+
+_MAX_LABELS = 10_000  # labels of a column that are made at once
+_BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
+
+
+class Schema(Declaration):
+    """Public declaration of a table: how the values of each column become codes, and codes values again.
+
+    Nothing of it may come from the records: it is not protected.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column, int or sequence
+        A declaration for each column: `Integer`, `Real`, `Boolean`, `Date`, `Categorical` or `Codes` of `pypgm.data`;
+        `Difference` from another one; or, never read and made when records are decoded, `Derived`, `Id` or `Fake`. A
+        size stands for `Codes`, a list of labels for `Categorical`. Their order is that of the attributes. Those of an
+        `OpenSchema` are none.
+    drop : sequence of str
+        Columns of the table that are left out, such as names and numbers of persons.
+    rules : sequence of Rule, Comparison, Blank or str
+        Combinations of values that no record can have: a table that has one is refused, and `pypgm synth` makes none. A
+        text such as ``start <= end`` stands for a `Comparison`.
+    records_per_person : int, optional
+        Records that one person has at most: every private release of the records takes it from here, and refuses
+        another. Left out, what is protected is any one record, and a release may be given another.
+    person : Person or mapping, optional
+        Which columns name the person a record is of, and how many records of each are kept: every private release
+        keeps no more, and `records_per_person` follows from it.
+    warned : sequence of str, or mapping of str to str
+        Columns of a draft that have their warning still.
+    warning : str
+        What a draft says of the whole table, if its warning is left.
+
+    Attributes
+    ----------
+    columns : mapping of str to Column
+        Those that are read.
+    domain : Domain
+        Names, sizes and labels of their codes.
+    notes : mapping of str to str
+        What a draft says of columns, of those that are dropped too. Nothing protects it: it is in files that `save`
+        writes, and in no release.
+
+    Raises
+    ------
+    ValueError
+        If there are no columns, or one is dropped too.
+    TypeError
+        If a declaration is none, or of a column that is open.
+
+    Examples
+    --------
+    >>> from pypgm.data import Date, Integer
+    >>> schema = Schema({"age": Integer(0, 99, width=10), "sex": ["F", "M"], "hired": Date("2020-01-01", "2024-12-31")})
+    >>> schema.domain
+    Domain(age: 10, sex: 2, hired: 1827)
+    >>> data = schema.encode({"age": ["31", "7"], "sex": ["M", "M"], "hired": ["2024-02-29", "2020-01-01"]})
+    >>> data.columns["age"].tolist(), schema.decode(data, rng=0)["age"].tolist()
+    ([3, 0], [38, 6])
+    """
+
+    __slots__ = ("_relations", "columns", "domain")
+
+    def _complete(self) -> None:
+        if self.open:
+            raise TypeError(f"columns {_names(self.open)} are open: pypgm.OpenSchema takes open columns")
+        self.columns = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
+        labels = {n: column_labels for n, c in self.columns.items() if (column_labels := _labels_of(c)) is not None}
+        self.domain = Domain(tuple(self.columns), [c.size for c in self.columns.values()], labels)
+        for rule in self.rules:
+            rule.mask(self.columns)
+        check_together(self.rules)
+        self._relations = Relations(self.columns, self.made, self.rules)
+
+    @property
+    def reading(self) -> Mapping[str, Readable]:
+        """Encoders of the columns that are read, including those that name the person of each record.
+
+        `combined` takes all that it gave.
+        """
+        keys = {} if self.person is None else self.person.reading
+        return {**keys, **self._relations.reading}
+
+    @property
+    def written(self) -> Mapping[str, Column]:
+        """Columns of the values in a table: of a difference its dates or numbers, of a derived column its results."""
+        return self._relations.written
+
+    @property
+    def provisional(self) -> Schema:
+        """The schema itself, which has no open columns."""
+        return self
+
+    def extended(
+        self,
+        columns: Mapping[str, Column],
+        records_per_person: int | None,
+        rules: Iterable[AnyRule] = (),
+        source: Schema | None = None,
+    ) -> Schema:
+        """Return the schema with further columns and rules, for another number of records per person.
+
+        Where they come from another schema, warnings that it has of them, or at its top, come along.
+        """
+        drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
+        known, others = {**self.declared, **columns}, () if source is None else source.warned
+        warned = (*self.warned, *(name for name in columns if name in others))
+        warning = self.whole_warning or ("" if source is None else source.whole_warning)
+        k = records_per_person
+        return Schema(known, drop=drop, rules=both, records_per_person=k, warned=warned, warning=warning)
+
+    def of_records(self) -> Schema:
+        """Return the schema of single records, whoever they are of: columns that name persons are dropped."""
+        drop = (*self.drop, *(name for name in self.key_columns if name not in self.unread))
+        k, warned, warning = self.stated_records_per_person, self.warned, self.whole_warning
+        return Schema(self.declared, drop=drop, rules=self.rules, records_per_person=k, warned=warned, warning=warning)
+
+    @property
+    def ordinal(self) -> tuple[str, ...]:
+        """Columns whose values are in an order that means something."""
+        return tuple(name for name, column in self.columns.items() if column.is_ordinal)
+
+    def encode(self, frame: Frame, *, ignore_extra: bool = False) -> Dataset:
+        """Return the records of raw columns as codes.
+
+        Parameters
+        ----------
+        frame : data frame, or mapping of str to sequence or ndarray of shape (n_records,)
+            Texts, numbers, dates; a column for each of the schema. A frame is one of pandas, polars, pyarrow, or what
+            else offers the Arrow C stream, and needs the extra ``[frames]``.
+        ignore_extra : bool
+            Leave out columns that the schema has not, instead of refusing them. Those of `drop` are left out always.
+
+        Raises
+        ------
+        ValueError
+            With all that is wrong: columns missing or unknown, and for each column the first row whose value does not
+            fit. The value is never told.
+
+        Examples
+        --------
+        >>> from pypgm.data import Codes
+        >>> Schema({"a": Codes(2, null=True), "b": Codes(85, null=True)}).encode({"a": [1, 2], "b": ["", 99]})
+        Traceback (most recent call last):
+        ValueError: the table has 2 problems:
+          column 'a', row 1 (the first is 0): needs an integer from 0 to 1, and has another value;
+          column 'b', row 1 (the first is 0): needs an integer from 0 to 84, and has another value
+        """
+        data = self.records(self.combined(encoded(self.reading, frame, drop=self.unread, ignore_extra=ignore_extra)))
+        self.check_rules(data)
+        return data
+
+    def records(self, codes: Mapping[str, NDArray[Any]]) -> Dataset:
+        """Return the records of columns of codes, and of keys of persons, as `combined` gives them."""
+        persons = None if self.person is None else self.person.keys(codes)
+        return Dataset({name: codes[name] for name in self.columns}, self.domain, schema=self, persons=persons)
+
+    def decode(self, data: Dataset, rng: np.random.Generator | int | None = None) -> dict[str, NDArray[Any]]:
+        """Return records as columns of values, drawn within bins as each column declares, and such that rules hold.
+
+        Columns that are made are made of these.
+
+        Parameters
+        ----------
+        data : Dataset
+            Over the domain of the schema.
+        rng : numpy.random.Generator or int, optional
+            Source of the values within bins.
+
+        Raises
+        ------
+        ValueError
+            If the records are over another domain.
+        """
+        self.check_domain(data.domain)
+        return {name: cells.decoded() for name, cells in self.cells(data.columns, as_generator(rng)).items()}
+
+    def cells(
+        self,
+        codes: Mapping[str, NDArray[Any]],
+        rng: np.random.Generator,
+        start: int = 0,
+        scattered: np.random.Generator | None = None,
+    ) -> dict[str, Cells]:
+        """Return the cells of all columns for some records, numbered from a first row, in the order of the schema.
+
+        Values are drawn within bins such that rules hold, and columns are made of them that are made. Where it is said
+        by what draws, each bin has a drawn distribution of its values.
+        """
+        relations = self._relations if scattered is None else self._relations.scattered(scattered)
+        all_cells = relations.cells(codes, rng, start)
+        return {name: all_cells[name] for name in self.declared}
+
+    def example(self, rng: np.random.Generator | int | None = None) -> dict[str, Cells]:
+        """Return the cells of all columns for one example record."""
+        return self.cells({name: np.zeros(1, dtype=np.int64) for name in self.columns}, as_generator(rng))
+
+    def combined(
+        self,
+        codes: Mapping[str, NDArray[Any]],
+        table: str = "the table",
+        first_row: int = 0,
+        begin: str = "the first is 0",
+    ) -> dict[str, NDArray[Any]]:
+        """Return the codes of columns, given those that `reading` gave; ``ValueError`` where a difference misfits."""
+        return self._relations.combined(codes, table, first_row, begin)
+
+    def needed(self, names: Sequence[str]) -> list[str]:
+        """Return which columns of a table have to be read for the codes of some."""
+        return self._relations.needed(names)
+
+    def check_there(self) -> None:
+        """Raise an error if columns cannot be made here, such as for lack of a package."""
+        self._relations.check_there()
+
+    def check_domain(self, domain: Domain) -> None:
+        """Raise ``ValueError`` if a domain is not that of the schema."""
+        if domain != self.domain:
+            raise ValueError(f"the schema is of {self.domain!r}, the records are over {domain!r}")
+
+    def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
+        """Raise ``ValueError`` if records have a combination that a rule forbids."""
+        problems = broken_rules(self.rules, self.columns, table, first_row) if self.rules else []
+        refuse(name, problems)
+
+    @classmethod
+    def from_dict(
+        cls, fields: object, name: str = "the schema", folder: str | os.PathLike[str] | None = None
+    ) -> Schema | OpenSchema:
+        """Return the schema of a parsed file: an `OpenSchema` where a column of it is open.
+
+        Parameters
+        ----------
+        fields : mapping
+            ``{"columns": {…}, "drop": […], "records_per_person": 1}``, or the columns alone.
+        name : str
+            Name of the schema in errors.
+        folder : str or path-like, optional
+            Where the files of mappings are that it names; without it none is read, and such a name is refused.
+
+        Raises
+        ------
+        ValueError
+            With all that is wrong.
+
+        Examples
+        --------
+        >>> Schema.from_dict({"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]})
+        Schema(age: integer 10, sex: categorical 2)
+        """
+        columns, rest, problems = declarations(fields if folder is None else with_mappings(fields, folder))
+        refuse(name, problems)
+        try:
+            is_open = any(isinstance(column, OpenColumn) for column in columns.values())
+            return (OpenSchema if is_open else cls)(columns, **rest)
+        except (TypeError, ValueError) as error:
+            raise problems_error(name, [str(error)]) from None
+
+    @classmethod
+    def from_types(
+        cls,
+        source: Frame,
+        bounds: Mapping[str, Sequence[Any]] | None = None,
+        *,
+        null: bool | Sequence[str] = True,
+        table: str | None = None,
+    ) -> Schema | OpenSchema:
+        """Return a schema from the names and types of a table, without reading a record.
+
+        Booleans, and the values of a polars ``Enum``, are known by their type. Values of texts are found privately
+        unless `bounds` lists them, and so are categories of all other types, which may have been made of the records.
+
+        Parameters
+        ----------
+        source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
+            A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have names alone.
+        bounds : mapping of str to sequence
+            What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts and
+            categories, if it is known, a list of all. Where there is no type, or that of texts, it is that of the
+            bounds: whole numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
+        null : bool or sequence of str
+            Which columns may have missing values, as is publicly known; all others are refused where they have some.
+            True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that
+            have none in the table.
+        table : str, optional
+            Which table of a DuckDB file.
+
+        Raises
+        ------
+        ValueError
+            If bounds are missing: the message has a draft of the schema, to be completed. Or if they name no column, or
+            a type has no kind of column, as that of spans of time.
+        TypeError
+            If it is no table, or bounds are no list.
+
+        Examples
+        --------
+        >>> import pandas  # doctest: +SKIP
+        >>> frame = pandas.DataFrame({"age": [31, 7], "smokes": [True, False]})  # doctest: +SKIP
+        >>> Schema.from_types(frame, bounds={"age": (0, 120)})  # doctest: +SKIP
+        Schema(age: integer 41, smokes: boolean 2)
+        >>> people = {"age": [31, 7], "job": ["cook", "clerk"]}
+        >>> jobs = ["cook", "clerk", "nurse"]
+        >>> Schema.from_types(people, {"age": (0, 120), "job": jobs}, null=["age"])
+        Schema(age: integer 42, job: categorical 3)
+        """
+        draft, missing = typed_draft(open_source(source, table), bounds or {}, null=null)
+        if missing:
+            names = listed([repr(name) for name in missing])
+            needed = f"bounds of {names}, the lowest and the highest value or a list of all, which types do not tell"
+            raise ValueError(f"a schema from types needs {needed}. Their draft, to be completed:\n{draft_text(draft)}")
+        return cls.from_dict(draft)
+
+    @classmethod
+    @with_options(DialectOptions, DIALECT_DEFAULTS)
+    def draft(
+        cls,
+        source: Frame,
+        *,
+        table: str | None = None,
+        **dialect: Unpack[DialectOptions],
+    ) -> Schema | OpenSchema:
+        """Return a first draft of the schema of a table, made from its records. It is NOT private.
+
+        What it has from the records is in `warned`, and `notes` say what to do about it: replace it by what is publicly
+        known, in the file that `save` writes, and delete the warning. Releases by it, and a `DraftWarning`, say what is
+        left. A column that looks like the key of persons is not declared, and offered as `person`.
+
+        Parameters
+        ----------
+        source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
+        table, **dialect
+            As for `pypgm.synthesize`. Marks of numbers are found, column by column, where none are given.
+
+        Raises
+        ------
+        OSError
+            If a file cannot be read.
+        ValueError
+            If it is no table with names, or there is no column to declare.
+
+        Examples
+        --------
+        >>> people = {"id": [f"P{i}" for i in range(99)], "age": [18 + i % 60 for i in range(99)]}
+        >>> draft = Schema.draft(people)
+        >>> draft, draft.drop, draft.warned
+        (Schema(age: integer 60), ('id',), ('age',))
+        >>> draft.notes["age"]
+        'low and high were read from the records: replace them by publicly known limits'
+        """
+        fields = draft_schema(open_source(source, table, Dialect.of_options("draft", dialect)))
+        if fields.get("warning", "").startswith(FIRST_LINE):
+            warnings.warn(FIRST_LINE, DraftWarning, stacklevel=2)
+        return cls.from_dict(fields)
+
+    @classmethod
+    def of(cls, domain: Domain) -> Schema:
+        """Return the schema of a domain: labels are values, sizes are codes."""
+        return cls(columns_of(domain))
+
+
+class OpenSchema(Declaration):
+    """A schema with open columns, whose values or bins have still to be found privately.
+
+    `pypgm.synthesize` and every mechanism find it for a part of their budget, `pypgm.privacy.settle` by itself.
+
+    Parameters
+    ----------
+    columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
+        As for `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
+    drop, rules, records_per_person, person, warned, warning
+        As for `Schema`. No rule names a value of an open column.
+
+    Attributes
+    ----------
+    open : mapping of str to OpenSet or QuantileBins
+        The columns that are open.
+    provisional : Schema
+        The schema before anything is found: each open set has no value but others, and all quantiles are one bin.
+
+    Raises
+    ------
+    ValueError
+        As `Schema` does, and if no column is open, or the open ones cost more than the budget.
+
+    Examples
+    --------
+    >>> from pypgm.data import OpenSet
+    >>> schema = OpenSchema({"employer": OpenSet(share="0.05"), "sex": ["F", "M"]})
+    >>> schema, schema.provisional.domain
+    (OpenSchema(employer: open, sex: categorical 2), Domain(employer: 1, sex: 2))
+    """
+
+    __slots__ = ("provisional",)
+
+    def _complete(self) -> None:
+        if not self.open:
+            raise ValueError("an OpenSchema needs a column that is open: pypgm.Schema takes these")
+        if self.open_share > 1:
+            raise ValueError("the shares of open columns come to more than the budget")
+        known = {name: column for name, column in self.declared.items() if isinstance(column, Column)}
+        for rule in self.rules:  # rules on blanks hold for open columns, too, and no other rules
+            if not isinstance(rule, Blank) or (rule.names_values and rule.columns[0] not in known):
+                rule.mask(known)
+        self.provisional = self.closed({name: column.provisional for name, column in self.open.items()})
+
+    def assumed(self, n_values: int) -> Schema:
+        """Return the schema as if so many values of each open set had been found, and bins of even width.
+
+        Examples
+        --------
+        >>> from pypgm.data import OpenSet
+        >>> OpenSchema({"employer": OpenSet(share="0.05")}).assumed(30).domain.shape
+        (31,)
+        """
+        return self.closed({name: column.assumed(n_values) for name, column in self.open.items()})
+
+    def closed(self, found: Mapping[str, Column]) -> Schema:
+        """Return the schema with each open column replaced by the column that was found."""
+        columns, k = {**self.declared, **found}, self.stated_records_per_person
+        of_records: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
+        return Schema(columns, **of_records, records_per_person=k, person=self.person, warning=self.warning)
+
+
+def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
+    """Read a schema from a JSON or YAML file: an `OpenSchema` where a column of it is open.
+
+    A schema is public: write it from what is known about the columns, never from the records. A file of `read_domain`
+    is one too.
+
+    Parameters
+    ----------
+    path : str or path-like
+        YAML where the name ends in ``.yaml`` or ``.yml``, which needs the extra ``[yaml]``. For example ``{"columns":
+        {"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]}, "drop": ["id"]}``. Each
+        kind takes what its class takes: "categorical", "boolean", "codes", "integer", "real", "date". A "comment" or a
+        "warning" may stand anywhere; a release says of a warning that it is there still.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        With all that is wrong with it.
+    ImportError
+        If the file is YAML, and PyYAML is not installed.
+
+    Examples
+    --------
+    >>> read_schema("schema.json")  # doctest: +SKIP
+    Schema(age: integer 10, sex: categorical 2)
+    """
+    return Schema.from_dict(read_object(path), os.fspath(path), Path(path).parent)
+
+
+def _labels_of(column: Column) -> tuple[Label, ...] | LaterLabels | None:
+    """Return the labels of a column's codes; those of many bins are made when they are read."""
+    if isinstance(column, Binned) and column.size > _MAX_LABELS and not any(map(_BIN.match, column.nulls)):
+        return LaterLabels(column, column.size)
+    return column.labels
+
+
+def as_any_schema(schema: SchemaLike) -> Schema | OpenSchema:
+    """Return a schema that may have open columns: given as a schema, a file, the content of one, or a domain.
+
+    Raises
+    ------
+    TypeError
+        If it is none of them.
+    """
+    if isinstance(schema, Schema | OpenSchema):
+        return schema
+    if isinstance(schema, Domain):
+        return Schema.of(schema)
+    if isinstance(schema, str | os.PathLike):
+        return read_schema(schema)
+    if isinstance(schema, Mapping):
+        return Schema.from_dict(schema, folder=".")
+    raise TypeError(f"schema needs a Schema, a Domain, a mapping or a path, got {type(schema).__name__}")
+
+
+def as_schema(schema: SchemaLike) -> Schema:
+    """Return a schema without open columns: given as a schema, a file, the content of one, or a domain.
+
+    Raises
+    ------
+    TypeError
+        If it is none of them.
+    ValueError
+        If something of it has to be found first.
+
+    Examples
+    --------
+    >>> as_schema({"age": 85, "sex": ["F", "M"]})
+    Schema(age: codes 85, sex: categorical 2)
+    """
+    known = as_any_schema(schema)
+    if isinstance(known, Schema):
+        return known
+    raise ValueError(
+        f"open columns {_names(known.open)} have to be found privately first: "
+        "pypgm.privacy.settle does it, and pypgm synth"
+    )
+
+
+def _names(columns: Iterable[str]) -> str:
+    return listed([repr(name) for name in columns])

@@ -1,0 +1,1 @@
+"""Tables wherever they are: files, frames, relations, databases; read into codes."""

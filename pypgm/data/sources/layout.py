@@ -1,0 +1,395 @@
+"""Layouts of tables: library, order of the columns and their types; records in the same layout."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import json
+import re
+import zoneinfo
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm._base.files import check_encoding
+from pypgm.data.columns.bins import Binned
+from pypgm.data.columns.categorical import Categorical
+from pypgm.data.columns.closed import Boolean, Codes
+from pypgm.data.columns.column import Column
+from pypgm.data.columns.dates import Date
+from pypgm.data.columns.made import Cells
+from pypgm.data.columns.numbers import Real
+from pypgm.data.sources.dialect import COMMAS, Dialect, DialectOptions
+from pypgm.data.sources.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
+
+Family = Literal["bool", "int", "float", "decimal", "date", "time", "text", "category", "any"]
+
+_FAMILIES: tuple[tuple[str, Family], ...] = (  # how the names of types begin, in all three libraries
+    (r"bool", "bool"),
+    (r"u?int\d", "int"),
+    (r"float|double|halffloat", "float"),
+    (r"decimal", "decimal"),
+    (r"date(32|64)?(\[(day|ms)\].*)?$", "date"),
+    (r"datetime|timestamp", "time"),
+    (r"str|large_string|utf8", "text"),
+    (r"(ordered )?category|categorical|enum|dictionary", "category"),
+)
+_ORDERED = "ordered category"
+_OWN = re.compile(r"U?Int\d+|Float\d+|boolean|string(\[\w+\])?")  # of pandas, and of nobody else
+_OFFSET = re.compile(r"(?:UTC)?([+-])(\d\d):(\d\d)")
+_PANDAS_TIME = re.compile(r"datetime64\[(\w+), (.+)\]")
+_POLARS_TIME = re.compile(r"Datetime\(time_unit='(\w+)', time_zone=(?:None|'(.+)')\)")
+_POLARS_DECIMAL = re.compile(r"Decimal\(precision=(\d+|None), scale=(\d+)\)")
+_ARROW_TIME = re.compile(r"timestamp\[(\w+)(?:, tz=(.+))?\]")
+_ARROW_DECIMAL = re.compile(r"decimal(\d+)\((\d+), (-?\d+)\)")
+_ARROW_DICTIONARY = re.compile(r"dictionary<values=(.+), indices=(\w+), ordered=([01])>")
+_INDICES = re.compile(r"(?<=, indices=)\w+(?=, ordered=)")  # of a dictionary, as wide as its number of values needs
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Library of a table, its columns in their order, and their types.
+
+    It is taken to be public, as a schema is, and holds nothing of the records: of a categorical type the categories are
+    left out, since they may be the values that were found, and so is how wide the indices of a dictionary are, which
+    tells how many there are. Types that a reader guesses from the records are not public: read with declared ones.
+
+    Attributes
+    ----------
+    library : {"pandas", "polars", "pyarrow"}
+        Library of the frame; "pyarrow" for a file or an engine's table that knows its types.
+    types : mapping of str to str
+        For each column its type, as the library names it; empty where there is none, as in a CSV file.
+    dialect : Dialect
+        Marks of a CSV file.
+    pandas : mapping of str to str
+        Types that pandas alone has, such as "Int64" and "boolean", of columns of a Parquet file that it wrote.
+
+    Raises
+    ------
+    ValueError
+        If the library is another one, no CSV file is written like that, or pandas has no such types.
+
+    Examples
+    --------
+    >>> import pandas  # doctest: +SKIP
+    >>> Layout.of(pandas.DataFrame({"age": [31, 7]}))  # doctest: +SKIP
+    Layout(library='pandas', types={'age': 'int64'})
+    """
+
+    library: Library = "pandas"
+    types: Mapping[str, str] = field(default_factory=dict)
+    dialect: Dialect = COMMAS
+    pandas: Mapping[str, str] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_library(self.library)
+        if not all(map(_OWN.fullmatch, self.pandas.values())):
+            raise ValueError("pandas needs types that it alone has, such as 'Int64'")
+        self.dialect.check()
+        check_encoding(self.dialect.encoding)
+        for name in ("types", "pandas"):
+            object.__setattr__(self, name, MappingProxyType(dict(getattr(self, name))))
+
+    @classmethod
+    def of(cls, frame: Frame) -> Layout:
+        """Return the layout of a data frame, with rows or without; of another library than the three as in Arrow."""
+        root = type(frame).__module__.partition(".")[0]
+        if root == "pandas":
+            return cls("pandas", {name: _of_pandas(frame[name].dtype) for name in frame.columns})
+        if root == "polars":
+            return cls("polars", {name: _of_polars(kind) for name, kind in frame.collect_schema().items()})
+        if root != "pyarrow":
+            narwhals = imported("narwhals", "a data frame", "frames")
+            frame = narwhals.from_native(frame, eager_only=True).head(0).to_arrow()
+        return cls.of_arrow(frame.schema)
+
+    @classmethod
+    def of_arrow(cls, schema: Any) -> Layout:  # noqa: ANN401 - of a package that may be missing
+        """Return the layout of an Arrow schema."""
+        pandas_types: dict[str, str] = {}
+        with contextlib.suppress(Exception):  # a note of pandas that is none
+            noted = (schema.pandas_metadata or {}).get("columns", ())
+            pandas_types = {entry["field_name"]: entry["numpy_type"] for entry in noted}
+            pandas_types = {
+                name: kind for name, kind in pandas_types.items() if name in schema.names and _OWN.fullmatch(kind)
+            }
+        return cls("pyarrow", {entry.name: _of_arrow(entry.type) for entry in schema}, pandas=pandas_types)
+
+    def frame(self, cells: Mapping[str, Cells]) -> Frame:
+        """Return records as a frame of this layout.
+
+        A column of which the type cannot hold every value is of one that does: of texts, where "other" may stand
+        between numbers.
+
+        Parameters
+        ----------
+        cells : mapping of str to Cells
+            Cells of the columns, as from `Schema.cells`.
+        """
+        module = imported(self.library, "such a frame", "frames")
+        made = {name: _series(module, self.types.get(name, ""), cells[name]) for name in self.order(cells)}
+        if self.library != "pyarrow":
+            return module.DataFrame(made)
+        pandas_types = {name: kind for name, kind in self.pandas.items() if name in made}
+        noted = [{"name": n, "field_name": n, "pandas_type": k, "numpy_type": k} for n, k in pandas_types.items()]
+        note = {"columns": noted, "index_columns": [], "column_indexes": []}
+        return module.table(made, metadata={"pandas": json.dumps(note)} if noted else None)
+
+    def order(self, names: Iterable[str]) -> list[str]:
+        """Return names of columns in the order of the layout, unknown ones at the end.
+
+        Examples
+        --------
+        >>> Layout(types={"b": "", "a": ""}).order(["a", "b", "c"])
+        ['b', 'a', 'c']
+        """
+        places = {name: i for i, name in enumerate(self.types)}
+        return sorted(names, key=lambda name: places.get(name, len(places)))
+
+    def in_library(self, library: Library, example: Mapping[str, Cells]) -> Layout:
+        """Return this layout converted to another library's types.
+
+        Parameters
+        ----------
+        library : {"pandas", "polars", "pyarrow"}
+        example : mapping of str to Cells
+            Cells of the columns for any records.
+        """
+        if library == self.library:
+            return self
+        pandas_types = self.pandas if library == "pandas" else {}
+        types = {name: pandas_types.get(name) or self._type_in(library, name, example) for name in self.types}
+        noted = {n: k for n, k in self.types.items() if _OWN.fullmatch(k)} if self.library == "pandas" else {}
+        return replace(self, library=library, types=types, pandas=noted)
+
+    def _type_in(self, library: Library, name: str, example: Mapping[str, Cells]) -> str:
+        """Return the type of a column in a library; empty if it has none."""
+        if not self.types[name] or name not in example:
+            return ""
+        with contextlib.suppress(Exception):  # a package is missing, or a library has an error of its own
+            narwhals = imported("narwhals", "such a frame", "frames")
+            frame = replace(self, pandas={}).frame({name: example[name]})
+            table = narwhals.from_native(frame, eager_only=True).to_arrow()
+            if library == "polars":
+                return Layout.of(imported("polars", "such a frame", "frames").from_arrow(table)).types[name]
+            kind = Layout.of_arrow(table.schema).types[name]
+            if library == "pyarrow" or family_of(kind) == "decimal":
+                return kind if library == "pyarrow" else f"{kind}[pyarrow]"
+            return Layout.of(table.to_pandas(date_as_object=False)).types[name]
+        return ""
+
+    def in_arrow(self, example: Mapping[str, Cells]) -> Layout:
+        """Return the layout of a Parquet file: every column has a type."""
+        arrow = imported("pyarrow", "a Parquet file", "parquet")
+        arrow_layout = self.in_library("pyarrow", example)
+        columns = {name: example[name].column for name in self.order(example)}
+        held = {n: kind for n, c in columns.items() if (kind := arrow_layout.types.get(n)) and _holds(arrow, kind, c)}
+        types = {name: held.get(name) or _natural(arrow, column) for name, column in columns.items()}
+        return Layout(
+            "pyarrow", types, pandas={name: kind for name, kind in arrow_layout.pandas.items() if name in held}
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the fields of a release file."""
+        pandas = {"pandas": dict(self.pandas)} if self.pandas else {}
+        return {"library": self.library, "types": dict(self.types), **self.dialect._asdict(), **pandas}
+
+    @classmethod
+    def from_dict(cls, fields: Mapping[str, Any]) -> Layout:
+        """Return the layout that a release file has stored."""
+        marks = {name: value for name, value in fields.items() if name in DialectOptions.__annotations__}
+        rest = {name: value for name, value in fields.items() if name not in marks}
+        return cls(**rest, dialect=Dialect(**marks))
+
+
+def layout_of(source: Frame) -> Layout:
+    """Return the layout of a frame, a relation or an engine's table; no record is read."""
+    if isinstance(source, Mapping):
+        check_columns(source)
+        kinds = {name: _of_arrow(getattr(values, "dtype", "")) for name, values in source.items()}
+        return Layout(types={name: kind if family_of(kind) != "any" else "" for name, kind in kinds.items()})
+    package = type(source).__module__.partition(".")[0]
+    if package == "ibis":
+        return Layout.of_arrow(source.schema().to_pyarrow())
+    if package in {"duckdb", "_duckdb"}:
+        return Layout.of(source.limit(0).to_arrow_table())
+    check_frame(source)
+    return Layout.of(source)
+
+
+def _of_pandas(kind: object) -> str:
+    return _ORDERED if getattr(kind, "ordered", False) else _of_arrow(kind)
+
+
+def _of_arrow(kind: object) -> str:
+    return _INDICES.sub("int32", str(kind))
+
+
+def _of_polars(kind: object) -> str:
+    name = str(kind)
+    return name.partition("(")[0] if name.startswith(("Enum", "Categorical")) else name
+
+
+def family_of(kind: str) -> Family:
+    """Return the family of a type; "any" if it is unknown, and values are what their columns make of them."""
+    return next((family for start, family in _FAMILIES if re.match(start, kind.lower())), "any")
+
+
+def decimals_of(kind: str) -> int | None:
+    """Return the number of decimals of a type; None if it has none.
+
+    Examples
+    --------
+    >>> decimals_of("decimal128(10, 2)"), decimals_of("Decimal(precision=10, scale=2)"), decimals_of("double")
+    (2, 2, None)
+    """
+    match = _ARROW_DECIMAL.match(kind) or _POLARS_DECIMAL.match(kind)
+    return int(match[match.lastindex or 0]) if match else None
+
+
+def _series(module: Any, kind: str, cells: Cells) -> Any:  # noqa: ANN401
+    """Return the values of codes as a series of a library, of a type if that holds all values of the column."""
+    column = cells.column
+    if family_of(kind) == "category" and cells.values is not None and not isinstance(column, Binned):
+        distinct = {text: code for code, text in enumerate(dict.fromkeys(cells.values.tolist()))}
+        column = Categorical(list(distinct), other=not distinct)
+        cells = Cells(column, np.array([distinct[text] for text in cells.values.tolist()], dtype=np.int64))
+    if kind and not _holds(module, kind, column):
+        kind = ""
+    if not kind and _is_mixed(column):
+        kind = {"pandas": "str", "polars": "String", "pyarrow": "string"}[module.__name__]
+    values = _values(cells, family_of(kind))
+    if not kind:
+        return as_frame({"": values}, module.__name__)[""]
+    return {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__](module, kind, values, column)
+
+
+def _holds(module: Any, kind: str, column: Column) -> bool:  # noqa: ANN401
+    """Return whether a type holds every value of a column: tried with those it may have, not with those it has."""
+    if family_of(kind) == "int" and isinstance(column, Real) and column.decimals != 0:
+        return False
+    bounds = [0, column.n_values - 1, *range(column.n_values, column.size)]
+    codes = np.array(bounds if isinstance(column, Binned | Codes) else range(column.size))
+    ends = None
+    if isinstance(column, Binned):
+        first, last = column.ends()
+        ends = column.of_steps(np.array([first[0], *[last[-1]] * (len(codes) - 1)]))
+    make = {"pandas": _pandas, "polars": _polars, "pyarrow": _arrow}[module.__name__]
+    try:
+        make(module, kind, _values(Cells(column, codes, ends), family_of(kind)), column)
+    except Exception:  # each library has errors of its own
+        return False
+    return True
+
+
+def _natural(arrow: Any, column: Column) -> str:  # noqa: ANN401
+    """Return the Arrow type of the values that a column has by itself."""
+    if _is_mixed(column):
+        return "string"
+    values = column.decode(np.arange(column.size), 0)
+    return str(arrow.array(values if values.dtype != object else values.tolist()).type)
+
+
+def _is_mixed(column: Column) -> bool:
+    """Return whether the values of a column are of several kinds, as 1 and "other" are."""
+    labels = (column.value_labels if isinstance(column, Categorical) else None) or (0,)
+    other = () if column.other_label is None else (column.other_label,)
+    return len({next(kind for kind in (str, bool, object) if isinstance(v, kind)) for v in (*labels, *other)}) > 1
+
+
+def _values(cells: Cells, family: Family) -> NDArray[Any]:
+    """Return values of codes that a type of a family is made of; nulls are None, NaN or NaT."""
+    column, given = cells.column, np.asarray(cells.codes, dtype=np.int64)
+    if isinstance(column, Boolean) and family in {"bool", "int", "float"}:
+        values: NDArray[Any] = given == 1
+    elif family == "decimal":
+        values = cells.plain().texts().astype(object)
+    elif family == "text" or (isinstance(column, Date) and family in {"int", "any"}):
+        values = cells.texts().astype(object)
+    else:
+        return cells.decoded()
+    if column.null_code is not None:
+        values = values.astype(object)
+        values[given == column.null_code] = None
+    return values
+
+
+def _pandas(pandas: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
+    if family_of(kind) == "category":
+        labels = column.decode(np.arange(column.size - (column.null_code is not None)))
+        return pandas.Series(pandas.Categorical(values, categories=labels, ordered=kind == _ORDERED))
+    if zoned := _PANDAS_TIME.fullmatch(kind):
+        clocks = pandas.Series(_in_zone(values, zoned[2])).dt.tz_localize("UTC")
+        return clocks.dt.tz_convert(zoned[2]).astype(kind)
+    if kind.endswith("[pyarrow]") and kind != "string[pyarrow]":
+        arrow = imported("pyarrow", f"the type {kind}", "frames")
+        array = _arrow(arrow, kind.removesuffix("[pyarrow]"), values, column)
+        return pandas.Series(pandas.arrays.ArrowExtensionArray(array))
+    if column.null_code is not None and re.fullmatch(r"u?int\d+|bool", kind):
+        kind = "boolean" if kind == "bool" else kind.replace("i", "I").replace("u", "U")
+    return pandas.Series(values, dtype=object if values.dtype == object else None).astype(kind)
+
+
+def _polars(polars: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
+    if family_of(kind) == "category":
+        texts = [None if v is None else str(v) for v in values]
+        labels = list(map(str, column.decode(np.arange(column.size - (column.null_code is not None)))))
+        return polars.Series(texts, dtype=polars.Enum(labels) if kind == "Enum" else polars.Categorical)
+    if time := _POLARS_TIME.fullmatch(kind):
+        made = polars.Series(_in_zone(values, time[2])).cast(polars.Datetime(time[1]))
+        return made.dt.replace_time_zone("UTC").dt.convert_time_zone(time[2]) if time[2] else made
+    if decimal := _POLARS_DECIMAL.fullmatch(kind):
+        precision = None if decimal[1] == "None" else int(decimal[1])
+        return polars.Series(values.tolist()).cast(polars.Decimal(precision, int(decimal[2])))
+    if values.dtype.kind == "M":
+        values = values.astype("datetime64[us]")
+    plain = values.tolist() if values.dtype == object else values
+    return polars.Series(plain, nan_to_null=True).cast(getattr(polars, kind))
+
+
+def _arrow(arrow: Any, kind: str, values: NDArray[Any], column: Column) -> Any:  # noqa: ANN401
+    made = _arrow_type(arrow, kind)
+    if family_of(kind) == "time":
+        clocks = _in_zone(values, made.tz).astype("datetime64[us]")
+        return arrow.array(clocks).cast(arrow.timestamp(made.unit)).cast(made)
+    if family_of(kind) == "category":
+        labels = arrow.array(column.decode(np.arange(column.size - (column.null_code is not None))).tolist())
+        places = {label: i for i, label in enumerate(labels.to_pylist())}
+        codes = arrow.array([places.get(value) for value in values.tolist()], made.index_type)
+        return arrow.DictionaryArray.from_arrays(codes, labels.cast(made.value_type), ordered=made.ordered)
+    return arrow.array(values.tolist() if values.dtype == object else values, from_pandas=True).cast(made)
+
+
+def _arrow_type(arrow: Any, kind: str) -> Any:  # noqa: ANN401
+    """Return the Arrow type of a name."""
+    if time := _ARROW_TIME.fullmatch(kind):
+        return arrow.timestamp(time[1], time[2])
+    if decimal := _ARROW_DECIMAL.fullmatch(kind):
+        return getattr(arrow, f"decimal{decimal[1]}")(int(decimal[2]), int(decimal[3]))
+    if keys := _ARROW_DICTIONARY.fullmatch(kind):
+        return arrow.dictionary(_arrow_type(arrow, keys[2]), _arrow_type(arrow, keys[1]), ordered=keys[3] == "1")
+    return arrow.type_for_alias(kind)
+
+
+def _in_zone(values: NDArray[Any], zone: str | None) -> NDArray[np.datetime64]:
+    """Return times that the clocks of a zone show as times of UTC; one that they skip is that much later."""
+    shown = values.astype("datetime64[us]")
+    if zone is None or zone == "UTC":
+        return shown
+    offset = _OFFSET.fullmatch(zone)
+    place: datetime.tzinfo = (
+        zoneinfo.ZoneInfo(zone)
+        if offset is None
+        else datetime.timezone(
+            (1 if offset[1] == "+" else -1) * datetime.timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        )
+    )
+    distinct, places = np.unique(shown, return_inverse=True)
+    times = [None if time is None else time.replace(tzinfo=place) for time in distinct.tolist()]
+    utc = [None if time is None else time.astimezone(datetime.timezone.utc).replace(tzinfo=None) for time in times]
+    return np.array(utc, dtype="datetime64[us]")[places]

@@ -1,0 +1,182 @@
+"""Tables of any kind opened by a schema: their records, the values of open columns, and their layout."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+from numpy.typing import NDArray
+
+from pypgm.data.columns.values import Values
+from pypgm.data.dataset import Dataset
+from pypgm.data.schema.schema import OpenSchema, Schema, as_schema
+from pypgm.data.sources.duckdb_file import opened_table
+from pypgm.data.sources.encoding import encoded
+from pypgm.data.sources.engine import EngineTable
+from pypgm.data.sources.frames import as_columns, collected
+from pypgm.data.sources.layout import Layout
+from pypgm.data.sources.parquet import types_in
+from pypgm.data.sources.parquet_records import parquet_codes
+from pypgm.data.sources.source import (
+    CsvFile,
+    DatabaseTable,
+    EncodedRecords,
+    EngineQuery,
+    FrameTable,
+    ParquetFile,
+    Relation,
+    Source,
+)
+from pypgm.data.sources.streamed import RelationTable, StreamedTable
+from pypgm.data.sources.table import csv_names, read_open_table
+
+Records: TypeAlias = Dataset | StreamedTable | EngineTable
+"""What a mechanism counts."""
+
+
+@dataclass(frozen=True)
+class Opened:
+    """A table that fits a schema: all refusals come when it is opened.
+
+    Attributes
+    ----------
+    records : callable
+        ``records(schema)`` returns the records by a schema without open columns.
+    values : mapping of str to sequence
+        The raw values of each open column, and of those that name persons, which `pypgm.privacy.settle` takes.
+    layout : Layout
+        Layout of synthetic records.
+    close : callable
+        Closes the file of this table; no records can be had after it.
+    """
+
+    records: Callable[[Schema], Records]
+    values: Mapping[str, Values] = field(default_factory=dict)
+    layout: Layout = field(default_factory=Layout)
+    close: Callable[[], object] = lambda: None
+
+
+def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = False) -> Opened:
+    """Open a table by a schema.
+
+    Parameters
+    ----------
+    source : Source
+    schema : Schema or OpenSchema
+        Declarations of its columns.
+    ignore_extra : bool
+        As for `pypgm.read_table`.
+
+    Raises
+    ------
+    OSError
+        If a file cannot be read.
+    ValueError
+        With all that is wrong: column and row, never a value.
+    TypeError
+        If the source is no table.
+    ImportError
+        If a package is missing that reads it: the message names the extra.
+    """
+    source.check_dialect()
+    return next(read for kind, read in _READERS.items() if isinstance(source, kind))(source, schema, ignore_extra)
+
+
+def _with_schema(records: Dataset, schema: Schema) -> Dataset:
+    """Return records with a schema; ``ValueError`` if they have another one."""
+    schema.check_domain(records.domain)
+    if records.schema == schema:
+        return records
+    if records.schema is not None:
+        raise ValueError("the records were encoded by another schema than the given one")
+    schema.check_rules(records)
+    return Dataset(records.columns, records.domain, records.weights, schema=schema)
+
+
+def _held(
+    schema: Schema | OpenSchema, codes: Mapping[str, NDArray[Any]], values: Mapping[str, Values], layout: Layout
+) -> Opened:
+    """Return a table of codes; those of open columns are made when their schema is known."""
+    keys = {name: codes[name] for name in schema.key_columns}
+
+    def records(closed: Schema) -> Dataset:
+        late = {}
+        for name in values:
+            late[name], problem = closed.columns[name].encode(values[name])
+            if problem is not None:
+                raise ValueError(f"the values of column {name!r} changed after the table was opened")
+        return closed.records({**codes, **late})
+
+    return Opened(records, {**values, **keys}, layout)
+
+
+def _csv(source: CsvFile, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    codes, texts = read_open_table(source.name, schema, source.dialect, ignore_extra=ignore_extra)
+    names = csv_names(source.name, schema.provisional, source.dialect, ignore_extra)
+    dialect = source.dialect._replace(encoding=names.encoding)
+    return _held(schema, codes, texts, Layout(types=dict.fromkeys(names, ""), dialect=dialect))
+
+
+def _parquet(source: ParquetFile, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    before = schema.provisional
+    codes = parquet_codes(source.name, before, ignore_extra=ignore_extra)
+    before.check_rules(before.records(codes), source.name)
+    return _held(
+        schema, codes, source.columns(tuple(schema.open)) if schema.open else {}, Layout.of_arrow(types_in(source.name))
+    )
+
+
+def _records(source: EncodedRecords, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    del ignore_extra
+    records = _with_schema(source.frame, as_schema(schema))
+    return Opened(lambda _: records)
+
+
+def _frame(source: FrameTable, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    frame = collected(source.frame)
+    columns = as_columns(frame)
+    before = schema.provisional
+    codes = before.combined(encoded(before.reading, columns, drop=schema.unread, ignore_extra=ignore_extra))
+    before.check_rules(before.records(codes))
+    layout = Layout() if isinstance(frame, Mapping) else Layout.of(frame)
+    return _held(schema, codes, {name: columns[name] for name in schema.open}, layout)
+
+
+def _database(source: DatabaseTable, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    relation, close = opened_table(source.name, source.table)
+    try:
+        return replace(_relation(Relation(relation), schema, ignore_extra), close=close)
+    except BaseException:
+        close()
+        raise
+
+
+def _relation(source: Relation, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    return _counted(source, partial(RelationTable, source, ignore_extra=ignore_extra), schema)
+
+
+def _engine(source: EngineQuery, schema: Schema | OpenSchema, ignore_extra: bool) -> Opened:
+    return _counted(source, partial(EngineTable, source.table, ignore_extra=ignore_extra), schema)
+
+
+def _counted(
+    source: Relation | EngineQuery, table: Callable[[Schema], RelationTable | EngineTable], schema: Schema | OpenSchema
+) -> Opened:
+    """Return a table that is counted where it is."""
+    table(schema.provisional)  # refuses records that do not fit
+    values = source.columns((*schema.open, *schema.key_columns)) if schema.open else {}
+    return Opened(table, values, source.layout)
+
+
+_READERS: Mapping[type[Source], Callable[[Any, Schema | OpenSchema, bool], Opened]] = {
+    CsvFile: _csv,
+    ParquetFile: _parquet,
+    DatabaseTable: _database,
+    Relation: _relation,
+    EngineQuery: _engine,
+    EncodedRecords: _records,
+    FrameTable: _frame,
+}
+"""Readers of the kinds of tables; encoded records come before frames, of which they are a kind."""

@@ -1,0 +1,426 @@
+"""Tables of any kind before a schema declares them: the one place that decides what a table is."""
+
+from __future__ import annotations
+
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+from pypgm._base.files import check_no_pipe, csv_chunks, csv_rows, open_text, separator_hint
+from pypgm._base.numeric import is_masked
+from pypgm.data.columns.values import Values, as_list, value_text
+from pypgm.data.dataset import Dataset, check_lengths
+from pypgm.data.sources.dialect import COMMAS, Dialect
+from pypgm.data.sources.duckdb_file import check_table, duckdb_table, is_database, not_null, quoted
+from pypgm.data.sources.encoding import problems_error
+from pypgm.data.sources.foreign import guarded, guarded_pieces
+from pypgm.data.sources.frames import Frame, as_columns, collected, imported
+from pypgm.data.sources.layout import Layout, layout_of
+from pypgm.data.sources.parquet import batches, is_parquet, raw_columns, types_in
+from pypgm.domain import first_repeat
+
+_POLARS_ENUM = b"_PL_ENUM_VALUES2"  # the key under which Polars notes the values of an Enum in an Arrow field
+
+
+def values_of_types(frame: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a package that may be missing
+    """Return the values of each column whose type lists them in a definition; no record is read.
+
+    Those are columns of polars' ``Enum``, and the same in Arrow, with the note that Polars makes of it. All other types
+    with a list of values may have it from the records, and do not say so: pandas' ``category``, ordered or not, by
+    ``astype``; polars' ``Categorical``; a dictionary of Arrow, by ``dictionary_encode``; and DuckDB's ``ENUM``, which
+    DuckDB itself makes of a ``category`` of pandas.
+
+    Parameters
+    ----------
+    frame : data frame
+        A frame of any library; only Polars and Arrow have such types.
+    """
+    root = type(frame).__module__.partition(".")[0]
+    if root == "polars":
+        kinds = {name: kind for name, kind in frame.collect_schema().items() if type(kind).__name__ == "Enum"}
+        return {name: values for name, kind in kinds.items() if (values := kind.categories.to_list())}
+    return values_in_arrow(frame.schema) if root == "pyarrow" else {}
+
+
+def values_in_arrow(schema: Any) -> dict[str, list[str]]:  # noqa: ANN401 - of a package that may be missing
+    """Return the values of each field of an Arrow schema that is an enumeration, as `values_of_types` does."""
+    listed = {}
+    for entry in schema:
+        note = (entry.metadata or {}).get(_POLARS_ENUM)
+        if note is not None and hasattr(entry.type, "value_type"):
+            values = list(_noted(note))
+            known = [value for value in values if value is not None]
+            if known and len(known) == len(values):
+                listed[entry.name] = known
+    return listed
+
+
+def _noted(note: bytes) -> Iterator[str | None]:
+    """Yield the values of a note of Polars, each after its length in bytes; None where it is written otherwise.
+
+    Examples
+    --------
+    >>> list(_noted("2;ä3;y;30;".encode())), list(_noted(b"7;x"))
+    (['ä', 'y;3', ''], [None])
+    """
+    while note:
+        length, _, note = note.partition(b";")
+        size = int(length) if length.isdigit() and len(length) <= len(str(len(note))) else -1
+        if not 0 <= size <= len(note):
+            yield None
+            return
+        try:
+            yield note[:size].decode()
+        except UnicodeDecodeError:
+            yield None
+        note = note[size:]
+
+
+_ROWS = 8192  # of a piece
+_PLAIN = re.compile(r"u?int\d+|bool")  # types of NumPy, and of pandas, that have no missing value
+
+
+class Source(ABC):
+    """A table of any kind that no schema declares; its types are public, and no record is read but by its methods.
+
+    Attributes
+    ----------
+    name : str
+        Name of the table in errors.
+    dialect : Dialect
+        The dialect it was opened with, in which numbers may be written in any table of texts.
+    has_header : bool
+        True if the names are a line of a file.
+    has_rows : bool
+        True if single records can be read; an engine's table gives only counts.
+    """
+
+    name: str = "the table"
+    has_header = False
+    has_rows = True
+
+    def __init__(self, dialect: Dialect = COMMAS) -> None:
+        self.dialect = dialect
+
+    @property
+    def path(self) -> str:
+        """Absolute path of its file; empty for a table that is in none."""
+        return ""
+
+    @property
+    @abstractmethod
+    def layout(self) -> Layout:
+        """Names and types of the columns; a CSV file has no types."""
+
+    @property
+    def categories(self) -> Mapping[str, Sequence[str]]:
+        """Values of the columns whose type has a definition that lists them."""
+        return {}
+
+    @property
+    def complete(self) -> frozenset[str]:
+        """Columns whose type lets no value be missing."""
+        return frozenset()
+
+    @abstractmethod
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
+        """Yield about so many records at a time of some columns, or of all: each piece a mapping or a frame."""
+
+    def check_dialect(self) -> None:
+        """Raise ``ValueError`` if the table has a dialect and is no CSV file."""
+        if self.dialect != COMMAS and not self.has_header:
+            raise ValueError("only a CSV file has a delimiter, encoding or decimal mark")
+
+
+class _File(Source):
+    """A table in a file."""
+
+    def __init__(self, path: str | os.PathLike[str], dialect: Dialect = COMMAS) -> None:
+        super().__init__(dialect)
+        self.name = os.fspath(path)
+
+    @property
+    def path(self) -> str:
+        """Absolute path of the file."""
+        return os.path.abspath(self.name)
+
+
+class CsvFile(_File):
+    """A CSV file with a header."""
+
+    has_header = True
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Names of the columns; ``ValueError`` where the first line is no header."""
+        self.dialect.check()
+        with open_text(self.name, self.dialect.encoding) as file:
+            header = [name.strip() for name in next(csv_rows(self.name, file, self.dialect), [])]
+        _check_header(self.name, header, self.dialect.delimiter)
+        return Layout(types=dict.fromkeys(header, ""), dialect=self.dialect)
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
+        """Yield the texts of about so many records at a time."""
+        header = list(self.layout.types)
+        with open_text(self.name, self.dialect.encoding) as file:
+            lines = csv_rows(self.name, file, self.dialect)
+            next(lines)
+            for chunk, problem in csv_chunks(lines, len(header), rows):
+                if problem:
+                    raise problems_error(self.name, [problem])
+                columns = dict(zip(header, map(list, zip(*chunk, strict=True)), strict=True))
+                yield columns if names is None else {name: columns[name] for name in names}
+
+
+class _TypedByArrow(Source):
+    """A table whose columns have types of Arrow."""
+
+    @property
+    @abstractmethod
+    def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The Arrow schema."""
+
+    @property
+    def layout(self) -> Layout:
+        """Names and types of the columns."""
+        return Layout.of_arrow(self.arrow)
+
+    @property
+    def categories(self) -> Mapping[str, Sequence[str]]:
+        """Values of the columns that polars notes to be enumerations."""
+        return values_in_arrow(self.arrow)
+
+    @property
+    def complete(self) -> frozenset[str]:
+        """Columns that are not nullable."""
+        return _not_nullable(self.arrow)
+
+
+class ParquetFile(_File, _TypedByArrow):
+    """A Parquet file."""
+
+    @cached_property
+    def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The Arrow schema; ``ValueError`` where two columns have one name."""
+        types = types_in(self.name)
+        _check_names(self.name, types.names)
+        return types
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
+        """Yield about so many records at a time."""
+        return batches(self.name, self.arrow.names if names is None else names, rows)
+
+    def columns(self, names: Sequence[str]) -> dict[str, Values]:
+        """Return the raw values of some columns."""
+        return as_columns(raw_columns(self.name, names)[0])
+
+
+class Relation(_TypedByArrow):
+    """A relation of an open connection of DuckDB."""
+
+    def __init__(self, relation: Any, dialect: Dialect = COMMAS, name: str = "the table") -> None:  # noqa: ANN401
+        super().__init__(dialect)
+        duckdb = imported("duckdb", "a table in DuckDB", "duckdb")
+        imported("pyarrow", "a table in DuckDB", "duckdb")
+        if not isinstance(relation, duckdb.DuckDBPyRelation):
+            raise TypeError(f"a table in DuckDB needs a relation, got {type(relation).__name__}")
+        self.relation, self.name = relation, name
+
+    @cached_property
+    def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The Arrow schema."""
+        return guarded("reading the relation", lambda: self.relation.limit(0).to_arrow_table().schema)
+
+    @property
+    def complete(self) -> frozenset[str]:
+        """Columns of a table that are declared NOT NULL."""
+        return not_null(self.relation)
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
+        """Yield about so many records at a time."""
+        label = self.name if names is None else "the relation"
+        yield from guarded_pieces(f"reading {label}", lambda: self._selected(names).to_arrow_reader(rows))
+
+    def columns(self, names: Sequence[str]) -> dict[str, Values]:
+        """Return the raw values of some columns."""
+        return as_columns(guarded("reading the relation", lambda: self._selected(names).to_arrow_table()))
+
+    def _selected(self, names: Sequence[str] | None) -> Any:  # noqa: ANN401 - of a package that may be missing
+        return self.relation if names is None else self.relation.select(*map(quoted, names))
+
+
+class DatabaseTable(_File, _TypedByArrow):
+    """A table of a DuckDB file, which is open only while it is read."""
+
+    def __init__(self, path: str | os.PathLike[str], table: str | None, dialect: Dialect = COMMAS) -> None:
+        super().__init__(path, dialect)
+        self.table = table
+
+    @cached_property
+    def _types(self) -> tuple[Any, frozenset[str]]:
+        with duckdb_table(self.name, self.table) as relation:
+            source = Relation(relation)
+            return source.arrow, source.complete
+
+    @property
+    def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The Arrow schema."""
+        return self._types[0]
+
+    @property
+    def complete(self) -> frozenset[str]:
+        """Columns that are declared NOT NULL."""
+        return self._types[1]
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
+        """Yield about so many records at a time."""
+        with duckdb_table(self.name, self.table) as relation:
+            yield from Relation(relation, name=self.name).pieces(names, rows)
+
+
+class EngineQuery(_TypedByArrow):
+    """A table or query of an engine that Ibis speaks to."""
+
+    has_rows = False
+
+    def __init__(self, table: Any, dialect: Dialect = COMMAS) -> None:  # noqa: ANN401
+        super().__init__(dialect)
+        self.table = table
+
+    @cached_property
+    def arrow(self) -> Any:  # noqa: ANN401 - of a package that may be missing
+        """The Arrow schema."""
+        return guarded("asking the engine for its types", lambda: self.table.schema().to_pyarrow())
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Frame]:
+        """Yield about so many records at a time."""
+        table = self.table if names is None else self.table.select(*names)
+        yield from guarded_pieces(f"reading {self.name}", lambda: table.to_pyarrow_batches(chunk_size=rows))
+
+    def columns(self, names: Sequence[str]) -> dict[str, Values]:
+        """Return the raw values of some columns."""
+        return as_columns(guarded("reading the engine's table", lambda: self.table.select(*names).to_pyarrow()))
+
+
+class FrameTable(Source):
+    """A data frame of any library, or a mapping of columns; any other object is refused when its types are read."""
+
+    def __init__(self, frame: Frame, dialect: Dialect = COMMAS) -> None:
+        super().__init__(dialect)
+        self.frame = frame
+
+    @cached_property
+    def layout(self) -> Layout:
+        """Names and types of the columns."""
+        return layout_of(self.frame)
+
+    @property
+    def categories(self) -> Mapping[str, Sequence[str]]:
+        """Values of the columns of an enumeration of polars."""
+        return values_of_types(self.frame)
+
+    @property
+    def complete(self) -> frozenset[str]:
+        """Columns whose type lets no value be missing."""
+        if type(self.frame).__module__.partition(".")[0] == "pyarrow":
+            return _not_nullable(self.frame.schema)
+        columns = self.frame.items() if isinstance(self.frame, Mapping) else ()
+        masked = {name for name, values in columns if is_masked(values)}
+        types = self.layout.types if self.layout.library == "pandas" else {}
+        return frozenset(name for name, kind in types.items() if _PLAIN.fullmatch(kind)) - masked
+
+    def pieces(self, names: Sequence[str] | None = None, rows: int = _ROWS) -> Iterator[Mapping[str, Values]]:
+        """Yield about so many records at a time."""
+        columns = as_columns(collected(self.frame))
+        check_lengths(columns)
+        n_rows = max(map(len, columns.values()), default=0)
+        for start in range(0, n_rows, rows):
+            yield {name: columns[name][start : start + rows] for name in names or columns}
+
+
+class EncodedRecords(FrameTable):
+    """Records that are encoded already: they have no types."""
+
+    frame: Dataset
+
+
+def open_source(source: Frame, table: str | None = None, dialect: Dialect = COMMAS) -> Source:
+    """Return a table of any kind as a source; no record is read.
+
+    Parameters
+    ----------
+    source : data frame, mapping of str to sequence, path, DuckDB relation, ibis.Table or Dataset
+        A path is one of a CSV, Parquet or DuckDB file, by its name.
+    table : str, optional
+        Which table of a DuckDB file.
+    dialect : Dialect
+        Dialect of a CSV file.
+
+    Raises
+    ------
+    ValueError
+        If a table is named of anything but a DuckDB file, or of none of it, or the file is a pipe.
+
+    Examples
+    --------
+    >>> list(open_source({"age": [31, 7]}).pieces())
+    [{'age': [31, 7]}]
+    """
+    check_table(source, table)
+    if isinstance(source, str | os.PathLike):
+        if not is_database(source):
+            return open_file(source, dialect)
+        check_no_pipe(source)
+        return DatabaseTable(source, table, dialect)
+    package = type(source).__module__.partition(".")[0]
+    if package in {"duckdb", "_duckdb"}:
+        return Relation(source, dialect)
+    if package == "ibis":
+        return EngineQuery(source, dialect)
+    return (EncodedRecords if isinstance(source, Dataset) else FrameTable)(source, dialect)
+
+
+def open_file(path: str | os.PathLike[str], dialect: Dialect = COMMAS) -> CsvFile | ParquetFile:
+    """Return the table of a file that holds one, CSV or Parquet by its name; ``ValueError`` if it is a pipe."""
+    check_no_pipe(path)
+    return (ParquetFile if is_parquet(path) else CsvFile)(path, dialect)
+
+
+def value_texts(table: str, name: str, values: Values) -> list[str]:
+    """Return values as the texts that a file would have."""
+    given = as_list(values)
+    if set(map(type, given)) <= {str}:
+        return [value.strip() for value in given]
+    texts = [value_text(value) for value in given]
+    if None in texts:
+        raise ValueError(f"{table}: column {name!r} has bytes that are no text in UTF-8")
+    return [text or "" for text in texts]
+
+
+def _not_nullable(types: Any) -> frozenset[str]:  # noqa: ANN401 - of a package that may be missing
+    """Return the columns of an Arrow schema that are declared to have no missing value."""
+    return frozenset(entry.name for entry in types if not entry.nullable)
+
+
+def _check_header(name: str, header: Sequence[str], delimiter: str) -> None:
+    """Raise ``ValueError`` unless the first line of a file is a header."""
+    if not any(header):
+        raise ValueError(
+            f"{name} is empty, or begins with a blank line; it needs a header line with the names of the columns"
+        )
+    if hint := separator_hint(header, delimiter):
+        raise ValueError(f"{name} has one column{hint}")
+    _check_names(name, header)
+
+
+def _check_names(name: str, names: Sequence[str]) -> None:
+    """Raise ``ValueError`` unless each column has a name of its own."""
+    needed = f"{name} needs a header line with a name for each column, each once"
+    if names.count("") > 1:
+        places = [str(i + 1) for i, label in enumerate(names) if not label]
+        raise ValueError(f"{needed}: columns {' and '.join(places[:2])} have none")
+    if len(set(names)) != len(names):
+        raise ValueError(f"{needed}: {first_repeat(names)!r} comes more than once")

@@ -1,0 +1,293 @@
+"""Tables larger than memory: read in pieces, each counted as it comes."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm._base.files import as_path
+from pypgm._base.signatures import with_options
+from pypgm.data import tabulate
+from pypgm.data.columns.values import WHITE_SPACE
+from pypgm.data.schema.person import Person, Selection, blake2b
+from pypgm.data.schema.schema import Schema, SchemaLike, as_schema
+from pypgm.data.sources.counted import CountedTable
+from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
+from pypgm.data.sources.duckdb_file import quoted
+from pypgm.data.sources.encoding import encoded_pieces, name_problems, refuse
+from pypgm.data.sources.foreign import guarded
+from pypgm.data.sources.frames import Frame
+from pypgm.data.sources.parquet import check_names
+from pypgm.data.sources.source import CsvFile, ParquetFile, Relation, open_file, open_source
+from pypgm.data.sources.table import csv_names, csv_pieces
+from pypgm.domain import Clique
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_ROWS = 1 << 20  # of a piece; more where the tables that are counted have more cells together
+_DROPPED = " changed while it was counted"
+_RELATION = "reading the relation"
+
+Pieces: TypeAlias = Callable[[Sequence[str], int], Iterable[Frame]]
+
+
+class StreamedTable(CountedTable):
+    """Records that are read in pieces and counted for `pypgm.PrivateTable` and the mechanisms, no record kept.
+
+    Each count is one pass over the columns it needs, and none where all of it was counted before. All records are read
+    once before, and refused where they do not fit: a mechanism meets no error that depends on them.
+
+    Parameters
+    ----------
+    pieces : callable
+        ``pieces(names, rows)`` gives about so many rows at a time of the columns of these names, each piece a mapping
+        or a data frame; the same at every call.
+    names : sequence of str
+        The columns there are.
+    schema : Schema, Domain, mapping or path
+        Declarations of the columns.
+    ignore_extra : bool
+        Leave out columns that the schema has not, instead of refusing them.
+
+    Raises
+    ------
+    ValueError
+        With all that is wrong: column and row, never a value.
+
+    Examples
+    --------
+    >>> from pypgm import Domain
+    >>> def pieces(names, rows):
+    ...     yield {"sex": ["F", "M"], "age": [3, 4]}
+    ...     yield {"sex": ["F"], "age": [4]}
+    >>> table = StreamedTable(pieces, ["sex", "age"], Domain({"age": 5, "sex": ["F", "M"]}))
+    >>> table
+    StreamedTable(3 records; age: 5, sex: 2)
+    >>> table.count([("sex",), ("sex", "age")])
+    [array([2, 1]), array([0, 0, 0, 1, 1, 0, 0, 0, 0, 1])]
+    """
+
+    def __init__(self, pieces: Pieces, names: Sequence[str], schema: SchemaLike, *, ignore_extra: bool = False) -> None:
+        super().__init__(as_schema(schema))
+        self._pieces = pieces
+        self._chosen: tuple[NDArray[np.bool_], bytes] | None = None  # which records, and a digest of all persons' keys
+        problems = name_problems(self.schema.reading, names, drop=self.schema.unread, ignore_extra=ignore_extra)
+        refuse("the table", problems)
+        every = (*self.schema.key_columns, *self.domain.attributes)
+        self._n_records = sum(len(codes[self.domain.attributes[0]]) for codes in self._read(every, _ROWS, "the table"))
+        self.schema.check_rules(self)
+
+    def kept(self, secret: bytes) -> StreamedTable:
+        """Return the records that are kept of each person, chosen in one pass over all columns.
+
+        Each later pass reads the columns of persons too, and refuses a table in which another record is in the place
+        of one that was kept.
+        """
+        if (person := self.schema.person) is None:
+            raise ValueError("the schema names no person")
+        digest = blake2b()
+        with Selection(person.at_most) as selection:
+            for codes in self._read((*person.columns, *self.domain.attributes), _ROWS, f"the table{_DROPPED}"):
+                keys = person.keys(codes)
+                digest.update(keys.tobytes())
+                selection.add(keys, (codes[name] for name in self.domain))
+            is_kept = selection.kept(secret)
+        part = self._part(int(is_kept.sum()))
+        part._chosen = is_kept, digest.digest()
+        return part
+
+    def _scan(self, cliques: Sequence[Clique], tables: Sequence[NDArray[np.int64]], n_threads: int) -> None:
+        needed = self.domain.canonical({a for clique in cliques for a in clique}) or self.domain.attributes[:1]
+        rows = max(_ROWS, sum(table.size for table in tables))
+        seen = 0
+        for codes in self._codes(needed, rows, f"the table{_DROPPED}"):
+            lengths = set(map(len, codes.values()))
+            if len(lengths) != 1:
+                raise ValueError(f"the table{_DROPPED}")
+            seen += lengths.pop()
+            for i, more in enumerate(tabulate.count(codes, self.domain, cliques, n_threads)):
+                np.add(tables[i], more, out=tables[i])
+        if seen != self.n_records:
+            raise ValueError(f"the table{_DROPPED}")
+
+    def codes_of(self, names: Sequence[str]) -> Iterator[dict[str, NDArray[Any]]]:
+        """Return the codes of some columns, piece by piece, in the order of the records."""
+        return self._codes(names, _ROWS, f"the table{_DROPPED}")
+
+    def _codes(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
+        """Yield the codes of some columns, of the records that are kept where not all are."""
+        if self._chosen is None or self.schema.person is None:
+            yield from self._read(names, rows, what)
+            return
+        is_kept, expected = self._chosen
+        digest, first = blake2b(), 0
+        for codes in self._read((*self.schema.key_columns, *names), rows, what):
+            keys = self.schema.person.keys(codes)
+            digest.update(keys.tobytes())
+            here = is_kept[first : first + len(keys)]
+            first += len(keys)
+            if len(here) != len(keys):
+                raise ValueError(what)
+            yield {name: codes[name][here] for name in names}
+        if digest.digest() != expected:
+            raise ValueError(what)
+
+    def _read(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
+        """Yield the codes of some columns, about so many rows at a time: small files are put together."""
+        held: list[dict[str, NDArray[Any]]] = []
+        n_held = 0
+        needed, reading, first = self.schema.needed(names), self.schema.reading, 0
+        for read in encoded_pieces({n: reading[n] for n in needed}, self._pieces(needed, rows), what):
+            whole = self.schema.combined(read, what, first)
+            codes = {name: whole[name] for name in names}
+            first += len(codes[names[0]])
+            held.append(codes)
+            n_held += len(codes[names[0]])
+            if n_held >= rows // 2:
+                yield _joined(held)
+                held, n_held = [], 0
+        if held:
+            yield _joined(held)
+
+
+def _joined(pieces: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    if len(pieces) == 1:
+        return pieces[0]
+    return {name: np.concatenate([piece[name] for piece in pieces]) for name in pieces[0]}
+
+
+@with_options(DialectOptions, DIALECT_DEFAULTS)
+def scan(
+    source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]] | object,
+    schema: SchemaLike,
+    *,
+    ignore_extra: bool = False,
+    **dialect: Unpack[DialectOptions],
+) -> StreamedTable:
+    """Return a table that stays where it is, in files or in an embedded database, however large.
+
+    Parameters
+    ----------
+    source : path, sequence of paths, or DuckDB relation
+        Parquet files, each read by its own types, or CSV files with a header, plain or compressed with gzip, read as
+        `read_table` does; a ``*`` in a path stands for all that fit. Or any relation of an open connection:
+        ``connection.sql("select … from …")``, whose types are declared: of files that DuckDB reads it guesses them
+        from the records, unless `all_varchar` or `types` says otherwise.
+    schema : Schema, Domain, mapping or path
+        Declarations of its columns.
+    ignore_extra, **dialect
+        As for `read_table`; the dialect is of CSV files alone.
+
+    Returns
+    -------
+    StreamedTable
+        For `pypgm.PrivateTable` and the mechanisms.
+
+    Raises
+    ------
+    ValueError
+        With all that is wrong: column and row, never a value.
+    OSError
+        If a file cannot be read.
+    ImportError
+        If pyarrow is not installed for Parquet files, or DuckDB for a relation: the extra ``[duckdb]`` has both.
+
+    Examples
+    --------
+    >>> release = pypgm.mechanisms.wide(scan("visits/*.parquet", schema), epsilon=1, delta=1e-9)  # doctest: +SKIP
+    """
+    marks = Dialect.of_options("scan", dialect)
+    if isinstance(source, str | os.PathLike | Sequence):
+        return _scan_files([open_file(path, marks) for path in _paths(source)], as_schema(schema), ignore_extra)
+    relation = open_source(source, dialect=marks)
+    relation.check_dialect()
+    if not isinstance(relation, Relation):
+        raise TypeError(f"scan needs paths or a DuckDB relation, got {type(source).__name__}")
+    return RelationTable(relation, schema, ignore_extra=ignore_extra)
+
+
+class RelationTable(StreamedTable):
+    """A relation of DuckDB: its records come in no certain order, so that a query keeps some of each person's."""
+
+    def __init__(self, source: Relation, schema: SchemaLike, *, ignore_extra: bool) -> None:
+        self._relation = source.relation
+        names = guarded(_RELATION, lambda: source.relation.columns)
+        super().__init__(source.pieces, names, schema, ignore_extra=ignore_extra)
+
+    def kept(self, secret: bytes) -> StreamedTable:
+        """Return the records that are kept of each person, by a query."""
+        if (person := self.schema.person) is None:
+            raise ValueError("the schema names no person")
+        names = self.schema.needed(self.domain.attributes)
+        relation = guarded(_RELATION, lambda: kept_in_duckdb(self._relation, person, names, secret))
+        part = self._part(guarded(_RELATION, lambda: int(relation.aggregate("count(*)").fetchall()[0][0])))
+        part._relation, part._pieces = relation, Relation(relation).pieces
+        return part
+
+
+def kept_in_duckdb(relation: Any, person: Person, names: Sequence[str], secret: bytes) -> Any:  # noqa: ANN401
+    """Return some columns of a relation, of the records that are kept of each person, see `Selection`.
+
+    Texts are compared by their bytes: no collation may take two persons for one.
+    """
+    keys = [f"p{i}" for i in range(len(person.columns))]
+    type_of = dict(zip(relation.columns, map(str, relation.types), strict=True))
+    spelled = [_key_in_duckdb(name, type_of[name]) for name in person.columns]
+    contents = [f"encode(cast(c{i} as varchar))" for i in range(len(names))]
+    columns = [f"{quoted(name)} as c{i}" for i, name in enumerate(names)]
+    columns += [f"{text} as {key}" for key, text in zip(keys, spelled, strict=True)]
+    of_person = f"row_number() over (partition by {', '.join(keys)} order by"
+    drawn = f"md5(concat_ws('|', '{secret.hex()}', {', '.join(f'cast({key} as varchar)' for key in keys)}, place))"
+    placed = relation.project(", ".join(columns)).project(f"*, {of_person} {', '.join(contents)}) as place")
+    ranked = placed.project(f"*, {of_person} {drawn}, place) as rank")
+    is_kept = " or ".join([f"rank <= {person.at_most}", *(f"{key} is null" for key in keys)])
+    return ranked.filter(is_kept).project(", ".join(f"c{i} as {quoted(name)}" for i, name in enumerate(names)))
+
+
+def _key_in_duckdb(name: str, kind: str) -> str:
+    """Return an expression of the key that each value of a column is: NaN is none, and there is one zero."""
+    value = f"nullif({quoted(name)}, 'nan') + 0" if kind in {"FLOAT", "DOUBLE"} else quoted(name)
+    return f"encode(nullif(trim(cast({value} as varchar), '{WHITE_SPACE}'), ''))"
+
+
+def _scan_files(files: Sequence[CsvFile | ParquetFile], schema: Schema, ignore_extra: bool) -> StreamedTable:
+    """Return the table in files of one kind, in each of which columns may have another order, and another type."""
+    if len(set(map(type, files))) != 1:
+        raise ValueError("a table needs files of one kind: all Parquet, or all CSV")
+    for file in files:
+        file.check_dialect()
+    names = [_names_in(file, schema, ignore_extra) for file in files]
+    reading = schema.reading
+
+    def pieces(wanted: Sequence[str], rows: int) -> Iterator[Frame]:
+        columns = {name: reading[name] for name in wanted}
+        for file in files:
+            is_csv = isinstance(file, CsvFile)
+            yield from csv_pieces(file.name, columns, rows, file.dialect) if is_csv else file.pieces(wanted, rows)
+
+    return StreamedTable(pieces, names[0], schema, ignore_extra=ignore_extra)
+
+
+def _names_in(file: CsvFile | ParquetFile, schema: Schema, ignore_extra: bool) -> list[str]:
+    """Return the names of a file's columns; ``ValueError`` if they do not fit the schema."""
+    if isinstance(file, CsvFile):
+        return csv_names(file.name, schema, file.dialect, ignore_extra)
+    return check_names(file.name, schema.reading, drop=schema.unread, ignore_extra=ignore_extra)
+
+
+def _paths(source: str | os.PathLike[str] | Sequence[str | os.PathLike[str]]) -> list[str]:
+    """Return the files that paths stand for; a path that names a file as it is stands for that one."""
+    paths: list[str] = []
+    for given in [source] if isinstance(source, str | os.PathLike) else source:
+        path = os.fspath(given)
+        fitting = [path] if as_path(path).exists() else sorted(glob.iglob(path, recursive=True))
+        if not fitting:
+            raise FileNotFoundError(f"no such file can be read: {path}")
+        paths += fitting
+    return paths

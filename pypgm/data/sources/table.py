@@ -1,0 +1,335 @@
+"""Tables of records in files."""
+
+from __future__ import annotations
+
+import codecs
+import contextlib
+import os
+import re
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import partial
+from io import BufferedReader
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pypgm._base.file_kind import START, TABLE, TABLES, check_suffix, it_looks_like
+from pypgm._base.files import (
+    NO_TEXT,
+    check_encoding,
+    check_no_pipe,
+    csv_chunks,
+    csv_rows,
+    open_text,
+    replacing_text,
+    separator_hint,
+    write_header,
+    write_rows,
+)
+from pypgm._base.numeric import as_generator
+from pypgm._base.signatures import with_options
+from pypgm.data.columns.codebook import label_texts
+from pypgm.data.columns.column import Readable
+from pypgm.data.columns.marks import marked, respelling
+from pypgm.data.dataset import Dataset
+from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_schema
+from pypgm.data.sources.arrow_csv import arrow_codes
+from pypgm.data.sources.dialect import COMMAS, DIALECT_DEFAULTS, Dialect, DialectOptions
+from pypgm.data.sources.encoding import name_problems, problems_error, refuse
+from pypgm.data.sources.layout import Layout
+from pypgm.data.sources.parquet import is_parquet
+from pypgm.data.sources.parquet_records import parquet_codes, write_parquet
+from pypgm.data.sources.source import ParquetFile, open_file
+from pypgm.domain import Domain, listed
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+_CHUNK = 8192  # records held as text at a time
+_HALF_PAIR = re.compile("[\ud800-\udfff]")  # of a surrogate pair
+
+
+@with_options(DialectOptions, DIALECT_DEFAULTS)
+def read_table(
+    path: str | os.PathLike[str],
+    schema: SchemaLike,
+    *,
+    ignore_extra: bool = False,
+    **dialect: Unpack[DialectOptions],
+) -> Dataset:
+    """Read records from a CSV file with a header, plain or compressed with gzip, or from a Parquet file.
+
+    Columns are matched by name; values become codes as the schema declares. Of a domain labels become codes, and where
+    an attribute has no labels the file holds its codes.
+
+    Parameters
+    ----------
+    path : str or path-like
+        The file; Parquet where its name ends in ``.parquet`` or ``.pq``, which needs the extra ``[parquet]``. Blank
+        lines are skipped.
+    schema : Schema, Domain, mapping or path
+        The attributes to read, known before the file is (see `read_schema`).
+    ignore_extra : bool, default False
+        Leave out columns that are not declared, instead of refusing the file. Those that the schema drops are left out
+        always.
+    delimiter : str, default ","
+        The one character between fields.
+    encoding : str, default "utf-8"
+        As Python names it, such as "latin-1".
+    decimal : {".", ","}
+        The mark of the decimals of numbers; with a comma no number has a point.
+    thousands : str, optional
+        The mark between groups of digits, where numbers have one: ``,`` of ``62,347.69``. Columns that state their own
+        marks keep them.
+
+    Returns
+    -------
+    Dataset
+        With columns of the smallest unsigned type that holds the attribute's codes.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be read.
+    ValueError
+        If the file is truncated, not text, has no header, lacks a column, has one twice or one too many, a row has too
+        few or too many fields, or a value does not fit. The message names for each column the first row (the header
+        is row 0; a Parquet file has none, and the first row is 0) and what is allowed, never the value.
+    ImportError
+        If the file is Parquet, and pyarrow is not installed.
+
+    Examples
+    --------
+    >>> read_table("adult.csv.gz", read_schema("schema.json"))  # doctest: +SKIP
+    Dataset(48842 records; age: 85, workclass: 9, …)
+    """
+    source = open_file(path, Dialect.of_options("read_table", dialect))
+    source.check_dialect()
+    known = as_schema(schema)
+    if isinstance(source, ParquetFile):
+        codes, first_row = parquet_codes(path, known, ignore_extra=ignore_extra), 0
+    else:
+        codes, first_row = _read(path, known, source.dialect, {}, ignore_extra), 1
+    data = Dataset(codes, schema) if isinstance(schema, Domain) else known.records(codes)
+    known.check_rules(data, source.name, first_row)
+    return data
+
+
+def read_open_table(
+    path: str | os.PathLike[str], schema: Schema | OpenSchema, dialect: Dialect = COMMAS, *, ignore_extra: bool = False
+) -> tuple[dict[str, NDArray[Any]], dict[str, list[str]]]:
+    """Read a CSV file as `read_table` does, by a schema that may have open columns.
+
+    All that may be refused is refused here. The codes of all columns are returned, of open ones as they are before
+    anything is found, and the texts of those.
+    """
+    texts: dict[str, list[str]] = {name: [] for name in schema.open}
+    before = schema.provisional
+    codes = _read(path, before, dialect, texts, ignore_extra)
+    spell = respelling({name: before.columns[name] for name in texts}, dialect)
+    texts = {name: list(spell[name](fields)) if name in spell else fields for name, fields in texts.items()}
+    before.check_rules(before.records(codes), os.fspath(path), 1)
+    _check_writable(path, texts)
+    return codes, texts
+
+
+def _check_writable(path: str | os.PathLike[str], texts: Mapping[str, list[str]]) -> None:
+    """Refuse values that could not be written as labels: some encodings, such as utf-7, have such."""
+    for name, values in texts.items():
+        if any(map(_HALF_PAIR.search, values)):
+            raise ValueError(f"{os.fspath(path)}: column {name!r}: {NO_TEXT}")
+
+
+def write_table(
+    data: Dataset,
+    path: str | os.PathLike[str],
+    schema: Schema | None = None,
+    rng: np.random.Generator | int | None = None,
+    *,
+    layout: Layout | None = None,
+) -> None:
+    """Write records to a CSV file with a header, or to a Parquet file; a name that ends in ``.gz`` compresses it.
+
+    Codes become labels where an attribute has them, and with a schema values as its tables have them. The file appears
+    when it is complete, and not at all if writing fails.
+
+    Parameters
+    ----------
+    data : Dataset
+    path : str or path-like
+    schema : Schema, optional
+        The one whose domain the records are over.
+    rng : numpy.random.Generator or int, optional
+        Source of the values within bins.
+    layout : Layout, optional
+        The order of the columns, the types that they have in Parquet, and how a CSV file is written.
+
+    Raises
+    ------
+    OSError
+        If the file cannot be written.
+    ValueError
+        If the records have weights or are not over the schema's domain, two labels of an attribute read the same as
+        text, or the name of the file ends as that of another format.
+    ImportError
+        If the file is Parquet, and pyarrow is not installed.
+
+    Examples
+    --------
+    >>> write_table(release.synthetic_data(), "synthetic.csv")  # doctest: +SKIP
+    """
+    if not isinstance(data, Dataset):
+        raise TypeError(f"data needs a pypgm.Dataset, got {type(data).__name__}")
+    if data.weights is not None:
+        raise ValueError("a table file has no place for weights; write records without them")
+    if schema is not None:
+        as_schema(schema).check_domain(data.domain)
+    check_suffix(path, TABLES)
+    layout, draws = layout or Layout(), as_generator(rng)
+    dialect, names = layout.dialect, layout.order(data.domain if schema is None else schema.declared)
+    if is_parquet(path):
+        write_parquet(data, path, as_schema(schema or data.domain), draws, layout)
+        return
+    texts = {name: label_texts(data.domain, name) for name in data.domain} if schema is None else {}
+    labels = {name: None if t is None else np.array(t, dtype=object) for name, t in texts.items()}
+    with replacing_text(path, dialect.encoding) as file:
+        write_header(file, names, dialect)
+        for start in range(0, data.n_records, _CHUNK):
+            codes = {name: column[start : start + _CHUNK] for name, column in data.columns.items()}
+            if schema is None:
+                values = [codes[name] if (t := labels[name]) is None else t[codes[name]] for name in names]
+            else:
+                cells = schema.cells(codes, draws, start)
+                columns = marked({name: cell.column for name, cell in cells.items()}, dialect)
+                values = [cells[name]._replace(column=columns[name]).texts() for name in names]
+            write_rows(file, zip(*(column.tolist() for column in values), strict=True), dialect)
+
+
+def csv_names(path: str | os.PathLike[str], schema: Schema, dialect: Dialect, ignore_extra: bool) -> _Header:
+    """Return the names in a CSV file's header; raise ``ValueError`` if they do not fit the schema."""
+    dialect.check()
+    with _opened(path, [*schema.reading, *schema.unread], dialect) as (header, _):
+        problems = _header_problems(header, schema.reading, schema.unread, ignore_extra)
+    refuse(os.fspath(path), problems)
+    return header
+
+
+def csv_pieces(
+    path: str | os.PathLike[str], columns: Mapping[str, Readable], n_rows: int, dialect: Dialect
+) -> Iterator[dict[str, Sequence[str]]]:
+    """Yield the texts of some columns, about so many rows at a time, as `read_table` reads them."""
+    spell = respelling(columns, dialect)
+    parts: dict[str, list[str]] = {name: [] for name in columns}
+    n_held = 0
+    with _opened(path, columns, dialect) as (header, rows):
+        places = {name: place for place, name in enumerate(header)}
+        for chunk, problem in csv_chunks(rows, len(header), _CHUNK):
+            if problem:
+                raise problems_error(os.fspath(path), [problem])
+            fields = list(zip(*chunk, strict=True))
+            for name, held in parts.items():
+                given = fields[places[name]]
+                held.extend(spell[name](given) if name in spell else given)
+            n_held += len(chunk)
+            if n_held >= n_rows:
+                yield dict(parts)
+                parts, n_held = {name: [] for name in columns}, 0
+    yield dict(parts)
+
+
+def _read(
+    path: str | os.PathLike[str], schema: Schema, dialect: Dialect, texts: dict[str, list[str]], ignore_extra: bool
+) -> dict[str, NDArray[Any]]:
+    """Return the codes of each column, and append the texts of some to lists; raise all that is wrong at once."""
+    name, drop = os.fspath(path), schema.unread
+    dialect.check()
+    columns = marked(schema.reading, dialect)
+    whole = partial(schema.combined, table=name, first_row=1, begin="the header is row 0")
+    with _opened(path, [*columns, *drop], dialect) as (header, rows):
+        problems = _header_problems(header, columns, drop, ignore_extra)
+        if not problems and not header.has_separator:
+            codes = arrow_codes(path, header, columns, dialect=dialect, texts=texts)
+            if codes is not None:
+                return whole(codes)
+        codes, wrong = _read_columns(rows, header, columns, texts)
+    refuse(name, problems + wrong)
+    return whole(codes)
+
+
+@contextlib.contextmanager
+def _opened(
+    path: str | os.PathLike[str], names: Collection[str], dialect: Dialect
+) -> Iterator[tuple[_Header, Iterator[list[str]]]]:
+    """Open a CSV file: the names in its header, and the rows after it.
+
+    A field of the header is the column of just that name, where there is one, and else of the name without white space
+    around it.
+    """
+    check_no_pipe(path)
+    with open_text(path, dialect.encoding) as file:
+        start = cast("BufferedReader", file.buffer).peek(START)
+        rows = csv_rows(path, file, dialect)
+        exact = set(names)
+        header = _Header(field if field in exact else field.strip() for field in next(rows, []))
+        is_marked = start.startswith(codecs.BOM_UTF8) and check_encoding(dialect.encoding) == "utf-8"
+        header.encoding = "utf-8-sig" if is_marked else dialect.encoding
+        header.has_separator = start.removeprefix(codecs.BOM_UTF8).startswith(b"sep=")
+        looks = it_looks_like(start.decode(dialect.encoding, "replace"), TABLE)
+        header.hint = separator_hint(header, dialect.delimiter) or looks
+        yield header, rows
+
+
+class _Header(list[str]):
+    """Header names, the hint for a header that matches no column, and the file's encoding."""
+
+    hint = ""
+    encoding = "utf-8"
+    has_separator = False  # in a line before the header
+
+
+def _read_columns(
+    rows: Iterator[list[str]],
+    header: Sequence[str],
+    columns: Mapping[str, Readable],
+    texts: dict[str, list[str]],
+) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """Return the codes of each column, and all that is wrong with the records; append the texts of some columns."""
+    problems: list[str] = []
+    if not set(columns).intersection(header):
+        return {}, problems
+    places = {name: place for place, name in reversed([*enumerate(header)])}  # the first of each name
+    alike = {id(column): column.encoder() for column in columns.values()}  # equal texts are looked up once
+    encoders = {name: alike[id(column)] for name, column in columns.items() if name in places}
+    parts = {name: [np.empty(0, dtype=column.dtype)] for name, column in columns.items()}
+    pools: dict[str, dict[str, str]] = {name: {} for name in texts}  # equal texts are one object
+    first_row = 1
+    for chunk, problem in csv_chunks(rows, len(header), _CHUNK):
+        fields = list(zip(*chunk, strict=True))
+        for name, encode in list(encoders.items()) if chunk else ():
+            given = fields[places[name]]
+            codes, wrong = encode(given)
+            parts[name].append(codes)
+            if name in texts:
+                texts[name].extend(map(pools[name].setdefault, given, given))
+            if wrong is not None:
+                problems.append(wrong.of(name, first_row, "the header is row 0"))
+                del encoders[name]
+        first_row += len(chunk)
+        if problem:
+            problems.append(problem)
+            break
+    return {name: np.concatenate(done) for name, done in parts.items()}, problems
+
+
+def _header_problems(
+    header: _Header, columns: Mapping[str, Readable], drop: Sequence[str], ignore_extra: bool
+) -> list[str]:
+    """Return the problems of a header; without one the first line is a record, and its content is never shown."""
+    if not any(header) and not set(header).intersection(columns):
+        return ["is empty, or begins with a blank line; it needs a header line with the names of the columns"]
+    if not {name.casefold() for name in columns}.intersection(name.casefold() for name in header):
+        names = listed([repr(name) for name in columns])
+        needed = "needs a header line that names the columns; the first line names none of them"
+        return [f"lacks a column for {names}: {needed}{header.hint}"]
+    return name_problems(columns, header, drop=drop, ignore_extra=ignore_extra)
