@@ -8,7 +8,6 @@ from functools import partial
 import numpy as np
 
 from pypgm._base.file_kind import RELEASE, START, file_kind
-from pypgm._base.files import as_path, check_no_pipe
 from pypgm.data import OpenSchema, Schema
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.marks import marked
@@ -18,6 +17,7 @@ from pypgm.data.columns.values import as_list, read_number
 from pypgm.data.schema.schema import as_schema
 from pypgm.data.sources.dialect import COMMAS, Dialect
 from pypgm.data.sources.duckdb_file import is_database
+from pypgm.data.sources.files import as_path, check_no_pipe
 from pypgm.data.sources.frames import Frame, as_columns
 from pypgm.data.sources.parquet import is_parquet
 from pypgm.data.sources.source import Source, open_source, value_texts

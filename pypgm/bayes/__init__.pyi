@@ -1,12 +1,12 @@
-from pypgm.bayes.comparison import AnswerComparison as AnswerComparison
-from pypgm.bayes.comparison import compare_answers as compare_answers
-from pypgm.bayes.comparison import map_agreement as map_agreement
 from pypgm.bayes.bounds import ErrorBounds as ErrorBounds
 from pypgm.bayes.bounds import error_bounds as error_bounds
+from pypgm.bayes.comparison import AnswerComparison as AnswerComparison
 from pypgm.bayes.comparison import NetworkComparison as NetworkComparison
 from pypgm.bayes.comparison import TableComparison as TableComparison
+from pypgm.bayes.comparison import compare_answers as compare_answers
 from pypgm.bayes.comparison import compare_networks as compare_networks
 from pypgm.bayes.comparison import compare_tables as compare_tables
+from pypgm.bayes.comparison import map_agreement as map_agreement
 from pypgm.bayes.counted import CountedNetwork as CountedNetwork
 from pypgm.bayes.learning import fit_score as fit_score
 from pypgm.bayes.learning import learn as learn

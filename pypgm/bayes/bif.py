@@ -13,12 +13,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.file_kind import it_looks_like
-from pypgm._base.files import is_weight
 from pypgm._base.memory import check_fits, short
 from pypgm._base.numeric import whole_of
 from pypgm._base.terminal import escaped
 from pypgm.bayes.bif_words import Words, items, shown, written
 from pypgm.bayes.checks import NetworkError
+from pypgm.data.sources.files import is_weight
 from pypgm.domain import Clique, first_repeat, listed
 
 

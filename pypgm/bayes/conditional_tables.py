@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from pypgm._base.files import read_text, replacing_text
 from pypgm._base.html import Shown
 from pypgm.bayes.bif import Unseen, format_bif, parse_bif
 from pypgm.bayes.checks import EXACT, NetworkError, checked_table, ordered, row_error
 from pypgm.bayes.structure import Structure, parents_of
 from pypgm.bayes.xmlbif import format_xmlbif, parse_xmlbif
 from pypgm.data.columns.codebook import label_texts
+from pypgm.data.sources.files import read_text, replacing_text
 from pypgm.domain import Clique, Domain, Label, as_clique
 from pypgm.factor import Factor
 

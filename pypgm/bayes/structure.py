@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias, TypeGuard
 
-from pypgm._base.files import read_text
 from pypgm.bayes.bif import parse_bif
 from pypgm.bayes.checks import NetworkError, check_family, ordered
+from pypgm.data.sources.files import read_text
 from pypgm.domain import Clique, Domain, as_clique
 
 if TYPE_CHECKING:

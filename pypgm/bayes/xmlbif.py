@@ -9,9 +9,9 @@ from xml.etree import ElementTree
 import numpy as np
 
 from pypgm._base.file_kind import it_looks_like
-from pypgm._base.files import is_weight
 from pypgm.bayes.bif import Description
 from pypgm.bayes.checks import NetworkError
+from pypgm.data.sources.files import is_weight
 from pypgm.factor import Factor
 
 _HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<BIF VERSION="0.3">\n<NETWORK>\n'

@@ -16,7 +16,6 @@ import numpy as np
 
 from pypgm import load, workloads
 from pypgm._base.file_kind import check_suffix
-from pypgm._base.files import as_path, open_stream
 from pypgm._base.memory import memory_limit
 from pypgm._base.numeric import fraction_of, whole_of
 from pypgm.data.columns.codebook import read_json
@@ -24,6 +23,7 @@ from pypgm.data.columns.derived_images import codes_giving
 from pypgm.data.schema.evidence import codes_of_text, split_text
 from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
 from pypgm.data.sources.dialect import Dialect
+from pypgm.data.sources.files import as_path, open_stream
 from pypgm.data.sources.parquet import check_parquet
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
 from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more

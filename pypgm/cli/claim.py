@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from types import TracebackType
 
-from pypgm._base.files import as_path, open_stream
+from pypgm.data.sources.files import as_path, open_stream
 
 try:
     import fcntl

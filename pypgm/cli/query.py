@@ -9,7 +9,6 @@ import sys
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
-from pypgm._base.files import write_rows, write_text
 from pypgm._base.terminal import aligned, escaped, label_text, terminal_width
 from pypgm.bayes.network import BayesianNetwork
 from pypgm.cli.arguments import (
@@ -25,6 +24,7 @@ from pypgm.cli.arguments import (
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import json_text
 from pypgm.data.columns.derived_images import read_names
+from pypgm.data.sources.files import write_rows, write_text
 from pypgm.domain import Domain, Label
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence

@@ -5,12 +5,12 @@ from __future__ import annotations
 import argparse
 import sys
 
-from pypgm._base.files import write_text
 from pypgm.cli.arguments import Verbs, add_dialect, add_table, add_verb, check_places, dialect
 from pypgm.cli.claim import Claim
 from pypgm.cli.printing import present, tell
 from pypgm.data.schema.draft import draft_schema
 from pypgm.data.schema.typed_draft import draft_text
+from pypgm.data.sources.files import write_text
 from pypgm.data.sources.source import open_source
 
 _DESCRIPTION = """\

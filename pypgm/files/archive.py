@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.file_kind import ARCHIVE, RELEASE, START, file_kind
-from pypgm._base.files import ZIP_MAGIC
 from pypgm._base.memory import memory_limit
+from pypgm.data.sources.files import ZIP_MAGIC
 from pypgm.errors import OlderFileWarning
 from pypgm.files.format import FORMAT, VERSION
 from pypgm.files.members import HEADER, Members, line_of, number_of, plain_array, sha256

@@ -6,7 +6,7 @@ import os
 from typing import Any, BinaryIO
 
 from pypgm._base.fields import check_fields
-from pypgm._base.files import as_path, check_no_pipe, replacing
+from pypgm.data.sources.files import as_path, check_no_pipe, replacing
 from pypgm.files import archive
 from pypgm.files.format import FILES
 from pypgm.files.sharing import shared, spread

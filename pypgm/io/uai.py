@@ -12,9 +12,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.file_kind import it_looks_like
-from pypgm._base.files import is_weight, read_text, replacing_text
 from pypgm._base.html import Shown
 from pypgm.clique_vector import CliqueVector
+from pypgm.data.sources.files import is_weight, read_text, replacing_text
 from pypgm.domain import Clique, Domain, Label, check_kind, listed
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import code_of

@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.fields import check_fields
-from pypgm._base.files import as_path
 from pypgm._base.html import Shown
 from pypgm._base.numeric import as_generator
 from pypgm.data import Dataset
+from pypgm.data.sources.files import as_path
 from pypgm.domain import Clique
 from pypgm.errors import ImpossibleEvidenceError
 from pypgm.estimation.measurement import joined_marks

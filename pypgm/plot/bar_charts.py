@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from pypgm._base.canvas import new_figure
-from pypgm._base.files import replacing
 from pypgm._base.student import LEVEL_TEXT, REACH
+from pypgm.data.sources.files import replacing
 from pypgm.factor import Factor
 from pypgm.report import compare
 

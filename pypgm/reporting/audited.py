@@ -16,9 +16,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 
 from pypgm._base.fields import Record, check_fields
-from pypgm._base.files import write_text
 from pypgm._core import __version__
 from pypgm.data.columns.codebook import read_json
+from pypgm.data.sources.files import write_text
 from pypgm.reporting.template import rendered
 
 Result = Literal["failed", "not exercised", "skipped", "ok"]

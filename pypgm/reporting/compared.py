@@ -20,7 +20,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.files import write_text
 from pypgm._base.html import Shown
 from pypgm.data import OpenSchema, Schema
 from pypgm.data.columns.bins import UnreadableError
@@ -29,6 +28,7 @@ from pypgm.data.columns.dates import Date, iso_date
 from pypgm.data.columns.number_text import WRITTEN, written_as
 from pypgm.data.columns.numbers import Numeric, as_number
 from pypgm.data.schema.draft_column import NULLS
+from pypgm.data.sources.files import write_text
 from pypgm.reporting.drawings import squares_of
 from pypgm.reporting.template import rendered
 

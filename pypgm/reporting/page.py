@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.files import write_text
 from pypgm._base.student import LEVEL_TEXT
 from pypgm.data import Dataset
+from pypgm.data.sources.files import write_text
 from pypgm.domain import Clique, Domain
 from pypgm.factor import Factor
 from pypgm.privacy.ledger_report import LedgerReport

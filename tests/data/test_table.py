@@ -14,10 +14,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from pypgm._base.files import csv_rows, replacing, replacing_text, write_rows
 from pypgm.data import Dataset, read_domain, read_table, write_table
 from pypgm.data.columns.codebook import label_texts
 from pypgm.data.schema.evidence import codes_of_text
+from pypgm.data.sources.files import csv_rows, replacing, replacing_text, write_rows
 from pypgm.domain import Domain
 
 DOMAIN = Domain({"age": 85, "sex": ["F", "M"]})

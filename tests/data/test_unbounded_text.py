@@ -9,9 +9,9 @@ import pytest
 
 import pypgm
 from pypgm import cli
-from pypgm._base.files import MOST_TEXT, csv_rows
 from pypgm.bayes import BayesianNetwork
 from pypgm.data.schema.yaml_text import MOST_YAML
+from pypgm.data.sources.files import MOST_TEXT, csv_rows
 
 
 class Endless(io.StringIO):

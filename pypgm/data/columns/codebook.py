@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from pypgm._base.file_kind import it_looks_like
-from pypgm._base.files import NO_TEXT, read_text
 from pypgm._base.numeric import whole_of
+from pypgm.data.sources.files import NO_TEXT, read_text
 from pypgm.domain import Domain, Label, first_repeat
 
 

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from pypgm._base.files import replacing_text
 from pypgm._base.html import Shown
 from pypgm._base.numeric import fraction_of
 from pypgm._base.terminal import escaped
@@ -20,6 +19,7 @@ from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import AnyRule
 from pypgm.data.sources.encoding import as_column, check_writable
+from pypgm.data.sources.files import replacing_text
 from pypgm.domain import Label, listed, nearest
 
 _NOT_REVIEWED = "drafted from a table, and not reviewed"

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from pypgm._base.files import as_path, csv_rows, read_text
+from pypgm.data.sources.files import as_path, csv_rows, read_text
 
 
 def columns_in(fields: Mapping[Any, Any]) -> Mapping[Any, Any]:

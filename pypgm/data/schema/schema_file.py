@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 from pypgm._base.file_kind import it_looks_like
-from pypgm._base.files import read_text
 from pypgm.data.columns.categorical import Categorical
 from pypgm.data.columns.closed import Boolean, Codes
 from pypgm.data.columns.codebook import read_json, writable
@@ -27,6 +26,7 @@ from pypgm.data.schema.person import Person
 from pypgm.data.schema.rule_comparison import Comparison
 from pypgm.data.schema.rules import AnyRule, Blank, Rule
 from pypgm.data.schema.yaml_text import MOST_YAML, parse_yaml
+from pypgm.data.sources.files import read_text
 from pypgm.domain import listed
 
 KINDS: dict[str, type[Column | OpenSet | Made]] = {

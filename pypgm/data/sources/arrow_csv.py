@@ -16,10 +16,10 @@ from typing import Any, BinaryIO
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from pypgm._base.files import check_encoding, open_text
 from pypgm.data.columns.column import Encoder, Misfit, Readable
 from pypgm.data.columns.numbers import Numeric
 from pypgm.data.sources.dialect import COMMAS, Dialect
+from pypgm.data.sources.files import check_encoding, open_text
 
 _MIN_BYTES = 1 << 20  # bytes of a file that take as long to read as Arrow takes to import
 _BLOCK = 1 << 24  # bytes that are read at a time

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from pypgm._base.file_kind import DATABASE, START, file_kind
-from pypgm._base.files import as_path, check_no_pipe
+from pypgm.data.sources.files import as_path, check_no_pipe
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import imported
 from pypgm.domain import listed

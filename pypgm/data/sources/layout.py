@@ -15,7 +15,6 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.files import check_encoding
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.categorical import Categorical
 from pypgm.data.columns.closed import Boolean, Codes
@@ -24,6 +23,7 @@ from pypgm.data.columns.dates import Date
 from pypgm.data.columns.made import Cells
 from pypgm.data.columns.numbers import Real
 from pypgm.data.sources.dialect import COMMAS, Dialect, DialectOptions
+from pypgm.data.sources.files import check_encoding
 from pypgm.data.sources.frames import Frame, Library, as_frame, check_columns, check_frame, check_library, imported
 
 Family = Literal["bool", "int", "float", "decimal", "date", "time", "text", "category", "any"]

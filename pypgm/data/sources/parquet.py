@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, BinaryIO, TypeVar
 
 from pypgm._base.file_kind import START, file_kind
-from pypgm._base.files import as_path, check_no_pipe
 from pypgm.data.sources.encoding import name_problems, refuse
+from pypgm.data.sources.files import as_path, check_no_pipe
 from pypgm.data.sources.frames import imported
 
 ROWS = 1 << 16  # of a piece

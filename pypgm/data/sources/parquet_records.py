@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.files import replacing
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import Schema
 from pypgm.data.sources.encoding import encoded_pieces
+from pypgm.data.sources.files import replacing
 from pypgm.data.sources.frames import imported
 from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.parquet import ROWS, batches, check_names, check_parquet

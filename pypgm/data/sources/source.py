@@ -9,13 +9,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from pypgm._base.files import check_no_pipe, csv_chunks, csv_rows, open_text, separator_hint
 from pypgm._base.numeric import is_masked
 from pypgm.data.columns.values import Values, as_list, value_text
 from pypgm.data.dataset import Dataset, check_lengths
 from pypgm.data.sources.dialect import COMMAS, Dialect
 from pypgm.data.sources.duckdb_file import check_table, duckdb_table, is_database, not_null, quoted
 from pypgm.data.sources.encoding import problems_error
+from pypgm.data.sources.files import check_no_pipe, csv_chunks, csv_rows, open_text, separator_hint
 from pypgm.data.sources.foreign import guarded, guarded_pieces
 from pypgm.data.sources.frames import Frame, as_columns, collected, imported
 from pypgm.data.sources.layout import Layout, layout_of

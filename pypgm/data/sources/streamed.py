@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.files import as_path
 from pypgm._base.signatures import with_options
 from pypgm.data import tabulate
 from pypgm.data.columns.values import WHITE_SPACE
@@ -20,6 +19,7 @@ from pypgm.data.sources.counted import CountedTable
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.duckdb_file import quoted
 from pypgm.data.sources.encoding import encoded_pieces, name_problems, refuse
+from pypgm.data.sources.files import as_path
 from pypgm.data.sources.foreign import guarded
 from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.parquet import check_names

@@ -15,7 +15,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pypgm._base.file_kind import START, TABLE, TABLES, check_suffix, it_looks_like
-from pypgm._base.files import (
+from pypgm._base.numeric import as_generator
+from pypgm._base.signatures import with_options
+from pypgm.data.columns.codebook import label_texts
+from pypgm.data.columns.column import Readable
+from pypgm.data.columns.marks import marked, respelling
+from pypgm.data.dataset import Dataset
+from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_schema
+from pypgm.data.sources.arrow_csv import arrow_codes
+from pypgm.data.sources.dialect import COMMAS, DIALECT_DEFAULTS, Dialect, DialectOptions
+from pypgm.data.sources.encoding import name_problems, problems_error, refuse
+from pypgm.data.sources.files import (
     NO_TEXT,
     check_encoding,
     check_no_pipe,
@@ -27,16 +37,6 @@ from pypgm._base.files import (
     write_header,
     write_rows,
 )
-from pypgm._base.numeric import as_generator
-from pypgm._base.signatures import with_options
-from pypgm.data.columns.codebook import label_texts
-from pypgm.data.columns.column import Readable
-from pypgm.data.columns.marks import marked, respelling
-from pypgm.data.dataset import Dataset
-from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_schema
-from pypgm.data.sources.arrow_csv import arrow_codes
-from pypgm.data.sources.dialect import COMMAS, DIALECT_DEFAULTS, Dialect, DialectOptions
-from pypgm.data.sources.encoding import name_problems, problems_error, refuse
 from pypgm.data.sources.layout import Layout
 from pypgm.data.sources.parquet import is_parquet
 from pypgm.data.sources.parquet_records import parquet_codes, write_parquet
