@@ -134,7 +134,7 @@ class Clock:
             raise TimeoutError(f"the exact answer takes longer than time_limit={self.time_limit:g}")
 
     def close(self) -> None:
-        """Show where it ended, and end the line."""
+        """Show the end of the work, and end the line."""
         if self._bar is not None and not self._is_part:
             self._bar.close()
 

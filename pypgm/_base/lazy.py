@@ -12,6 +12,7 @@ from threading import RLock
 
 _NAME = re.compile(r"^from (\S+) import (\w+) as \2$", re.MULTILINE)
 _ONE_AT_A_TIME = RLock()  # packages import each other: of two threads one would see what the other has half made
+_MAX_WAIT = 1.0  # seconds, then a thread goes on: the one that holds the lock may wait for a module that it imports
 
 
 def attached(
@@ -42,14 +43,18 @@ def attached(
 
     def attribute(name: str) -> object:
         home = homes.get(name, package)
-        if home != package:
-            with _ONE_AT_A_TIME:
-                value = getattr(importlib.import_module(home), name)
-        # Modules without: a thread that imports one, which locks it, may ask here for another.
-        elif name.isidentifier() and name[0] != "_" and importlib.util.find_spec(f"{package}.{name}") is not None:
-            value = importlib.import_module(f"{package}.{name}")
-        else:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        is_module = home == package
+        if is_module:
+            home = f"{package}.{name}"
+            if not name.isidentifier() or name[0] == "_" or importlib.util.find_spec(home) is None:
+                raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        is_held = _ONE_AT_A_TIME.acquire(timeout=_MAX_WAIT)
+        try:
+            module = importlib.import_module(home)
+        finally:
+            if is_held:
+                _ONE_AT_A_TIME.release()
+        value = module if is_module else getattr(module, name)
         setattr(sys.modules[package], name, value)
         return value
 

@@ -1,4 +1,4 @@
-"""How long the core's threads wait awake for each other; to be imported before the core, which reads it once.
+"""Time that the core's threads wait awake for each other; imported before the core, which reads it once.
 
 GNU's OpenMP lets a thread that waits keep its core busy for milliseconds. Where other work needs that core, the thread
 waited for is often what it holds up, and parts of a tenth of a millisecond take ten. A few microseconds cover what is

@@ -87,7 +87,7 @@ class WatchedScores:
         return noting
 
     @contextlib.contextmanager
-    def asked(self, selector: StatedSelector, given: tuple[Any, ...], named: dict[str, Any]) -> Iterator[None]:
+    def comparing(self, selector: StatedSelector, given: tuple[Any, ...], named: dict[str, Any]) -> Iterator[None]:
         """Evaluate the scores of a selection after it is done."""
         by, cliques = self._scores[selector]
         yield

@@ -42,7 +42,7 @@ class _Terminal(io.StringIO):
 
 @contextlib.contextmanager
 def all_output() -> Iterator[io.StringIO]:
-    """Collect everything printed, logged and warned, by NumPy too, even if it was ignored before."""
+    """Collect all text that is printed, logged or warned, by NumPy too, even if it was ignored before."""
     said = _Terminal()
     handler = logging.StreamHandler(said)
     root = logging.getLogger()

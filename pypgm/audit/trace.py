@@ -335,7 +335,7 @@ class _Follower(_Charges):
             self.trace.events.append(("handed", deepcopy((given, named))))
             return nullcontext()
         if isinstance(selector, StatedSelector):
-            return self.scores.asked(selector, given, named)
+            return self.scores.comparing(selector, given, named)
         return self._selection(selector, given[0] if given else named.get("among"), named)
 
     @contextmanager

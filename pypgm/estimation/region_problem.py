@@ -56,7 +56,7 @@ class RegionProblem(Problem):
 
     @cached_property
     def tables(self) -> CliqueVector:
-        """Over the regions."""
+        """One table for each region."""
         return CliqueVector(self.graph.domain, self.graph.regions)
 
     def engine(self, n_threads: int) -> RegionEngine:

@@ -91,7 +91,7 @@ class Cliques:
             self.add(clique)
 
     def add(self, clique: Clique) -> None:
-        """Take in one more."""
+        """Add a clique."""
         attributes = frozenset(clique)
         self._all.append(attributes)
         for attribute in clique:

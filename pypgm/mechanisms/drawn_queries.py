@@ -359,7 +359,7 @@ def _check_learns(run: Run, cliques: Sequence[Clique], samples: int) -> None:
 
 
 def _interrupted(learn: Learn, queries: DrawnQueries, total: float) -> bool:
-    """Learn; return whether Ctrl-C ended it, which is raised where no query has been drawn."""
+    """Learn from drawn queries; return whether Ctrl-C ended it, and raise it if no query was drawn."""
     try:
         learn(queries, total)
     except KeyboardInterrupt:

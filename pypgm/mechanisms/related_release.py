@@ -119,7 +119,7 @@ class RelatedRelease(Shown):
 
     @property
     def not_private(self) -> str:
-        """Why the release protects nobody; empty where it does."""
+        """The reason why the release protects nobody; empty if it protects."""
         return joined_marks([self.parents, self.children])
 
     def report_html(

@@ -15,8 +15,8 @@ RAW = {"Values", "Frame", "ArrayLike", "Table", "Sequence[Any]", "Iterable[objec
 
 OF_ANY = ["integrations/smartnoise.py", "integrations/sdv.py", "integrations/_synthesizer.py", "mechanisms/related.py"]
 OF_ANY += ["bayes/frames.py", "compat/mbi/dataset.py", "data/sources/frames.py"]
-PUBLIC = {"weights", "mapping", "image", "labels", "metadata", "mesh", "attributes", "otherwise", "found", "module"}
-"""Parameters that hold no records: weights are numbers by their definition, the others are public."""
+PUBLIC = {"weights", "mapping", "image", "labels", "metadata", "mesh", "attributes", "otherwise", "points", "module"}
+"""Parameters that hold no records: weights are numbers by definition, points are settled, the others are public."""
 
 OF_MODELS = {"opendp", "pgmpy", "pyagrum"}
 """Integrations that take models and measurements, no records."""

@@ -210,7 +210,6 @@ def test_constraints_are_declared_where_they_are_looked_for():
         "max_bytes",
         "n_threads",
         "neighbours",
-        "backend",
     } == OPTIONS.keys()
 
 

@@ -184,7 +184,7 @@ class Boolean(Closed):
 
     @property
     def allowed(self) -> str:
-        """The two, in words."""
+        """The two values, in words."""
         return " or ".join(map(repr, self.values))
 
     def _decoded(self, codes: NDArray[Any]) -> NDArray[Any]:

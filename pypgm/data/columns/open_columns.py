@@ -52,10 +52,10 @@ class OpenSet:
         """The column before any value is found: all values are other ones."""
         return Categorical((), other=self.other, null=self.null)
 
-    def closed(self, found: Iterable[object]) -> Categorical:
-        """Return the column of the values that were found."""
-        values = {str(value).strip() for value in found} - {self.other, "", *self.provisional.nulls}
-        return Categorical(sorted(values), other=self.other, null=self.null)
+    def closed(self, values: Iterable[object]) -> Categorical:
+        """Return the column of the values that were settled."""
+        texts = {str(value).strip() for value in values} - {self.other, "", *self.provisional.nulls}
+        return Categorical(sorted(texts), other=self.other, null=self.null)
 
     def assumed(self, n_values: int) -> Categorical:
         """Return the column as if so many values had been found."""
@@ -136,16 +136,16 @@ class QuantileBins:
         decimals = self.column.decimals
         return float(np.nextafter(point, np.inf) if decimals is None else round(point + 10.0**-decimals, decimals))
 
-    def closed(self, found: ArrayLike) -> Integer | Real:
+    def closed(self, points: ArrayLike) -> Integer | Real:
         """Return the column with bins that begin at points of the grid; equal quantiles give one bin."""
-        values, times = np.unique(np.asarray(found, dtype=np.float64), return_counts=True)
+        values, times = np.unique(np.asarray(points, dtype=np.float64), return_counts=True)
         after = [self._after(value) for value in values[times > 1].tolist()]
-        points = self._within(np.unique([*values.tolist(), *after])).tolist()
-        if not points:
+        starts = self._within(np.unique([*values.tolist(), *after])).tolist()
+        if not starts:
             return self.provisional
         if isinstance(self.column, Integer):
-            return replace(self.column, width=1, edges=tuple(map(int, points)))
-        return replace(self.column, bins=None, edges=tuple(points))
+            return replace(self.column, width=1, edges=tuple(map(int, starts)))
+        return replace(self.column, bins=None, edges=tuple(starts))
 
     def assumed(self, n_values: int) -> Integer | Real:
         """Return the column as if its numbers were spread evenly; how many values open sets have does not matter."""

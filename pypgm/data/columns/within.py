@@ -104,7 +104,7 @@ class _Group:
         return np.flatnonzero(breaks)
 
     def bounds(self, rows: NDArray[np.intp]) -> dict[str, list[NDArray[Any]]]:
-        """Return the least and the most that each value can be, given the bins of all."""
+        """Return the lower and upper bound of each value, given the bins of all columns."""
         bounds = {}
         for name, column in self.columns.items():
             codes = np.minimum(self._codes[name][rows].astype(np.int64), column.n_values - 1)

@@ -456,11 +456,11 @@ class OpenSchema(Declaration):
         """
         return self.closed({name: column.assumed(n_values) for name, column in self.open.items()})
 
-    def closed(self, found: Mapping[str, Column]) -> Schema:
-        """Return the schema with each open column replaced by the column that was found."""
-        columns, k = {**self.declared, **found}, self.stated_records_per_person
+    def closed(self, columns: Mapping[str, Column]) -> Schema:
+        """Return the schema with each open column replaced by the one that was settled."""
+        all_columns, k = {**self.declared, **columns}, self.stated_records_per_person
         of_records: dict[str, Any] = {"drop": self.drop, "rules": self.rules, "warned": self.warned}
-        return Schema(columns, **of_records, records_per_person=k, person=self.person, warning=self.warning)
+        return Schema(all_columns, **of_records, records_per_person=k, person=self.person, warning=self.warning)
 
 
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
