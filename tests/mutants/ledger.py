@@ -74,7 +74,7 @@ MUTANTS = {
         "privacy.ledger:Ledger._check_process", check_second_budgets, "second budget"
     )(never()),
     "a forked child may allocate": at("privacy.ledger:Ledger.allocate", check_second_budgets, "second budget")(
-        skipped()
+        "self._check_process(X)", "None"
     ),
     "a pickle is a new ledger": at(
         "privacy.ledger_report:LedgerReport.__reduce__", check_second_budgets, "second budget"
