@@ -6,7 +6,7 @@ from functools import partial
 
 from checks.ledger import check_ledger, check_ledger_files, check_ledger_threads, check_second_budgets
 from mutate import at
-from operators import as_given, never, no_addend, not_kept, skipped, unguarded
+from operators import as_given, never, no_addend, not_kept, unguarded
 from selfcheck.ledgers import check_ledger_races
 
 model = partial(check_ledger, 40, 30)
