@@ -67,10 +67,9 @@ def synthesize(
         The table in a DuckDB file.
     ignore_extra : bool
         Leave out columns that are not declared, instead of refusing the table.
-    delimiter, encoding, decimal, thousands
-        Dialect of a CSV file, as for `pypgm.read_table`.
     **options
-        Options of the mechanism, such as ``time_limit`` or ``progress``. ``workload`` may be a number K for all
+        Marks of a CSV file, such as ``delimiter``, as for `pypgm.read_table`, and options of the mechanism, such as
+        ``time_limit`` or ``progress``. ``workload`` may be a number K for all
         marginals of K attributes, ``"up-to-3"`` or a list of marginals, besides a `Workload`.
 
     Returns

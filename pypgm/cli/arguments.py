@@ -22,7 +22,7 @@ from pypgm.data.columns.codebook import read_json
 from pypgm.data.columns.derived_images import codes_giving
 from pypgm.data.schema.evidence import codes_of_text, split_text
 from pypgm.data.schema.schema import OpenSchema, Schema, read_schema
-from pypgm.data.sources.dialect import Dialect
+from pypgm.data.sources.dialect import DIALECT_DEFAULTS, MARKS, Dialect
 from pypgm.data.sources.files import as_path, open_stream
 from pypgm.data.sources.parquet import check_parquet
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
@@ -169,12 +169,9 @@ def add_table(command: argparse.ArgumentParser) -> None:
 
 def add_dialect(command: argparse.ArgumentParser) -> None:
     """Add the options for the dialect of a table."""
-    command.add_argument("--delimiter", metavar="C", default=",", help="between fields (default a comma; tab is a tab)")
-    command.add_argument("--encoding", default="utf-8", help="of the table, such as latin-1 (default utf-8)")
-    command.add_argument("--decimal", metavar="C", default=".", help="the mark of decimals: . (the default) or ,")
-    command.add_argument(
-        "--thousands", metavar="C", default="", help="the mark between thousands, such as , in 62,347.69"
-    )
+    for name, text in MARKS.items():
+        metavar = None if name == "encoding" else "C"
+        command.add_argument(f"--{name}", metavar=metavar, default=DIALECT_DEFAULTS[name], help=text)
 
 
 def reading(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import get_args
 import numpy as np
 
 from pypgm._base.fields import ANY_NUMBER, Record
+from pypgm.data.sources.dialect import MARKS
 from pypgm.estimation.fit import Status
 from pypgm.estimation.limits import Stop
 from pypgm.estimation.measurement import Noise, Unmeasured
@@ -187,15 +188,13 @@ LEDGER = Record(
         "not_private?": (str, "why it protects nobody"),
     },
 )
+_OLD_MARKS = {"delimiter", "encoding", "decimal"}  # in files of all versions
 _LAYOUT = Record(
     "How the table of the records looks",
     {
         "library": (str, "pandas, polars or pyarrow"),
         "types": ({str: str}, "of each column"),
-        "delimiter": (str, "of a CSV file"),
-        "encoding": (str, "of a CSV file"),
-        "decimal": (str, "the decimal mark of a CSV file"),
-        "thousands?": (str, "the mark between thousands in a CSV file"),
+        **{name if name in _OLD_MARKS else f"{name}?": (str, text) for name, text in MARKS.items()},
         "pandas?": ({str: str}, "types that pandas alone has, of columns of a Parquet file that it wrote"),
     },
 )

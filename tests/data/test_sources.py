@@ -129,7 +129,7 @@ def test_a_source_says_the_same_of_a_table_whatever_holds_it(kind):
         assert counts(held.records(SCHEMA)) == counts(SCHEMA.encode(VALUES))
         held.close()
         if not source.has_header:
-            with pytest.raises(ValueError, match="only a CSV file has a delimiter"):
+            with pytest.raises(ValueError, match="only a CSV file has a dialect"):
                 opened(open_source(given, dialect=Dialect(";"), **reading_of(given)), SCHEMA)
         if kind == "Dataset":
             return

@@ -66,3 +66,11 @@ COMMAS = Dialect()
 
 DIALECT_DEFAULTS: Mapping[str, object] = COMMAS._asdict()
 """Defaults of `DialectOptions`."""
+
+MARKS: Mapping[str, str] = {
+    "delimiter": "the mark between the fields of a CSV file (default a comma; tab is a tab)",
+    "encoding": "the encoding of a CSV file, such as latin-1 (default utf-8)",
+    "decimal": "the mark of decimals in a CSV file: . (the default) or ,",
+    "thousands": "the mark between thousands in a CSV file, such as , in 62,347.69 (default none)",
+}
+"""Description of each field of a dialect, for the command and the format of files."""

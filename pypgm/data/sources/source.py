@@ -12,7 +12,7 @@ from typing import Any
 from pypgm._base.numeric import is_masked
 from pypgm.data.columns.values import Values, as_list, value_text
 from pypgm.data.dataset import Dataset, check_lengths
-from pypgm.data.sources.dialect import COMMAS, Dialect
+from pypgm.data.sources.dialect import COMMAS, MARKS, Dialect
 from pypgm.data.sources.duckdb_file import check_table, duckdb_table, is_database, not_null, quoted
 from pypgm.data.sources.encoding import problems_error
 from pypgm.data.sources.files import check_no_pipe, csv_chunks, csv_rows, open_text, separator_hint
@@ -132,7 +132,7 @@ class Source(ABC):
     def check_dialect(self) -> None:
         """Raise ``ValueError`` if the table has a dialect and is no CSV file."""
         if self.dialect != COMMAS and not self.has_header:
-            raise ValueError("only a CSV file has a delimiter, encoding or decimal mark")
+            raise ValueError(f"only a CSV file has a dialect ({', '.join(MARKS)})")
 
 
 class _File(Source):
