@@ -198,7 +198,7 @@ def page_of(module: str, names: dict[str, str]) -> str:
 
 
 def page_of_checks() -> str:
-    """Return the page of all checks, of a wheel and of tests/selfcheck, with the number of defects that each reports."""
+    """Return the page of the checks of a wheel and of tests/selfcheck, with the number of defects that each reports."""
     groups, planted = (
         json.loads((Path(pypgm.__file__).parent / "reporting" / f"{name}.json").read_text(encoding="utf-8"))
         for name in ("checks", "planted")
