@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Literal
 import numpy as np
 
 from pypgm._base.html import Shown
-from pypgm._base.numeric import checked_integer, checked_real
+from pypgm._base.numeric import check_choice, checked_integer, checked_real
 from pypgm.estimation.limits import LIMIT_DEFAULTS
 from pypgm.mrf.field_run import FieldOptions, FieldRun
 from pypgm.mrf.nonprivate_learning import fit_logistic
@@ -197,8 +197,7 @@ def learn_structure(
     """
     width, least = checked_real("radius", radius), checked_real("eta", eta) / 2
     stable = method == "stability"
-    if method not in {"threshold", "stability"}:
-        raise ValueError(f"method must be 'threshold' or 'stability', got {method!r}")
+    check_choice("method", method, ("threshold", "stability"))
     if (steps if stable else n_blocks) is not None:
         raise ValueError("steps are for the method 'threshold', n_blocks for 'stability'")
     if stable and options.get("budget") is None and epsilon is not None:
