@@ -15,9 +15,8 @@ from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique
 from pypgm.errors import ModelTooLargeError
 from pypgm.inference.bounded_tree import within
-from pypgm.mechanisms.allocation import allocate, hidden
-from pypgm.mechanisms.asked_pairs import asked_pairs
 from pypgm.mechanisms.one_way import Independent, independent, measure_singles
+from pypgm.mechanisms.pair_allocation import allocate, asked_pairs, hidden
 from pypgm.mechanisms.pair_dependence import screened
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables

@@ -28,14 +28,10 @@ from pypgm.files.stored_model import Stored, fields_of
 from pypgm.graphs.evidence import LastEvidence
 from pypgm.inference.folding import Folding
 from pypgm.inference.region_index import RegionIndex
-from pypgm.models.error_bars import standard_errors
 from pypgm.models.estimated_again import ERROR_DEFAULTS, ErrorOptions, simulated
-from pypgm.models.expected_error import Basis, basis, expected_errors
-from pypgm.models.hidden_dependence import hiding_noise
-from pypgm.models.independent_records import independent_records
+from pypgm.models.expected_error import Basis, basis, expected_errors, hiding_noise, standard_errors
 from pypgm.models.marginal import Marginal
-from pypgm.models.refinement import refined_records, stages
-from pypgm.models.sampling import draw_records
+from pypgm.models.sampling import draw_records, independent_records, refined_records, stages
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:

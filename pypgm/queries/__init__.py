@@ -8,9 +8,8 @@ from pypgm.queries.kronecker_query import KroneckerQuery
 from pypgm.queries.matrix import Matrix, mean, moments, on_lattice
 from pypgm.queries.neighbours import Neighbours
 from pypgm.queries.partition import Identity, Partition, total
-from pypgm.queries.prefix import Prefix
 from pypgm.queries.query import LinearQuery
-from pypgm.queries.ranges import AllRange, RangeList
+from pypgm.queries.ranges import AllRange, Prefix, RangeList
 from pypgm.queries.subset import Subset, permutation, subset_sum, weighted
 from pypgm.queries.union import Union
 from pypgm.queries.user_operator import Products, UserOperator

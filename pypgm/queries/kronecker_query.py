@@ -11,8 +11,7 @@ from pypgm._base.terminal import escaped
 from pypgm.queries.entries import ENTRY_LIMIT
 from pypgm.queries.kronecker import Kronecker
 from pypgm.queries.matrix import Matrix
-from pypgm.queries.query import LinearQuery
-from pypgm.queries.value import Value
+from pypgm.queries.query import LinearQuery, Value
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike

@@ -115,7 +115,7 @@ MUTANTS = {
         "non_negative and query.is_non_negative", "non_negative or query.is_non_negative"
     ),
     "no two columns point apart": at("queries.query:LinearQuery._describe", operators, "operator")("acute", "True", 3),
-    "running sums of columns run from the wrong end": at("queries.prefix:Prefix._transpose", operators, "operator")(
+    "running sums of columns run from the wrong end": at("queries.ranges:Prefix._transpose", operators, "operator")(
         "np.cumsum(table[:, ::-1], axis=1)[:, ::-1]", "np.cumsum(table, axis=1)"
     ),
     "contrasts of replaced records are no further apart than records that come": at(
@@ -155,6 +155,6 @@ MUTANTS = {
         "queries.contrasts:Contrasts._along_axes", wide_operators, "operator"
     )("n * (n - 2) if squared else n", "n * (n - 2) if squared else n + (n > 8)"),
     "running sums forget the last answer under replace and add-remove alike": at(
-        "queries.prefix:Prefix._sensitivity", check_sensitivities, "sensitivity"
+        "queries.ranges:Prefix._sensitivity", check_sensitivities, "sensitivity"
     )("neighbours == 'replace'", "1"),
 }

@@ -37,7 +37,7 @@ OFTEN_SOUGHT = {
     "a charge of the ledger": ("pypgm/privacy/ledger.py", "Ledger.charge"),
     "the tree of MST": ("pypgm/mechanisms/_mst.py", "select_tree"),
     "what a query given evidence computes": ("pypgm/models/model.py", "Model.query"),
-    "the region graph of triples": ("pypgm/graphs/region_closure.py", "saturate"),
+    "the region graph of triples": ("pypgm/graphs/region_graph.py", "saturate"),
 }
 
 

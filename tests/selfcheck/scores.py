@@ -16,7 +16,8 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import table
 from pypgm.bayes.private_structure import PrivateStructure, Score, dependence, select_parents
 from pypgm.domain import Domain
-from pypgm.mechanisms import resolution, risk_score
+from pypgm.mechanisms import _aim as risk_score
+from pypgm.mechanisms import resolution
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.observer import Observer, observed_by

@@ -17,8 +17,8 @@ from pypgm.audit.finding import Check, Finding, finding
 from pypgm.audit.mechanisms import Runs, check_calibration, check_charges, check_noninterference, run_pairs
 from pypgm.audit.pairs import PRIVACIES, far_pairs, neighbour_pairs
 from pypgm.audit.selection import check_selection_loss
+from pypgm.audit.tiers import check_of
 from pypgm.audit.trace import WatchedRecords
-from pypgm.audit.whole import check_of
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.privacy.budget import Budget

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned, Outside, Within
 from pypgm.data.columns.column import Column, Encoder, Misfit, as_tuple
-from pypgm.data.columns.dates import Date, Resolution
+from pypgm.data.columns.dates import Date, Resolution, Unit, last_after, span_between, units_of
 from pypgm.data.columns.made import Cells
 from pypgm.data.columns.numbers import Integer, Numeric, Real, one_bin
-from pypgm.data.columns.spans import Unit, last_after, span_between, units_of
 from pypgm.data.columns.values import Values
 from pypgm.domain import Label
 

@@ -13,8 +13,7 @@ from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.derived import Derived
 from pypgm.data.columns.difference import Difference, Steps
-from pypgm.data.columns.made import Cells, Fake, Made, made_in_order
-from pypgm.data.columns.order import in_order
+from pypgm.data.columns.made import Cells, Fake, Made, in_order, made_in_order
 from pypgm.data.columns.within import values_within
 from pypgm.data.sources.encoding import refuse
 from pypgm.domain import nearest

@@ -21,11 +21,10 @@ from pypgm.data.columns.open_columns import OpenColumn
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.declaration import Declaration
 from pypgm.data.schema.draft import FIRST_LINE, draft_schema
-from pypgm.data.schema.mapping_file import with_mappings
 from pypgm.data.schema.relations import Relations
 from pypgm.data.schema.rule_comparison import check_together
 from pypgm.data.schema.rules import AnyRule, Blank, Counted, broken_rules
-from pypgm.data.schema.schema_file import declarations, read_object
+from pypgm.data.schema.schema_file import declarations, read_object, with_mappings
 from pypgm.data.schema.typed_draft import draft_text, typed_draft
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.encoding import columns_of, encoded, problems_error, refuse
