@@ -184,7 +184,7 @@ class Release(Released[Model_co]):
         synthetic: Dataset | None = None,
         **options: Unpack[_FewErrorOptions],
     ) -> Factor:
-        """Return the error to expect of each count: the root mean square distance from the records.
+        """Return the expected error of each count: the root mean square distance from the records.
 
         It is the larger of two errors. The first is that on tables made up from the model, as
         `GraphicalModel.expected_error` has it, with the error of the total that denoised answers share. The second is
@@ -419,7 +419,7 @@ class Release(Released[Model_co]):
         evidence: Evidence | None = None,
         **options: Unpack[_FewErrorOptions],
     ) -> Marginal:
-        """Return the counts of a clique with the error to expect of each; ``TypeError`` as for `expected_error`.
+        """Return the counts of a clique with the expected error of each; ``TypeError`` as for `expected_error`.
 
         Examples
         --------
@@ -734,7 +734,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Rel
     path : str or path-like
         The file.
     max_bytes : float, optional
-        Memory that unpacking it may take; by default half of what is available.
+        Memory that unpacking it may take; by default half of the available memory.
 
     Raises
     ------

@@ -365,7 +365,7 @@ class BayesianNetwork(RowAnswers):
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         max_bytes : float, optional
-            Memory a table may take; half of what is available by default.
+            Memory a table may take; half of the available memory by default.
 
         Returns
         -------
@@ -405,7 +405,7 @@ class BayesianNetwork(RowAnswers):
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         max_bytes : float, optional
-            Memory a table may take; half of what is available by default.
+            Memory a table may take; half of the available memory by default.
 
         Returns
         -------

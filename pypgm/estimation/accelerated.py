@@ -18,8 +18,7 @@ from pypgm.estimation.path import Path
 from pypgm.estimation.problem import Point, Problem, Solution
 from pypgm.estimation.solver import StepwiseSolver, Watch, solved, watched
 from pypgm.estimation.steps import FixedSteps, Pace, Validated, averaged_step
-from pypgm.estimation.stop_rule import Validation
-from pypgm.estimation.thinning import noise_left
+from pypgm.estimation.stop_rule import Validation, noise_left
 from pypgm.estimation.tree_problem import TreeProblem
 
 

@@ -19,7 +19,7 @@ from pypgm.estimation.loss import Evaluate, Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps, Validated
-from pypgm.estimation.thinning import BEYOND, left_to_validate, thinned
+from pypgm.estimation.stop_rule import BEYOND, left_to_validate, thinned
 from pypgm.queries import Contrasts, LinearQuery
 
 if TYPE_CHECKING:

@@ -263,7 +263,7 @@ class RegionGraph(Shown):
         max_regions : int
             More regions than this are refused.
         max_bytes : float, optional
-            Memory an estimate on the graph may take; half of what is available by default.
+            Memory an estimate on the graph may take; half of the available memory by default.
 
         Raises
         ------

@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm.mechanisms.grouping import is_every_cell
 from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.pair_dependence import Dependence
 from pypgm.mechanisms.resolution import Resolution, Values, contrasts_cost, resolutions
+from pypgm.mechanisms.strategies import is_every_cell
 from pypgm.workloads import check_listable
 
 if TYPE_CHECKING:
@@ -131,7 +131,7 @@ def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
     Raises
     ------
     ValueError
-        If the workload is over another domain, or asks other queries than every cell.
+        If the workload is over another domain, or has queries other than whole marginals.
     TypeError
         If it is no workload.
     ModelTooLargeError

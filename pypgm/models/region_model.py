@@ -35,15 +35,21 @@ from pypgm.inference.bounded_tree import BoundedTree, fit_proportionally, plan_b
 from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
 from pypgm.inference.kronecker import answer_queries
-from pypgm.inference.local_answers import LocalAnswer, local_answers
-from pypgm.inference.out_of_model import combined_answers, expanded_answers, submodel_answers, violation_of
+from pypgm.inference.out_of_model import (
+    LocalAnswer,
+    combined_answers,
+    expanded_answers,
+    local_answers,
+    submodel_answers,
+    violation_of,
+)
 from pypgm.inference.region_index import RegionIndex, maximal
 from pypgm.models.estimated_again import requested_again
 from pypgm.models.estimated_model import EstimatedModel
 from pypgm.models.graphical_model import prior_tree, solved_on_tree
+from pypgm.models.marginal import Method, RegionAnswer
 from pypgm.models.model import Model
 from pypgm.models.recipe import Recipe
-from pypgm.models.region_answer import Method, RegionAnswer
 from pypgm.models.region_estimate import RegionOracle, region_problem
 from pypgm.models.request import Request
 from pypgm.queries import KroneckerQuery

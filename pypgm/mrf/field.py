@@ -236,11 +236,11 @@ class MarkovRandomField(Shown, CountedModel):
         return self.graphical_model.project(clique)
 
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the joint probabilities of some attributes, given what is known of others."""
+        """Return the joint probabilities of some attributes, given evidence on others."""
         return self.graphical_model.query(targets, evidence)
 
     def marginals(self, evidence: Evidence | None = None) -> dict[str, Factor]:
-        """Return the probabilities of every attribute, given what is known of some; as of a `BayesianNetwork`."""
+        """Return the probabilities of every attribute, given evidence on some; as of a `BayesianNetwork`."""
         tables = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
         return {
             a: Factor(clique, cells) for clique, (a, cells) in zip(self.domain.singles(), tables.items(), strict=True)
@@ -268,7 +268,7 @@ class MarkovRandomField(Shown, CountedModel):
         return graph
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the attributes on a circle, edges the wider the stronger; new axes by default.
+        """Draw the attributes on a circle, with stronger edges wider; new axes by default.
 
         Raises
         ------

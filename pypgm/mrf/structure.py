@@ -19,8 +19,8 @@ from pypgm._base.numeric import check_choice, checked_integer, checked_real
 from pypgm.data import Dataset
 from pypgm.estimation.limits import LIMIT_DEFAULTS
 from pypgm.mrf.field import draw_edges
-from pypgm.mrf.field_run import FieldOptions, FieldRun
 from pypgm.mrf.nonprivate_learning import fit_logistic
+from pypgm.mrf.private_learning import FieldOptions, FieldRun
 from pypgm.mrf.regression_plans import pairwise_plan
 from pypgm.privacy.access import ChargedNoise
 from pypgm.privacy.budget import Budget
@@ -242,7 +242,7 @@ class Structure(Shown):
         return self if self.release is None else replace(self, release=self.release.of_table(layout, source))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the attributes on a circle, edges the wider the stronger.
+        """Draw the attributes on a circle, with stronger edges wider.
 
         Parameters
         ----------

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pypgm.plot.budgets import budget, privacy
 from pypgm.plot.counts import bars, marginal, pairs, table
-from pypgm.plot.graphs import network, regions, tree
-from pypgm.plot.solving import convergence
+from pypgm.plot.solving import convergence, network, regions, tree
 
 __all__ = ["bars", "budget", "convergence", "marginal", "network", "pairs", "privacy", "regions", "table", "tree"]

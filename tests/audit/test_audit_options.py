@@ -28,7 +28,7 @@ from pypgm.audit.mechanisms import Runs, check_calibration, check_charges
 from pypgm.audit.stated import Effort, largest_move
 from pypgm.audit.tiers import check_claims
 from pypgm.bayes.private_structure import dependence, largest_change
-from pypgm.mechanisms.registry import mechanism_names
+from pypgm.mechanisms.tables import mechanism_names
 
 BUDGET = Budget(rho=2)
 

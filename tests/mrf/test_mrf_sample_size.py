@@ -57,7 +57,7 @@ def test_excess_risk_by_hand_and_its_rates():
 
 @pytest.mark.parametrize("pure", [False, True])
 def test_the_steps_learners_take_make_the_excess_risk_least(pure):
-    from pypgm.mrf.field_run import default_steps
+    from pypgm.mrf.private_learning import default_steps
     from pypgm.mrf.regression_plans import ising_plan
 
     plan = ising_plan(pypgm.Domain(dict.fromkeys("abcd", 2)), 1.5)

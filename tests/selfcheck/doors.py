@@ -24,7 +24,7 @@ from pypgm.bayes import learn_private
 from pypgm.data import Dataset, EngineTable, Schema, read_table, scan
 from pypgm.domain import listed
 from pypgm.integrations import sdv, smartnoise
-from pypgm.mechanisms.registry import mechanism_names
+from pypgm.mechanisms.tables import mechanism_names
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.relation import Privacy
 from selfcheck.command import own_folder, run_command

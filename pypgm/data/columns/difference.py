@@ -31,7 +31,7 @@ class Difference(Column):
     first : str
         The other column, of dates or numbers; in files it is called "from".
     low, high : int or float
-        The least and the largest difference, both allowed: what is publicly known.
+        The least and the largest difference, both allowed: public knowledge.
     unit : {"year", "month", "week", "day", "hour"}
         Of dates, in whole ones, as ages are counted: 25 lasts until the day before the 26th birthday.
     width, edges

@@ -159,7 +159,7 @@ class Integer(Numeric):
     Parameters
     ----------
     low, high : int
-        The lowest and the highest value, both allowed: what is publicly known, never what is found in the table.
+        The lowest and the highest value, both allowed: public knowledge, never taken from the table.
     width : int
         Values to a bin, counted from `low`; the last bin may have fewer.
     edges : sequence of int
@@ -273,7 +273,7 @@ class Real(Numeric):
     Parameters
     ----------
     low, high : float
-        The lowest and the highest value, both allowed: what is publicly known, never what is found in the table.
+        The lowest and the highest value, both allowed: public knowledge, never taken from the table.
     bins : int, optional
         Number of bins of equal width.
     edges : sequence of float
