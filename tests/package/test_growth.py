@@ -12,7 +12,7 @@ import pytest
 import pypgm
 from pypgm import _core, queries
 from pypgm._base.clock import Clock
-from pypgm.data.schema.relations import Relations
+from pypgm.data.schema.schema import Relations
 from pypgm.estimation import accelerated, estimate_total, problem
 from pypgm.estimation.oracle import Oracle
 from pypgm.estimation.tree_problem import TreeEngine
