@@ -111,7 +111,7 @@ def constraints_of(owner: Callable[..., Any] | type) -> dict[str, Constraint]:
 
     Examples
     --------
-    >>> def run(method: Literal["fast", "exact"], rows: Annotated[int, AtLeast(0)] | None = None): ...
+    >>> def run(method: Literal["fast", "exact"], rows: Annotated[int, AtLeast(0)] | None = None) -> None: ...
     >>> constraints_of(run)["rows"]
     Constraint(kind=<class 'int'>, bound=AtLeast(least=0, below=inf, most=None), optional=True)
     """

@@ -88,7 +88,7 @@ def checked(options: type = _NoOptions, defaults: Mapping[str, object] | None = 
     >>> from typing import Annotated
     >>> from pypgm._base.constraints import AtLeast
     >>> @checked()
-    ... def half(rows: Annotated[int, AtLeast(0)]): return rows / 2
+    ... def half(rows: Annotated[int, AtLeast(0)]) -> float: return rows / 2
     >>> half(-1)
     Traceback (most recent call last):
         ...

@@ -66,7 +66,7 @@ def test_dialects_are_declared(tmp_path, text, how, encoding):
         ("age;wage;name;hired\n7;1.250;Ann;01.01.2020\n", {"delimiter": ";", "decimal": ","}, "and is not a number"),
         ("", {"delimiter": ";;"}, "delimiter needs one character, got ';;'"),
         ("", {"delimiter": '"'}, "delimiter needs one character"),
-        ("", {"decimal": ";"}, "decimal must be '.' or ','"),
+        ("", {"decimal": ";"}, "decimal must be one of ('.', ',')"),
         ("", {"decimal": ","}, "fields and decimals have the same mark"),
         ("", {"encoding": "klingon"}, "no text encoding is called 'klingon'; latin-1"),
         ("", {"encoding": "base64"}, "no text encoding is called 'base64'"),

@@ -6,7 +6,7 @@ import contextlib
 
 import numpy as np
 import pytest
-from pypgm.audit.containers import TYPED, UNTYPED, is_there, reading_of, typed
+from selfcheck.containers import TYPED, UNTYPED, is_there, reading_of, typed
 
 import pypgm
 from pypgm import Schema

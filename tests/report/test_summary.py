@@ -199,7 +199,7 @@ def test_an_answer_for_people_has_few_digits_its_total_and_says_what_it_rests_on
     with pytest.raises(SystemExit):
         cli.main(["query", "--help"])
     told = " ".join(capsys.readouterr().out.split())
-    assert re.search(r"rests on: measured, merged \(.*\), unmeasured \(.*\) or unknown", told)
+    assert re.search(r"basis of the answer follows: measured, merged \(.*\), unmeasured \(.*\) or unknown", told)
 
 
 def test_the_largest_error_is_that_of_an_answer():

@@ -51,9 +51,9 @@ class OpenSet:
         """The column before any value is found: all values are other ones."""
         return Categorical((), other=self.other, null=self.null)
 
-    def closed(self, values: Iterable[object]) -> Categorical:
+    def closed(self, labels: Iterable[object]) -> Categorical:
         """Return the column of the values that were settled."""
-        texts = {str(value).strip() for value in values} - {self.other, "", *self.provisional.nulls}
+        texts = {str(value).strip() for value in labels} - {self.other, "", *self.provisional.nulls}
         return Categorical(sorted(texts), other=self.other, null=self.null)
 
     def assumed(self, n_values: int) -> Categorical:
