@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any, get_args
 
@@ -229,3 +230,12 @@ def _most(each: Stated) -> tuple[float, str]:
         if change > allowed and not wrong:
             wrong = f"a record beside {list(counts)} changes it by {change}, {allowed} is stated"
     return most, wrong
+
+
+def exact_rank_scores(values: NDArray[Any], quantile: Fraction, grid: list[float]) -> list[int]:
+    """Return -b times the rank distance of each grid point from the quantile a / b."""
+    a, b = quantile.numerator, quantile.denominator
+    less = [int((values < point).sum()) for point in grid]
+    more = [int((values > point).sum()) for point in grid]
+    n = values.size
+    return [-max(0, b * low - a * n, b * high - (b - a) * n) for low, high in zip(less, more, strict=True)]
