@@ -9,9 +9,8 @@ from pypgm.data.schema.schema import SchemaLike
 from pypgm.data.sources.dialect import DIALECT_DEFAULTS, Dialect, DialectOptions
 from pypgm.data.sources.frames import Frame
 from pypgm.data.sources.source import open_source
-from pypgm.mechanisms.registry import BEST
 from pypgm.mechanisms.run import DEFAULTS, Options
-from pypgm.mechanisms.tables import prepared
+from pypgm.mechanisms.tables import BEST, prepared
 from pypgm.privacy.arguments import one_relation
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.rational import Number

@@ -10,12 +10,11 @@ import numpy as np
 from pypgm._base.file_kind import RELEASE, START, file_kind
 from pypgm.data import OpenSchema, Schema
 from pypgm.data.columns.column import Column
-from pypgm.data.columns.marks import marked
 from pypgm.data.columns.number_text import PLAIN, plain_number
 from pypgm.data.columns.numbers import Numeric
 from pypgm.data.columns.values import as_list, read_number
 from pypgm.data.schema.schema import as_schema
-from pypgm.data.sources.dialect import COMMAS, Dialect
+from pypgm.data.sources.dialect import COMMAS, Dialect, marked
 from pypgm.data.sources.duckdb_file import is_database
 from pypgm.data.sources.files import as_path, check_no_pipe
 from pypgm.data.sources.frames import Frame, as_columns

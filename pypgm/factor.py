@@ -129,7 +129,7 @@ class Factor(Shown):
         return Factor.over(domain, large)
 
     def project(self, attributes: str | Iterable[str]) -> Factor:
-        """Sum onto some attributes; axes come in the order asked."""
+        """Sum onto some attributes; axes come in the given order."""
         return self._reduce(_core.reduce_sum, as_clique(attributes))
 
     def sum(self, attributes: str | Iterable[str] | None = None) -> Factor:

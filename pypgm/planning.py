@@ -100,7 +100,7 @@ class Plan(Shown):
         return "\n".join([*lines, *([] if self.bytes is None else [f"memory: {self.bytes / 2**20:,.0f} MiB"])])
 
     def expected(self) -> str:
-        """Return the error to expect of pairs as a range, in words."""
+        """Return the expected error of pairs as a range, in words."""
         low, middle, high = (f"{100 * error:.2g}" for error in (self.low, self.error, self.high))
         return f"expected error of pairs: {low} to {high} percentage points, {middle} in the middle"
 
@@ -159,7 +159,7 @@ def plan(
     >>> [round(s) for s in found.stddev], 0 < found.low < found.error < found.high < 0.2
     ([11, 8, 13], True)
     """
-    from pypgm.mechanisms.registry import mechanism_named  # that package has this function
+    from pypgm.mechanisms.tables import mechanism_named  # that package has this function
 
     n_records = checked_integer("n_records", n_records, 1)
     domain = domain.domain if isinstance(domain, Schema | Dataset) else domain

@@ -1,9 +1,9 @@
-"""Releases of mechanisms: free to use, without the records."""
+"""Releases of mechanisms: free to use, without the records; their fields in a file."""
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, TypeAlias
 
@@ -13,7 +13,7 @@ from pypgm._base.clock import Clock
 from pypgm._base.constraints import Positive
 from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import checked
-from pypgm.data import write_table
+from pypgm.data import Schema, write_table
 from pypgm.data.schema.evidence import read_evidence
 from pypgm.data.schema.rules import drawn_by_rules
 from pypgm.data.schema.schema import as_schema
@@ -23,6 +23,7 @@ from pypgm.domain import as_clique, as_cliques
 from pypgm.errors import warn_caller
 from pypgm.factor import Factor
 from pypgm.files.file import file_bytes, parse_file, read_file
+from pypgm.files.stored_measurements import packed_measurements, unpacked_measurements
 from pypgm.files.stored_model import in_module, message_of, model_of_archive
 from pypgm.intervals.counts import errors_of_counts
 from pypgm.intervals.frames import Frames
@@ -36,8 +37,9 @@ from pypgm.models.model import Model
 from pypgm.privacy.arguments import as_budget
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
+from pypgm.privacy.ledger_report import LedgerReport
+from pypgm.privacy.measured_lines import check_links, links_of
 from pypgm.privacy.private_table import Counts, PrivateTable
-from pypgm.release_fields import check_release, release_arguments, release_fields, release_kind
 from pypgm.released import Model_co, Released
 from pypgm.report import caveat_lines
 from pypgm.reporting.audited import read_audit
@@ -52,11 +54,56 @@ if TYPE_CHECKING:
 
     from pypgm.data import Dataset
     from pypgm.data.sources.frames import Frame, Library
+    from pypgm.domain import Domain
     from pypgm.files.stored_model import ReleasedModel
     from pypgm.graphs.evidence import Evidence
     from pypgm.models import GraphicalModel, RegionGraphModel
 
 __all__ = ["ModelRelease", "Release", "load"]
+
+
+_LEARNERS = ("mrf.learn_ising", "mrf.learn_pairwise", "mrf.learn_t_wise", "mrf.learn_structure")
+_KINDS = {"bayes.learn_private": "network", **dict.fromkeys(_LEARNERS, "field")}  # of files without a kind
+
+
+def release_fields(release: Released) -> dict[str, Any]:
+    """Return the fields of a release."""
+    fields: dict[str, Any] = {"mechanism": release.mechanism, "ledger": release.ledger.to_dict()}
+    fields |= {"measurements": packed_measurements(release.measurements)}
+    fields |= links_of(release.measurements, release.ledger)
+    fields |= {"options": dict(release.options), "pypgm": release.version, "log": list(release.log)}
+    fields |= {"unmeasured": release.unmeasured} | ({"kind": release._kind} if release._kind else {})
+    fields |= {} if release.schema is None else {"schema": release.schema.to_dict()}
+    return fields if release.layout is None else fields | {"layout": release.layout.to_dict()}
+
+
+def release_arguments(stored: Mapping[str, Any], domain: Domain) -> dict[str, Any]:
+    """Return the arguments of a release, without its model over a domain, from the fields of its file.
+
+    ``ValueError``, ``KeyError`` or ``TypeError`` where something is missing or does not fit.
+    """
+    log = ({k: tuple(v) if isinstance(v, list) else v for k, v in r.items()} for r in stored["log"])
+    return {
+        "measurements": unpacked_measurements(domain, stored["measurements"]),
+        "ledger": LedgerReport.from_dict(stored["ledger"]),
+        "mechanism": stored["mechanism"],
+        "options": stored["options"],
+        "version": stored["pypgm"],
+        "log": tuple(log),
+        "schema": as_schema(Schema.from_dict(stored["schema"])) if "schema" in stored else None,
+        "layout": Layout.from_dict(stored["layout"]) if "layout" in stored else None,
+        "unmeasured": stored.get("unmeasured", "not asked"),
+    }
+
+
+def release_kind(stored: Mapping[str, Any]) -> str:
+    """Return the kind of a release by the fields of its file; earlier files have its mechanism alone."""
+    return str(stored.get("kind", _KINDS.get(stored["mechanism"], "")))
+
+
+def check_release(release: Released, stored: Mapping[str, Any]) -> None:
+    """Raise ``ValueError`` if a release contradicts the fields that it was made from."""
+    check_links(release.measurements, release.ledger, stored if "charged_by" in stored else None)
 
 
 class _FewErrorOptions(DrawOptions, total=False):
@@ -137,7 +184,7 @@ class Release(Released[Model_co]):
         synthetic: Dataset | None = None,
         **options: Unpack[_FewErrorOptions],
     ) -> Factor:
-        """Return the error to expect of each count: the root mean square distance from the records.
+        """Return the expected error of each count: the root mean square distance from the records.
 
         It is the larger of two errors. The first is that on tables made up from the model, as
         `GraphicalModel.expected_error` has it, with the error of the total that denoised answers share. The second is
@@ -372,7 +419,7 @@ class Release(Released[Model_co]):
         evidence: Evidence | None = None,
         **options: Unpack[_FewErrorOptions],
     ) -> Marginal:
-        """Return the counts of a clique with the error to expect of each; ``TypeError`` as for `expected_error`.
+        """Return the counts of a clique with the expected error of each; ``TypeError`` as for `expected_error`.
 
         Examples
         --------
@@ -687,7 +734,7 @@ def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Rel
     path : str or path-like
         The file.
     max_bytes : float, optional
-        Memory that unpacking it may take; by default half of what is available.
+        Memory that unpacking it may take; by default half of the available memory.
 
     Raises
     ------

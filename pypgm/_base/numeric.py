@@ -266,3 +266,8 @@ def whole_of(text: str) -> int | None:
     (7, None, None)
     """
     return int(text) if text.isascii() and text.isdigit() and len(text) <= _MAX_DIGITS else None
+
+
+def numpy_seed() -> int:
+    """Return a seed from NumPy's global state, on which the records of other packages depend."""
+    return int(np.random.randint(0, 2**31 - 1))  # noqa: NPY002

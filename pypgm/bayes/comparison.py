@@ -74,7 +74,7 @@ def compare_answers(
         Targets, whose joint probabilities are compared; or a pair of targets and given attributes: a mapping as `query`
         takes it is one question, names of attributes are one for each combination of their values.
     max_bytes : float, optional
-        Memory a table may take; half of what is available by default.
+        Memory a table may take; half of the available memory by default.
 
     Returns
     -------

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pypgm._base.numeric import as_generator
+from pypgm._base.numeric import as_generator, check_choice
 from pypgm.bayes.batch import Posteriors, posteriors
 from pypgm.bayes.frames import MISSING, Frame, Table, as_codes, as_values, column_names, like_frame
 from pypgm.bayes.parts import Part, PlannedTables
@@ -172,8 +172,7 @@ class RowAnswers(PlannedTables):
     def _posteriors(
         self, frame: Frame, targets: str | Iterable[str] | None, impossible: str
     ) -> tuple[Posteriors, Part]:
-        if impossible not in {"raise", "nan"}:
-            raise ValueError(f"impossible must be 'raise' or 'nan', got {impossible!r}")
+        check_choice("impossible", impossible, ("raise", "nan"))
         wanted = None if targets is None else as_clique(targets)
         self.domain.indices(wanted or ())
         n_rows, columns = as_codes(self.domain, frame, wanted or ())
@@ -224,8 +223,7 @@ def imputed(
     >>> imputed(net, {"a": [None], "b": [None]}, "mode"), imputed(net, {"a": [None], "b": [None]}, "joint")
     ({'a': array([1]), 'b': array([1])}, {'a': array([0]), 'b': array([1])})
     """
-    if how not in {"mode", "joint", "sample"}:
-        raise ValueError(f"how must be 'mode', 'joint' or 'sample', got {how!r}")
+    check_choice("how", how, ("mode", "joint", "sample"))
     n_rows, columns = as_codes(net.domain, frame)
     gone = np.zeros(n_rows, dtype=bool)
     for column in columns.values():
@@ -367,7 +365,7 @@ class BayesianNetwork(RowAnswers):
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         max_bytes : float, optional
-            Memory a table may take; half of what is available by default.
+            Memory a table may take; half of the available memory by default.
 
         Returns
         -------
@@ -407,7 +405,7 @@ class BayesianNetwork(RowAnswers):
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         max_bytes : float, optional
-            Memory a table may take; half of what is available by default.
+            Memory a table may take; half of the available memory by default.
 
         Returns
         -------

@@ -26,7 +26,7 @@ from pypgm.data.sources.dialect import DIALECT_DEFAULTS, MARKS, Dialect
 from pypgm.data.sources.files import as_path, open_stream
 from pypgm.data.sources.parquet import check_parquet
 from pypgm.domain import Clique, Domain, Label, as_clique, listed, nearest
-from pypgm.mechanisms.registry import BEST, mechanism_names, needs_more
+from pypgm.mechanisms.tables import BEST, mechanism_names, needs_more
 from pypgm.release import Release
 from pypgm.workloads import Workload
 

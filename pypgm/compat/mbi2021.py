@@ -11,11 +11,12 @@ from typing import Any, Literal
 import numpy as np
 
 import pypgm
+from pypgm._base.numeric import numpy_seed
 from pypgm.compat import OPTIONS
 from pypgm.compat.mbi import dataset as _dataset
 from pypgm.compat.mbi import domain as _domain
 from pypgm.compat.mbi import factor as _factor
-from pypgm.compat.mbi._engine import Bridge, numpy_seed
+from pypgm.compat.mbi._engine import Bridge
 from pypgm.compat.mbi.domain import Clique, as_clique
 from pypgm.compat.mbi.junction_tree import make_junction_tree
 from pypgm.estimation.total import estimate_total

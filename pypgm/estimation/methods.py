@@ -7,16 +7,14 @@ from typing import Literal, NamedTuple
 
 from pypgm._base.memory import check_fits
 from pypgm._base.numeric import check_choice
-from pypgm.estimation.accelerated import accelerated
+from pypgm.estimation.accelerated import accelerated, dual_averaging, interior_gradient, universal
 from pypgm.estimation.lbfgs import lbfgs
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.mirror_descent import mirror_descent
 from pypgm.estimation.problem import Solution
-from pypgm.estimation.textbook_averaging import dual_averaging, interior_gradient
 from pypgm.estimation.tree_problem import TreeProblem
-from pypgm.estimation.universal import universal
 from pypgm.graphs.junction_tree import JunctionTree
 
 MethodName = Literal[

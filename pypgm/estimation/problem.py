@@ -1,4 +1,4 @@
-"""Problem of an estimator: a loss, a total, a start, and the engine that solves it on a tree or a region graph."""
+"""Problem of an estimator: a loss, a total, a start, an engine that solves it; a weighted L2 loss in compiled terms."""
 
 from __future__ import annotations
 
@@ -9,25 +9,66 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, ClassVar, NamedTuple, Protocol, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
+from pypgm import _core
 from pypgm.clique_vector import CliqueVector
-from pypgm.estimation.compiled_terms import Term, is_compiled, lowered
 from pypgm.estimation.fit import Fit
 from pypgm.estimation.limits import SolverOptions
 from pypgm.estimation.loss import Evaluate, Loss
+from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.residual_losses import L2
 from pypgm.estimation.steps import MeasuredSteps, Validated
-from pypgm.estimation.thinning import BEYOND, left_to_validate, thinned
-from pypgm.queries import Contrasts
+from pypgm.estimation.stop_rule import BEYOND, left_to_validate, thinned
+from pypgm.queries import Contrasts, LinearQuery
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    from pypgm import _core
-    from pypgm.estimation.measurement import LinearMeasurement
-
     _Numbers = NDArray[np.float64]
     _Arrays = tuple[int, _core.LinearMap | None, _Numbers, _Numbers, _Numbers, float]
+
+
+_CHEAP_ENTRIES = 1 << 16  # entries that are read in the time of a call from Python
+_DENSER = 8  # times as many entries as a query's own products take additions
+
+
+class Term(NamedTuple):
+    """A measurement without its answers.
+
+    Attributes
+    ----------
+    place : int
+        Index of the table it is measured on.
+    map : LinearMap, optional
+        Its query on the table's cells; None for each of them.
+    weights : ndarray of float64
+        1 / variance, one an answer or one for all.
+    """
+
+    place: int
+    map: _core.LinearMap | None
+    weights: NDArray[np.float64]
+
+
+def is_compiled(measurement: LinearMeasurement) -> bool:
+    """Return whether the compiled solvers take a measurement's query: unless its own products are much faster."""
+    query = measurement.linear_map
+    return query.n_read <= max(_CHEAP_ENTRIES, _DENSER * query.cost)
+
+
+def lowered(query: LinearQuery) -> _core.LinearMap | None:
+    """Return a query as the compiled solvers take it; None for each cell."""
+    if query.is_identity:
+        return None
+    cells, running, axes, entries, width = query.form()
+    if not isinstance(cells, np.ndarray):
+        columns = cells.tocsc()
+        starts, entries, cells = columns.indptr.astype(np.int64), columns.data.astype(np.float64), columns.indices
+    elif entries is not None and (entries != 1).any():
+        starts = np.arange(cells.size + 1, dtype=np.int64)
+    else:
+        starts, entries = np.empty(0, dtype=np.int64), np.empty(0)
+    return _core.LinearMap(query.shape[0], cells.astype(np.int32), starts, entries, running, axes, width)
+
 
 StartFor = Callable[[Sequence["LinearMeasurement"]], CliqueVector]
 """The potentials that measurements suggest to start from."""

@@ -7,8 +7,7 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from pypgm.estimation.stop_rule import Stop
-from pypgm.estimation.thinning import unthinned_count
+from pypgm.estimation.stop_rule import Stop, unthinned_count
 
 # For each end of an estimate: a step over the one before at most, and how many last moves have to permit it. Slow where
 # each iteration is validated, so that none skips the best of the path: on adult's 32 pairs at epsilon .1 the fast pace

@@ -19,7 +19,7 @@ from pypgm.graphs.counting_numbers import CountingNumbers
 
 FORMAT = "pypgm model"
 VERSION = 4
-"""Version of the format, raised by each change of it, with a step in `pypgm.files.upgrades`."""
+"""Version of the format, raised by each change of it, with a step in `pypgm.files.archive`."""
 
 _NUMBER = (str, float)
 _NUMBERS = ([int], "numbers of its measurements in the list of the file, each once")

@@ -58,7 +58,7 @@ class ReleasedModel(Protocol):
         """Return the marginal of any clique, in counts."""
 
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the joint probabilities of some attributes, given what is known of others."""
+        """Return the joint probabilities of some attributes, given evidence on others."""
 
     def synthetic_data(
         self,
@@ -67,7 +67,7 @@ class ReleasedModel(Protocol):
         *,
         evidence: Evidence | None = None,
     ) -> Dataset:
-        """Return records drawn from the model, given what is known; by default the rounded total."""
+        """Return records drawn from the model, given the evidence; by default the rounded total."""
 
     @property
     def digest(self) -> str:

@@ -94,7 +94,7 @@ class JunctionTree(Shown):
     order : sequence of str, optional
         An elimination order of all attributes, instead of a search.
     max_bytes : float, optional
-        Memory the tables may take; half of what is available by default.
+        Memory the tables may take; half of the available memory by default.
 
     Raises
     ------

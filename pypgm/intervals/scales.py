@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from pypgm.queries import Contrasts
+from pypgm.queries.contrasts import contrast_factor
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -61,7 +62,7 @@ class PairAnswer(NamedTuple):
         for coarse, fine in zip(self.groups, groups, strict=True):
             matrix = np.zeros((coarse.max() + 1, fine.max() + 1))
             matrix[coarse, fine] = 1.0
-            matrices.append(_contrast(len(matrix)) @ matrix if self.is_interaction else matrix)
+            matrices.append(contrast_factor(len(matrix)) @ matrix if self.is_interaction else matrix)
         return matrices
 
 
@@ -180,7 +181,7 @@ class PairTable:
         left = answer.values - (first @ self._predicted.reshape(self.shape) @ second.T).ravel()
         self._variance = answer.stddev**2
         if answer.is_interaction:
-            back = [np.linalg.pinv(_contrast(k)) for k in self.shape]
+            back = [np.linalg.pinv(contrast_factor(k)) for k in self.shape]
             left = (back[0] @ left.reshape(len(first), len(second)) @ back[1].T).ravel()
             self._variance /= math.prod(k * k if k > 2 else 2 for k in self.shape)
         self._left = left
@@ -274,8 +275,3 @@ def joined(parts: Sequence[Codes]) -> Codes:
     [0, 1, 2, 2]
     """
     return np.unique(np.stack(parts), axis=1, return_inverse=True)[1].ravel()
-
-
-def _contrast(n: int) -> Array:
-    """Return the factor that an attribute of so many groups has in `Contrasts`."""
-    return np.array([[1.0, -1.0]]) if n == 2 else n * np.eye(n) - 1.0

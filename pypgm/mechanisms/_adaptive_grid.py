@@ -16,9 +16,9 @@ from pypgm.domain import Clique, Domain
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.mechanisms._mst import low_values_merged, select_tree
 from pypgm.mechanisms.better_start import estimate_from_better_start
-from pypgm.mechanisms.grouping import Groups, query_of_groups
 from pypgm.mechanisms.one_way import independent
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.strategies import Groups, query_of_groups
 from pypgm.mechanisms.tables import of_tables
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number, as_fraction

@@ -8,29 +8,78 @@ from fractions import Fraction
 from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pypgm._base.numeric import check_choice, checked_integer, checked_real
 from pypgm.data.sources.frames import Frame
 from pypgm.estimation.steps import Pace
 from pypgm.mechanisms.better_start import estimate_from_better_start, estimate_from_exact, is_small
 from pypgm.mechanisms.one_way import independent, measure_singles
-from pypgm.mechanisms.risk_score import GRID, hidden, saving
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import TREE_BYTES, check_compared, may_fit, that_fit, warn_left_out
-from pypgm.privacy.l1_selector import on_grid
+from pypgm.privacy.l1_selector import GRID_BITS, l1_distance, on_grid
 from pypgm.privacy.private_table import Counts, PrivateTable
 from pypgm.privacy.rational import Number
 from pypgm.release import ModelRelease
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
     from typing_extensions import Unpack
 
     from pypgm.domain import Clique
     from pypgm.estimation import LinearMeasurement
     from pypgm.models import GraphicalModel, RegionGraphModel
     from pypgm.workloads import Workload, WorkloadLike
+
+
+GRID = 1 << GRID_BITS
+"""Units of a record in which savings are counted."""
+
+Array = NDArray[np.float64]
+
+
+def hidden(expected: Array, noise: float) -> float:
+    """Return the part of a table, in counts, that noise of some mean absolute size hides from an estimate.
+
+    A cell is off by the noise, and at most by twice what is expected in it: answers below 0 are not believed, and what
+    is missing elsewhere is too much here.
+
+    Examples
+    --------
+    >>> hidden(np.array([1.0, 50.0]), 10.0)
+    12.0
+    """
+    return float(np.minimum(noise, 2 * expected).sum())
+
+
+def saving(counts: NDArray[np.int64], expected: NDArray[np.int64], hiding: int) -> int:
+    r"""Return the error :math:`e - (e^{-2} + h^{-2})^{-1/2}` that a measurement would take away, in units of the grid.
+
+    Here e is the L1 distance of the counts from what is expected and h what noise hides: the error that is left is
+    about the smaller one. It rises with e, and no faster than e (its derivative is :math:`(1 + e^2/h^2)^{-3/2}`), so
+    one record more or less changes the saving by at most `GRID`; rounded down to integers it still does, since
+    :math:`\lfloor x + k \rfloor = \lfloor x \rfloor + k`. The counts are secret, and so is what comes out.
+
+    Parameters
+    ----------
+    counts : ndarray of int64, shape (cells,)
+        Of the records.
+    expected : ndarray of int64, shape (cells,)
+        Released counts in units of the grid; see `pypgm.privacy.l1_selector.on_grid`.
+    hiding : int
+        Error that noise hides, in units of the grid, at least 0.
+
+    Examples
+    --------
+    >>> round(saving(np.array([7, 0]), np.array([4 * GRID, 3 * GRID]), 8 * GRID) / GRID, 3)  # e = 6, h = 8
+    1.2
+    """
+    distance = l1_distance(counts, expected)
+    if hiding == 0:
+        return distance
+    squares = distance * distance + hiding * hiding
+    return distance - math.isqrt(distance * distance * hiding * hiding // squares)
+
 
 Score = Literal["noise", "risk"]
 

@@ -16,8 +16,8 @@ from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique
 from pypgm.estimation.measurement import LinearMeasurement
 from pypgm.estimation.total import estimate_total
-from pypgm.mechanisms.grouping import Groups, is_every_cell, query_of_groups
 from pypgm.mechanisms.run import Options, Run
+from pypgm.mechanisms.strategies import Groups, is_every_cell, query_of_groups
 from pypgm.mechanisms.tables import of_tables
 from pypgm.mechanisms.tree_limit import estimate_that_fits
 from pypgm.privacy.private_table import Counts, PrivateTable

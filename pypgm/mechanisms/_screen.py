@@ -15,9 +15,8 @@ from pypgm.data.sources.frames import Frame
 from pypgm.domain import Clique
 from pypgm.errors import ModelTooLargeError
 from pypgm.inference.bounded_tree import within
-from pypgm.mechanisms.allocation import allocate, hidden
-from pypgm.mechanisms.asked_pairs import asked_pairs
 from pypgm.mechanisms.one_way import Independent, independent, measure_singles
+from pypgm.mechanisms.pair_allocation import allocate, asked_pairs, hidden
 from pypgm.mechanisms.pair_dependence import screened
 from pypgm.mechanisms.run import Options, Run
 from pypgm.mechanisms.tables import of_tables
@@ -54,7 +53,7 @@ def screen(
 
     The first step measures single attributes. The second screens all pairs of the workload at once: how far each is
     from the independent model, with noise. By these distances, and by what noise would hide of each pair, a part of
-    the pairs and the noise of each are chosen such that the error to expect over the workload is least, while their
+    the pairs and the noise of each are chosen such that the expected error over the workload is least, while their
     junction tree stays small. The third step measures them for all that is left. There is one estimate, and no
     round waits for another.
 
@@ -84,7 +83,7 @@ def screen(
     ------
     ValueError
         If the budget is pure or out of range, the records are weighted, the domain has no attributes, the workload is
-        over another domain or asks other queries than every cell, or `tree_bytes` is not above 0.
+        over another domain or has queries other than whole marginals, or `tree_bytes` is not above 0.
     ModelTooLargeError
         If the estimate from single attributes, of a region graph that from all pairs, does not fit; then nothing was
         spent.
@@ -101,7 +100,7 @@ def screen(
     A pair that is wrong by e unless it is asked, and of which noise hides h, is expected to be wrong by
     ``(e^-2 + h^-2)^(-1/2)``. One multiplier weighs the sum of these errors against rho, over all pairs and 24 levels of
     noise. What is ranked highest by the error it saves, alone or for each cell or root of a cell, is taken while the
-    tree has room; the ranking of the three that leaves the least error to expect is kept.
+    tree has room; the ranking of the three that leaves the least expected error is kept.
 
     Examples
     --------

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from pypgm.errors import ModelTooLargeError
 from pypgm.estimation.fit import warn_of_the_end
-from pypgm.estimation.thinning import thinned
+from pypgm.estimation.stop_rule import thinned
 from pypgm.graphs import JunctionTree
 from pypgm.inference.bounded_tree import joined_within, mutual_information
 from pypgm.models import GraphicalModel

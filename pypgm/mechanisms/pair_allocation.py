@@ -1,7 +1,8 @@
-"""Allocation of a budget to pairs by a forecast: which to measure, how finely and with how much noise."""
+"""Allocation of a budget to marginals and pairs by a forecast: which to measure, how finely, with how much noise."""
 
 from __future__ import annotations
 
+import itertools
 import math
 import operator
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -9,20 +10,148 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pypgm.mechanisms.allocation import cheapest
 from pypgm.mechanisms.one_way import POWER
 from pypgm.mechanisms.pair_dependence import Dependence
 from pypgm.mechanisms.resolution import Resolution, Values, contrasts_cost, resolutions
+from pypgm.mechanisms.strategies import is_every_cell
+from pypgm.workloads import check_listable
 
 if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
     from pypgm.domain import Clique
     from pypgm.mechanisms.one_way import Independent
     from pypgm.mechanisms.run import Run
+    from pypgm.workloads import WorkloadLike
 
-    Array = NDArray[np.float64]
+
+Array = NDArray[np.float64]
+
+_MEAN = math.sqrt(2 / math.pi)  # of a standard deviation of normal noise: its mean absolute value
+_MAX_LOG = 60.0  # logarithm of a multiplier at which nothing is worth its cost
+_HALVINGS = 60
+
+
+def hidden(expected: Array, stddevs: Array) -> Array:
+    """Return the total variation that noise leaves of a table, as a share of its sum, at several standard deviations.
+
+    A cell is off by the mean absolute noise, and at most by twice what is expected in it: answers below 0 are not
+    believed, and what is missing elsewhere is too much here.
+
+    Parameters
+    ----------
+    expected : ndarray, shape (cells,)
+        Positive counts, of a released model.
+    stddevs : ndarray, shape (levels,)
+        Of the noise of a cell, in counts.
+
+    Returns
+    -------
+    ndarray, shape (levels,)
+
+    Examples
+    --------
+    >>> hidden(np.array([50.0, 50.0]), np.array([1.0, 1000.0])).round(3)
+    array([0.008, 1.   ])
+    """
+    most = np.sort(2 * expected)
+    noise = _MEAN * stddevs
+    small = np.searchsorted(most, noise)  # how many cells are off by twice what is expected in them
+    off = np.concatenate([[0.0], np.cumsum(most)])[small] + noise * (most.size - small)
+    return np.asarray(off / most.sum())
+
+
+def allocate(unmeasured: Array, measured: Array, costs: Array, weights: Array) -> tuple[NDArray[np.int64], Array]:
+    """Choose the noise level of each marginal, if it is measured at all, at a total cost of at most 1.
+
+    The weighted sum of risks is minimised with one multiplier on costs. A marginal whose `unmeasured`
+    error is e and of which noise hides h leaves ``(e^-2 + h^-2)^(-1/2)``: less than either.
+
+    Parameters
+    ----------
+    unmeasured : ndarray, shape (marginals,)
+        Error of each marginal if it is not measured.
+    measured : ndarray, shape (marginals, levels)
+        Error that noise hides in each marginal at each level, from the least noise to the most; above 0.
+    costs : ndarray, shape (levels,)
+        Share of the budget that a marginal costs at each level.
+    weights : ndarray, shape (marginals,)
+        Weight of the error of each marginal.
+
+    Returns
+    -------
+    levels : ndarray of int64, shape (marginals,)
+        Noise level of each marginal, -1 if it is not measured.
+    risks : ndarray, shape (marginals,)
+        Weighted error that is left of each marginal.
+
+    Examples
+    --------
+    >>> unmeasured, measured = np.array([0.3, 0.0]), np.array([[0.1], [0.1]])
+    >>> levels, risks = allocate(unmeasured, measured, np.array([0.6]), np.array([1.0, 1.0]))
+    >>> levels, risks.round(3)
+    (array([ 0, -1]), array([0.095, 0.   ]))
+    """
+    error = unmeasured[:, None]
+    risks = np.hstack([error, error * measured / np.hypot(error, measured)]) * weights[:, None]
+    chosen = cheapest(risks, np.broadcast_to([0.0, *costs], risks.shape), 1.0)
+    return chosen - 1, risks[np.arange(len(chosen)), chosen]
+
+
+def cheapest(risks: Array, prices: Array, budget: float) -> NDArray[np.int64]:
+    """Choose one column of each row, by one multiplier: the least sum of risks within a budget for the prices.
+
+    Parameters
+    ----------
+    risks, prices : ndarray, shape (rows, choices)
+        Of each choice; infinite where there is none. The cheapest ones together cost no more than the budget.
+    budget : float
+        Above 0.
+
+    Examples
+    --------
+    >>> cheapest(np.array([[0.3, 0.1], [0.1, 0.05]]), np.array([[0.0, 0.6], [0.0, 0.6]]), 1.0)
+    array([1, 0])
+    """
+    rows, parts = np.arange(len(risks)), prices / budget
+    low, high = -_MAX_LOG, _MAX_LOG
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        chosen = np.argmin(risks + math.exp(middle) * parts, axis=1)
+        low, high = (low, middle) if parts[rows, chosen].sum() <= 1 else (middle, high)
+    return np.asarray(np.argmin(risks + math.exp(high) * parts, axis=1), np.int64)
+
+
+def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
+    """Return the pairs of attributes that a workload's marginals hold, with how much each counts.
+
+    Pairs with an attribute of one value are left out: single attributes say all of them. Without a workload all pairs
+    count the same.
+
+    Raises
+    ------
+    ValueError
+        If the workload is over another domain, or has queries other than whole marginals.
+    TypeError
+        If it is no workload.
+    ModelTooLargeError
+        If all pairs are more than memory can list.
+    """
+    domain = run.domain
+    if workload is None:
+        check_listable(domain, min(2, len(domain)))
+        weighted: list[tuple[Clique, float]] = [(domain.attributes, 1.0)]
+    elif not all(map(is_every_cell, (checked := run.checked_workload(workload)).queries)):
+        raise ValueError(f"{run.name} answers marginals cell by cell; the workload asks other queries")
+    else:
+        weighted = [(domain.canonical(c), float(w)) for c, w in zip(checked, checked.weights, strict=True)]
+    pairs: dict[Clique, float] = {}
+    for clique, weight in weighted:
+        for pair in itertools.combinations(clique, 2):
+            if min(domain.sizes(pair)) > 1:
+                pairs[pair] = pairs.get(pair, 0.0) + weight
+    return pairs
+
 
 # Chosen on made-up tables and on adult, titanic, fire and msnbc, epsilon .1 to 10; see bench/README.md.
 _ROWS = 0.25  # of N / sigma: number of groups in which a pair is measured

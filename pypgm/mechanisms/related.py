@@ -19,9 +19,9 @@ from pypgm.data.columns.values import Exact, as_list, is_number, plain
 from pypgm.data.sources.frames import as_values
 from pypgm.data.sources.layout import Family, family_of
 from pypgm.domain import Clique, Domain
-from pypgm.mechanisms.registry import BEST, mechanism_named
 from pypgm.mechanisms.related_release import RelatedRelease
 from pypgm.mechanisms.run import DEFAULTS, Options
+from pypgm.mechanisms.tables import BEST, mechanism_named
 from pypgm.privacy.arguments import as_budget, warn_at_door
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.entry import check_noise

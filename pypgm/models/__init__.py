@@ -2,8 +2,7 @@
 
 from pypgm.models._estimate import estimate
 from pypgm.models.graphical_model import GraphicalModel
-from pypgm.models.marginal import Marginal
-from pypgm.models.region_answer import RegionAnswer
+from pypgm.models.marginal import Marginal, RegionAnswer
 from pypgm.models.region_model import RegionGraphModel
 
 __all__ = ["GraphicalModel", "Marginal", "RegionAnswer", "RegionGraphModel", "estimate"]

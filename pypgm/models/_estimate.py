@@ -17,10 +17,9 @@ from pypgm.estimation.limits import LIMIT_DEFAULTS, LimitOptions, Limits, Solver
 from pypgm.estimation.loss import Loss
 from pypgm.estimation.measurement import LinearMeasurement, joined_marks
 from pypgm.estimation.methods import MethodName, chosen_method
-from pypgm.estimation.number_range import check_range
 from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.estimation.residual_losses import LOSSES
-from pypgm.estimation.total import estimate_total
+from pypgm.estimation.total import check_range, estimate_total
 from pypgm.graphs.junction_tree import JunctionTree
 from pypgm.graphs.region_graph import RegionGraph
 from pypgm.inference.folding import Folding

@@ -19,11 +19,10 @@ from pypgm.domain import Clique
 from pypgm.estimation.independence import nearest
 from pypgm.estimation.limits import ITERATIONS, SolverOptions
 from pypgm.estimation.measurement import LinearMeasurement
-from pypgm.estimation.number_range import check_range
 from pypgm.estimation.region_descent import SweepOptions, Sweeps
 from pypgm.estimation.residual_losses import LOSSES
 from pypgm.estimation.steps import Pace
-from pypgm.estimation.total import total_of_answers
+from pypgm.estimation.total import check_range, total_of_answers
 from pypgm.factor import Factor
 from pypgm.graphs.evidence import Evidence
 from pypgm.models.estimated_model import EstimatedModel

@@ -23,9 +23,9 @@ from pypgm.inference.calibrated import Calibrated
 from pypgm.inference.folding import Folding
 from pypgm.inference.kronecker import answer_queries
 from pypgm.models.estimated_model import EstimatedModel
+from pypgm.models.marginal import Method
 from pypgm.models.model import Model
 from pypgm.models.recipe import Recipe
-from pypgm.models.region_answer import Method
 from pypgm.models.request import Request
 from pypgm.models.tree_estimate import tree_problem
 from pypgm.queries import KroneckerQuery

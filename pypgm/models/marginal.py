@@ -1,20 +1,70 @@
-"""An answer with its error: the counts of a clique, how far each may be off, and what they rest on."""
+"""Answers of a model with what is known of them: their errors, or where they come from."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from pypgm._base.html import Shown
 from pypgm._base.student import LEVEL_TEXT, REACH
+from pypgm.domain import Domain
 from pypgm.factor import Factor, Frame, cells_frame
 from pypgm.models.expected_error import Basis
+
+Method = Literal["exact", "combined", "local", "submodel", "expanded", "oversaturated"]
+"""Method that finds a marginal: "exact" on a junction tree, the others on a region graph."""
+
+
+class RegionAnswer(Factor):
+    """A table of counts from a region-graph model, how it was found and how far it is from consistency.
+
+    Parameters
+    ----------
+    domain : Domain
+        The attributes, in the order of the axes.
+    values : array_like of float
+        The table, counts.
+    method : str
+        "region" where a region holds the clique, else the method that found it.
+    violation : float
+        See the attribute.
+
+    Attributes
+    ----------
+    method : str
+        As given.
+    violation : float
+        Mean L1 distance between marginals of the answer and what regions say of the same attributes, as a fraction of
+        the total: over the maximal intersections of the clique with regions, or, where a region holds the clique,
+        over the smallest few regions that do.
+    """
+
+    __slots__ = ("method", "violation")
+
+    method: str
+    violation: float
+
+    def __init__(self, domain: Domain, values: ArrayLike, method: str, violation: float) -> None:
+        super().__init__(domain, values)
+        self.method = method
+        self.violation = violation
+
+    def transpose(self, attributes: Iterable[str]) -> RegionAnswer:
+        """Return the same answer with its axes in another order."""
+        turned = super().transpose(attributes)
+        return RegionAnswer(turned.domain, turned.datavector(), self.method, self.violation)
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}, {self.method}, violation {self.violation:.2g})"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginal(Shown):
-    """The counts of some attributes, or their probabilities given evidence, with the error to expect of each.
+    """The counts of some attributes, or their probabilities given evidence, with the expected error of each.
 
     Attributes
     ----------

@@ -28,14 +28,10 @@ from pypgm.files.stored_model import Stored, fields_of
 from pypgm.graphs.evidence import LastEvidence
 from pypgm.inference.folding import Folding
 from pypgm.inference.region_index import RegionIndex
-from pypgm.models.error_bars import standard_errors
 from pypgm.models.estimated_again import ERROR_DEFAULTS, ErrorOptions, simulated
-from pypgm.models.expected_error import Basis, basis, expected_errors
-from pypgm.models.hidden_dependence import hiding_noise
-from pypgm.models.independent_records import independent_records
+from pypgm.models.expected_error import Basis, basis, expected_errors, hiding_noise, standard_errors
 from pypgm.models.marginal import Marginal
-from pypgm.models.refinement import refined_records, stages
-from pypgm.models.sampling import draw_records
+from pypgm.models.sampling import draw_records, independent_records, refined_records, stages
 from pypgm.queries import KroneckerQuery
 
 if TYPE_CHECKING:
@@ -49,8 +45,8 @@ if TYPE_CHECKING:
     from pypgm.graphs.evidence import Evidence
     from pypgm.graphs.junction_tree import JunctionTree
     from pypgm.models.estimated_model import EstimatedModel
+    from pypgm.models.marginal import Method
     from pypgm.models.recipe import Recipe
-    from pypgm.models.region_answer import Method
     from pypgm.models.request import Request
 
 Table = TypeVar("Table", bound=Factor)
@@ -132,7 +128,7 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked. The empty clique gives the total.
+            Attributes, in any order; axes come in the given order. The empty clique gives the total.
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it. A
             plain number is a code, or a label that is a number; a value of the table, as ``--given`` of the command
@@ -179,7 +175,7 @@ class Model(Shown, Stored, Generic[Table]):
         method: Method | None = None,
         **limits: Unpack[CallOptions],
     ) -> list[Table]:
-        """Return the marginals of many cliques in counts, in the order asked; see `project`.
+        """Return the marginals of many cliques in counts, in the given order; see `project`.
 
         What several of them need is computed once, so that all 3-way marginals of a tree cost little more than their
         cells; on a region graph cliques are answered beside each other.
@@ -214,7 +210,7 @@ class Model(Shown, Stored, Generic[Table]):
         time_limit: float | None = None,
         progress: bool = False,
     ) -> Factor:
-        """Return the probabilities of some attributes, given what is known of others.
+        """Return the probabilities of some attributes, given evidence on others.
 
         Parameters
         ----------
@@ -226,7 +222,7 @@ class Model(Shown, Stored, Generic[Table]):
         Returns
         -------
         Factor
-            Conditional probabilities that sum to 1, axes in the order asked.
+            Conditional probabilities that sum to 1, axes in the given order.
         """
         with Clock("query", time_limit, progress, ends="the answer") as clock:
             return self._projected([as_clique(targets)], evidence, None, clock)[0].normalize()
@@ -434,7 +430,7 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked.
+            Attributes, in any order; axes come in the given order.
         evidence : mapping, optional
             As for `query`, whose probabilities the errors are then of.
         method : {"auto", "gls", "bootstrap"}
@@ -498,7 +494,7 @@ class Model(Shown, Stored, Generic[Table]):
         method: Literal["auto", "gls", "bootstrap"] = "auto",
         **options: Unpack[ErrorOptions],
     ) -> list[Factor]:
-        """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
+        """Return the standard errors of many cliques from one bootstrap, in the given order; see `standard_error`."""
         answer, what = partial(standard_errors, method=method), "standard_error_many"
         return simulated(answer, what, self, as_cliques(cliques), evidence, options=options, ends=_BOOTSTRAP)
 
@@ -509,7 +505,7 @@ class Model(Shown, Stored, Generic[Table]):
         evidence: Evidence | None = None,
         **options: Unpack[ErrorOptions],
     ) -> Factor:
-        """Return the error to expect of each count of a clique: the root mean square distance from the records.
+        """Return the expected error of each count of a clique: the root mean square distance from the records.
 
         It holds the noise and all the estimate leaves or adds: where it was drawn towards its start, what it assumed of
         cells that were measured together, and of attributes that were not measured together. Tables are drawn with
@@ -527,7 +523,7 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked.
+            Attributes, in any order; axes come in the given order.
         evidence : mapping, optional
             As for `query`, whose probabilities the errors are then of.
         draws : int
@@ -588,7 +584,7 @@ class Model(Shown, Stored, Generic[Table]):
         evidence: Evidence | None = None,
         **options: Unpack[ErrorOptions],
     ) -> list[Factor]:
-        """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
+        """Return the expected errors of many cliques from the same tables, in the given order; see `expected_error`."""
         return simulated(expected_errors, "expected_error_many", self, as_cliques(cliques), evidence, options=options)
 
     @checked(ErrorOptions, ERROR_DEFAULTS)
@@ -598,7 +594,7 @@ class Model(Shown, Stored, Generic[Table]):
         evidence: Evidence | None = None,
         **options: Unpack[ErrorOptions],
     ) -> Marginal:
-        """Return the counts of a clique with the error to expect of each: what `project` and `expected_error` say.
+        """Return the counts of a clique with the expected error of each: what `project` and `expected_error` say.
 
         Parameters
         ----------
@@ -757,7 +753,7 @@ class Model(Shown, Stored, Generic[Table]):
     def _answers(
         self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock
     ) -> list[NDArray[np.float64]]:
-        """Return the answers to checked queries in counts, in the order asked."""
+        """Return the answers to checked queries in counts, in the given order."""
 
     @abstractmethod
     def estimated_again(

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from pypgm._base.numeric import as_generator, checked_integer, checked_real
-from pypgm.mrf.field import MarkovRandomField
-from pypgm.mrf.pictures import draw_edges
+from pypgm.mrf.field import MarkovRandomField, draw_edges
 from pypgm.release import Release
 
 if TYPE_CHECKING:

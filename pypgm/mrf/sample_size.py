@@ -5,10 +5,13 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Annotated
 
 import numpy as np
 
+from pypgm._base.constraints import AtLeast, Positive
 from pypgm._base.numeric import as_generator, checked_integer, checked_real
+from pypgm._base.signatures import checked
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
 from pypgm.mrf.sampling import sample
@@ -262,14 +265,15 @@ class BlockSize:
         return self.n_records * (self.n_blocks or 1)
 
 
+@checked()
 def simulated_block_size(
     potentials: CliqueVector,
     learn: Callable[[Dataset], object],
     graph: object,
     *,
     budget: Budget | None = None,
-    success: float = 0.99,
-    simulated: int = 400,
+    success: Annotated[float, Positive(below=1)] = 0.99,
+    simulated: Annotated[int, AtLeast(1)] = 400,
     rng: np.random.Generator | int | None = 0,
 ) -> BlockSize:
     """Return the least size of a block, within a tenth, at which a learner finds a graph as often as asked.
@@ -308,12 +312,9 @@ def simulated_block_size(
     >>> 50 < found.n_records < 300
     True
     """
-    part = checked_real("success", success)
-    if part >= 1:
-        raise ValueError(f"success must be below 1, got {success}")
-    blocks = checked_integer("simulated", simulated, 1)
     n_blocks = None if budget is None else _n_blocks(budget)
-    search = _Search(potentials, learn, graph, blocks, blocks - math.ceil(part * blocks), as_generator(rng))
+    allowed = simulated - math.ceil(success * simulated)
+    search = _Search(potentials, learn, graph, simulated, allowed, as_generator(rng))
     high = _FIRST_BLOCK
     while not search.suffices(high):
         high *= 2
@@ -323,8 +324,8 @@ def simulated_block_size(
     while high > 1.1 * low:
         middle = round(math.sqrt(low * high))
         low, high = (low, middle) if search.suffices(middle) else (middle, high)
-    successes = blocks - search.failures[high]
-    return BlockSize(high, successes, blocks, _interval(successes, blocks), n_blocks, tuple(search.tried()))
+    successes = simulated - search.failures[high]
+    return BlockSize(high, successes, simulated, _interval(successes, simulated), n_blocks, tuple(search.tried()))
 
 
 @dataclass(slots=True, eq=False)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pypgm import _core
+from pypgm._base.constraints import THREADS, AtLeast
 from pypgm._base.html import Shown
-from pypgm._base.numeric import as_generator, check_choice, checked_integer, checked_threads
+from pypgm._base.numeric import as_generator
+from pypgm._base.signatures import checked
 from pypgm.bayes.sampling import draw_ancestral
 from pypgm.clique_vector import CliqueVector
 from pypgm.data import Dataset
@@ -168,16 +170,17 @@ class _Job:
         return Dataset({name: codes[i, : self.n_records] for i, name in enumerate(domain)}, domain)
 
 
+@checked()
 def sample(
     potentials: CliqueVector,
-    rows: int,
+    rows: Annotated[int, AtLeast(1)],
     *,
     method: Method = "auto",
-    n_chains: int = 64,
-    burn_in: int = 1000,
-    thin: int = 10,
+    n_chains: Annotated[int, AtLeast(1)] = 64,
+    burn_in: Annotated[int, AtLeast(0)] = 1000,
+    thin: Annotated[int, AtLeast(1)] = 10,
     rng: np.random.Generator | int | None = None,
-    n_threads: int = 0,
+    n_threads: Annotated[int, THREADS] = 0,
 ) -> Sample:
     r"""Draw records from the distribution whose log-density is a sum of tables.
 
@@ -229,14 +232,11 @@ def sample(
     >>> bool(abs((drawn.data.columns["a"] == drawn.data.columns["b"]).mean() - 1 / (1 + np.exp(-1))) < 0.01)
     True
     """
-    check_choice("method", method, get_args(Method))
     check_logarithms(potentials)
     _check_sizes(potentials.domain)
-    rows = checked_integer("rows", rows, 1)
-    chains = checked_integer("n_chains", n_chains, 1)
-    plan = (chains, checked_integer("burn_in", burn_in), checked_integer("thin", thin, 1), -(-rows // chains))
+    plan = (n_chains, burn_in, thin, -(-rows // n_chains))
     seed = int(as_generator(rng).integers(2**64, dtype=np.uint64))
-    job = _Job(potentials, rows, seed, checked_threads(n_threads))
+    job = _Job(potentials, rows, seed, n_threads)
     if method == "exact" or (method == "auto" and _is_small(potentials)):
         return _exact(job)
     if not np.isfinite(potentials.values).all():

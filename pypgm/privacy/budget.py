@@ -100,7 +100,7 @@ class Budget:
         return {name: value for name, value in named.items() if value}
 
     def __repr__(self) -> str:
-        return f"Budget({', '.join(f'{name}={_short(value)}' for name, value in self.arguments().items())})"
+        return f"Budget({', '.join(f'{name}={short(value)}' for name, value in self.arguments().items())})"
 
 
 def own_budget(budget: Budget) -> Budget:
@@ -132,5 +132,6 @@ def _delta(value: Number) -> Fraction:
     return exact
 
 
-def _short(value: Fraction) -> str:
+def short(value: Fraction) -> str:
+    """Return a rational to six digits."""
     return f"{float(value):.6g}"

@@ -9,10 +9,10 @@ from fractions import Fraction
 
 from pypgm._base.constraints import one_of
 from pypgm.errors import BudgetError
-from pypgm.privacy.budget import Budget
+from pypgm.privacy.budget import Budget, short
 from pypgm.privacy.charge import Charge, charges
 from pypgm.privacy.laws import Law
-from pypgm.privacy.ledger_report import LedgerReport, short
+from pypgm.privacy.ledger_report import LedgerReport
 from pypgm.privacy.observer import Observer, the_observer
 from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy

@@ -13,7 +13,7 @@ from pypgm._base.html import Shown
 from pypgm._base.terminal import escaped
 from pypgm.errors import BudgetError
 from pypgm.files.format import LEDGER
-from pypgm.privacy.budget import Budget, check_new, own_budget
+from pypgm.privacy.budget import Budget, check_new, own_budget, short
 from pypgm.privacy.charge import Charge, charges
 from pypgm.privacy.rational import Number, as_fraction, exact_sum
 from pypgm.privacy.relation import Privacy
@@ -278,11 +278,6 @@ def _checked_lines(lines: Sequence[Charge], budget: Budget) -> Sequence[Charge]:
         if made.cost != line.cost:
             raise ValueError(f"{line.what} on {line.on} costs {made.cost}, not {line.cost} as stored")
     return recharged
-
-
-def short(value: Fraction) -> str:
-    """Return a rational to six digits."""
-    return f"{float(value):.6g}"
 
 
 def upward(value: Fraction) -> float:

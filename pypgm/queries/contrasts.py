@@ -122,7 +122,7 @@ class Contrasts(LinearQuery):
 
     def magnitudes(self, power: Literal[1, 2]) -> LinearQuery:
         """Return the product of the factors' magnitudes."""
-        factors = [_factor(n) for n in self.sizes]
+        factors = [contrast_factor(n) for n in self.sizes]
         if self.value_groups:
             factors = [factor[:, groups] for factor, groups in zip(factors, self.value_groups, strict=True)]
         return Kronecker([Matrix(factor).magnitudes(power) for factor in factors] or [Matrix([[1.0]])])
@@ -217,5 +217,6 @@ def _products(pairs: Counter[tuple[int, int]], n: int) -> Counter[tuple[int, int
     return products
 
 
-def _factor(n: int) -> NDArray[np.float64]:
+def contrast_factor(n: int) -> NDArray[np.float64]:
+    """Return the factor that an attribute of so many values has in `Contrasts`."""
     return np.array([[1.0, -1.0]]) if n == 2 else n * np.eye(n) - 1.0

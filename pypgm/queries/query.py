@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
+from functools import cached_property
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
@@ -20,7 +21,57 @@ from pypgm.queries.neighbours import (
     few_columns,
     largest_distance,
 )
-from pypgm.queries.value import Value
+
+
+class Value:
+    """An immutable object.
+
+    Attributes
+    ----------
+    _arguments : tuple
+        What its class makes an equal one of.
+    _text : str
+        What it shows of itself.
+    """
+
+    _arguments: tuple[Any, ...]
+    _text: str
+
+    def _set(self, **fields: object) -> None:
+        """Set what the object is made of, once; arrays become read-only."""
+        for value in fields.values():
+            if isinstance(value, np.ndarray):
+                value.setflags(write=False)
+        self.__dict__.update(fields)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; make another one (got {name}={value!r})")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a {type(self).__name__} does not change; {name!r} cannot be deleted")
+
+    def __reduce__(self) -> tuple[type[Value], tuple[Any, ...]]:
+        return (type(self), self._arguments)
+
+    def _state(self) -> tuple[Any, ...]:
+        """Return hashable values that are equal for equal objects of one class."""
+        return tuple(a.tobytes() if isinstance(a, np.ndarray) else a for a in self._arguments)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Value):
+            return NotImplemented
+        return self is other or (type(self) is type(other) and self._state() == other._state())
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    @cached_property
+    def _hash(self) -> int:
+        return hash((type(self), self._state()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self._text})"
+
 
 _TOTAL_MISS = 1e-6
 _EVEN = 1e-12  # of a cell's part in the total, by which rounding may tell cells apart

@@ -177,7 +177,7 @@ def test_a_mechanism_has_checks_of_its_own(suite, least):
 def test_the_command_audits_a_mechanism_of_ones_own(tmp_path, capsys, monkeypatch):
     monkeypatch.syspath_prepend(str(tmp_path))
     (tmp_path / "mine_under_audit.py").write_text("def own(table):\n    return table.measure('a', rho=1)\n")
-    monkeypatch.setattr("pypgm.audit.own_mechanism.run_pairs", brief)
+    monkeypatch.setattr("pypgm.audit.report.run_pairs", brief)
     assert main(["mine_under_audit:own", "--out", str(tmp_path / "a.json")]) == 0
     assert "4 checks, 0 failed" in capsys.readouterr().out
     assert read_audit(tmp_path / "a.json").mechanisms == ("mine_under_audit:own",)

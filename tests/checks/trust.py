@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from pypgm.audit.finding import Finding, finding
-from pypgm.audit.surroundings import as_told
+from pypgm.audit.trace import as_told
 from pypgm.data import Dataset
 from pypgm.domain import Clique, Domain
 from pypgm.errors import BudgetError
 from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
-from pypgm.mrf.stability import Stability
+from pypgm.mrf.structure import Stability
 from pypgm.privacy import ledger as watched
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.charge import Charge

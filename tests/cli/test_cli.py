@@ -26,7 +26,7 @@ from pypgm import cli, demo, mechanisms
 from pypgm.cli.arguments import workload_named
 from pypgm.data import read_domain, read_table
 from pypgm.mechanisms import run
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names
 from pypgm.privacy import PrivateTable, entry
 
 DOMAIN = {"age": 5, "sex": ["F", "M"], "income": ["low", "high"]}

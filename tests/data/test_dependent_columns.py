@@ -16,8 +16,8 @@ import pytest
 import pypgm
 from pypgm import OpenSchema, Schema, cli
 from pypgm.data import Blank, Categorical, Date, Derived, Difference, Fake, Id, Integer, OpenSet, QuantileBins, Real
-from pypgm.data.columns.spans import last_after, span_between
-from pypgm.mechanisms.registry import mechanism_named, mechanism_names
+from pypgm.data.columns.dates import last_after, span_between
+from pypgm.mechanisms.tables import mechanism_named, mechanism_names
 
 REGIONS = {"Ash": "North", "Elm": "North", "Fox": "South", "Yew": "West"}
 COLUMNS = {

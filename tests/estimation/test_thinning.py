@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import pypgm
-from pypgm.estimation import thinning
-from pypgm.estimation.thinning import BEYOND, left_to_validate, unthinned_count
+from pypgm.estimation import stop_rule as thinning
+from pypgm.estimation.stop_rule import BEYOND, left_to_validate, unthinned_count
 
 DOMAIN = pypgm.Domain(["a", "b"], [40, 50])
 

@@ -9,7 +9,7 @@ import pytest
 
 from pypgm import CliqueVector, Domain
 from pypgm.inference.region_index import Cliques, RegionIndex, maximal
-from pypgm.models import refinement
+from pypgm.models import sampling as refinement
 
 
 def random_cliques(seed, n=12):

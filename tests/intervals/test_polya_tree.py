@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from pypgm import Dataset, Domain, mechanisms
-from pypgm.intervals import polya_tree
-from pypgm.intervals.polya_tree import PolyaTree
+from pypgm.intervals import left_out as polya_tree
+from pypgm.intervals.left_out import PolyaTree
 
 
 @pytest.mark.parametrize("concentrations", [[0.25], [0.25, 2.0]])

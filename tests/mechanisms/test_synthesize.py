@@ -13,7 +13,7 @@ import pytest
 
 import pypgm
 from pypgm.data import Codes, Integer
-from pypgm.mechanisms.registry import mechanism_names
+from pypgm.mechanisms.tables import mechanism_names
 
 SCHEMA = {
     "columns": {

@@ -11,7 +11,8 @@ import pytest
 import pypgm
 from pypgm import Budget, Constraint, Dataset, Domain, LinearMeasurement, demo, mechanisms, queries
 from pypgm._base.student import upper_end
-from pypgm.models import expected_error, region_tree
+from pypgm.models import expected_error
+from pypgm.models import region_model as region_tree
 from pypgm.reporting.quality import quality_of
 from pypgm.reporting.text import quality_rows
 

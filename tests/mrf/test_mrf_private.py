@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 import pypgm
 from pypgm import Budget, CliqueVector, Dataset, Domain, Ledger, Privacy, PrivateTable, _core, mrf
 from pypgm.errors import BudgetError
-from pypgm.mrf import field_run
+from pypgm.mrf import private_learning as field_run
 from pypgm.mrf.encoding import centred_field
-from pypgm.mrf.field_run import default_steps
 from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
+from pypgm.mrf.private_learning import default_steps
 from pypgm.mrf.regression_plans import ising_plan, pairwise_plan, t_wise_plan
 
 HUGE = Budget(rho=10**12)  # noise far below the differences between scores

@@ -12,7 +12,7 @@ from pypgm.audit.finding import finding
 from pypgm.audit.mechanisms import run_pairs
 from pypgm.audit.pairs import binary_pairs, neighbour_pairs
 from pypgm.audit.subjects import FIELD_RADIUS, LEARNERS, SPIN_RADIUS, SPINS
-from pypgm.audit.whole import followed
+from pypgm.audit.tiers import followed
 from pypgm.mrf.frank_wolfe import Feature, FrankWolfe, Node, Regressions
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
@@ -102,27 +102,31 @@ MUTANTS = {
         "mrf.frank_wolfe:FrankWolfe._charged", _spins, "no release"
     )(put("amount = 2 * amount", after="node.composed * steps")),
     "the threshold of a stable graph is for twice the delta": at(
-        "mrf.stability:Stability._agreement", check_stability, "threshold"
+        "mrf.structure:Stability._agreement", check_stability, "threshold"
     )("noisy[best] >= threshold", "noisy[best] >= 1 + noise.law.reach(2 * self._access.ledger.lines[-1].delta)"),
     "a record more or less takes a vote and moves none": at(
-        "mrf.stability:Stability.release", check_stability, "sensitivity"
+        "mrf.structure:Stability.release", check_stability, "sensitivity"
     )(
         "Privacy('replace', access.privacy.records_per_person)",
         "Privacy('add-remove', access.privacy.records_per_person)",
     ),
-    "a person is in one block": at("mrf.stability:Stability.release", check_stability, "lost user bound")(
+    "a person is in one block": at("mrf.structure:Stability.release", check_stability, "lost user bound")(
         "Privacy('replace', access.privacy.records_per_person)", "Privacy('replace')"
     ),
     "votes have the noise of one block more or less": at(
-        "mrf.stability:Stability.release", check_stability, "overspent"
+        "mrf.structure:Stability.release", check_stability, "overspent"
     )("votes_of.l1_sensitivity(Identity(2))", "votes_of.records_per_person"),
     "many draws of a line cost as much as one": at("privacy.laws:Exponential.cost", _spins, "wrong charge")(one_case()),
-    "a field is of as many records as there are": at("mrf.field_run:FieldRun.learn", _spins, "records counted exactly")(
+    "a field is of as many records as there are": at(
+        "mrf.private_learning:FieldRun.learn",
+        _spins,
+        "records counted exactly",
+    )(
         "self.table.public_total if not measured else max(0, int(measured[0].values[0]))",
         "self.table._PrivateTable__data.n_records",
     ),
     "the number of steps is that for the true number of records": at(
-        "mrf.field_run:FieldRun.learn", _spins, "path depends on the data"
+        "mrf.private_learning:FieldRun.learn", _spins, "path depends on the data"
     )(
         "wanted or default_steps(plan, amounts, float(total or 0), pure=self._pure)",
         "2 + len(next(iter(self.table._PrivateTable__data.columns.values()))) % 2",

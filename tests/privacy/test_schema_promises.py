@@ -13,8 +13,8 @@ from learners import LEARNERS, SUBJECTS, options_of
 import pypgm
 from pypgm import Budget, Dataset, Domain, Ledger, OpenSchema, Privacy, PrivateTable, Schema, bayes, mechanisms
 from pypgm.data import Categorical, Integer, scan
-from pypgm.mechanisms.registry import mechanism_names, takes
-from pypgm.mrf.stability import Stability
+from pypgm.mechanisms.tables import mechanism_names, takes
+from pypgm.mrf.structure import Stability
 
 K = 3
 COLUMNS = {

@@ -10,7 +10,7 @@ from scipy.sparse import csr_array, eye_array
 
 import pypgm
 from pypgm import queries
-from pypgm.estimation.compiled_terms import is_compiled
+from pypgm.estimation.problem import is_compiled
 from pypgm.queries import (
     AllRange,
     Contrasts,

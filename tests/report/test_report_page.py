@@ -17,8 +17,7 @@ from pypgm.audit import Finding
 from pypgm.data import Categorical, Integer
 from pypgm.reporting import drawings
 from pypgm.reporting.audited import AuditReport, write_audit
-from pypgm.reporting.facts import Facts
-from pypgm.reporting.losses import Losses
+from pypgm.reporting.facts import Facts, Losses
 from pypgm.reporting.quality import quality_of, rounded
 from pypgm.reporting.words import records_text
 

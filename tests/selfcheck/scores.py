@@ -6,6 +6,7 @@ import functools
 import itertools
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 from typing import Any, get_args
 
@@ -16,7 +17,8 @@ from pypgm.audit.finding import Finding, finding
 from pypgm.audit.pairs import table
 from pypgm.bayes.private_structure import PrivateStructure, Score, dependence, select_parents
 from pypgm.domain import Domain
-from pypgm.mechanisms import resolution, risk_score
+from pypgm.mechanisms import _aim as risk_score
+from pypgm.mechanisms import resolution
 from pypgm.privacy.budget import Budget
 from pypgm.privacy.ledger import Ledger
 from pypgm.privacy.observer import Observer, observed_by
@@ -228,3 +230,12 @@ def _most(each: Stated) -> tuple[float, str]:
         if change > allowed and not wrong:
             wrong = f"a record beside {list(counts)} changes it by {change}, {allowed} is stated"
     return most, wrong
+
+
+def exact_rank_scores(values: NDArray[Any], quantile: Fraction, grid: list[float]) -> list[int]:
+    """Return -b times the rank distance of each grid point from the quantile a / b."""
+    a, b = quantile.numerator, quantile.denominator
+    less = [int((values < point).sum()) for point in grid]
+    more = [int((values > point).sum()) for point in grid]
+    n = values.size
+    return [-max(0, b * low - a * n, b * high - (b - a) * n) for low, high in zip(less, more, strict=True)]

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
-from pypgm.data.columns.dates import Date
+from pypgm.data.columns.dates import Date, Unit, span_between, units_of
 from pypgm.data.columns.made import Cells, Made
 from pypgm.data.columns.mapped import Mapped, MappedBins
 from pypgm.data.columns.numbers import Integer, Numeric, one_bin
-from pypgm.data.columns.spans import Unit, span_between, units_of
 from pypgm.data.schema.rules import Entry
 from pypgm.domain import Label
 

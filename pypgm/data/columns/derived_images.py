@@ -14,9 +14,8 @@ from pypgm.data.columns.bins import Binned
 from pypgm.data.columns.column import Column
 from pypgm.data.columns.derived import Derived
 from pypgm.data.columns.difference import Difference
-from pypgm.data.columns.made import Cells, Made
+from pypgm.data.columns.made import Cells, Made, in_order
 from pypgm.data.columns.mapped import MOST_CELLS
-from pypgm.data.columns.order import in_order
 from pypgm.data.schema.schema import Schema
 from pypgm.domain import Clique, as_clique, listed
 

@@ -12,10 +12,9 @@ from numpy.typing import NDArray
 
 from pypgm.data.columns.bins import Binned, Outside, Within
 from pypgm.data.columns.column import Column, Encoder, Misfit, as_tuple
-from pypgm.data.columns.dates import Date, Resolution
+from pypgm.data.columns.dates import Date, Resolution, Unit, last_after, span_between, units_of
 from pypgm.data.columns.made import Cells
 from pypgm.data.columns.numbers import Integer, Numeric, Real, one_bin
-from pypgm.data.columns.spans import Unit, last_after, span_between, units_of
 from pypgm.data.columns.values import Values
 from pypgm.domain import Label
 
@@ -32,7 +31,7 @@ class Difference(Column):
     first : str
         The other column, of dates or numbers; in files it is called "from".
     low, high : int or float
-        The least and the largest difference, both allowed: what is publicly known.
+        The least and the largest difference, both allowed: public knowledge.
     unit : {"year", "month", "week", "day", "hour"}
         Of dates, in whole ones, as ages are counted: 25 lasts until the day before the 26th birthday.
     width, edges

@@ -1,10 +1,10 @@
-"""Columns that are never read: they are derived from others, or made up, when records are decoded."""
+"""Columns that are never read: derived from others or made up; the order in which they are made."""
 
 from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, NamedTuple
 
@@ -14,8 +14,46 @@ from numpy.typing import NDArray
 from pypgm.data.columns.categorical import Categorical
 from pypgm.data.columns.column import Column, fields_of
 from pypgm.data.columns.numbers import Integer, Numeric
-from pypgm.data.columns.order import in_order
 from pypgm.data.sources.frames import imported
+
+
+def in_order(sources: Mapping[str, Sequence[str]], circular: str) -> list[str]:
+    """Return names in an order in which each comes after its sources, else as they are given.
+
+    It takes time in proportion to the names and what they follow from, and no recursion, however long a chain is.
+
+    Parameters
+    ----------
+    sources : mapping of str to sequence of str
+        Sources of each name; sources without an entry come before all.
+    circular : str
+        Text of the error for a column that follows from itself.
+
+    Raises
+    ------
+    ValueError
+        If one follows from itself, by way of others or directly.
+
+    Examples
+    --------
+    >>> in_order({"c": ["b", "a"], "b": ["a"], "d": ["c"]}, "is made of itself")
+    ['b', 'c', 'd']
+    """
+    ordered: dict[str, None] = {}
+    for name in sources:
+        path = {} if name in ordered else {name: iter(sources[name])}  # each waits for the next one
+        while path:
+            last, left = next(reversed(path.items()))
+            source = next((other for other in left if other in sources and other not in ordered), None)
+            if source is None:
+                del path[last]
+                ordered[last] = None
+            elif source in path:
+                raise ValueError(f"column {source!r} {circular}")
+            else:
+                path[source] = iter(sources[source])
+    return list(ordered)
+
 
 _FORMAT = re.compile(r"[^{}]*\{(:0?[0-9]{0,2}d?)?\}[^{}]*")
 _PROVIDER = re.compile(r"[a-z][a-z0-9_]*")

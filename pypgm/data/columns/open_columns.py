@@ -12,8 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pypgm._base.numeric import fraction_of
 from pypgm.data.columns.categorical import Categorical
-from pypgm.data.columns.numbers import Integer, Real
-from pypgm.data.columns.round_numbers import round_points
+from pypgm.data.columns.numbers import Integer, Real, round_points
 
 Share = int | float | str | Fraction
 _MOST_QUANTILES = 1000

@@ -19,11 +19,10 @@ from pypgm._base.numeric import as_generator
 from pypgm._base.signatures import with_options
 from pypgm.data.columns.codebook import label_texts
 from pypgm.data.columns.column import Readable
-from pypgm.data.columns.marks import marked, respelling
 from pypgm.data.dataset import Dataset
 from pypgm.data.schema.schema import OpenSchema, Schema, SchemaLike, as_schema
 from pypgm.data.sources.arrow_csv import arrow_codes
-from pypgm.data.sources.dialect import COMMAS, DIALECT_DEFAULTS, Dialect, DialectOptions
+from pypgm.data.sources.dialect import COMMAS, DIALECT_DEFAULTS, Dialect, DialectOptions, marked, respelling
 from pypgm.data.sources.encoding import name_problems, problems_error, refuse
 from pypgm.data.sources.files import (
     NO_TEXT,
