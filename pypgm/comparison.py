@@ -81,16 +81,16 @@ def is_table(path: str) -> bool:
 
 
 def text_table(source: Source, schema: Schema | OpenSchema | None = None) -> dict[str, list[str]]:
-    """Return the columns of a table as texts; what is a number has a decimal point and no other mark.
+    """Return the columns of a table as texts; numbers have a decimal point and no other mark.
 
-    Texts that are numbers are read by the marks that the schema states for their column, else by those of the file.
+    Numbers are read with the marks that the schema states for their column, else with those of the file.
 
     Raises
     ------
     OSError
         If it cannot be read.
     ValueError
-        If it is no table with a header: the row is named, no value is.
+        If it is not a table with a header; the message names the row, never a value.
     """
     source.dialect.check()
     dialect = source.dialect if source.has_header else COMMAS

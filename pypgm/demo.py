@@ -103,14 +103,14 @@ def draw(
     synthetic : Dataset
     title : str
     expected, names
-        As for `table_lines`.
+        See `table_lines`.
     unsafe_data : Dataset
         The real records.
 
     Raises
     ------
     ImportError
-        If matplotlib is not there.
+        If matplotlib is not installed.
     OSError
         If the picture cannot be written.
     """

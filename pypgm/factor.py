@@ -237,7 +237,7 @@ class Factor(Shown):
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}
-            Whose frame; it must be installed.
+            Library of the frame; it must be installed.
         value : str
             The column of the numbers.
 

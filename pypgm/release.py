@@ -149,7 +149,7 @@ class Release(Released[Model_co]):
         Parameters
         ----------
         clique, evidence, draws, rng, time_limit
-            As for `GraphicalModel.expected_error`; `draws` also sets the number of true tables.
+            See `GraphicalModel.expected_error`; `draws` also sets the number of true tables.
         synthetic : Dataset, optional
             Records drawn from this release: errors are then those of their counts, whose distance from the model is
             known exactly. Another number of records than the model's is scaled to it.
@@ -407,7 +407,7 @@ class Release(Released[Model_co]):
         rng : numpy.random.Generator or int, optional
             Source of the draws.
         evidence : mapping, optional
-            As for `GraphicalModel.query`: all records agree with it, and are distributed as such records of the model.
+            See `GraphicalModel.query`: all records agree with it, and are distributed as such records of the model.
         time_limit : float, optional
             Seconds after which records of a graphical model are no longer refined; other models are quick.
         progress : bool
@@ -454,7 +454,7 @@ class Release(Released[Model_co]):
         Parameters
         ----------
         rows, rng, evidence
-            As for `synthetic_data`.
+            See `synthetic_data`.
         library : {"pandas", "polars", "pyarrow"}, optional
             Library of the frame; by default that of the source, with its columns in their order and of their types. A
             file or engine with types gives a table of pyarrow, an unknown source a frame of pandas. Another library
@@ -498,7 +498,7 @@ class Release(Released[Model_co]):
         path : str or path-like
             A name in ``.parquet`` or ``.pq`` makes a Parquet file; ``.gz`` compresses a CSV file.
         rows, rng, evidence
-            As for `synthetic_data`.
+            See `synthetic_data`.
 
         Raises
         ------
@@ -538,7 +538,7 @@ class Release(Released[Model_co]):
         budget : Budget
             Budget for everything, the release included: at least the budget of the release, whatever it spent of it.
         n_threads, unsafe_seed
-            As for `PrivateTable`.
+            See `PrivateTable`.
 
         Raises
         ------
@@ -643,7 +643,7 @@ class Release(Released[Model_co]):
         Raises
         ------
         ImportError
-            If jinja2, the extra ``report``, is not there.
+            If jinja2, the extra ``report``, is not installed.
         ValueError
             If the records are over another domain, the file is no audit, or the path is that of the original records.
         OSError

@@ -53,9 +53,9 @@ class Workload(Shown):
     Attributes
     ----------
     domain : Domain
-        As given.
+        Domain, as given.
     cliques : tuple of tuple of str
-        As given.
+        Cliques, as given.
     queries : tuple of LinearQuery or None
         None where every cell is asked.
     weights : tuple of Fraction
@@ -190,13 +190,13 @@ def random_k_way(
 ) -> Workload:
     """Return `count` different marginals of k attributes, drawn at random; otherwise as `all_k_way`.
 
-    Of a number they are ``numpy.random.RandomState(rng).choice(n, count, replace=False)`` of the n that `all_k_way`
+    For a number they are ``numpy.random.RandomState(rng).choice(n, count, replace=False)`` of the n that `all_k_way`
     gives, a stream that NumPy keeps as it is: published workloads are drawn like this.
 
     Raises
     ------
     ValueError
-        As `all_k_way`, or if there are fewer than `count`.
+        As in `all_k_way`, or if there are fewer than `count`.
 
     Examples
     --------
@@ -228,7 +228,7 @@ def with_target(domain: Domain, target: str | Sequence[str], k: int, *, max_cell
 def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[str]) -> Workload:
     """Return what effects of a treatment on an outcome are computed from, adjusted for one covariate or another.
 
-    Of each covariate the marginal of all three, over which standardisation sums: rates of the outcome under each
+    The marginal of all three for each covariate, over which standardisation sums: rates of the outcome under each
     treatment and value, and how frequent the values are.
 
     Parameters
@@ -238,7 +238,7 @@ def causal(domain: Domain, treatment: str, outcome: str, covariates: Iterable[st
     treatment, outcome : str
         Different attributes.
     covariates : iterable of str
-        What is adjusted for; of none treatment and outcome are asked.
+        Covariates to adjust for; without any, only treatment and outcome are asked.
 
     Raises
     ------

@@ -158,7 +158,7 @@ def check_attributes(instance: object, options: type | None = None) -> None:
     ----------
     instance : dataclass
     options : TypedDict, optional
-        Where their constraints are declared; the class itself by default.
+        Class that declares their constraints; the class itself by default.
     """
     for name, constraint in constraints_of(options or type(instance)).items():
         object.__setattr__(instance, name, constraint.checked(name, getattr(instance, name)))

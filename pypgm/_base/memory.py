@@ -44,7 +44,7 @@ def check_fits(
 ) -> None:
     """Raise ModelTooLargeError, naming the ways out, if `needed` bytes (exact, however many) are more than allowed.
 
-    What is too large may be a function, called for an error alone: its text takes longer than a small answer.
+    The description may be a function, called only for an error: its text takes longer than a small answer.
     """
     if max_bytes is None and needed <= _ALWAYS:
         return

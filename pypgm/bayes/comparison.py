@@ -123,7 +123,7 @@ def map_agreement(
     targets : str or sequence of str, optional
         All attributes by default, see `BayesianNetwork.map`.
     max_bytes : float, optional
-        As for `BayesianNetwork.map`.
+        See `BayesianNetwork.map`.
 
     Returns
     -------

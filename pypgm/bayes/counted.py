@@ -33,7 +33,7 @@ class CountedNetwork(CountedModel, BayesianNetwork):
     Parameters
     ----------
     domain, parents, tables, name
-        As for `BayesianNetwork`.
+        See `BayesianNetwork`.
     total : float
         Number of records, at least 0; an estimate need not be whole.
     fit : Fit, optional
@@ -49,7 +49,7 @@ class CountedNetwork(CountedModel, BayesianNetwork):
     Raises
     ------
     ValueError
-        As `BayesianNetwork`, and if the total is negative or not finite.
+        As in `BayesianNetwork`, or if the total is negative or not finite.
 
     Examples
     --------

@@ -132,7 +132,7 @@ class RowAnswers(PlannedTables):
         Parameters
         ----------
         frame, targets
-            As for `predict`.
+            See `predict`.
         impossible : {"raise", "nan"}
             Whether a row of probability zero is an error, or its probabilities NaN.
 
@@ -160,7 +160,7 @@ class RowAnswers(PlannedTables):
         Parameters
         ----------
         frame
-            As for `predict`; missing values are summed over.
+            See `predict`; missing values are summed over.
 
         Returns
         -------
@@ -471,7 +471,7 @@ class BayesianNetwork(RowAnswers):
         rng : Generator or int, optional
             The operating system's entropy by default.
         evidence : mapping, optional
-            As for `query`: the records are distributed as those that agree with it.
+            Known values, see `query`: the records follow the distribution given the evidence.
         do : mapping of str to label or code, optional
             Interventions before the draw, see `do`.
 
@@ -517,7 +517,7 @@ class BayesianNetwork(RowAnswers):
         Parameters
         ----------
         frame
-            As for `predict`; attributes without a column get none.
+            See `predict`; attributes without a column get none.
         how : {"mode", "joint", "sample"}
             "mode": each cell by its own most probable value; "joint": those of a row by the values that are most
             probable together; "sample": by a draw from their joint posterior.
@@ -527,7 +527,7 @@ class BayesianNetwork(RowAnswers):
         Returns
         -------
         data frame or dict of str to ndarray
-            As of `predict`.
+            See `predict`.
 
         Raises
         ------

@@ -153,7 +153,7 @@ def shares(weights: Sequence[float] | NDArray[np.float64], unit: Literal["epsilo
     ----------
     weights : sequence of float, at least 0
     unit : {"epsilon", "rho"}
-        Of the budget.
+        Share of the budget.
 
     Returns
     -------
@@ -187,7 +187,7 @@ def shares_by_size(cells: Sequence[int], records: float, stddev: float) -> list[
     Returns
     -------
     list of Fraction
-        As for `shares`.
+        See `shares`.
 
     Examples
     --------

@@ -32,7 +32,7 @@ _DESCRIPTION = """\
 Rehearse a mechanism on simulated records and print how far its answers would be off, the counts it would measure with
 their noise, time and memory. No table is read and nothing is spent: the number of records is public knowledge or a
 guess. Errors are a range, from two simulated tables: an easy one, with few frequent values that hardly depend on each
-other, and a hard one, with even values that depend much. Open columns are assumed to have so many values, bins of
+other, and a hard one, with even values that depend much. Open columns are assumed to have a number of values, bins of
 quantiles to be of even width, and the cost of finding them is left out of the budget.
 """
 _USAGE = """\

@@ -121,8 +121,8 @@ class Dataset(Shown):
         frame : data frame, or mapping of str to sequence
             A frame of pandas, polars, pyarrow, or any with the Arrow C stream; needs the extra ``[frames]``.
         schema : Schema or Domain
-            Of a schema the same as `Schema.encode`. Of a domain a column of the frame holds labels where its attribute
-            has them, else codes.
+            With a schema, the same as `Schema.encode`. With a domain, a column of the frame holds labels where its
+            attribute has them, else codes.
         ignore_extra : bool
             Leave out columns that the domain has not, instead of refusing them.
 
@@ -158,7 +158,7 @@ class Dataset(Shown):
         library : {"pandas", "polars", "pyarrow"}
             Library of the frame; it must be installed.
         value : str
-            The column of the weights, where records have some.
+            Name of the column of weights, if records have weights.
 
         Raises
         ------
@@ -263,7 +263,7 @@ class Dataset(Shown):
         Raises
         ------
         ValueError
-            If nobody said who the records are of.
+            If the schema names no person.
         """
         return self.where(self.is_kept(secret))
 
@@ -273,7 +273,7 @@ class Dataset(Shown):
         Raises
         ------
         ValueError
-            If nobody said who the records are of.
+            If the schema names no person.
         """
         person = self._person()
         if self.persons is None:

@@ -82,7 +82,7 @@ def add_weights(
     Parameters
     ----------
     columns, domain, clique
-        As in `count`.
+        See `count`.
     weights : ndarray of float64, shape (n_records,)
 
     Returns
@@ -93,7 +93,7 @@ def add_weights(
     Raises
     ------
     ValueError, ModelTooLargeError
-        As in `count`.
+        See `count`.
 
     Examples
     --------

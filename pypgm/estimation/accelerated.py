@@ -34,7 +34,7 @@ def accelerated(problem: Problem, options: SolverOptions) -> Solution:
     problem : Problem
         The loss, the total and the start.
     options : SolverOptions
-        Where to end, limits, tolerance, callback, and when the work began.
+        End of the path, limits, tolerance, callback, and start of the work.
 
     Returns
     -------

@@ -114,7 +114,7 @@ def check_gradient(
     loss : Loss
         To be checked where it is smooth.
     marginals : CliqueVector
-        Where to look, counts; over the loss's cliques at least.
+        Point of evaluation, in counts; over the loss's cliques at least.
     directions : int
         Random directions to look in.
     step : float

@@ -36,7 +36,7 @@ def independent_potentials(
     domain : Domain
         All attributes.
     cliques : sequence of cliques
-        Where the potentials go; each attribute's to the first clique that has it.
+        Cliques that receive the potentials, each attribute's in the first clique that has it.
     measurements : sequence of LinearMeasurement
         Noisy answers, counts.
     total : float

@@ -116,7 +116,7 @@ class SolverOptions(Limits):
     trial : sequence of LinearMeasurement, optional
         Thinned measurements, whose path is the only one: its answer validates where it starts.
     pace : Pace, optional
-        Where an accelerated path ends, instead of being validated: as one does from as good a start, or on nearly the
+        End of an accelerated path, instead of validation: that of a path from an equally good start, or on nearly the
         same measurements.
     further : float
         Times the iterations after which an accelerated path is validated best that it takes, if answers held out

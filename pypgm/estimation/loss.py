@@ -37,7 +37,7 @@ class Loss(ABC):
     least : float
         No marginals have a smaller one; -inf where that is not known.
     bend : float or None
-        Of a loss of residuals in units of their standard deviation the largest second derivative; None for other
+        Largest second derivative of a loss of residuals in units of their standard deviation; None for other
         losses, and where the slope jumps.
     """
 
@@ -74,7 +74,7 @@ class Loss(ABC):
         return make()
 
     def stages(self) -> tuple[Loss, ...]:
-        """Return the losses whose minima lead to that of this one, the last the closest and never above it."""
+        """Return losses whose minima approach that of this one; the last is the closest and never above it."""
         return (self,)
 
     def __add__(self, other: Loss) -> Sum:

@@ -43,8 +43,8 @@ class LinearMeasurement(Shown):
     stddev : float or array_like of float, shape (rows of the query,)
         Standard deviation of the noise, in counts: one for all answers, or one each.
     query : LinearQuery, optional
-        One of `pypgm.queries`, or any object with ``shape``, ``matvec``, ``rmatvec`` and ``column_norms(norm)``, which
-        becomes a `UserOperator`; None for every cell.
+        Query of `pypgm.queries`, or any object with ``shape``, ``matvec``, ``rmatvec`` and ``column_norms(norm)``,
+        which becomes a `UserOperator`; None for every cell.
     noise : {"gaussian", "laplace"}
         The law of the noise.
     not_private : str

@@ -65,7 +65,7 @@ class Step(NamedTuple):
     held_out : float
         The loss of the average against the measurements to validate with; 0 without them.
     slope, curvature : float
-        Of the loss over the step, which changed it by slope + curvature / 2.
+        Derivatives of the loss over the step, which changed it by slope + curvature / 2.
     calls : int
         Oracle calls taken.
     """
@@ -148,7 +148,7 @@ class Problem(ABC):
     start_for : callable, optional
         The start that other answers to the same queries suggest; None where the start does not rest on answers.
     held_out : tuple of LinearMeasurement
-        What was measured, where the loss has thinned answers to the same queries: the rest of it validates.
+        Measurements whose thinned answers the loss has; their rest validates.
     terms : list of Term, optional
         The loss as the compiled solvers take it, without answers; None if they do not.
     """

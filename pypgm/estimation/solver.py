@@ -91,7 +91,7 @@ class Solver(ABC):
 
     @abstractmethod
     def follow(self, watch: Watch, limit: int) -> Status:
-        """Iterate until something ends it, or so many oracle calls are spent; return why it ended."""
+        """Iterate until something ends the loop, or the oracle calls are spent; return the reason."""
 
     @abstractmethod
     def lower_bound(self) -> float:
@@ -116,7 +116,7 @@ class Solver(ABC):
     def look(self) -> float:
         """Improve the lower bound; return how far the loss is above it.
 
-        Where the loss is not convex this measures how far the iterate is from stationary, and bounds nothing.
+        If the loss is not convex, this measures how far the iterate is from stationary, and bounds nothing.
         """
         convex, bound = self.problem.loss.convex, self.lower_bound()
         self.lower = max(self.lower, bound) if convex else bound

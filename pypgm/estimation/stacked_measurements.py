@@ -28,7 +28,7 @@ class StackedMeasurements:
     domain : Domain
         All attributes.
     cliques : sequence of cliques
-        Whose tables are packed in the vector, each in the domain's order.
+        Cliques whose tables are packed in the vector, each in the domain's order.
     measurements : sequence of LinearMeasurement
         Each on attributes of one of the cliques.
     unit : float

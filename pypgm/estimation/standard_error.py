@@ -28,7 +28,7 @@ class LeastSquares:
     Attributes
     ----------
     offsets : dict of clique to int
-        Where the parameters of each interaction begin.
+        Position of the first parameter of each interaction.
     covariance : ndarray, shape (parameters, parameters)
         Covariance of the parameters, in squared counts.
     """

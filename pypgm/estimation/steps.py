@@ -61,7 +61,7 @@ class MeasuredSteps:
     most : float
         Largest step, in multiples of the safe one.
     stop : {"validated", "optimum"}
-        Where the path ends: towards the optimum steps grow faster.
+        End of the path: towards the optimum steps grow faster.
     first : float, optional
         The first step, if not the safe one.
 

@@ -10,7 +10,7 @@ from pypgm._base.numeric import as_generator
 from pypgm.estimation.measurement import LinearMeasurement
 
 _THINNING = 0.5  # how the noise is shared between what is fitted and what validates
-BEYOND = _THINNING**-2  # what is added to an answer before it is fitted is subtracted so many times from its validation
+BEYOND = _THINNING**-2  # multiple of the noise added to a fitted answer that is subtracted from its validation
 _SEED = 0x7468696E  # far from the seeds of simulations, whose own noise would come again as the noise that thins
 
 
@@ -19,7 +19,7 @@ def thinned(
 ) -> list[LinearMeasurement]:
     """Return measurements with answers to fit: y + c xi, where xi ~ Normal(0, v) and v is the variance of y.
 
-    What is left to validate has the same mean; for Gaussian noise it is independent, for any noise of that variance
+    The rest, left to validate, has the same mean; for Gaussian noise it is independent, for any noise of that variance
     uncorrelated. Without a source of noise it is a fixed one.
     """
     source = as_generator(_SEED if rng is None else rng)

@@ -166,7 +166,7 @@ _PRIVACY = Record(
             int,
             "how many records of one person there may be; absent where any one record is meant",
         ),
-        "person?": ([str], "columns that name a person, of whose records so many are kept"),
+        "person?": ([str], "columns that name a person, and the number of records kept of each"),
     },
 )
 BUDGET = Record(

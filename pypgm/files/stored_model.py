@@ -107,7 +107,7 @@ class Stored(ABC):
     def digest(self) -> str:
         """SHA-256 of what its file holds but for times, 64 hexadecimal digits: equal where two people hold the same.
 
-        It says nothing of who made it: who changes a file can compute another one.
+        It does not prove who made the file: anyone who changes it can compute another one.
         """
         return digest_of(self.archive())
 
@@ -162,17 +162,17 @@ class CountedModel(Stored):
         Parameters
         ----------
         rows : int, optional
-            How many; the rounded total by default.
+            Number of records; the rounded total by default.
         rng : Generator or int, optional
             The operating system's entropy by default.
         evidence : mapping, optional
-            As for `query`: all records agree with it.
+            See `query`: all records agree with it.
         """
         return self._drawn(checked_integer("rows", round(self.total) if rows is None else rows), rng, evidence)
 
     @abstractmethod
     def _drawn(self, rows: int, rng: np.random.Generator | int | None, evidence: Evidence | None) -> Dataset:
-        """Return so many records."""
+        """Return `rows` records."""
 
 
 def fields_of(model: ReleasedModel, kind: str) -> dict[str, Any]:

@@ -89,7 +89,7 @@ class JunctionTree(Shown):
     cliques : sequence of cliques
         The scopes potentials will come on; they may repeat, nest and be disconnected.
     effort : {"auto", "best"}
-        How long to look for a small tree: until the look costs as much as one propagation, or until all rules
+        Effort to find a small tree: until the search costs as much as one propagation, or until all rules
         and restarts have been tried. Work is counted, not timed, so a tree depends on its input alone.
     order : sequence of str, optional
         An elimination order of all attributes, instead of a search.
@@ -225,7 +225,7 @@ class JunctionTree(Shown):
         Parameters
         ----------
         potentials, total, evidence, n_threads
-            As for `marginals`.
+            See `marginals`.
 
         Returns
         -------
@@ -262,7 +262,7 @@ class JunctionTree(Shown):
         """Return the most probable joint assignment, and the natural log of its weight.
 
         The weight of an assignment is the sum of its potentials and log-likelihoods, rounded as the plan adds them up.
-        Of all assignments with the largest such sum, without any tolerance, the answer is the lexicographically
+        Among all assignments with the largest such sum, without any tolerance, the answer is the lexicographically
         smallest: attributes in the order of the domain, codes ascending. Sums that are equal but for rounding are no
         ties; where potentials are integers (or halves, quarters, …) no sum is rounded.
 
@@ -276,7 +276,7 @@ class JunctionTree(Shown):
         Returns
         -------
         assignment : dict of str to label or code
-            One value for each attribute, in the order of the domain: its label, or its code where it has no labels.
+            Value of each attribute, in the order of the domain: its label, or its code if it has no labels.
         log_weight : float
             Subtract `log_partition` (without evidence, or given the same) for the log-probability.
 
@@ -361,7 +361,7 @@ class JunctionTree(Shown):
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         from pypgm._base.canvas import PALE
         from pypgm.graphs.pictures import draw_graph, names_and_cells

@@ -25,7 +25,7 @@ def saturate(cliques: Iterable[Indices], max_regions: int) -> tuple[list[Indices
     cliques : iterable of tuple of int
         Ascending attribute indices; empty cliques add nothing.
     max_regions : int
-        Where there are more regions they come without edges, and perhaps not all.
+        If there are more regions, they come without edges, and perhaps not all.
 
     Returns
     -------
@@ -124,7 +124,8 @@ def _parts(*regions: Indices) -> Iterator[Indices]:
 def minimal_edges(sizes: Sequence[int], regions: Sequence[Indices], edges: Iterable[Edge]) -> list[Edge]:
     """Return the edges without those that add no constraint: the local polytope stays the same.
 
-    Of the parents of a region that are connected through common ancestors only the one with the smallest table is kept.
+    Among the parents of a region that are connected through common ancestors, only the one with the smallest table is
+    kept.
     """
     parents: list[list[int]] = [[] for _ in regions]
     for parent, child in edges:

@@ -257,7 +257,7 @@ class RegionGraph(Shown):
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         from pypgm.graphs.pictures import draw_graph, names_and_cells
 

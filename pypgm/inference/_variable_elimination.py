@@ -118,7 +118,7 @@ def max_elimination(
     evidence : mapping, optional
         Attribute to label, code, list of them, or likelihood vector, whose natural logs are added.
     order, max_bytes, n_threads
-        As for `variable_elimination`.
+        See `variable_elimination`.
 
     Returns
     -------
@@ -159,7 +159,7 @@ def log_elimination(domain: Domain, factors: Sequence[Factor], keep: Clique, *, 
     keep : tuple of str
         Attributes of the answer.
     n_threads
-        As for `variable_elimination`.
+        See `variable_elimination`.
 
     Returns
     -------
@@ -234,9 +234,9 @@ class Elimination:
         Natural logs, which do not change.
     clique : tuple of str
     given : Given
-        Of its pattern.
+        Known values of its pattern.
     order, max_bytes
-        As for `variable_elimination`.
+        See `variable_elimination`.
     is_whole : bool
         Whether tables that no path joins to the clique take part though they surely have weight.
     """

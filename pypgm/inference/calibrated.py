@@ -38,7 +38,7 @@ class Calibrated:
         Returns, within a clock, the marginals of its cliques, counts, in the order of its nodes; called once, when one
         is needed.
     total : float
-        What each of them sums to.
+        Sum of each of them.
     known : CliqueVector, optional
         More marginals that are at hand.
     """
@@ -141,7 +141,7 @@ class Calibrated:
         Parameters
         ----------
         asks : sequence of Ask
-            What is asked.
+            Questions.
         owners : sequence of int
             The attribute of each block.
         blocks : sequence of ndarray, shape (rows, values)

@@ -11,7 +11,7 @@ from pypgm.graphs.region_graph import RegionGraph
 def kikuchi_potentials(graph: RegionGraph, marginals: CliqueVector, total: float) -> CliqueVector:
     r"""Return the natural logs of :math:`\prod_r \tau_r^{c_r}`, :math:`c_r` the Bethe counting numbers.
 
-    Of all joint weights it is the one whose generalised belief propagation has these marginals for a fixed point; on
+    It is the one set of joint weights whose generalised belief propagation has these marginals for a fixed point; on
     the regions of a junction tree it is the distribution itself. Where a larger region rules a cell out, a smaller one
     of negative number need not say so too.
     """

@@ -19,9 +19,9 @@ class RegionIndex:
     Parameters
     ----------
     marginals : CliqueVector
-        One table a region, counts.
+        Table of each region, in counts.
     total : float
-        What each of them sums to.
+        Sum of each of them.
     """
 
     def __init__(self, marginals: CliqueVector, total: float) -> None:

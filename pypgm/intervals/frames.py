@@ -62,7 +62,7 @@ class Frames:
     Parameters
     ----------
     domain : Domain
-        Of the records.
+        Domain of the records.
     schema : Schema, optional
         Decoder of the records.
     layout : Layout, optional

@@ -45,7 +45,7 @@ class Interval(Shown):
     ----------
     answer : ndarray, float, dict, or a series or frame of pandas
         Statistic of the records of ``release.to_frame(rng=0)``.
-    low, high : as the answer
+    low, high : same type as the answer
         Ends of the interval: infinite where an attribute was never measured, NaN where the answer is no finite number.
         They are not clipped: an end may be below 0 of a count, or above 1 of a rate.
     level : float
@@ -61,9 +61,9 @@ class Interval(Shown):
         Whether the answer depends on how values lie within bins.
     is_extreme : bool
         Whether the answer is the least or largest value of a column, which few of the synthetic records have.
-    views : mapping of str to values as the answer
-        Half of the length by each view of the error: "worlds", "truths" and, where the answer depends on how values lie
-        within bins, "bins", of a population "sampling".
+    views : mapping of str to values of that type
+        Half the length by each view of the error: "worlds", "truths", "bins" if the answer depends on how values lie
+        within bins, and "sampling" for a population.
     worlds, truths : int
         Numbers of tables of each kind that the views come from.
     """
@@ -160,17 +160,17 @@ class Request:
     Attributes
     ----------
     statistic : Statistic
-        What it is about.
+        Statistic of the interval.
     frame : callable
         Gives the frame that the statistic takes, of records and a source of draws within bins.
     attributes : tuple of str
-        What it reads.
+        Attributes that it reads.
     in_bins : bool
         Whether its answer depends on how values lie within bins.
     is_extreme : bool
         Whether it is an extreme value of a column.
     level, target, worlds, truths, combine, rng
-        As `Release.interval` takes them.
+        Arguments of `Release.interval`.
     """
 
     statistic: Statistic

@@ -48,7 +48,7 @@ class ReleaseErrors:
     Parameters
     ----------
     model : Model
-        Of the release.
+        Model of the release.
     unmeasured : {"hidden by noise", "not asked"}
         Why the mechanism left out the pairs that it did not measure.
     ordinal : collection of str

@@ -186,7 +186,7 @@ def _noise_of_attributes(
 ) -> dict[str, tuple[NDArray[np.float64], NDArray[np.intp]]]:
     """Return for each attribute the variances of the noise of its values, and the groups that these were measured in.
 
-    They come from the answers about it alone; where there are none, from sums of tables.
+    They come from the answers about it alone; if there are none, from sums of tables.
     """
     direct: dict[str, NDArray[np.float64]] = {}
     sums: dict[str, NDArray[np.float64]] = {}

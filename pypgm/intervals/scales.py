@@ -277,5 +277,5 @@ def joined(parts: Sequence[Codes]) -> Codes:
 
 
 def _contrast(n: int) -> Array:
-    """Return the factor that an attribute of so many groups has in `Contrasts`."""
+    """Return the factor in `Contrasts` of an attribute with n groups."""
     return np.array([[1.0, -1.0]]) if n == 2 else n * np.eye(n) - 1.0

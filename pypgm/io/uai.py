@@ -108,7 +108,7 @@ def read_uai_model(path: str | os.PathLike[str]) -> UaiModel:
     >>> [table.domain.attributes for table in read_uai_model(path).tables]
     [('1',), ('1', '0')]
 
-    A Bayesian network is made of it, and written back, so:
+    To make a Bayesian network of it, and to write it back:
 
     >>> from pypgm.bayes import BayesianNetwork
     >>> model = read_uai_model(path)

@@ -54,7 +54,7 @@ def dualquery(
     Parameters
     ----------
     data, epsilon, delta, workload, optimiser, **options
-        As for `fem`.
+        See `fem`.
     rounds : int, optional
         At most; by default as many as the budget pays for, and no more than 1,000. The first is free, each later one
         dearer. What is not spent stays unspent.
@@ -75,7 +75,7 @@ def dualquery(
     Raises
     ------
     ModelTooLargeError, ValueError, TypeError
-        As `fem`.
+        As in `fem`.
 
     References
     ----------

@@ -56,7 +56,7 @@ def fem(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. Without `delta` it is pure.
     workload : Workload, int, str or list of clique, optional
-        Of whole marginals; all pairs of attributes by default. Weights are left aside.
+        Workload of whole marginals; all pairs of attributes by default. Weights are ignored.
     rounds : int, optional
         At least 1. By default the number, from 50 to 500, at which a share of all records is exp(200) times as likely
         to be drawn as a share of none.
@@ -65,7 +65,8 @@ def fem(
     perturbation : float
         More than 0: the mean cost of a value, in queries, beside the root of the number of rounds.
     law : {"exponential", "laplace"}
-        Of the costs: "exponential" is FEM, "laplace" sepFEM, whose separator set are the values of the attributes.
+        Distribution of the costs: "exponential" is FEM, "laplace" sepFEM, whose separator set is the values of the
+        attributes.
     estimator : {"model", "records"}
         "model" fits all drawn queries by a graphical model of maximum likelihood; "records" is FEM as published: the
         records of all rounds.

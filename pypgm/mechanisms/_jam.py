@@ -71,7 +71,7 @@ def jam(
     rounds : int
         At least 1.
     tree_bytes : float
-        As for `aim`: most that the tables of the junction tree may take in the last round, in others in proportion. A
+        See `aim`: most that the tables of the junction tree may take in the last round, in others in proportion. A
         marginal whose own table takes more is left out, with a warning if `workload` asks for it.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`

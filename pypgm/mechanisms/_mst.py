@@ -153,7 +153,7 @@ def _groups(measurement: LinearMeasurement, compress: bool) -> Partition:
 
 
 def low_values_merged(measurement: LinearMeasurement, deviations: float) -> Partition:
-    """Return groups of an attribute's values: those counted below so many standard deviations of the noise make one."""
+    """Return groups of the values: those counted below `deviations` standard deviations of the noise form one."""
     low = measurement.values < deviations * np.asarray(measurement.stddev)
     if low.sum() < 2:
         return Identity(low.size)

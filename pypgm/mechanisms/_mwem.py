@@ -80,13 +80,13 @@ def mwem(
         "model" explains all measurements by the graphical model of maximum entropy. "weights" is MWEM as published:
         multiplicative weights on the joint tables of the attributes that were measured together, which must fit.
     tree_bytes : float
-        As for `aim`: most that the tables of the junction tree, or the largest joint table of "weights", may take in
+        See `aim`: most that the tables of the junction tree, or the largest joint table of "weights", may take in
         the last round, in others in proportion: larger questions wait while others do not, and a marginal whose own
         table takes more is left out, with a warning if `workload` asks for it. A region graph
         (``oracle="region_graph"``) has no limit, and its answers beyond the measured marginals take all of them into
         account.
     **options
-        As for `aim`.
+        See `aim`.
 
     Returns
     -------

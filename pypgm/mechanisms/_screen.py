@@ -65,8 +65,8 @@ def screen(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Of whole marginals; all pairs by default. Of larger marginals the pairs they hold are asked. Single attributes
-        are measured in any case.
+        Workload of whole marginals; all pairs by default. Larger marginals count as all of their pairs. Single
+        attributes are measured in any case.
     tree_bytes : float
         Most memory that the tables of the junction tree take, 8 bytes a cell; the estimate takes three times as much.
         Larger pairs are not asked. A region graph holds all pairs that repay their cost, however many they are.

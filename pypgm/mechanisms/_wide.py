@@ -88,8 +88,8 @@ def wide(
     epsilon, delta : number
         The guarantee; a float means its shortest decimal. `delta` must be more than 0.
     workload : Workload, int, str or list of clique, optional
-        Of whole marginals; all pairs by default. Larger marginals count as all of their pairs, which leave less error
-        than the marginals themselves would. Single attributes are measured in any case.
+        Workload of whole marginals; all pairs by default. Larger marginals count as all of their pairs, which leave
+        less error than the marginals themselves would. Single attributes are measured in any case.
     ordinal : collection of str, optional
         Attributes whose neighbouring codes are alike: they are grouped in runs of codes, others by frequency. By
         default the ordinal columns of the schema of the records; without one, attributes without labels and those
@@ -130,10 +130,9 @@ def wide(
     product of both ranks. The estimate goes a little beyond the best fit to held-out answers, if that costs little of
     the fit: total variation hardly changes then, and associations shrink less.
 
-    One record changes a distance by at most one record (two where it is replaced), and all P of them together by the
-    root of P times as much.
-    One record changes a product of ranks, from -8 to 8, by at most 64 (128 where it is replaced).
-    One record changes a risk, an integer of units of 2^-10 records, by at most 2 records; see
+    One record changes a distance by at most one record (two where it is replaced), and all P of them together by at
+    most the root of P times that. One record changes a product of ranks, from -8 to 8, by at most 64 (128 where it is
+    replaced). One record changes a risk, an integer of units of 2^-10 records, by at most 2 records; see
     `pypgm.mechanisms.resolution.risk`.
 
     Examples

@@ -25,7 +25,7 @@ def hidden(expected: Array, stddevs: Array) -> Array:
     expected : ndarray, shape (cells,)
         Positive counts, of a released model.
     stddevs : ndarray, shape (levels,)
-        Of the noise of a cell, in counts.
+        Standard deviations of the noise of a cell, in counts.
 
     Returns
     -------
@@ -86,7 +86,8 @@ def cheapest(risks: Array, prices: Array, budget: float) -> NDArray[np.int64]:
     Parameters
     ----------
     risks, prices : ndarray, shape (rows, choices)
-        Of each choice; infinite where there is none. The cheapest ones together cost no more than the budget.
+        Risk and price of each choice; infinite for a missing one. The cheapest ones together cost no more than the
+        budget.
     budget : float
         Above 0.
 

@@ -43,9 +43,9 @@ def estimate_from_better_start(
     ----------
     run : Run
     measured : sequence of LinearMeasurement
-        Of this run; those it was given are added.
+        Measurements of this run; those it was given are added.
     independent : GraphicalModel
-        Of the attributes.
+        Independent model of the attributes.
     """
     everything = [*run.given, *measured]
     first = run.fit(everything, independent, _PARTS[0])

@@ -314,12 +314,12 @@ def release_of(
     ----------
     run : Run
     workload : Workload, int, str, list of clique or None
-        Of whole marginals; ``ValueError`` where it asks other queries.
+        Workload of whole marginals; ``ValueError`` for other queries.
     learn : callable
         Draws queries, which it adds with its records, given the number of records.
     estimator : {"model", "records"}
     samples : int
-        Of a round.
+        Samples of a round.
     are_independent : bool
         Whether records are random draws, whose answers deviate as in a sample; else each is a best answer.
     **settings
@@ -385,7 +385,7 @@ def _mark_interrupted(run: Run, model: GraphicalModel | RegionGraphModel | Weigh
 
 
 def _weighted(domain: Domain, records: NDArray[np.int64], total: float) -> Dataset:
-    """Return records that stand for so many, each for equally many."""
+    """Return records that represent `total` records, each equally many."""
     columns = {a: np.ascontiguousarray(records[:, i]) for i, a in enumerate(domain)}
     return Dataset(columns, domain, np.full(len(records), total / len(records)))
 

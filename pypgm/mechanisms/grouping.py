@@ -48,7 +48,7 @@ def run_counts(size: int) -> list[int]:
 
 
 def runs(size: int, count: int) -> Partition:
-    """Return so many runs of neighbouring codes, as equal as can be; each of `run_counts` divides those before it.
+    """Return `count` runs of neighbouring codes, as equal as can be; each of `run_counts` divides those before it.
 
     Examples
     --------

@@ -45,7 +45,7 @@ def smoothed(counts: Array, stddev: float) -> Array:
     """Return noisy counts with the Haar coefficients along their codes shrunk, averaged over shifts.
 
     Coefficients of each level are shrunk to their posterior means under a mixture of zero and a normal distribution,
-    fitted to that level: where neighbouring codes have nothing in common, hardly at all. Ends are reflected.
+    fitted to that level: hardly at all where neighbouring codes have nothing in common. Ends are reflected.
     """
     n = counts.size
     if n < 4:

@@ -34,7 +34,7 @@ _MAX_PAIRS = 2_000  # above it there are no products: the estimate would have a 
 
 
 def rho_of_products(run: Run, n_pairs: int, total: float, part: float = 1.0) -> float:
-    """Return the budget for rank products of a share of so many pairs."""
+    """Return the budget for rank products of a share of the pairs."""
     if n_pairs > _MAX_PAIRS or run.total == 0:
         return 0.0
     enough = part * n_pairs * (_stddev(run, 1.0) / (_PRODUCT_NOISE * total)) ** 2

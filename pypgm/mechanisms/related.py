@@ -123,7 +123,7 @@ def _key(where: str, value: object) -> _Known:
 
 
 def _time(value: np.datetime64 | datetime.date) -> _Key:
-    """Return a time by its instant, to the nanosecond where it has so many digits; a date is its midnight."""
+    """Return a time by its instant, to the nanosecond if it has that many digits; a date is its midnight."""
     if isinstance(value, datetime.datetime) and value.tzinfo is not None:
         return _Key("times in a zone", (value.astimezone(datetime.timezone.utc), getattr(value, "nanosecond", 0)))
     if isinstance(value, np.datetime64):

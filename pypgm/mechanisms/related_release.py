@@ -138,7 +138,7 @@ class RelatedRelease(Shown):
         Raises
         ------
         ImportError
-            If jinja2, the extra ``report``, is not there.
+            If jinja2, the extra ``report``, is not installed.
         ValueError
             If the audit's file is none.
         OSError

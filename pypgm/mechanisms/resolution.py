@@ -130,7 +130,7 @@ def resolutions(first: Values, second: Values, rows: float, *, max_cells: float 
     Parameters
     ----------
     first, second : Values
-        Of both attributes.
+        Values of both attributes.
     rows : float
         Number of answers worth measuring at the noise.
     max_cells : float
@@ -173,13 +173,13 @@ def risk(counts: NDArray[np.int64], independent: Array, query: Partition, stddev
     Parameters
     ----------
     counts : ndarray of int64, shape (cells,)
-        Of the records.
+        Counts of the records.
     independent : ndarray, shape (cells,)
         Positive counts, the model's, of sum below 2^36.
     query : Partition
         The sums that are measured.
     stddev : float
-        Of the noise of each answer, in counts.
+        Standard deviation of the noise of each answer, in counts.
     """
     secret = counts if float(counts.sum(dtype=np.float64)) < _COUNT_LIMIT else counts.astype(object)
     if query.is_identity:

@@ -40,7 +40,7 @@ def saving(counts: NDArray[np.int64], expected: NDArray[np.int64], hiding: int) 
     Parameters
     ----------
     counts : ndarray of int64, shape (cells,)
-        Of the records.
+        Counts of the records.
     expected : ndarray of int64, shape (cells,)
         Released counts in units of the grid; see `pypgm.privacy.l1_selector.on_grid`.
     hiding : int

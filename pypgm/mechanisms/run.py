@@ -61,14 +61,14 @@ class Mapped:
     Parameters
     ----------
     domain : Domain
-        Of the records.
+        Domain of the records.
     constraints : iterable of Constraint
         Mappings and structural zeros.
 
     Attributes
     ----------
     domain : Domain
-        Of all attributes.
+        Domain of all attributes.
     constraints : tuple of Constraint
         The zeros, over the attributes that are left.
 
@@ -157,7 +157,7 @@ class Options(LearnerOptions, total=False):
         Taken before or elsewhere: the estimate rests on them too, and the release holds them first. Their cost is in
         its ledger where they come with a resumed table, see `Release.resume`.
     constraints : sequence of Constraint, optional
-        What is publicly known, as in `pypgm.estimate`: cells that no record can have, of which the model and its
+        Public knowledge, as in `pypgm.estimate`: cells that no record can have, none of which the model and its
         records have none, and attributes that are functions of others. Nothing of these is read or measured: the
         mechanism runs without them, and they are exact in the model and its records. What the rules of the schema of
         the records forbid comes by itself.
@@ -205,9 +205,9 @@ class Run(Entry):
     total : int or None
         Number of records where it is public.
     clock : Clock
-        Of `time_limit`.
+        Clock of `time_limit`.
     oracle : str
-        As in `Options`.
+        See `Options`.
     given : tuple of LinearMeasurement
         Measurements taken before.
     mapped : Mapped
@@ -371,7 +371,7 @@ class Run(Entry):
     def tree(self, cliques: Sequence[Clique], room: float | None = None) -> JunctionTree:
         """Return the junction tree of cliques; `ModelTooLargeError` if it, or an estimate on it, does not fit.
 
-        In so many bytes, which of many trees are looked up once; those there are by default.
+        Memory limit in bytes, looked up once for many trees; the available memory by default.
         """
         most = self.max_bytes if room is None else room
         tree = JunctionTree(self.domain, cliques, max_bytes=most)

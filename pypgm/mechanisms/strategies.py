@@ -41,7 +41,7 @@ class Strategy:
     Attributes
     ----------
     cliques : tuple of tuple of str
-        Whose marginals, or whose contrasts, are measured; the empty one is the number of records.
+        Cliques whose marginals, or contrasts, are measured; the empty one is the number of records.
     queries : tuple of LinearQuery or None
         The sums that are measured of each marginal; None is every cell, or every contrast.
     shares : ndarray, shape (cliques,)
@@ -76,7 +76,7 @@ def contrast_strategy(workload: Workload, privacy: Privacy | None = None) -> Str
     Parameters
     ----------
     workload : Workload
-        Of whole marginals.
+        Workload of whole marginals.
     privacy : Privacy, optional
         The relation; add-remove, one record a person, by default.
 
@@ -133,7 +133,7 @@ def contrast_cost(domain: Domain, clique: Clique, privacy: Privacy) -> float:
 def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strategy:
     r"""Return the marginals to measure and the best shares of rho among strategies of marginals and their runs.
 
-    Where the workload asks an attribute for more than its values, such as prefixes or all ranges, marginals are
+    If the workload asks more of an attribute than its values, such as prefixes or all ranges, marginals are
     measured also in 1, 2, 4, ... runs of its codes: a range is a sum of few of them.
 
     The expected squared error :math:`\sum_b g_b / \sum_{a \supseteq b} u_a n_b / n_a` is convex in the shares u.
@@ -143,7 +143,7 @@ def marginal_strategy(workload: Workload, *, tolerance: float = 1e-3) -> Strateg
     Parameters
     ----------
     workload : Workload
-        Of marginals; of a query on several attributes a product of queries, one an attribute.
+        Workload of marginals; a query on several attributes must be a product of queries, one for each.
     tolerance : float
         Stop at this relative gap; small shares that cost no more than as much again are left out.
 

@@ -75,7 +75,7 @@ def that_fit(
     limit: float,
     least: dict[Clique, float] | None = None,
 ) -> Sequence[int]:
-    """Return the positions of the candidates with which the tree of the known cliques takes at most so many bytes.
+    """Return the positions of the candidates whose tree with the known cliques stays within a number of bytes.
 
     Candidates within known cliques always do, if their answers fit in memory. A region graph has no limit.
 

@@ -113,11 +113,11 @@ def estimate(
         each clique, averaged with their precisions. 0, where it is known
         that there is none, needs ``oracle="exact"``.
     oracle : {"exact", "region_graph", "factor_graph"} or RegionGraph
-        What marginals have to be consistent with: a distribution on the domain, by a junction tree; or, where no tree
+        Consistency of the marginals: with a distribution on the domain, by a junction tree; or, where no tree
         fits, each other where regions of a graph meet. "region_graph" is the closure of the measured cliques under
         intersection, "factor_graph" makes them agree on single attributes alone.
     loss : {"l2", "l1", "huber"}, Loss or callable
-        How far marginals are from the measurements: half the weighted squares (of Gaussian noise), the weighted
+        Distance of marginals from the measurements: half the weighted squares (of Gaussian noise), the weighted
         absolute differences (of Laplace noise), or these smoothed near zero. A `pypgm.losses.Loss`, or a callable
         from the marginals of the measured cliques (`CliqueVector`, counts) to value and gradient, is the whole loss;
         measurements then determine total and start alone.
@@ -133,7 +133,7 @@ def estimate(
         where there is a `stepsize`, or the loss is not convex, or neither smooth nor approached by smooth ones, else
         accelerated.
     stop : {"validated", "optimum"}, optional
-        Where the estimate ends: where the measurements themselves say that noise begins to be fitted, which has the
+        End of the estimate: where the measurements themselves say that noise begins to be fitted, which has the
         least expected error, or at the minimum of the loss. By default "validated" where that can be: by the
         accelerated method, without `warm_start`, for losses that rest on measurements. Everywhere else the default is
         "optimum": every other `method`, so also with a `stepsize`, every `warm_start`, and a callable or `Custom` loss.
@@ -157,7 +157,7 @@ def estimate(
     rng : Generator or int, optional
         Source of the noise that validation adds; a fixed seed by default, so that the same input gives the same bits.
     counting_numbers : array_like of float, shape (regions,), or str, optional
-        How much the entropy of each region of the graph counts: numbers above 0, or by "mirror_descent"
+        Weight of the entropy of each region of the graph: numbers above 0, or by "mirror_descent"
         "tree_reweighted", see `RegionGraph.counting_numbers`; 1 by default. The marginals at the optimum are the same
         for all, the way there is not.
     inner : int, optional
@@ -165,8 +165,8 @@ def estimate(
         `iterations`. By default as many as it takes until regions agree; with 1 messages lag behind the steps, a little
         if these are small, and the answer is made consistent at the end.
     damping : float, optional
-        Of the same: all messages of a sweep are sent at once, and keep this share of the old ones, in [0, 1); below
-        about 0.25 they may diverge. By default they are sent block by block, which needs none.
+        Damping of the same sweeps: all messages of a sweep are sent at once, and keep this share of the old ones, in
+        [0, 1); below about 0.25 they may diverge. By default they are sent block by block, which needs none.
     **limits
         `iterations`, `tolerance`, `time_limit`, `max_bytes`, `callback`, `progress` and `n_threads`: when the estimate
         ends and what it may take, see `pypgm.estimation.Limits`.

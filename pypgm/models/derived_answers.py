@@ -73,7 +73,7 @@ def conditioned(
     ImpossibleEvidenceError
         If what is given of derived columns has probability zero.
     ValueError
-        As `answered`.
+        As in `answered`.
     """
     names, made = as_clique(targets), {} if schema is None else schema.made
     if not any(name in made for name in (*names, *(evidence or ()))):

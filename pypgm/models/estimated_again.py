@@ -41,7 +41,7 @@ class Reestimated(EstimatedModel, Protocol):
     ) -> EstimatedModel:
         """Return a model like this one for another request, on the same graph; a prior of it on a junction tree.
 
-        What an earlier one found out of the graph, and not of the answers, need not be found again.
+        Results about the graph, not the answers, of an earlier estimate are used again.
         """
 
 
@@ -82,7 +82,7 @@ class Simulation:
     draws : int
         Simulations.
     rng : Generator
-        Where noise and made-up records come from.
+        Source of noise and made-up records.
     clock : Clock
         Shows the simulations, and ends them.
     shared : float
@@ -173,7 +173,7 @@ def requested_again(
 def _most_again(model: EstimatedModel) -> int:
     """Return the oracle calls that an estimate like a model's may take: several times the steps of that one.
 
-    What it was allowed to take may have no end: a time limit or a callback ended it, or a file says so.
+    Its allowed effort may be unlimited: a time limit or a callback ended it, or a file says so.
     """
     return max(ITERATIONS, 10 * len(model.fit.history)) if model.fit is not None else ITERATIONS
 

@@ -156,7 +156,7 @@ class SquaredErrors:
     """
 
     def __init__(self, *sizes: int) -> None:
-        """Begin with some tables of so many cells, which follow each other in what is given."""
+        """Begin with tables of the given numbers of cells, one after the other in the data."""
         self._ends = np.cumsum(sizes)
         self._bins = _SIZES * np.repeat(np.arange(len(sizes)), sizes)  # where those of each cell's table begin
         self._of_cell = np.zeros(self._bins.size)
@@ -174,7 +174,7 @@ class SquaredErrors:
         self._record = np.minimum(self._record, least)
 
     def squared(self, answers: NDArray[np.float64], draws: int) -> NDArray[np.float64]:
-        """Return the squared errors to expect of the model's answers after so many tables."""
+        """Return the expected squared errors of the model's answers after these tables."""
         size, of_cell = _size(answers) + self._bins, self._of_cell / draws
         alike = np.divide(self._of_size[size], self._answers[size], out=of_cell.copy(), where=self._answers[size] > 0)
         # Cells may have been measured with unlike noise: what others of the size do tells only so much of one.

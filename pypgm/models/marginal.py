@@ -19,9 +19,9 @@ class Marginal(Shown):
     Attributes
     ----------
     counts : Factor
-        As `GraphicalModel.project` gives them, or `query` under evidence.
+        Counts by `GraphicalModel.project`, or `query` under evidence.
     errors : Factor
-        As `GraphicalModel.expected_error` gives them; inf where nothing is known.
+        Errors by `GraphicalModel.expected_error`; inf where nothing is known.
     basis : {"measured", "merged", "unmeasured", "unknown"}
         Basis of the counts, see `GraphicalModel.basis`.
 
@@ -46,7 +46,7 @@ class Marginal(Shown):
         Parameters
         ----------
         library : {"pandas", "polars", "pyarrow"}
-            Whose frame; it must be installed.
+            Library of the frame; it must be installed.
 
         Raises
         ------

@@ -149,7 +149,8 @@ class Model(Shown, Stored, Generic[Table]):
         Returns
         -------
         Factor or RegionAnswer
-            Of a region-graph model a `RegionAnswer`: which method found it, and how far it is from the regions.
+            A `RegionAnswer` from a region-graph model: with the method that found it, and its distance from the
+            regions.
 
         Warns
         -----
@@ -181,7 +182,7 @@ class Model(Shown, Stored, Generic[Table]):
     ) -> list[Table]:
         """Return the marginals of many cliques in counts, in the order asked; see `project`.
 
-        What several of them need is computed once, so that all 3-way marginals of a tree cost little more than their
+        Shared work is done once, so that all 3-way marginals of a tree cost little more than their
         cells; on a region graph cliques are answered beside each other.
 
         Parameters
@@ -189,7 +190,7 @@ class Model(Shown, Stored, Generic[Table]):
         cliques : sequence of cliques
             Cliques wanted, in any order; they may repeat.
         evidence, method, time_limit, progress
-            As for `project`.
+            See `project`.
         n_threads : int
             0 for all threads; the bits of the answers do not depend on it.
 
@@ -221,7 +222,7 @@ class Model(Shown, Stored, Generic[Table]):
         targets : str or sequence of str
             Attributes of the answer, in any order.
         evidence, time_limit, progress
-            As for `project`, whose warnings and errors it shares.
+            As in `project`, whose warnings and errors it shares.
 
         Returns
         -------
@@ -255,7 +256,7 @@ class Model(Shown, Stored, Generic[Table]):
         query : KroneckerQuery or sequence of them
             The queries; several share what they have in common.
         evidence, time_limit, progress
-            As for `project`, whose warnings and errors it shares.
+            As in `project`, whose warnings and errors it shares.
         n_threads : int
             0 for all threads; the bits of the answers do not depend on it.
 
@@ -310,7 +311,7 @@ class Model(Shown, Stored, Generic[Table]):
             The number each value stands for; its labels by default, if they are numbers. That of a value of
             probability 0 does not count, be it infinite or NaN.
         evidence : mapping, optional
-            As for `project`.
+            See `project`.
 
         Returns
         -------
@@ -351,7 +352,7 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         evidence : mapping, optional
-            As for `project`; log Z is -inf where it has probability zero.
+            See `project`; log Z is -inf where it has probability zero.
 
         Raises
         ------
@@ -395,7 +396,7 @@ class Model(Shown, Stored, Generic[Table]):
         Returns
         -------
         assignment : dict of str to label or code
-            One value for each attribute, in the order of the domain.
+            Value of each attribute, in the order of the domain.
         log_weight : float
 
         Raises
@@ -436,7 +437,7 @@ class Model(Shown, Stored, Generic[Table]):
         clique : str or sequence of str
             Attributes, in any order; axes come in the order asked.
         evidence : mapping, optional
-            As for `query`, whose probabilities the errors are then of.
+            As in `query`; the errors are then those of its probabilities.
         method : {"auto", "gls", "bootstrap"}
             "gls" is the covariance of generalised least squares: exact where a weighted L2 estimate went to the
             optimum, a measured clique holds the one asked for, there are no constraints and no count is held from
@@ -446,7 +447,7 @@ class Model(Shown, Stored, Generic[Table]):
         draws : int
             Estimates of a bootstrap; with 50 a standard error is known to 10 %.
         rng : Generator, int or None
-            Where a bootstrap's noise comes from; the same every time by default.
+            Source of a bootstrap's noise; the same every time by default.
         n_threads : int
             0 for all threads.
         time_limit : float, optional
@@ -529,11 +530,11 @@ class Model(Shown, Stored, Generic[Table]):
         clique : str or sequence of str
             Attributes, in any order; axes come in the order asked.
         evidence : mapping, optional
-            As for `query`, whose probabilities the errors are then of.
+            As in `query`; the errors are then those of its probabilities.
         draws : int
             Tables; with 20 an error is known to 16 %, and 5 % wider than the root mean square.
         rng : Generator, int or None
-            Where the tables and their noise come from; the same every time by default.
+            Source of the tables and their noise; the same every time by default.
         n_threads : int
             0 for all threads.
         time_limit : float, optional
@@ -603,12 +604,12 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         clique, evidence, draws, rng, n_threads, time_limit, progress
-            As for `expected_error`.
+            See `expected_error`.
 
         Raises
         ------
         TimeoutError, ValueError
-            As for `expected_error`.
+            See `expected_error`.
 
         Examples
         --------
@@ -667,9 +668,9 @@ class Model(Shown, Stored, Generic[Table]):
             Source of the rounding or the draws; the operating system's entropy by default.
         method : {"rounding", "independent"}
             Counts as close to the model's as integers can be; or independent draws, whose counts miss the model's as
-            those of a sample of so many records do.
+            those of a sample of that many records do.
         evidence : mapping, optional
-            As for `project`: all records agree with it.
+            See `project`: all records agree with it.
         time_limit : float, optional
             Seconds after which records are refined no further; drawing them takes the time it takes.
         progress : bool

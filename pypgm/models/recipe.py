@@ -25,7 +25,7 @@ class Recipe:
     total_is_known : bool
         Whether the number of records was given, not estimated.
     options : dict
-        Those of the estimate: loss, method, stop, stepsize, iterations, tolerance; where they were given, those of
+        Options of the estimate: loss, method, stop, stepsize, iterations, tolerance; if they were given, those of
         `Sweeps`.
     prior : CliqueVector or None
         Potentials of the prior; on a region graph the logs of its marginals that the estimate started from.
@@ -74,7 +74,7 @@ class PriorRecipe:
     recipe : Recipe
         The prior's.
     measurement_indices : tuple of int
-        Which measurements of the later estimate it saw.
+        Positions of its measurements among those of the later estimate.
     """
 
     recipe: Recipe

@@ -69,8 +69,8 @@ def refined_records(
 ) -> dict[str, NDArray[np.signedinteger]]:
     """Change values of records, one at a time, where that brings the counts nearer to the regions' marginals.
 
-    What no region speaks of stays as it was drawn, as far as the regions allow. Cells that are exactly 0 in a region
-    receive no record.
+    Attributes that no region relates stay as they were drawn, as far as the regions allow. Cells that are exactly 0 in
+    a region receive no record.
 
     Parameters
     ----------

@@ -31,7 +31,7 @@ class RegionAnswer(Factor):
     Attributes
     ----------
     method : str
-        As given.
+        Name of the method, as given.
     violation : float
         Mean L1 distance between marginals of the answer and what regions say of the same attributes, as a fraction of
         the total: over the maximal intersections of the clique with regions, or, where a region holds the clique,

@@ -38,7 +38,7 @@ def region_problem(request: Request, oracle: RegionOracle) -> RegionProblem:
     Parameters
     ----------
     request : Request
-        What is to be estimated; the loss is convex.
+        Request of the estimate; its loss is convex.
     oracle : {"region_graph", "factor_graph"} or RegionGraph
         The graph, or how to make it from the cliques.
 

@@ -35,7 +35,7 @@ class Request:
     options : SolverOptions
         When to stop, and what to show.
     method : str
-        What will solve it. "accelerated" starts from the independent model where there is no other, all others from
+        Method of solution. "accelerated" starts from the independent model if there is no other, all others from
         the uniform one.
     folding : Folding
         The attributes that inference runs on, and those that follow from them.

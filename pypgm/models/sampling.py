@@ -44,7 +44,7 @@ def draw_records(
     model's to a fraction of a record. New attributes are independent of all others given the separator, as the model
     says.
 
-    Where all cliques are single attributes or pairs, every count over a clique and every one-way count is less than 2
+    If all cliques are single attributes or pairs, every count over a clique and every one-way count is less than 2
     from the model's, scaled to `rows`. In larger cliques every count over a clique is less than 2 from
     :math:`n_s\, p(\text{new} \mid s)`, with :math:`n_s` the records that have the separator value :math:`s`.
     Structural zeros stay zero, whatever becomes of the one-way counts.

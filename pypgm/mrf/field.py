@@ -205,7 +205,7 @@ class MarkovRandomField(Shown, CountedModel):
         return self.graphical_model.map(evidence)
 
     def log_partition(self, evidence: Evidence | None = None) -> float:
-        """Return log Z, the natural log of the sum of all weights, of those that agree with what is known."""
+        """Return log Z, the natural log of the sum of the weights of all states that agree with the evidence."""
         return self.graphical_model.log_partition(evidence)
 
     def log_probability(self, evidence: Evidence) -> float:
@@ -227,7 +227,7 @@ class MarkovRandomField(Shown, CountedModel):
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         return draw_edges(self.domain.attributes, self._edges(), ax)
 

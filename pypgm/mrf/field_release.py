@@ -75,7 +75,7 @@ class FieldRelease(Release[MarkovRandomField]):
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         """Return standard errors of weights and fields by the parametric bootstrap: of sampling, noise and steps.
 
-        As many records as the model is of are drawn from it, and learned from in the same way, again and again.
+        Tables of the same number of records are drawn from the model, and learned from in the same way.
 
         Parameters
         ----------
@@ -89,7 +89,7 @@ class FieldRelease(Release[MarkovRandomField]):
         Returns
         -------
         weights, fields : ndarray of float64, shapes (D, D) and (D,)
-            As `MarkovRandomField.weights` and `fields`.
+            Same as `MarkovRandomField.weights` and `fields`.
 
         Raises
         ------
@@ -117,18 +117,18 @@ class FieldRelease(Release[MarkovRandomField]):
         return weights.std(axis=0, ddof=1), fields.std(axis=0, ddof=1)
 
     def plot(self, threshold: float, ax: Axes | None = None) -> Axes:
-        """Draw the attributes on a circle, and the edges of at least some strength the wider the stronger.
+        """Draw the attributes on a circle, and the edges above a strength, with stronger ones wider.
 
         Parameters
         ----------
         threshold : float
-            As for `edges`.
+            See `edges`.
         ax : matplotlib Axes, optional
-            New ones by default.
+            New axes by default.
 
         Raises
         ------
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         return draw_edges(self.model.domain.attributes, self.edges(threshold), ax)

@@ -77,9 +77,9 @@ class Regressions:
     features : sequence of Feature
     nodes : sequence of Node
     radius : float
-        Of the L1 ball that the weights of each regression lie in; positive and finite.
+        Radius of the L1 ball that the weights of each regression lie in; positive and finite.
     steps : int
-        Of each regression, 1 to 2^15.
+        Number of steps of each regression, 1 to 2^15.
     """
 
     features: Sequence[Feature]
@@ -98,11 +98,11 @@ class FrankWolfe:
     them into responses between 0 and :math:`G = (2^{15} - 1)\,\sigma(\lambda)`, rounded once. What a record adds
     depends on the record alone and has a range of 2 G over the candidates.
 
-    Of k records that a person may have each changes the sums of those regressions alone that its own code of the
-    attribute takes part in. With u_a records of code a the regression of codes a and b changes by
-    2 G (u_a + u_b); over regressions, the sum and the sum of squares of this are convex in u, so the worst case is
-    that all k records have one code: each regression that a code takes part in, `Node.composed` of them, with range
-    2 G k. Under "replace" records leave and come, 2 k in all.
+    Each of the k records of a person changes the sums of only those regressions that its own code of the attribute
+    enters. With u_a records of code a the regression of codes a and b changes by 2 G (u_a + u_b); over regressions,
+    the sum and the sum of squares of this are convex in u, so the worst case is that all k records have one code: each
+    regression that a code takes part in, `Node.composed` of them, with range 2 G k. Under "replace" records leave and
+    come, 2 k in all.
 
     References
     ----------

@@ -26,12 +26,12 @@ def draw_edges(attributes: Sequence[str], edges: Mapping[tuple[str, str], float]
     edges : mapping of (str, str) to float
         Strengths, at least 0.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
     """
     n = max(len(attributes), 1)
     side = float(np.clip(1.0 + 0.45 * n, 4.0, 14.0))

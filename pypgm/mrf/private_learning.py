@@ -111,7 +111,7 @@ def learn_pairwise(
     Parameters
     ----------
     data, epsilon, delta, steps, **options
-        As for `learn_ising`; attributes have up to 256 values, and columns may be open.
+        See `learn_ising`; attributes have up to 256 values, and columns may be open.
     radius : float
         :math:`\lambda`, public: at least the width of the model, the largest sum over a node's pairs of their largest
         absolute weight, and its largest absolute field.
@@ -127,7 +127,7 @@ def learn_pairwise(
         If an attribute has more than 256 values, the domain has no attributes, a number is out of range, or the records
         are weighted.
     TypeError
-        As `learn_ising`.
+        As in `learn_ising`.
 
     References
     ----------
@@ -166,7 +166,7 @@ def learn_t_wise(
     Parameters
     ----------
     data, epsilon, delta, steps, **options
-        As for `learn_ising`.
+        See `learn_ising`.
     radius : float
         :math:`\lambda`, public: at least the largest sum of the absolute coefficients of h that share an attribute.
     order : int
@@ -182,7 +182,7 @@ def learn_t_wise(
     ValueError
         If an attribute has not two values, there are more than 65536 products of signs, or as `learn_ising`.
     TypeError
-        As `learn_ising`.
+        As in `learn_ising`.
 
     References
     ----------

@@ -31,7 +31,7 @@ class Plan:
     features : list of Feature
     nodes : list of Node
     radius : float
-        Of the L1 ball of each regression's weights.
+        Radius of the L1 ball of each regression's weights.
     read : callable
         Gives the log-potentials that weights stand for.
     """

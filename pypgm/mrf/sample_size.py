@@ -172,9 +172,9 @@ def excess_risk(
     radius : float
         :math:`\lambda`, of the ball that is searched.
     budget : Budget
-        Of one regression: a learner divides its own equally among the attributes.
+        Budget of one regression: a learner divides its own equally among the attributes.
     steps : int, optional
-        Of the regression; by default as many as are best.
+        Number of steps of the regression; the best number by default.
     failure : float
         :math:`\beta`, below 1.
 
@@ -238,7 +238,7 @@ class BlockSize:
     Attributes
     ----------
     n_records : int
-        Of one block.
+        Number of records of one block.
     successes, simulated : int
         In how many of the blocks that were simulated with as many records the graph was found.
     interval : tuple of float
@@ -286,7 +286,7 @@ def simulated_block_size(
     graph : object
         Graph that `learn` should return.
     budget : Budget, optional
-        Of epsilon and delta: adds the number of blocks of a stability release, three times its threshold.
+        Budget of epsilon and delta: adds the number of blocks of a stability release, three times its threshold.
     success : float
         Below 1.
     simulated : int

@@ -40,7 +40,7 @@ class Agreement:
     threshold : int
         Noisy votes that are needed.
     scale : Fraction
-        Of the discrete Laplace noise on votes.
+        Scale of the discrete Laplace noise on votes.
     """
 
     edges: Edges | None

@@ -93,7 +93,7 @@ class Structure(Shown):
         Raises
         ------
         ValueError
-            If no blocks voted, or votes are not those of so many blocks.
+            If no blocks voted, or votes are not those of `n_blocks` blocks.
         """
         counts = [checked_integer("votes", v, 1) for v in votes]
         if self.n_blocks == 0 or sum(counts) != self.n_blocks:
@@ -110,14 +110,14 @@ class Structure(Shown):
         Parameters
         ----------
         ax : matplotlib Axes, optional
-            New ones by default.
+            New axes by default.
 
         Raises
         ------
         ValueError
             If no graph was stable.
         ImportError
-            If matplotlib, the extra ``plot``, is not there.
+            If matplotlib, the extra ``plot``, is not installed.
         """
         if self.edges is None:
             raise ValueError("no graph was stable: there is none to draw")
@@ -177,7 +177,7 @@ def learn_structure(
     ValueError
         If a number is out of range, an option is of the other method, "stability" has no delta, or as `learn_pairwise`.
     TypeError
-        As `learn_pairwise`.
+        As in `learn_pairwise`.
 
     References
     ----------

@@ -46,7 +46,7 @@ def bars(
     Raises
     ------
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
     OSError
         If the picture cannot be written.
 

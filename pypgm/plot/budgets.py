@@ -34,14 +34,14 @@ def budget(spent: Release | LedgerReport, ax: Axes | None = None) -> Axes:
     ----------
     spent : Release, Ledger or LedgerReport
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
         If the argument has no ledger.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -90,14 +90,14 @@ def privacy(spent: Release | LedgerReport | Budget, ax: Axes | None = None) -> A
     spent : Release, Ledger, LedgerReport or Budget
         Ledger or budget in rho: a pure budget has one epsilon for all deltas.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
         If the argument has no budget.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------

@@ -47,7 +47,7 @@ def marginal(
     clique : str or sequence of str
         Attributes; at most 60 cells are drawn, those with the largest counts.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
     synthetic : Dataset, optional
         Records drawn from the release.
     unsafe_data : Dataset, optional
@@ -60,7 +60,7 @@ def marginal(
     ValueError
         If the clique is not in the domain.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -125,7 +125,7 @@ def pairs(
     answers : Release or model
         Release or model that holds its measurements.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
     attributes : sequence of str, optional
         Attributes whose pairs are drawn; by default all, or the first 40.
     unsafe_data : Dataset, optional
@@ -140,7 +140,7 @@ def pairs(
     TypeError
         If the errors of its kind of model are unknown.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -219,7 +219,7 @@ def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Ax
     release : NetworkRelease
     attribute : str
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
@@ -228,7 +228,7 @@ def table(release: NetworkRelease, attribute: str, ax: Axes | None = None) -> Ax
     TypeError
         If the release is of another kind of model.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------

@@ -23,14 +23,14 @@ def tree(shown: JunctionTree | Model[Any] | Release, ax: Axes | None = None) -> 
     shown : JunctionTree, or what has one
         A model on a region graph has one for its records where that fits.
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
         If the argument is no tree and has none.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -51,14 +51,14 @@ def regions(shown: RegionGraph | Model[Any] | Release, ax: Axes | None = None) -
     ----------
     shown : RegionGraph, or a model or release that has one
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
         If the argument is no region graph and has none.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------
@@ -80,14 +80,14 @@ def network(shown: BayesianNetwork | NetworkRelease, ax: Axes | None = None) -> 
     ----------
     shown : BayesianNetwork or NetworkRelease
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
         If the argument is neither.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------

@@ -32,14 +32,14 @@ def convergence(fitted: Fit | Model[Any] | Release, ax: Axes | None = None) -> A
     ----------
     fitted : Fit, or a model or release that was estimated
     ax : matplotlib Axes, optional
-        New ones by default.
+        New axes by default.
 
     Raises
     ------
     TypeError
         If the argument was not estimated.
     ImportError
-        If matplotlib, the extra ``plot``, is not there.
+        If matplotlib, the extra ``plot``, is not installed.
 
     Examples
     --------

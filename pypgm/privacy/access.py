@@ -104,7 +104,7 @@ class Access:
         BudgetError
             If the charges do not fit; then nothing is entered.
         ValueError, ImportError
-            As for `charge_noise`.
+            See `charge_noise`.
         """
         made: dict[tuple[int, int], ChargedNoise] = {}
         each = []

@@ -53,7 +53,7 @@ class Charge:
     ValueError
         If the law has no guarantee in the unit.
     TypeError
-        If the law is not one of these.
+        If the law is no `Law`.
 
     Examples
     --------

@@ -111,7 +111,7 @@ class Handed:
         return self.__held.pop()
 
     def drop(self) -> None:
-        """Forget the records, if nobody took them."""
+        """Forget the records if they were not taken."""
         self.__held.clear()
 
 

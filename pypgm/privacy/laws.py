@@ -231,7 +231,7 @@ class DiscreteLaplace(Noise):
     sensitivity : number
         The most that the answers change in the L1 norm; an integer.
     largest_change, threshold, records_per_person, delta : number, optional
-        As for `DiscreteGaussian`.
+        See `DiscreteGaussian`.
 
     Raises
     ------
@@ -377,7 +377,7 @@ class PermuteAndFlip(Law):
     Parameters
     ----------
     epsilon, score_range : number
-        As for `Exponential`.
+        See `Exponential`.
 
     Raises
     ------
@@ -556,9 +556,9 @@ def law_of(name: str, parameters: Mapping[str, Number], delta: Number = 0) -> La
     ----------
     name : str
     parameters : mapping of str to number
-        As `Law.parameters`.
+        See `Law.parameters`.
     delta : number
-        As `Law.delta`.
+        See `Law.delta`.
 
     Raises
     ------

@@ -236,7 +236,7 @@ class Ledger(LedgerReport):
         on : str
             The object of the step: the clique, or the candidates.
         law : Law
-            One of `pypgm.privacy.laws`. The ledger cannot check the cost of a step of one's own, `Stated`: its report
+            Law of `pypgm.privacy.laws`. The ledger cannot check the cost of a step of one's own, `Stated`: its report
             names it as the caller's claim.
         within : str
             The place of the line in another ledger, "outer / inner", which goes into the line.
@@ -282,7 +282,7 @@ class Ledger(LedgerReport):
         Raises
         ------
         BudgetError, ValueError, TypeError
-            As for `charge`.
+            See `charge`.
 
         Examples
         --------

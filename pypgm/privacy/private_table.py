@@ -199,7 +199,7 @@ class PrivateTable(Shown, Guarded):
         Parameters
         ----------
         cliques : sequence of clique
-            As for `measure`; chosen without looking at the data.
+            See `measure`; chosen without looking at the data.
         queries : sequence of LinearQuery or None, optional
             The query on each clique; every cell by default.
         rho : number

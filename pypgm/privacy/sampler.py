@@ -98,7 +98,7 @@ class Sampler:
         Parameters
         ----------
         scale : Fraction
-            As `drawable_scale` gives it.
+            Scale from `drawable_scale`.
 
         Raises
         ------
@@ -123,7 +123,7 @@ class Sampler:
         scores : ndarray of int64, shape (candidates,)
             At least one.
         rate : Fraction
-            As `drawable_rate` gives it.
+            Rate from `drawable_rate`.
 
         Raises
         ------
@@ -192,12 +192,12 @@ class Sampler:
         Parameters
         ----------
         scores, rate
-            As for `select`.
+            See `select`.
 
         Raises
         ------
         TypeError, ValueError
-            As for `select`.
+            See `select`.
 
         References
         ----------

@@ -195,7 +195,7 @@ class Selector(ABC, Generic[By]):
         Parameters
         ----------
         by : callable
-            The function, as at first.
+            The function, with the same arguments and results as the first.
         candidates : sequence of clique, optional
             Other candidates, chosen without looking at the data; the present ones by default.
         """
@@ -226,14 +226,14 @@ class Selector(ABC, Generic[By]):
         rho, epsilon : number
             Exactly one: what the draw may cost in rho, or its epsilon. Rounded down to what can be drawn.
         weights : sequence of number, optional
-            One weight for each of `among`, at least 0 and not all 0, to 16 bits of the largest; equal by default.
+            Weight of each of `among`, at least 0 and not all 0, to 16 bits of the largest; equal by default.
         offsets : sequence of number, optional
             Numbers added to the weighted scores, to the same grid; 0 by default.
 
         Returns
         -------
         int
-            One of the positions in `among`, not an index of `among`.
+            Position from `among`, not an index into `among`.
 
         Raises
         ------
@@ -260,7 +260,7 @@ class Selector(ABC, Generic[By]):
         Parameters
         ----------
         among, weights, offsets
-            As for `select`.
+            See `select`.
         count : int
             Number of candidates to draw.
         rho, epsilon : number
@@ -328,11 +328,11 @@ class Selector(ABC, Generic[By]):
         Parameters
         ----------
         among : sequence of int, optional
-            As for `select`.
+            See `select`.
         rho : number
             The cost of the screen, at most.
         weights : sequence of number, optional
-            One weight for each of `among`, to 12 bits of the largest: equal noise is added to weighted scores.
+            Weight of each of `among`, to 12 bits of the largest: equal noise is added to weighted scores.
 
         Raises
         ------

@@ -152,9 +152,9 @@ def prepared(
     call : mapping
         The other arguments.
     ignore_extra : bool
-        As for `pypgm.read_table`.
+        See `pypgm.read_table`.
     options_for : callable
-        As for `takes_any_table`.
+        See `takes_any_table`.
     """
     relation, known = one_relation(call.get("neighbours"), call.get("privacy")), schema.provisional
     known.check_there()

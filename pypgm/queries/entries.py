@@ -43,7 +43,7 @@ class Rows(NamedTuple):
     indices : ndarray of int32 or int64
         The column of each.
     indptr : ndarray of int32 or int64
-        Where each row begins, and the last one ends.
+        Position where each row begins, and where the last one ends.
     """
 
     shape: tuple[int, int]

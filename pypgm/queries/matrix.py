@@ -106,7 +106,7 @@ class Matrix(LinearQuery):
 def on_lattice(entries: ArrayLike, scale: Annotated[int, AtLeast(1)]) -> Matrix:
     """Return real-valued queries on a public lattice: the integers nearest to ``scale * entries``.
 
-    What is measured is then ``scale`` times the rounded query, exactly; divide answers and noise by `scale`.
+    The measured query is then exactly ``scale`` times the rounded one; divide answers and noise by `scale`.
 
     Parameters
     ----------

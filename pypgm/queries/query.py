@@ -142,7 +142,7 @@ class LinearQuery(Value, ABC):
         return None
 
     def form(self) -> Form:
-        """Return the query as the compiled loop takes it; it reads `n_read` entries."""
+        """Return the query in the form of the compiled loop, which reads `n_read` entries."""
         if _is_row(self.shape, self.nnz):
             return Form(np.zeros(self.shape[1], np.int64), entries=self.rmatvec(np.ones(1)).astype(np.float64))
         return Form(self.to_sparse() if self.groups is None else self.groups)
@@ -255,7 +255,7 @@ class LinearQuery(Value, ABC):
         return np.asarray(self.magnitudes(1).rmatvec(units), dtype=np.float64)
 
     def column_squares(self, weights: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the squared norm of each column, the answers weighted, shape (answers,); or a bound of it."""
+        """Return the squared norm of each column with weighted answers, shape (answers,), or a bound on it."""
         return np.asarray(self.magnitudes(2).rmatvec(weights), dtype=np.float64)
 
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
@@ -313,8 +313,8 @@ class LinearQuery(Value, ABC):
         Returns
         -------
         int or float
-            Of integers `l1_sensitivity` for norm 1, the square root of `squared_l2_sensitivity` for norm 2. Of real
-            entries the same to rounding, where `columns` are too many twice the largest norm under "replace".
+            For integers, `l1_sensitivity` for norm 1, the square root of `squared_l2_sensitivity` for norm 2. For real
+            entries the same up to rounding, or, with too many `columns`, twice the largest norm under "replace".
         """
         if self.is_integer:
             exact = self._sensitivity(neighbours, norm)

@@ -24,7 +24,7 @@ class Subset(Matrix):
     size : int
         Number of cells of the table.
     weights : array_like of int, shape (answers,), optional
-        What each answer is multiplied by; 1 by default, below 2^18 in magnitude.
+        Factor of each answer; 1 by default, below 2^18 in magnitude.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def subset_sum(cells: ArrayLike, size: int) -> Matrix:
     Raises
     ------
     ValueError, TypeError
-        As `Subset`.
+        As in `Subset`.
 
     Examples
     --------
@@ -96,7 +96,7 @@ def weighted(weights: ArrayLike, order: ArrayLike | None = None) -> Subset | Mat
     Parameters
     ----------
     weights : array_like of real, shape (cells,)
-        One an answer. Integers give a query that can be measured exactly; others one for estimates alone.
+        Weight of each cell. Integers give a query that can be measured exactly; others one for estimates alone.
     order : array_like of int, shape (cells,), optional
         The cell of each answer; as they stand by default.
 

@@ -92,7 +92,7 @@ class Union(LinearQuery):
         return csr_array(vstack([p.to_sparse() for p in self.parts]))
 
     def largest_squared_distance(self, weights: NDArray[np.float64]) -> float:
-        """Return the sum of the parts', a bound, or the bound from the norms of the columns where it is less."""
+        """Return the sum over the parts, which is a bound, or the bound from the norms of the columns if it is less."""
         parts = sum(p.largest_squared_distance(w) for p, w in self._split(weights))
         return min(parts, super().largest_squared_distance(weights))
 

@@ -14,9 +14,9 @@ class Value:
     Attributes
     ----------
     _arguments : tuple
-        What its class makes an equal one of.
+        Arguments from which its class makes an equal one.
     _text : str
-        What it shows of itself.
+        Text of its representation.
     """
 
     _arguments: tuple[Any, ...]

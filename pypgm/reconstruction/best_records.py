@@ -38,7 +38,7 @@ class RecordSearch:
     domain : Domain
     seed : int
     optimiser : {"ascent", "exact"}
-        As in `best_records`.
+        See `best_records`.
     """
 
     def __init__(self, domain: Domain, seed: int, optimiser: Optimiser) -> None:
@@ -75,7 +75,7 @@ def best_records(
     values : mapping of (clique, cell) to float
         The cell in C order over the clique.
     costs : ndarray, shape (records, sum of the sizes of all attributes)
-        Of each value of each attribute, for each record asked for.
+        Cost of each value of each attribute, for each requested record.
     rng : Generator
         Generator of the starts of ascents.
     optimiser : {"ascent", "exact"}

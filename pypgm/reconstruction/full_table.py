@@ -27,7 +27,7 @@ class FullTable:
     Parameters
     ----------
     counts : Factor
-        Of any sign.
+        Counts of any sign.
 
     Attributes
     ----------
@@ -75,7 +75,7 @@ def least_squares(
 ) -> FullTable:
     r"""Return the table of all attributes that explains measurements best, by least squares.
 
-    It minimises :math:`\sum_i \lVert (Q_i M_i x - y_i) / \sigma_i \rVert^2` over tables x of any sign; of several
+    It minimises :math:`\sum_i \lVert (Q_i M_i x - y_i) / \sigma_i \rVert^2` over tables x of any sign; among several
     minimisers it is the shortest. Where all of them are counts of whole marginals no unbiased linear answer errs less.
 
     Parameters
@@ -83,7 +83,7 @@ def least_squares(
     domain : Domain
         Small: the solver holds about eight tables of all its cells.
     measurements : sequence of LinearMeasurement
-        Of any queries.
+        Measurements of any queries.
     max_bytes : float, optional
         Memory for it; half of what is available by default.
 

@@ -39,7 +39,7 @@ def reweight(
     public : Dataset
         Public records, at least one; weights of theirs are where the minimisation starts.
     measurements : sequence of LinearMeasurement
-        Of any queries.
+        Measurements of any queries.
     total : float, optional
         Number of private records; estimated from the measurements by default.
     iterations : int

@@ -95,7 +95,7 @@ def residual_least_squares(
     Parameters
     ----------
     domain : Domain
-        Of any number of attributes: only measured cliques and their subsets are looked at.
+        Domain of any number of attributes: only measured cliques and their subsets are used.
     measurements : sequence of LinearMeasurement
         Every cell of a marginal, or the contrasts of a clique, each with one standard deviation.
     nonnegative : bool

@@ -48,7 +48,7 @@ class Views(Reconstructed):
         return tuple(self.tables)
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the table of a clique in counts, axes as asked.
+        """Return the table of a clique in counts, with axes in the given order.
 
         It comes from a view that holds it, else it is the table of maximum entropy with the sums of the views.
         """
@@ -94,7 +94,7 @@ def priview(
     ----------
     domain : Domain
     measurements : sequence of LinearMeasurement
-        Of every cell, each with one standard deviation.
+        Measurements of every cell, each with one standard deviation.
     nonnegative : bool
         Whether negative counts are taken off.
     iterations : int

@@ -70,9 +70,9 @@ class Finding:
     check : str
         Name of the check.
     subject : str
-        What it looked at.
+        Object of the check.
     result : {"ok", "failed", "skipped", "not exercised"}
-        How it ended; a check that met nothing it could have failed on is not exercised.
+        Result; a check that met nothing it could have failed on is not exercised.
     detail : str
         Figures if it holds, else what is wrong.
     defects : tuple of str
@@ -98,7 +98,7 @@ class AuditReport:
     findings : tuple of Finding
         In the order they were made.
     mechanisms : tuple of str
-        Those looked at; empty for all and what they rest on.
+        Mechanisms that were checked; empty for all, together with what they rest on.
     tier : int
     pypgm, python, numpy, system : str
         Versions, and the machine's kind.
@@ -234,7 +234,7 @@ def write_audit(path: str | os.PathLike[str], audit: AuditReport) -> None:
     Raises
     ------
     ImportError, ValueError
-        As `audit_text`.
+        As in `audit_text`.
     OSError
         If the file cannot be written.
     """
@@ -247,7 +247,7 @@ def audit_text(path: str | os.PathLike[str], audit: AuditReport) -> str:
     Raises
     ------
     ImportError
-        If it is a page and jinja2, the extra ``report``, is not there.
+        If it is a page and jinja2, the extra ``report``, is not installed.
     ValueError
         If the name ends otherwise.
     """

@@ -135,7 +135,7 @@ class ComparedTables(Shown):
         Raises
         ------
         ImportError
-            If jinja2, the extra ``report``, is not there.
+            If jinja2, the extra ``report``, is not installed.
         OSError
             If the file cannot be written.
         """
@@ -163,7 +163,7 @@ class ComparedTables(Shown):
         Raises
         ------
         ImportError
-            If sdmetrics, the extra ``sdmetrics``, is not there.
+            If sdmetrics, the extra ``sdmetrics``, is not installed.
         """
         try:
             import pandas as pd
@@ -236,7 +236,7 @@ def compare_texts(
 
 
 def shown_quantile(column: ColumnPair, value: float) -> str:
-    """Return a quantile as text: a number, or a date of so many days since 1970."""
+    """Return a quantile as text: a number, or a date as days since 1970."""
     if column.kind == "date":
         return (datetime.date(1970, 1, 1) + datetime.timedelta(round(value))).isoformat()
     return shown_number(value)

@@ -86,7 +86,7 @@ def write_page(
     Raises
     ------
     ImportError
-        If jinja2, the extra ``report``, is not there.
+        If jinja2, the extra ``report``, is not installed.
     OSError
         If the file cannot be written.
     """

@@ -22,7 +22,7 @@ def rendered(template: str, **given: object) -> str:
     Raises
     ------
     ImportError
-        If jinja2, the extra ``report``, is not there.
+        If jinja2, the extra ``report``, is not installed.
     """
     try:
         import jinja2

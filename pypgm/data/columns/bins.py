@@ -60,8 +60,8 @@ MOST_BINS = 1_000_000
 
 _READ, _MISSING, _EMPTY, _UNREADABLE, _MARKED = range(5)
 Places = tuple[NDArray[np.float64], NDArray[np.int8]]
-"""Where values are on the line, and what became of each: read, missing, empty where that is no null, unreadable, or, by
-the place of these in `WRITTEN` and beyond, unreadable but for other marks of numbers."""
+"""Positions of values on the line, and the state of each: read, missing, empty where that is no null, unreadable, or,
+by the place of these in `WRITTEN` and beyond, unreadable but for other marks of numbers."""
 
 
 class UnreadableError(ValueError):
@@ -83,14 +83,14 @@ class Binned(Column):
     Parameters
     ----------
     outside : {"refuse", "clip", "null", "other"}
-        What becomes of values beyond the bounds: the table is refused, they move to the nearest bound, or they get the
+        Treatment of values beyond the bounds: the table is refused, they move to the nearest bound, or they get the
         code of nulls or one of their own, "other". The last two take what cannot be read too.
     within : {"uniform", "tapered", "middle", "lower"}
-        Which value of a bin a code is decoded to: any, drawn uniformly; the same, but in the first and the last bin
+        Value of its bin that a code is decoded to: any, drawn uniformly; the same, but in the first and the last bin
         ever rarer towards the bound, by an exponential distribution whose mean is the width of the bin beside; its
         middle; or its lowest.
     null
-        As in `Column`.
+        See `Column`.
     """
 
     outside: Outside = "refuse"

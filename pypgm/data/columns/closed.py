@@ -153,11 +153,11 @@ class Boolean(Closed):
     Parameters
     ----------
     values : pair of str
-        How a table has false and true, in this order; capitals make no difference. Booleans are what they are, and so
-        are the numbers 0 and 1, unless a text is a number itself: then numbers are recognized by value. Values are
-        decoded to these texts, or to booleans where they are "false" and "true" themselves.
+        Spellings of false and true in a table, in this order; capitals make no difference. Booleans are what they are,
+        and so are the numbers 0 and 1, unless a text is a number itself: then numbers are recognized by value. Values
+        are decoded to these texts, or to booleans where they are "false" and "true" themselves.
     null
-        As in `Column`.
+        See `Column`.
 
     Examples
     --------
@@ -231,11 +231,11 @@ class Codes(Closed):
     Parameters
     ----------
     codes : int
-        How many there are.
+        Number of values.
     ordinal : bool
         Whether their order means something, as it does of ages in years.
     null
-        As in `Column`.
+        See `Column`.
 
     Examples
     --------

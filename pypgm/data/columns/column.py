@@ -32,7 +32,7 @@ class Misfit(NamedTuple):
 
 
 Encoder = Callable[[Values], tuple[NDArray[Any], Misfit | None]]
-"""What turns values into codes, and remembers the spellings it met: for a table that is read in pieces."""
+"""Encoder of values that remembers the spellings it met, for a table that is read in pieces."""
 
 
 def _is_worked_out(kind: type, name: str) -> bool:
@@ -79,7 +79,7 @@ class Column(ABC):
 
     @property
     def nulls(self) -> tuple[str, ...]:
-        """Texts that mean that there is no value; the first is the one that is written."""
+        """Texts that stand for a missing value; the first is the one written."""
         return self.null if isinstance(self.null, tuple) else ()
 
     @cached_property
@@ -248,8 +248,8 @@ class Column(ABC):
 def guarded_encoder(column: Readable) -> Encoder:
     """Return an encoder for values that may be objects of any type, whose own methods may raise errors.
 
-    What such an error says may be a value, and is not kept: the first value that raises one by itself is named by its
-    row. Where none does, as they fail only beside each other, each has the code that it has alone.
+    The text of such an error may hold a value, and is not kept: the first value that raises one by itself is named by
+    its row. Where none does, as they fail only beside each other, each has the code that it has alone.
     """
     encode = column.encoder()
 

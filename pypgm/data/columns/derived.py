@@ -38,12 +38,12 @@ class Derived(Made):
         ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts. Of several columns a pair
         begins with a list of one such entry for each.
     other : str, int, float or bool, optional
-        What it has for all other values of the source: those that the mapping has not, those that are not found where
+        Value for all other values of the source: those absent from the mapping, those that are not found where
         the source is open, and "other" itself.
     sum, difference, product : sequence of str
         Columns of numbers; a difference has two, of numbers or of dates, and is the second minus the first.
     unit : {"day", "week", "month", "year", "hour"}
-        Of the difference of two dates, in whole ones; "day" by default.
+        Unit of the difference of two dates, in whole ones; "day" by default.
     decimals : int, optional
         Digits after the point of a sum, difference or product; rounded half to even. By default all there are.
     null : str, optional
@@ -272,7 +272,7 @@ class _Computed:
         return self._rounded(result, 10 ** (self._decimals or 0))
 
     def _rounded(self, numbers: NDArray[Any], unit: int) -> NDArray[Any]:
-        """Return integers in the unit of the result as numbers of so many decimals, rounded half to even."""
+        """Return integers in the unit of the result as numbers with its decimals, rounded half to even."""
         if unit < self._unit:
             step = self._unit // unit
             whole, rest = numbers // step, 2 * (numbers % step)

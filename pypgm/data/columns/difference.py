@@ -34,15 +34,17 @@ class Difference(Column):
     low, high : int or float
         The least and the largest difference, both allowed: what is publicly known.
     unit : {"year", "month", "week", "day", "hour"}
-        Of dates, in whole ones, as ages are counted: 25 lasts until the day before the 26th birthday.
+        Unit of a difference of dates, in whole ones, as ages are counted: 25 lasts until the day before the 26th
+        birthday.
     width, edges
-        Of the bins, as of `Integer`.
+        Bounds of the bins, as for `Integer`.
     bins, decimals
-        Of differences that are no whole numbers, as of `Real`; `edges` may stand for `bins`.
+        Bins of differences that are not whole numbers, as for `Real`; `edges` may stand for `bins`.
     format : str, optional
-        How a file has the dates, by default as those of the other column.
+        Format of the dates in a file; by default that of the other column.
     outside, within, null
-        As in `Binned`, of the difference. Null is needed where the other column may have no value: then this has none.
+        As in `Binned`, for the difference. A null is needed if the other column may have no value: then this one has
+        none.
 
     Examples
     --------

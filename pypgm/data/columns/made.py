@@ -30,7 +30,7 @@ class Cells(NamedTuple):
     column: Column
     codes: NDArray[Any]
     values: NDArray[Any] | None = None
-    """Where codes are no values: those that were drawn within bins, or made."""
+    """Positions of codes that are not values but were drawn within bins, or made."""
 
     def decoded(self) -> NDArray[Any]:
         """Return the values, as `Column.decode` does."""
@@ -94,7 +94,7 @@ class Id(Made):
     Parameters
     ----------
     format : str
-        How it is written: any text, with ``{}`` for the number or, with zeros before it up to a length, ``{:07}``.
+        Pattern of the text: anything, with ``{}`` for the number or, with zeros before it up to a length, ``{:07}``.
         With ``{}`` alone values are whole numbers.
     start : int
         The first one; the others count on.
@@ -137,7 +137,7 @@ class Fake(Made):
     faker : str
         What Faker calls them, such as "name", "email" or "city".
     locale : str
-        Of which country, such as "de_DE".
+        Language and country, such as "de_DE".
 
     Notes
     -----
@@ -198,7 +198,7 @@ def made_in_order(made: Mapping[str, Made], known: Collection[str]) -> list[str]
     Raises
     ------
     ValueError
-        If one is made of a column that is not there, or of itself by way of others.
+        If a column is made of a missing one, or of itself by way of others.
     """
     sources = {name: column.sources for name, column in made.items()}
     for name, of in sources.items():

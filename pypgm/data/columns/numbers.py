@@ -47,7 +47,7 @@ class Numeric(Binned):
     thousands : str
         The mark between groups of digits, such as ``,`` in ``62,347.69``, where they have one.
     outside, within, null
-        As in `Binned`.
+        See `Binned`.
     """
 
     decimal: DecimalMark = "."
@@ -100,7 +100,7 @@ class Integer(Numeric):
     edges : sequence of int
         Instead of `width`: where bins begin, besides `low`.
     decimal, thousands, outside, within, null
-        As in `Numeric`.
+        See `Numeric`.
 
     Raises
     ------
@@ -216,7 +216,7 @@ class Real(Numeric):
     decimals : int, optional
         Digits after the point of values that are decoded; by default as many as a double has.
     decimal, thousands, outside, within, null
-        As in `Numeric`.
+        See `Numeric`.
 
     Raises
     ------
@@ -340,9 +340,9 @@ class Real(Numeric):
         if not (type(self.decimals) is int and 0 <= self.decimals <= _MOST_DECIMALS):
             yield f"decimals needs a whole number from 0 to {_MOST_DECIMALS}"
         elif max(abs(self.low), abs(self.high)) * 10**self.decimals >= EXACT:
-            yield "the bounds with so many decimals have more digits than a double"
+            yield "the bounds with these decimals have more digits than a double"
         elif (self._grid[0] > self._grid[1]).any():
-            yield "a bin holds no number of so many decimals"
+            yield "a bin holds no number with these decimals"
 
 
 def one_bin(low: float, high: float, decimals: int | None = 0, **options: Any) -> Integer | Real:  # noqa: ANN401

@@ -31,7 +31,7 @@ def nice(width: float) -> int | float:
 def round_points(low: float, high: float, decimals: int | None) -> NDArray[np.float64]:
     """Return public points between two bounds at which bins may begin.
 
-    All numbers of so many decimals where they are few; else round ones, evenly spaced and, nearer to zero, of two
+    All numbers with these decimals if they are few; otherwise round ones, evenly spaced and, nearer to zero, of two
     digits, so that amounts of any magnitude are told apart.
 
     Examples

@@ -30,7 +30,7 @@ WHITE_SPACE = (
     "\t\n\x0b\x0c\r\x1c\x1d\x1e\x1f \x85\xa0\u1680"
     "\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
 )
-"""What a text has around it that is no part of it: what `str.strip` takes away, for engines that need a list."""
+"""Whitespace around a text, as `str.strip` removes it, for engines that need a list."""
 
 BY_VALUE = frozenset(
     {NoneType, str, bool, int, float, Decimal, Fraction, datetime.date}

@@ -97,7 +97,7 @@ LEAST = 10
 """Records from which a column that is all different is an identifier."""
 
 NEARLY_ALL = 0.9
-"""Different values for each record: so many are all different, but for a few errors."""
+"""Different values for each record above which all count as different, apart from a few errors."""
 
 _LISTED = 20  # codes that may as well be categories
 _LONG, _MIDDLE, _SERIAL = 8, 6, 4  # digits that hardly any quantity has, that few have, and behind letters, as in P0001

@@ -33,7 +33,7 @@ def with_mappings(fields: object, folder: str | os.PathLike[str]) -> object:
     Parameters
     ----------
     told : object
-        As `Schema.from_dict` takes it.
+        Mapping that `Schema.from_dict` accepts.
     folder : str or path-like
         Folder that names of files are relative to.
 

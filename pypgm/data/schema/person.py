@@ -23,7 +23,7 @@ Missing = Literal["refuse", "alone"]
 
 KEY = np.dtype("S16")
 NO_KEY = '; "null": "alone" of the person takes each such record for a separate person'
-"""What ends a refusal of records that name no person."""
+"""End of the refusal of records that name no person."""
 
 _HASHED = b"\xff"  # begins the key of a long text; no text in UTF-8 begins with it
 _SORTED_AT_ONCE = 1 << 22  # records
@@ -45,14 +45,14 @@ class Person:
     Parameters
     ----------
     column : str or sequence of str
-        What names a person: a column, or several that do together. Values are told apart as they are written, without
+        Column that names a person, or several that do so together. Values are told apart as they are written, without
         white space around them; a whole number is one text whatever its type.
     at_most : int
         Records of each person that are kept, 1 or more; public.
     null : {"refuse", "alone"}
-        What a record without a value there is: refused with the table, or a person of its own.
+        Treatment of a record without a value there: refused with the table, or a person of its own.
     warning : str
-        What a draft says of it, until somebody has confirmed it.
+        Warning of a draft about the column, until somebody has confirmed it.
 
     Raises
     ------

@@ -36,12 +36,12 @@ class Relations:
     Attributes
     ----------
     written : mapping of str to Column
-        What the values in a table are: of a difference its own dates or numbers, of a derived column its results.
+        Kind of the values in a table: the dates or numbers of a difference itself, the results of a derived column.
 
     Raises
     ------
     ValueError
-        If a column is made of one that is not there or does not do, or of itself by way of others.
+        If a column is made of one that is missing or unsuitable, or of itself by way of others.
     """
 
     def __init__(self, columns: Mapping[str, Column], made: Mapping[str, Made], rules: Sequence[object]) -> None:

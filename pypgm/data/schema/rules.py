@@ -49,7 +49,7 @@ class Rule:
     columns : sequence of str
         At least two.
     forbidden : sequence of sequences
-        Of each combination what each of the columns has: a value or a label, a list of them for any of these, or
+        Combinations, each with an entry for every column: a value or a label, a list of alternatives, or
         ``{"from": value, "to": value}`` for all between two, in the order of the codes; either end may be left out. A
         number stands for its bin.
 
@@ -112,7 +112,7 @@ class Blank:
     Parameters
     ----------
     column : str
-        One that allows nulls.
+        Rule that allows nulls.
     unless : str, or mapping of str to an entry
         The other column: its name, for any value but null; or what it must have, as an entry of a `Rule`.
 
@@ -204,7 +204,7 @@ def drawn_by_rules(
     rules, columns
         Rules of a schema.
     draw : callable
-        Draws so many records; None stands for a number of its own.
+        Function that draws that many records; None stands for a number of its own.
 
     Raises
     ------

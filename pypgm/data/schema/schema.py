@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 SchemaLike: TypeAlias = "Schema | OpenSchema | Domain | Mapping[str, Any] | str | os.PathLike[str]"
-"""What `as_schema` takes for a schema, and everything that has the argument `schema`."""
+"""Types accepted as a schema by `as_schema` and every argument `schema`."""
 
 _MAX_LABELS = 10_000  # labels of a column that are made at once
 _BIN = re.compile(r"[\[0-9-]")  # how the label of a bin begins, and a text of null that may be one
@@ -65,21 +65,21 @@ class Schema(Declaration):
         Records that one person has at most: every private release of the records takes it from here, and refuses
         another. Left out, what is protected is any one record, and a release may be given another.
     person : Person or mapping, optional
-        Which columns name the person a record is of, and how many records of each are kept: every private release
+        Columns that name the person of a record, and the number of records kept for each: every private release
         keeps no more, and `records_per_person` follows from it.
     warned : sequence of str, or mapping of str to str
         Columns of a draft that have their warning still.
     warning : str
-        What a draft says of the whole table, if its warning is left.
+        Warning of a draft about the whole table, if it is left.
 
     Attributes
     ----------
     columns : mapping of str to Column
-        Those that are read.
+        Columns that are read.
     domain : Domain
         Names, sizes and labels of their codes.
     notes : mapping of str to str
-        What a draft says of columns, of those that are dropped too. Nothing protects it: it is in files that `save`
+        Warnings of a draft about columns, dropped ones included. Nothing protects it: it is in files that `save`
         writes, and in no release.
 
     Raises
@@ -141,7 +141,7 @@ class Schema(Declaration):
     ) -> Schema:
         """Return the schema with further columns and rules, for another number of records per person.
 
-        Where they come from another schema, warnings that it has of them, or at its top, come along.
+        If they come from another schema, its warnings about them, or about the whole table, come along.
         """
         drop, both = [name for name in self.drop if name not in columns], (*self.rules, *rules)
         known, others = {**self.declared, **columns}, () if source is None else source.warned
@@ -277,7 +277,7 @@ class Schema(Declaration):
         name : str
             Name of the schema in errors.
         folder : str or path-like, optional
-            Where the files of mappings are that it names; without it none is read, and such a name is refused.
+            Folder of the files of mappings that it names; without it none is read, and such a name is refused.
 
         Raises
         ------
@@ -316,15 +316,15 @@ class Schema(Declaration):
         source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
             A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have names alone.
         bounds : mapping of str to sequence
-            What is publicly known: the lowest and the highest value of each column of numbers or dates; of texts and
+            Public knowledge: the lowest and the highest value of each column of numbers or dates; for texts and
             categories, if it is known, a list of all. Where there is no type, or that of texts, it is that of the
             bounds: whole numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
         null : bool or sequence of str
-            Which columns may have missing values, as is publicly known; all others are refused where they have some.
+            Columns that are publicly known to have missing values; missing values in any other are refused.
             True is each whose type lets it: synthetic records then may have a few of them, from noise, in columns that
             have none in the table.
         table : str, optional
-            Which table of a DuckDB file.
+            Table of a DuckDB file.
 
         Raises
         ------
@@ -363,9 +363,9 @@ class Schema(Declaration):
     ) -> Schema | OpenSchema:
         """Return a first draft of the schema of a table, made from its records. It is NOT private.
 
-        What it has from the records is in `warned`, and `notes` say what to do about it: replace it by what is publicly
-        known, in the file that `save` writes, and delete the warning. Releases by it, and a `DraftWarning`, say what is
-        left. A column that looks like the key of persons is not declared, and offered as `person`.
+        Facts taken from the records are in `warned`, and `notes` say what to do about them: replace them by what is
+        publicly known, in the file that `save` writes, and delete the warning. Releases by it, and a `DraftWarning`,
+        say what is left. A column that looks like the key of persons is not declared, and offered as `person`.
 
         Parameters
         ----------
@@ -408,7 +408,7 @@ class OpenSchema(Declaration):
     Parameters
     ----------
     columns : mapping of str to Column, OpenSet, QuantileBins, int or sequence
-        As for `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
+        See `Schema`; at least one is an `OpenSet` or has `QuantileBins`.
     drop, rules, records_per_person, person, warned, warning
         As for `Schema`. No rule names a value of an open column.
 
@@ -422,7 +422,7 @@ class OpenSchema(Declaration):
     Raises
     ------
     ValueError
-        As `Schema` does, and if no column is open, or the open ones cost more than the budget.
+        As in `Schema`, or if no column is open, or the open ones cost more than the budget.
 
     Examples
     --------
@@ -446,7 +446,7 @@ class OpenSchema(Declaration):
         self.provisional = self.closed({name: column.provisional for name, column in self.open.items()})
 
     def assumed(self, n_values: int) -> Schema:
-        """Return the schema as if so many values of each open set had been found, and bins of even width.
+        """Return the schema as if each open set had `n_values` values, with bins of even width.
 
         Examples
         --------

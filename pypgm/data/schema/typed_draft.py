@@ -35,7 +35,7 @@ def typed_draft(
     source : Source
     bounds : mapping of str to sequence
     null : bool or sequence of str
-        As for `Schema.from_types`.
+        See `Schema.from_types`.
     """
     types = source.layout.types
     bounds = {name: _as_list(name, known) for name, known in bounds.items()}

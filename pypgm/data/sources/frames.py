@@ -25,8 +25,8 @@ def as_columns(frame: object) -> dict[str, Values]:
     Parameters
     ----------
     frame : mapping of str to sequence, or data frame
-        Of pandas, polars, pyarrow, or any other that narwhals knows or that offers the Arrow C stream (which needs
-        pyarrow).
+        Frame of pandas, polars, pyarrow, or any other library that narwhals knows or that offers the Arrow C stream
+        (which needs pyarrow).
 
     Raises
     ------

@@ -33,7 +33,7 @@ from pypgm.data.sources.streamed import RelationTable, StreamedTable
 from pypgm.data.sources.table import csv_names, read_open_table
 
 Records: TypeAlias = Dataset | StreamedTable | EngineTable
-"""What a mechanism counts."""
+"""Kinds of tables that a mechanism counts."""
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = 
     schema : Schema or OpenSchema
         Declarations of its columns.
     ignore_extra : bool
-        As for `pypgm.read_table`.
+        See `pypgm.read_table`.
 
     Raises
     ------

@@ -46,7 +46,7 @@ class StreamedTable(CountedTable):
     Parameters
     ----------
     pieces : callable
-        ``pieces(names, rows)`` gives about so many rows at a time of the columns of these names, each piece a mapping
+        ``pieces(names, rows)`` gives about `rows` rows at a time of the columns of these names, each piece a mapping
         or a data frame; the same at every call.
     names : sequence of str
         The columns there are.
@@ -139,7 +139,7 @@ class StreamedTable(CountedTable):
             raise ValueError(what)
 
     def _read(self, names: Sequence[str], rows: int, what: str) -> Iterator[dict[str, NDArray[Any]]]:
-        """Yield the codes of some columns, about so many rows at a time: small files are put together."""
+        """Yield the codes of some columns, about `rows` rows at a time: small files are put together."""
         held: list[dict[str, NDArray[Any]]] = []
         n_held = 0
         needed, reading, first = self.schema.needed(names), self.schema.reading, 0
@@ -182,7 +182,7 @@ def scan(
     schema : Schema, Domain, mapping or path
         Declarations of its columns.
     ignore_extra, **dialect
-        As for `read_table`; the dialect is of CSV files alone.
+        See `read_table`; the dialect is of CSV files alone.
 
     Returns
     -------

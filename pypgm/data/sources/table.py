@@ -218,7 +218,7 @@ def csv_names(path: str | os.PathLike[str], schema: Schema, dialect: Dialect, ig
 def csv_pieces(
     path: str | os.PathLike[str], columns: Mapping[str, Readable], n_rows: int, dialect: Dialect
 ) -> Iterator[dict[str, Sequence[str]]]:
-    """Yield the texts of some columns, about so many rows at a time, as `read_table` reads them."""
+    """Yield the texts of some columns, about `rows` rows at a time, as `read_table` reads them."""
     spell = respelling(columns, dialect)
     parts: dict[str, list[str]] = {name: [] for name in columns}
     n_held = 0
