@@ -40,7 +40,7 @@ def compare(
     synthetic : Release, model, data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
         From a release the same records are drawn every time.
     unsafe_data : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-        The real table. What comes of it is not private.
+        The real table. The result is not private.
     schema : Schema or OpenSchema, optional
         Says which texts are missing values, and how numbers and dates are written; by default that of the release.
 
@@ -109,7 +109,7 @@ def text_table(source: Source, schema: Schema | OpenSchema | None = None) -> dic
 
 
 def _spelling(column: Column | None, dialect: Dialect) -> Callable[[str], str] | None:
-    """Return what takes the marks from the numbers of a column, where they have some."""
+    """Return a function that removes the marks from the numbers of a column that has them."""
     if isinstance(column, Numeric):
         return None if column.marks == PLAIN else column.plain_text
     is_known = column is not None or (dialect.decimal, dialect.thousands) == PLAIN

@@ -63,14 +63,14 @@ def titles(release: Release) -> list[str]:
 
 
 def errors(release: Release, synthetic: Dataset) -> list[Factor]:
-    """Return the error to expect of each count of the synthetic records, pair by pair."""
+    """Return the expected error of each count of the synthetic records, pair by pair."""
     return [release.expected_error(clique, synthetic=synthetic) for clique in CLIQUES]
 
 
 def table_lines(
     synthetic: Dataset, expected: Sequence[Factor], names: Sequence[str], *, unsafe_data: Dataset
 ) -> list[str]:
-    """Return a table of two-way counts, real beside synthetic with the error to expect. The real are not private.
+    """Return a table of two-way counts, real beside synthetic with the expected error. The real are not private.
 
     Parameters
     ----------

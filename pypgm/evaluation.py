@@ -30,7 +30,7 @@ class Marginals(Protocol):
     """Source of marginals: a model, a release, a table of records, a CliqueVector."""
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the counts of some attributes, axes in the order asked."""
+        """Return the counts of some attributes, axes in the given order."""
 
 
 Answers = Marginals | Sequence[Factor]

@@ -129,7 +129,7 @@ class Factor(Shown):
         return Factor.over(domain, large)
 
     def project(self, attributes: str | Iterable[str]) -> Factor:
-        """Sum onto some attributes; axes come in the order asked."""
+        """Sum onto some attributes; axes come in the given order."""
         return self._reduce(_core.reduce_sum, as_clique(attributes))
 
     def sum(self, attributes: str | Iterable[str] | None = None) -> Factor:
@@ -314,7 +314,7 @@ def cells_frame(domain: Domain, numbers: Mapping[str, NDArray[np.float64]], libr
         raise ValueError(f"library must be 'pandas', 'polars' or 'pyarrow', got {library!r}")
     for value in numbers:
         if value in domain:
-            raise ValueError(f"the table has an attribute {value!r}; name the column of numbers otherwise")
+            raise ValueError(f"the table has an attribute {value!r}; name the column of numbers differently")
     columns: dict[str, Any] = {}
     before, after = 1, domain.size()
     for name, size in zip(domain.attributes, domain.shape, strict=True):

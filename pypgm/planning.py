@@ -100,7 +100,7 @@ class Plan(Shown):
         return "\n".join([*lines, *([] if self.bytes is None else [f"memory: {self.bytes / 2**20:,.0f} MiB"])])
 
     def expected(self) -> str:
-        """Return the error to expect of pairs as a range, in words."""
+        """Return the expected error of pairs as a range, in words."""
         low, middle, high = (f"{100 * error:.2g}" for error in (self.low, self.error, self.high))
         return f"expected error of pairs: {low} to {high} percentage points, {middle} in the middle"
 

@@ -137,7 +137,7 @@ class Release(Released[Model_co]):
         synthetic: Dataset | None = None,
         **options: Unpack[_FewErrorOptions],
     ) -> Factor:
-        """Return the error to expect of each count: the root mean square distance from the records.
+        """Return the expected error of each count: the root mean square distance from the records.
 
         It is the larger of two errors. The first is that on tables made up from the model, as
         `GraphicalModel.expected_error` has it, with the error of the total that denoised answers share. The second is
@@ -287,7 +287,7 @@ class Release(Released[Model_co]):
             records, or reads columns other than those named; an option is out of range; or the model does not hold its
             measurements.
         TypeError
-            If it is of a kind that does not know its errors, or the statistic is no function.
+            If it is of a kind that does not know its errors, or the statistic is not a function.
 
         Notes
         -----
@@ -372,7 +372,7 @@ class Release(Released[Model_co]):
         evidence: Evidence | None = None,
         **options: Unpack[_FewErrorOptions],
     ) -> Marginal:
-        """Return the counts of a clique with the error to expect of each; ``TypeError`` as for `expected_error`.
+        """Return the counts of a clique with the expected error of each; ``TypeError`` as for `expected_error`.
 
         Examples
         --------
@@ -546,7 +546,7 @@ class Release(Released[Model_co]):
             If the budget is in another unit or less than that of the release, the records are weighted, or their
             domain is another one.
         TypeError
-            If `budget` is no `Budget`.
+            If `budget` is not a `Budget`.
 
         Examples
         --------
@@ -588,7 +588,7 @@ class Release(Released[Model_co]):
         loaded = load(path, max_bytes=max_bytes)
         if isinstance(loaded, cls):
             return loaded
-        raise ValueError(f"{path} holds a {type(loaded).__name__}, no {cls.__name__}: pypgm.load reads it")
+        raise ValueError(f"{path} holds a {type(loaded).__name__}, not a {cls.__name__}: pypgm.load reads it")
 
     def summary(self) -> str:
         """Return the guarantee, the number of measurements and the ledger draw by draw in a few lines of text.
@@ -645,7 +645,8 @@ class Release(Released[Model_co]):
         ImportError
             If jinja2, the extra ``report``, is not installed.
         ValueError
-            If the records are over another domain, the file is no audit, or the path is that of the original records.
+            If the records are over another domain, the file is not an audit, or the path is that of the original
+            records.
         OSError
             If a file cannot be read or written.
 
@@ -687,12 +688,12 @@ def load(path: str | os.PathLike[str], *, max_bytes: float | None = None) -> Rel
     path : str or path-like
         The file.
     max_bytes : float, optional
-        Memory that unpacking it may take; by default half of what is available.
+        Memory that unpacking it may take; by default half of the available memory.
 
     Raises
     ------
     ValueError
-        If it is no file of pypgm, is truncated, changed or contradictory, or is of another version.
+        If it is not a file of pypgm, is truncated, changed or contradictory, or is of another version.
     ModelTooLargeError
         If it unpacks to more than `max_bytes`; nothing was unpacked then.
     OSError

@@ -205,7 +205,7 @@ def random_k_way(
     """
     among = _all_of_size(domain, k, max_cells)
     if not 1 <= count <= len(among):
-        raise ValueError(f"count must be 1..{len(among)}, the marginals there are, got {count}")
+        raise ValueError(f"count must be 1..{len(among)}, the number of marginals, got {count}")
     source = rng if isinstance(rng, np.random.Generator) else np.random.RandomState(rng)
     return Workload(domain, [among[i] for i in source.choice(len(among), count, replace=False)])
 
@@ -334,7 +334,7 @@ def as_workload(domain: Domain, workload: WorkloadLike) -> Workload:
     Raises
     ------
     ValueError
-        If it is no workload over the domain.
+        If it is not a workload over the domain.
     TypeError
         If it is of another kind.
 

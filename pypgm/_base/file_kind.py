@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 START = 1024
-"""Bytes of a file that tell what it is."""
+"""Bytes of a file that tell its kind."""
 
 RELEASE = "a release or model of pypgm"
 """Kinds of pypgm's own files."""

@@ -44,7 +44,7 @@ class AnswerComparison(Shown):
     smoothed_kl : ndarray of float64
         The same with 1e-12 of the uniform distribution mixed into both: always finite.
     map_agreement : ndarray of float64
-        Part of the given attributes' values for which both find the same target values most probable; of equally
+        Part of the given attributes' values for which both find the same target values most probable; among equally
         probable ones the first counts.
     unsupported : ndarray of int64
         Number of cells in which the other has probability and the reference has none.
@@ -71,10 +71,10 @@ def compare_answers(
     reference, other : BayesianNetwork
         Over the same domain; their structures may differ.
     queries : sequence
-        Targets, whose joint probabilities are compared; or a pair of targets and given attributes: a mapping as `query`
-        takes it is one question, names of attributes are one for each combination of their values.
+        Targets, whose joint probabilities are compared; or a pair of targets and given attributes: a mapping, as for
+        `query`, is one question; names of attributes give one for each combination of their values.
     max_bytes : float, optional
-        Memory a table may take; half of what is available by default.
+        Memory a table may take; half of the available memory by default.
 
     Returns
     -------
@@ -282,7 +282,7 @@ class NetworkComparison(Shown):
     hellinger : float
         Hellinger distance of the joint distributions, from 0 to 1.
     missing, extra, reversed : int
-        Numbers of arcs in the reference alone, in the other alone, and in both with opposite directions.
+        Numbers of arcs only in the reference, only in the other, and in both with opposite directions.
     """
 
     kl: float

@@ -27,7 +27,7 @@ _T = TypeVar("_T", bound="CountedNetwork")
 class CountedNetwork(CountedModel, BayesianNetwork):
     """A Bayesian network with a number of records: the model in a private release.
 
-    Its answers are probabilities, as those of a `BayesianNetwork`; `project` alone returns counts. Records are drawn as
+    Its answers are probabilities, as those of a `BayesianNetwork`; only `project` returns counts. Records are drawn as
     by `sample`; under evidence by randomised rounding along a junction tree.
 
     Parameters

@@ -97,14 +97,14 @@ class RowAnswers(PlannedTables):
         -------
         data frame or dict of str to ndarray, shape (n_rows,)
             Labels, or codes without labels, in the order of the rows. A data frame comes back as one of its kind and
-            index. Of equally probable values the first is taken.
+            index. The first of equally probable values is taken.
 
         Raises
         ------
         ImpossibleEvidenceError
             If a row is impossible; the message names the first.
         ValueError
-            If a column or target is no attribute, or a value none of its attribute's.
+            If a column or target is not an attribute, or a value none of its attribute's.
 
         Examples
         --------
@@ -149,7 +149,7 @@ class RowAnswers(PlannedTables):
         ModelTooLargeError
             If a table on the way does not fit even for one row.
         ValueError
-            If a column or target is no attribute, or a value none of its attribute's.
+            If a column or target is not an attribute, or a value none of its attribute's.
         """
         answers, _ = self._posteriors(frame, targets, impossible)
         return Probabilities(answers.probabilities, self.domain, getattr(frame, "index", None))
@@ -180,9 +180,9 @@ class RowAnswers(PlannedTables):
         if wanted is None:
             wanted = tuple(a for a in self.domain if a not in columns)
             if not wanted and columns:
-                raise ValueError("every attribute has a column: name the targets, or fill what is missing by `impute`")
+                raise ValueError("every attribute has a column: name the targets, or fill missing values with `impute`")
         elif wanted and not columns and column_names(frame):
-            raise ValueError("every column is a target's, so that nothing is known; `impute` fills what is missing")
+            raise ValueError("every column is a target, so nothing is known; `impute` fills missing values")
         part = self._part((*wanted, *columns))
         answers = posteriors(part.domain, part.tables, columns, n_rows, wanted)
         bad = np.flatnonzero(answers.log_evidence == -np.inf)
@@ -276,7 +276,7 @@ def _possible(net: _Network, columns: _Columns, targets: list[str]) -> Posterior
     part = net._part(columns)
     answers = posteriors(part.domain, part.tables, columns, len(next(iter(columns.values()))), targets)
     if (answers.log_evidence == -np.inf).any():
-        raise ImpossibleEvidenceError("what is known of a row with missing values has probability zero")
+        raise ImpossibleEvidenceError("the known values of a row with missing ones have probability zero")
     return answers
 
 
@@ -367,7 +367,7 @@ class BayesianNetwork(RowAnswers):
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         max_bytes : float, optional
-            Memory a table may take; half of what is available by default.
+            Memory a table may take; half of the available memory by default.
 
         Returns
         -------
@@ -407,12 +407,12 @@ class BayesianNetwork(RowAnswers):
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihoods (`pypgm.Likelihood`, or a NumPy float array).
         max_bytes : float, optional
-            Memory a table may take; half of what is available by default.
+            Memory a table may take; half of the available memory by default.
 
         Returns
         -------
         values : dict of str to label or code
-            The value of each target, in the order of the targets; a label if the attribute has them. Of equally
+            The value of each target, in the order of the targets; a label if the attribute has them. Among equally
             probable values, the first in lexicographic order of the codes.
         log_probability : float
             Natural log of :math:`P(t, e)`.
@@ -534,7 +534,7 @@ class BayesianNetwork(RowAnswers):
         ImpossibleEvidenceError
             If the known values of a row are impossible.
         ValueError
-            If a column is no attribute, or a value none of its attribute's.
+            If a column is not an attribute, or a value none of its attribute's.
 
         Examples
         --------

@@ -68,7 +68,7 @@ def draw_table(table: Factor, errors: Factor, ax: Axes | None = None) -> Axes:
     Parameters
     ----------
     table : Factor
-        Probabilities, axes (parents, attribute). Of a table of more than 48 cells the first groups are drawn.
+        Probabilities, axes (parents, attribute). The first groups of a table of more than 48 cells are drawn.
     errors : Factor
         Standard errors with the same ax.
     ax : matplotlib Axes, optional

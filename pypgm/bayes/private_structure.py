@@ -98,7 +98,7 @@ def chance(score: Score, records: int, shape: tuple[int, ...]) -> float:
 
     With :math:`k = \prod (n_i - 1)` and many records: "R", :math:`\sqrt{N k / 2 \pi}` records, the mean for
     uniform attributes, more than for others. "MI", :math:`\tfrac k2 \log_2 N` bits, the penalty of the BIC. "F", 0:
-    skewed attributes have more of it the more cells there are, whether they depend on each other or not.
+    skewed attributes have more of it with more cells, whether they depend on each other or not.
 
     Examples
     --------
@@ -140,7 +140,7 @@ def largest_change(score: Score, neighbours: Neighbours, total: int | None, *, b
     if score == "R":
         return (2 if neighbours == "add-remove" else 3) * _UNITS_PER_RECORD
     if total is None or neighbours == "add-remove":
-        raise ValueError("the score 'MI' needs neighbours='replace': else a record may change it by any amount")
+        raise ValueError("the score 'MI' needs neighbours='replace': otherwise a record may change it by any amount")
     n = max(total, 2)
     if binary:
         bound = math.log2(n) + (n - 1) * math.log2(n / (n - 1))

@@ -68,7 +68,7 @@ def _compare(arguments: argparse.Namespace) -> None:
     if arguments.out:
         check_places([arguments.release, arguments.table], [arguments.out], (".html", ".htm"))
     if not arguments.unsafe:
-        raise ValueError("compare prints numbers that are not private; say --unsafe if they stay with you")
+        raise ValueError("compare prints numbers that are not private; pass --unsafe if they stay with you")
     schema = None if arguments.schema is None else schema_in(arguments.schema)
     answers: dict[str, float] = {}
     if is_table(arguments.release):
@@ -151,7 +151,7 @@ def _table(columns: Iterable[ColumnPair], width: int) -> list[str]:
 
 
 def _facts(compared: ComparedTables, answers: dict[str, float]) -> dict[str, Any]:
-    """Return a comparison as JSON: of two numbers the first is of the real table."""
+    """Return a comparison as JSON: the first of two numbers is of the real table."""
     columns = [asdict(c) for c in compared.columns]
     pairs = [{"columns": list(pair), "points": p, "chance": by} for pair, (p, by) in compared.pairs.items()]
     only = dict(zip(("real", "synthetic"), compared.only, strict=True))

@@ -60,10 +60,10 @@ def _report(arguments: argparse.Namespace) -> None:
     if not Path(arguments.release).is_dir() and is_table(arguments.release):
         other = arguments.table or "TABLE"
         command = shlex.join(["pypgm", "compare", arguments.release, other, "--unsafe", "--out", arguments.out])
-        raise ValueError(f"{arguments.release} is a table, and a report is of a release; of two tables: {command}")
+        raise ValueError(f"{arguments.release} is a table, but a report needs a release; for two tables: {command}")
     release = RelatedRelease.load(arguments.release) if Path(arguments.release).is_dir() else load(arguments.release)
     if not isinstance(release, Release | RelatedRelease):
-        raise ValueError(f"{arguments.release} holds a model alone: a report is of a release, with its ledger")  # noqa: TRY004
+        raise ValueError(f"{arguments.release} holds only a model: a report needs a release, with its ledger")  # noqa: TRY004
     facts: dict[str, Any]
     with Claim(arguments.out):
         try:
@@ -76,7 +76,7 @@ def _report(arguments: argparse.Namespace) -> None:
                 release.report_html(arguments.out, unsafe_data=records, audit=arguments.audit, title=arguments.title)
             else:
                 if arguments.unsafe:
-                    raise ValueError("a report of two related tables has no real records beside")
+                    raise ValueError("a report of two related tables takes no real records")
                 facts = related_dict(release._facts, release.ledger, release.promise) if arguments.json else {}
                 release.report_html(arguments.out, audit=arguments.audit, title=arguments.title)
         except ImportError as error:

@@ -132,7 +132,7 @@ class Dataset(Shown):
             With all that is wrong: columns missing or unknown, and for each column the first row whose value does not
             fit, never the value.
         TypeError
-            If it is no frame.
+            If it is not a frame.
         ImportError
             If narwhals is not installed.
 
@@ -184,7 +184,7 @@ class Dataset(Shown):
             columns[name] = column.decode(codes)
         if self.weights is not None:
             if value in columns:
-                raise ValueError(f"the table has an attribute {value!r}; name the column of weights otherwise")
+                raise ValueError(f"the table has an attribute {value!r}; name the column of weights differently")
             columns[value] = self.weights
         return as_frame(columns, library, places=places)
 
@@ -283,7 +283,7 @@ class Dataset(Shown):
         return person.kept(self.persons, self.columns.values(), secret)
 
     def where(self, chosen: NDArray[np.bool_]) -> Dataset:
-        """Return some of the records, in their order, with all that is known of them.
+        """Return some of the records, in their order, with their weights and persons.
 
         Examples
         --------

@@ -58,7 +58,7 @@ class Limits:
         records take would tell of them. The start of an estimate takes the time it takes. It is looked at between
         steps: where the first, on a junction tree, takes longer, a `TimeLimitWarning` says so before it begins.
     max_bytes : float, optional
-        Memory the estimate may take, with all copies of the tables its method keeps; half of what is available by
+        Memory the estimate may take, with all copies of the tables its method keeps; half of the available memory by
         default.
     callback : callable, optional
         Called with a `FitState` after each iteration; a truthy answer ends the estimate. It sees released

@@ -155,7 +155,7 @@ class LinearMeasurement(Shown):
         cells = math.prod([domain.shape[i] for i in positions])
         columns = cells if self.query is None else self.query.shape[1]
         if columns != cells:
-            raise ValueError(f"clique {self.clique} has {cells} cells, its query asks {columns}")
+            raise ValueError(f"clique {self.clique} has {cells} cells, its query is for {columns}")
         if self.query is None and self.values.size != cells:
             raise ValueError(f"clique {self.clique} has {cells} cells, its measurement {self.values.size} values")
         if self.query is None and len(self._shape) > 1 and self._shape != domain.sizes(self.clique):

@@ -43,7 +43,7 @@ class LeastSquares:
         return self._domain.canonical(clique) in self.offsets
 
     def standard_error(self, clique: Clique) -> NDArray[np.float64]:
-        """Return the standard deviation of each cell of a clique that it `holds`, counts, axes in the order asked."""
+        """Return the standard deviation of each cell of a clique that it `holds`, counts, axes in the given order."""
         table = _design(self._domain, clique, self.offsets, len(self.covariance))
         variance = np.einsum("ij,ij->i", table @ self.covariance, table)
         return np.asarray(np.sqrt(np.maximum(variance, 0.0)), dtype=np.float64)
@@ -64,7 +64,7 @@ def least_squares(
     measurements : sequence of LinearMeasurement
         Their noise alone counts, not their values.
     total_is_known : bool
-        Whether the number of records is no estimate.
+        Whether the number of records is not an estimate.
 
     Returns
     -------
@@ -112,7 +112,7 @@ def _interactions(domain: Domain, cliques: Sequence[Clique]) -> tuple[dict[Cliqu
 
 
 def _design(domain: Domain, clique: Clique, offsets: dict[Clique, int], parameters: int) -> NDArray[np.float64]:
-    """Return the matrix from parameters to the cells of a clique, axes in the order asked."""
+    """Return the matrix from parameters to the cells of a clique, axes in the given order."""
     canonical = domain.canonical(clique)
     design = np.zeros((domain.size(clique), parameters))
     for n in range(len(clique) + 1):

@@ -43,8 +43,8 @@ def estimate_total(domain: Domain, measurements: Sequence[LinearMeasurement]) ->
     Raises
     ------
     ValueError
-        If no measurement tells the total, it is less than zero by more than noise explains, or numbers are too large,
-        small or far apart.
+        If no measurement determines the total, it is less than zero by more than noise explains, or numbers are too
+        large, small or far apart.
 
     References
     ----------

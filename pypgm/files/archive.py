@@ -156,5 +156,5 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """Return an object of JSON; ``ValueError`` if a name comes twice."""
     entries = dict(pairs)
     if len(entries) < len(pairs):
-        raise ValueError("a name stands twice")
+        raise ValueError("a name occurs twice")
     return entries

@@ -166,7 +166,7 @@ _PRIVACY = Record(
             int,
             "how many records of one person there may be; absent where any one record is meant",
         ),
-        "person?": ([str], "columns that name a person, and the number of records kept of each"),
+        "person?": ([str], "columns that name a person; `records_per_person` of their records are kept"),
     },
 )
 BUDGET = Record(

@@ -67,7 +67,7 @@ def spread(fields: Mapping[str, Any], name: str, max_bytes: float | None = None)
 
     replaced = _replaced(fields, entries)
     if not all(held):
-        raise ValueError("it has measurements that nothing in it holds")
+        raise ValueError("it has measurements that nothing in it uses")
     return replaced
 
 

@@ -58,7 +58,7 @@ class ReleasedModel(Protocol):
         """Return the marginal of any clique, in counts."""
 
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the joint probabilities of some attributes, given what is known of others."""
+        """Return the joint probabilities of some attributes, given evidence on others."""
 
     def synthetic_data(
         self,
@@ -67,7 +67,7 @@ class ReleasedModel(Protocol):
         *,
         evidence: Evidence | None = None,
     ) -> Dataset:
-        """Return records drawn from the model, given what is known; by default the rounded total."""
+        """Return records drawn from the model, given the evidence; by default the rounded total."""
 
     @property
     def digest(self) -> str:
@@ -138,7 +138,7 @@ class Stored(ABC):
         with contextlib.suppress(OSError):  # one of them is not there
             if source and os.path.samefile(path, source):
                 reason = "it holds the records that the release was made of; give the result another name"
-                raise ValueError(f"{os.fspath(path)} would be written over: {reason}")
+                raise ValueError(f"{os.fspath(path)} would be overwritten: {reason}")
 
     def __reduce__(self) -> tuple[Callable[[bytes], object], tuple[bytes]]:
         return unpickled, (file_bytes(self.archive()),)

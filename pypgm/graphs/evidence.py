@@ -157,7 +157,7 @@ class LastEvidence:
 
 
 def _no_mapping(given: object) -> str:
-    """Return the fault of evidence that is no mapping; a text may be the second attribute of a clique."""
+    """Return the fault of evidence that is not a mapping; a text may be the second attribute of a clique."""
     needed = "evidence needs a mapping of attribute to value"
     if isinstance(given, str):
         return f"{needed}, got the text {given!r}; a clique of several attributes is one tuple of names"

@@ -94,7 +94,7 @@ class JunctionTree(Shown):
     order : sequence of str, optional
         An elimination order of all attributes, instead of a search.
     max_bytes : float, optional
-        Memory the tables may take; half of what is available by default.
+        Memory the tables may take; half of the available memory by default.
 
     Raises
     ------
@@ -408,6 +408,6 @@ def check_possible(log_z: float, evidence: Evidence | None) -> None:
     """Raise ``ImpossibleEvidenceError`` if log Z is -inf, no joint assignment has any weight; refuse an overflow."""
     if log_z == -np.inf:
         what = f"the evidence on {escaped(', '.join(evidence))}" if evidence else "the potentials"
-        raise ImpossibleEvidenceError(f"no joint assignment is left any weight by {what}")
+        raise ImpossibleEvidenceError(f"no joint assignment keeps any weight under {what}")
     if not log_z < np.inf:
         raise ValueError("the potentials of a joint assignment must add up to less than 1.8e308")

@@ -125,7 +125,7 @@ class RegionGraph(Shown):
         max_regions : int
             More regions than this are refused.
         max_bytes : float, optional
-            Memory an estimate on the graph may take; half of what is available by default.
+            Memory an estimate on the graph may take; half of the available memory by default.
 
         Raises
         ------
@@ -304,5 +304,5 @@ def _check_edges(pairs: Sequence[tuple[Clique, Clique]]) -> None:
     try:
         cycle = networkx.find_cycle(networkx.DiGraph(pairs))
     except networkx.NetworkXNoCycle:
-        raise ValueError(f"a child must lie inside its parent: {bad[1]} is no proper part of {bad[0]}") from None
+        raise ValueError(f"a child must lie inside its parent: {bad[1]} is not a proper part of {bad[0]}") from None
     raise ValueError(f"the edges {' -> '.join(str(p) for p, _ in cycle)} -> {cycle[-1][1]} form a cycle")

@@ -262,7 +262,7 @@ def counting_numbers_of(
 
 
 def checked_counting_numbers(region_graph: RegionGraph, counting_numbers: ArrayLike | None) -> NDArray[np.float64]:
-    """Return one positive number a region, 1 by default; ``ValueError`` naming the region of another."""
+    """Return one positive number per region, 1 by default; ``ValueError`` naming the region of another."""
     n = len(region_graph.regions)
     kappa: NDArray[np.float64] = (
         np.ones(n) if counting_numbers is None else np.array(counting_numbers, dtype=np.float64)

@@ -57,7 +57,7 @@ def variable_elimination(
     order : sequence of str, optional
         An elimination order of all attributes to follow as far as `clique` allows, instead of a search.
     max_bytes : float, optional
-        Memory the tables may take; half of what is available by default.
+        Memory the tables may take; half of the available memory by default.
     n_threads : int
         0 for all threads; the bits of the answer do not depend on it.
     clock : Clock, optional
@@ -66,7 +66,7 @@ def variable_elimination(
     Returns
     -------
     Factor
-        The marginal, axes in the order asked.
+        The marginal, axes in the given order.
 
     Raises
     ------
@@ -123,7 +123,7 @@ def max_elimination(
     Returns
     -------
     Factor
-        Natural logs, axes in the order asked; -inf where no joint assignment has any weight.
+        Natural logs, axes in the given order; -inf where no joint assignment has any weight.
 
     Raises
     ------
@@ -226,7 +226,7 @@ class Given:
 
 
 class Elimination:
-    """The plan of the table of a clique given what is known: made once, run for any values of the same attributes.
+    """The plan of the table of a clique given the evidence: made once, run for any values of the same attributes.
 
     Parameters
     ----------

@@ -71,7 +71,7 @@ class Calibrated:
     def project_many(
         self, cliques: Sequence[str | Iterable[str]], clock: Clock, *, max_bytes: float | None = None
     ) -> list[Factor]:
-        """Return the marginals of any cliques, in counts, axes and cliques in the order asked.
+        """Return the marginals of any cliques, in counts, axes and cliques in the given order.
 
         Messages and marginals that several of them need are computed once. Where all together would take too much
         memory they are computed in parts.
@@ -149,7 +149,7 @@ class Calibrated:
         clock : Clock
             Shows the run, and ends it with ``TimeoutError`` once its time is over.
         max_bytes : float, optional
-            Memory it may take; half of what is available by default.
+            Memory it may take; half of the available memory by default.
         """
         shapes = [
             [self.domain.shape[a] if b < 0 else len(blocks[b]) for a, b in zip(*ask, strict=True)] for ask in asks

@@ -35,7 +35,7 @@ def check_contraction(
     returned : float
         Bytes of the tables it returns.
     max_bytes : float, optional
-        Memory it may take; half of what is available by default.
+        Memory it may take; half of the available memory by default.
     """
     cost = plan.cost
 

@@ -157,6 +157,6 @@ class Folding:
             array = np.asarray(codes, dtype=np.int64)
             fits = array.shape == domain.sizes((fine,)) and array.min() >= 0 and array.max() < domain.size(coarse)
             if not fits or fine in lists:
-                raise ValueError(f"attribute {coarse!r} is no function of {fine!r}")
+                raise ValueError(f"attribute {coarse!r} is not a function of {fine!r}")
             sources[coarse] = (fine, array)
         return cls(domain, sources)

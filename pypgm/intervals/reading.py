@@ -194,7 +194,7 @@ def is_extreme(
 
 
 def _as_numbers(column: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the values of a column, NaN where one is no number."""
+    """Return the values of a column, NaN where one is not a number."""
     if column.dtype.kind in "biuf":
         return column.astype(np.float64)
     is_number = [isinstance(v, int | float) for v in column] if column.dtype.kind == "O" else False

@@ -89,8 +89,8 @@ def fem(
     ModelTooLargeError
         If the queries, or an estimate, would not fit; then nothing was spent.
     ValueError
-        If the budget is out of range, the records are weighted, the workload is over another domain or asks other
-        queries than every cell, or an option is out of range.
+        If the budget is out of range, the records are weighted, the workload is over another domain or has queries
+        other than whole marginals, or an option is out of range.
     TypeError
         If the budget or the relation is given twice or not at all.
 

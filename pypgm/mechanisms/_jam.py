@@ -92,7 +92,7 @@ def jam(
     ModelTooLargeError
         If the single attributes, or all candidates together, do not fit in memory; then nothing was spent.
     TypeError
-        If `public` is no Dataset, or the budget or the relation is given twice or not at all.
+        If `public` is not a Dataset, or the budget or the relation is given twice or not at all.
 
     Notes
     -----

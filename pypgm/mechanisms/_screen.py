@@ -54,7 +54,7 @@ def screen(
 
     The first step measures single attributes. The second screens all pairs of the workload at once: how far each is
     from the independent model, with noise. By these distances, and by what noise would hide of each pair, a part of
-    the pairs and the noise of each are chosen such that the error to expect over the workload is least, while their
+    the pairs and the noise of each are chosen such that the expected error over the workload is least, while their
     junction tree stays small. The third step measures them for all that is left. There is one estimate, and no
     round waits for another.
 
@@ -68,7 +68,7 @@ def screen(
         Workload of whole marginals; all pairs by default. Larger marginals count as all of their pairs. Single
         attributes are measured in any case.
     tree_bytes : float
-        Most memory that the tables of the junction tree take, 8 bytes a cell; the estimate takes three times as much.
+        Most memory that the tables of the junction tree take, 8 bytes per cell; the estimate takes three times as much.
         Larger pairs are not asked. A region graph holds all pairs that repay their cost, however many they are.
     **options
         `budget`, `neighbours`, `privacy`, `time_limit` and all others of `pypgm.mechanisms.Options`; `oracle="auto"`
@@ -84,7 +84,7 @@ def screen(
     ------
     ValueError
         If the budget is pure or out of range, the records are weighted, the domain has no attributes, the workload is
-        over another domain or asks other queries than every cell, or `tree_bytes` is not above 0.
+        over another domain or has queries other than whole marginals, or `tree_bytes` is not above 0.
     ModelTooLargeError
         If the estimate from single attributes, of a region graph that from all pairs, does not fit; then nothing was
         spent.
@@ -101,7 +101,7 @@ def screen(
     A pair that is wrong by e unless it is asked, and of which noise hides h, is expected to be wrong by
     ``(e^-2 + h^-2)^(-1/2)``. One multiplier weighs the sum of these errors against rho, over all pairs and 24 levels of
     noise. What is ranked highest by the error it saves, alone or for each cell or root of a cell, is taken while the
-    tree has room; the ranking of the three that leaves the least error to expect is kept.
+    tree has room; the ranking of the three that leaves the least expected error is kept.
 
     Examples
     --------

@@ -107,7 +107,7 @@ def wide(
     ------
     ValueError
         If the budget is pure or out of range, the records are weighted, the domain has no attributes, the workload is
-        over another domain or asks other queries than every cell, or an attribute is unknown.
+        over another domain or has queries other than whole marginals, or an attribute is unknown.
     ModelTooLargeError
         If the estimate from all pairs does not fit; then nothing was spent.
     TypeError

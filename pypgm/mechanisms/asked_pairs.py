@@ -23,9 +23,9 @@ def asked_pairs(run: Run, workload: WorkloadLike | None) -> dict[Clique, float]:
     Raises
     ------
     ValueError
-        If the workload is over another domain, or asks other queries than every cell.
+        If the workload is over another domain, or has queries other than whole marginals.
     TypeError
-        If it is no workload.
+        If it is not a workload.
     ModelTooLargeError
         If all pairs are more than memory can list.
     """

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 
 class _Key(NamedTuple):
-    """A key that is no number and no text: those stand for themselves."""
+    """A key that is neither a number nor a text: those stand for themselves."""
 
     kind: str
     value: Hashable

@@ -99,7 +99,7 @@ def contrast_strategy(workload: Workload, privacy: Privacy | None = None) -> Str
     """
     relation = Privacy() if privacy is None else privacy
     if not all(map(is_every_cell, workload.queries)):
-        raise ValueError("contrasts need a workload that asks every cell of its marginals")
+        raise ValueError("contrasts need a workload that asks for every cell of its marginals")
     gains = _contrast_gains(workload, _levels(workload))
     cliques = [_clique(b) for b in gains]
     costs = [contrast_cost(workload.domain, c, relation) for c in cliques]

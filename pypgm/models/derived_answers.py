@@ -21,7 +21,7 @@ def check_read(schema: Schema | None, names: Iterable[str], what: str) -> None:
     for name in names:
         if schema is not None and name in schema.made:
             parents = listed([repr(parent) for parent in read_names(schema, name)]) or "no other column"
-            raise ValueError(f"column {name!r} follows from {parents}: {what} is known of what is measured alone")
+            raise ValueError(f"column {name!r} follows from {parents}: {what} is known only for measured attributes")
 
 
 def answered(schema: Schema | None, clique: str | Iterable[str], ask: Callable[[Clique], Factor]) -> Factor:
@@ -87,5 +87,5 @@ def conditioned(
     for axis, logs in log_likelihoods(joint.domain, derived):
         values *= np.exp(logs).reshape([-1 if i == axis else 1 for i in range(values.ndim)])
     if not values.sum() > 0:
-        raise ImpossibleEvidenceError(f"what is given of {listed([*map(repr, derived)])} has probability zero")
+        raise ImpossibleEvidenceError(f"evidence on {listed([*map(repr, derived)])} has probability zero")
     return Factor(joint.domain, values / values.sum()).project(names)

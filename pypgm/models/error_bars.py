@@ -25,7 +25,7 @@ def standard_errors(simulation: Simulation, method: str) -> list[Factor]:
     """Return a table of standard errors for each clique; see `Model.standard_error`."""
     model, cliques, recipe = simulation.model, simulation.cliques, simulation.recipe
     if not recipe.measurements:
-        raise ValueError("a standard error is that of the noise of measurements; the model was estimated without any")
+        raise ValueError("a standard error comes from the noise of measurements; the model was estimated without any")
     if not cliques:
         return []
     domains = [model.domain.project(c) for c in cliques]

@@ -14,7 +14,7 @@ from pypgm.models.expected_error import Basis
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Marginal(Shown):
-    """The counts of some attributes, or their probabilities given evidence, with the error to expect of each.
+    """The counts of some attributes, or their probabilities given evidence, with the expected error of each.
 
     Attributes
     ----------

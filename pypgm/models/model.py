@@ -132,7 +132,7 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked. The empty clique gives the total.
+            Attributes, in any order; axes come in the given order. The empty clique gives the total.
         evidence : mapping, optional
             Attribute to label, code, list of them, or likelihood vector: counts as if all records agreed with it. A
             plain number is a code, or a label that is a number; a value of the table, as ``--given`` of the command
@@ -180,7 +180,7 @@ class Model(Shown, Stored, Generic[Table]):
         method: Method | None = None,
         **limits: Unpack[CallOptions],
     ) -> list[Table]:
-        """Return the marginals of many cliques in counts, in the order asked; see `project`.
+        """Return the marginals of many cliques in counts, in the given order; see `project`.
 
         Shared work is done once, so that all 3-way marginals of a tree cost little more than their
         cells; on a region graph cliques are answered beside each other.
@@ -215,7 +215,7 @@ class Model(Shown, Stored, Generic[Table]):
         time_limit: float | None = None,
         progress: bool = False,
     ) -> Factor:
-        """Return the probabilities of some attributes, given what is known of others.
+        """Return the probabilities of some attributes, given evidence on others.
 
         Parameters
         ----------
@@ -227,7 +227,7 @@ class Model(Shown, Stored, Generic[Table]):
         Returns
         -------
         Factor
-            Conditional probabilities that sum to 1, axes in the order asked.
+            Conditional probabilities that sum to 1, axes in the given order.
         """
         with Clock("query", time_limit, progress, ends="the answer") as clock:
             return self._projected([as_clique(targets)], evidence, None, clock)[0].normalize()
@@ -275,7 +275,7 @@ class Model(Shown, Stored, Generic[Table]):
         ValueError
             If an attribute is unknown, or a block is not for as many values as it has.
         TypeError
-            If something is no `KroneckerQuery`.
+            If something is not a `KroneckerQuery`.
 
         Examples
         --------
@@ -435,7 +435,7 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked.
+            Attributes, in any order; axes come in the given order.
         evidence : mapping, optional
             As in `query`; the errors are then those of its probabilities.
         method : {"auto", "gls", "bootstrap"}
@@ -499,7 +499,7 @@ class Model(Shown, Stored, Generic[Table]):
         method: Literal["auto", "gls", "bootstrap"] = "auto",
         **options: Unpack[ErrorOptions],
     ) -> list[Factor]:
-        """Return the standard errors of many cliques from one bootstrap, in the order asked; see `standard_error`."""
+        """Return the standard errors of many cliques from one bootstrap, in the given order; see `standard_error`."""
         answer, what = partial(standard_errors, method=method), "standard_error_many"
         return simulated(answer, what, self, as_cliques(cliques), evidence, options=options, ends=_BOOTSTRAP)
 
@@ -510,7 +510,7 @@ class Model(Shown, Stored, Generic[Table]):
         evidence: Evidence | None = None,
         **options: Unpack[ErrorOptions],
     ) -> Factor:
-        """Return the error to expect of each count of a clique: the root mean square distance from the records.
+        """Return the expected error of each count of a clique: the root mean square distance from the records.
 
         It holds the noise and all the estimate leaves or adds: where it was drawn towards its start, what it assumed of
         cells that were measured together, and of attributes that were not measured together. Tables are drawn with
@@ -528,7 +528,7 @@ class Model(Shown, Stored, Generic[Table]):
         Parameters
         ----------
         clique : str or sequence of str
-            Attributes, in any order; axes come in the order asked.
+            Attributes, in any order; axes come in the given order.
         evidence : mapping, optional
             As in `query`; the errors are then those of its probabilities.
         draws : int
@@ -589,7 +589,7 @@ class Model(Shown, Stored, Generic[Table]):
         evidence: Evidence | None = None,
         **options: Unpack[ErrorOptions],
     ) -> list[Factor]:
-        """Return the expected errors of many cliques from the same tables, in the order asked; see `expected_error`."""
+        """Return the expected errors of many cliques from the same tables, in the given order; see `expected_error`."""
         return simulated(expected_errors, "expected_error_many", self, as_cliques(cliques), evidence, options=options)
 
     @checked(ErrorOptions, ERROR_DEFAULTS)
@@ -599,7 +599,7 @@ class Model(Shown, Stored, Generic[Table]):
         evidence: Evidence | None = None,
         **options: Unpack[ErrorOptions],
     ) -> Marginal:
-        """Return the counts of a clique with the error to expect of each: what `project` and `expected_error` say.
+        """Return the counts of a clique with the expected error of each: what `project` and `expected_error` say.
 
         Parameters
         ----------
@@ -758,7 +758,7 @@ class Model(Shown, Stored, Generic[Table]):
     def _answers(
         self, queries: Sequence[KroneckerQuery], evidence: Evidence | None, clock: Clock
     ) -> list[NDArray[np.float64]]:
-        """Return the answers to checked queries in counts, in the order asked."""
+        """Return the answers to checked queries in counts, in the given order."""
 
     @abstractmethod
     def estimated_again(

@@ -61,7 +61,7 @@ class Recipe:
         if fields["prior_recipe"] is not None:
             before = PriorRecipe.of(cls.unpacked(domain, fields["prior_recipe"]), measurements)
             if before is None:
-                raise ValueError("the prior was estimated from other measurements than those there are")
+                raise ValueError("the prior was estimated from measurements that the model does not have")
         return cls(measurements, fields["total_is_known"], fields["options"], prior, before)
 
 

@@ -38,7 +38,7 @@ def tree_problem(request: Request, tree: JunctionTree | None = None) -> TreeProb
     ValueError
         If the structural zeros leave no record possible, or what to start from does not fit.
     TypeError
-        If what to start from is no model over a junction tree.
+        If what to start from is not a model over a junction tree.
     ModelTooLargeError
         If the junction tree, or what the method keeps besides, does not fit; nothing has been allocated then.
     """

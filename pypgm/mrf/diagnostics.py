@@ -19,7 +19,7 @@ def split_r_hat(draws: ArrayLike) -> float:
     Parameters
     ----------
     draws : array_like of float or bool, shape (n_chains, n_draws)
-        Values of a function of the states, at least four draws a chain; the middle one of an odd number is left out.
+        Values of a function of the states, at least four draws per chain; the middle one of an odd number is left out.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def effective_sample_size(draws: ArrayLike) -> float:
     Parameters
     ----------
     draws : array_like of float or bool, shape (n_chains, n_draws)
-        Values of a function of the states, at least four draws a chain; the middle one of an odd number is left out.
+        Values of a function of the states, at least four draws per chain; the middle one of an odd number is left out.
 
     Returns
     -------

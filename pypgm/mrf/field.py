@@ -113,7 +113,7 @@ class MarkovRandomField(Shown, CountedModel):
         weights, fields = np.zeros((offsets[-1],) * 2), np.zeros(offsets[-1])
         for i, scope in enumerate(self.potentials.scopes):
             if len(scope) > 2:
-                raise ValueError(f"weights are those of pairs; the field has a table over {len(scope)} attributes")
+                raise ValueError(f"weights are defined for pairs; the field has a table over {len(scope)} attributes")
             codes = [slice(offsets[a], offsets[a + 1]) for a in scope]
             table = self.potentials.table(i).reshape([self.domain.shape[a] for a in scope])
             if len(scope) == 2:
@@ -190,11 +190,11 @@ class MarkovRandomField(Shown, CountedModel):
         return self.graphical_model.project(clique)
 
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the joint probabilities of some attributes, given what is known of others."""
+        """Return the joint probabilities of some attributes, given evidence on others."""
         return self.graphical_model.query(targets, evidence)
 
     def marginals(self, evidence: Evidence | None = None) -> dict[str, Factor]:
-        """Return the probabilities of every attribute, given what is known of some; as of a `BayesianNetwork`."""
+        """Return the probabilities of every attribute, given evidence on some; as of a `BayesianNetwork`."""
         tables = self.graphical_model.tree.attribute_marginals(self.potentials, 1.0, evidence)
         return {
             a: Factor(clique, cells) for clique, (a, cells) in zip(self.domain.singles(), tables.items(), strict=True)
@@ -222,7 +222,7 @@ class MarkovRandomField(Shown, CountedModel):
         return graph
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the attributes on a circle, edges the wider the stronger; new axes by default.
+        """Draw the attributes on a circle, with stronger edges wider; new axes by default.
 
         Raises
         ------

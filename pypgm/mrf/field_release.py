@@ -96,7 +96,7 @@ class FieldRelease(Release[MarkovRandomField]):
         ValueError
             If there are fewer than two draws, or the model has tables over more than two attributes.
         TypeError
-            If `learn` is no function.
+            If `learn` is not a function.
 
         Examples
         --------

@@ -114,7 +114,7 @@ class FrankWolfe:
         access = table.trusted_access
         copied = _copied(regressions, access.domain.shape)
         if max(access.domain.shape, default=0) > MOST_CODES:
-            raise ValueError(f"Frank-Wolfe takes up to {MOST_CODES} values an attribute, got {access.domain!r}")
+            raise ValueError(f"Frank-Wolfe takes up to {MOST_CODES} values per attribute, got {access.domain!r}")
         if not has_rows(access.records()):
             raise TypeError("Frank-Wolfe steps need the records of a Dataset, a table of counts is not enough")
         self._access = access

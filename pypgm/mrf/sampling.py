@@ -209,7 +209,7 @@ def sample(
     Raises
     ------
     ValueError
-        If potentials are NaN, infinite or of more than 256 values an attribute; if the model does not suit `method`,
+        If potentials are NaN, infinite or of more than 256 values per attribute; if the model does not suit `method`,
         or a number is out of range.
     ModelTooLargeError
         If `method` is "exact" and the junction tree does not fit.
@@ -250,7 +250,7 @@ def sample(
 def _check_sizes(domain: Domain) -> None:
     for name, size in zip(domain.attributes, domain.shape, strict=True):
         if size > _MOST_CODES:
-            raise ValueError(f"sampling takes up to {_MOST_CODES} values an attribute; {name!r} has {size}")
+            raise ValueError(f"sampling takes up to {_MOST_CODES} values per attribute; {name!r} has {size}")
 
 
 def _is_small(potentials: CliqueVector) -> bool:

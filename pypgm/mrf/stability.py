@@ -53,7 +53,7 @@ class Stability:
 
     Every record gets a block by itself, uniformly, from the secure source. Given all assignments, a person with k
     records, added, removed or replaced, changes at most k blocks, and each of them moves one vote from a graph to
-    another: votes are neighbours under "replace" with k records a person, whatever the relation of the records. They
+    another: votes are neighbours under "replace" with k records per person, whatever the relation of the records. They
     get discrete Laplace noise of scale 2 k / epsilon, and a graph is released if it has the most noisy votes, at least
     a threshold that a graph with votes of one person alone reaches with probability at most delta.
 

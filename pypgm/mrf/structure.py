@@ -105,7 +105,7 @@ class Structure(Shown):
         return self if self.release is None else replace(self, release=self.release.of_table(layout, source))
 
     def plot(self, ax: Axes | None = None) -> Axes:
-        """Draw the attributes on a circle, edges the wider the stronger.
+        """Draw the attributes on a circle, with stronger edges wider.
 
         Parameters
         ----------

@@ -28,7 +28,7 @@ def tree(shown: JunctionTree | Model[Any] | Release, ax: Axes | None = None) -> 
     Raises
     ------
     TypeError
-        If the argument is no tree and has none.
+        If the argument is not a tree and has none.
     ImportError
         If matplotlib, the extra ``plot``, is not installed.
 
@@ -56,7 +56,7 @@ def regions(shown: RegionGraph | Model[Any] | Release, ax: Axes | None = None) -
     Raises
     ------
     TypeError
-        If the argument is no region graph and has none.
+        If the argument is not a region graph and has none.
     ImportError
         If matplotlib, the extra ``plot``, is not installed.
 

@@ -121,7 +121,7 @@ def _positive(name: str, value: Number) -> Fraction:
     if exact <= 0:
         raise ValueError(f"{name} must be more than 0, got {shown(value)}")
     if exact > Fraction(sys.float_info.max):
-        raise ValueError(f"{name} must be at most {sys.float_info.max:.3g}, the largest double, and is more")
+        raise ValueError(f"{name} must be at most {sys.float_info.max:.3g}, the largest double, but is more")
     return exact
 
 

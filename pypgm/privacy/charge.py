@@ -53,7 +53,7 @@ class Charge:
     ValueError
         If the law has no guarantee in the unit.
     TypeError
-        If the law is no `Law`.
+        If the law is not a `Law`.
 
     Examples
     --------

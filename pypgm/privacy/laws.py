@@ -153,7 +153,7 @@ class DiscreteGaussian(Noise):
     ValueError
         If a number is out of its range or not finite, or the threshold does not keep its delta.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     References
     ----------
@@ -238,7 +238,7 @@ class DiscreteLaplace(Noise):
     ValueError
         If a number is out of its range or not finite, or the threshold does not keep its delta.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     Examples
     --------
@@ -314,7 +314,7 @@ class Exponential(Law):
     ValueError
         If a number is out of its range or not finite, or one of `draws` and `composed` is missing.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     References
     ----------
@@ -384,7 +384,7 @@ class PermuteAndFlip(Law):
     ValueError
         If a number is out of its range or not finite.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     References
     ----------
@@ -441,7 +441,7 @@ class PoissonSample(Law):
     ValueError
         If a number is out of its range or not finite, or epsilon is another one.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     References
     ----------
@@ -500,7 +500,7 @@ class Stated(Law):
     ValueError
         If not exactly one is given, or a number is out of its range or not finite.
     TypeError
-        If one is no number.
+        If one is not a number.
 
     Examples
     --------
@@ -565,7 +565,7 @@ def law_of(name: str, parameters: Mapping[str, Number], delta: Number = 0) -> La
     ValueError
         If there is no such law, it has other parameters, one is out of its range, or it does not fail.
     TypeError
-        If a parameter is no number.
+        If a parameter is not a number.
 
     Examples
     --------

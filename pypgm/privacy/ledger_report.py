@@ -117,7 +117,7 @@ class LedgerReport(Shown):
         return self._budget.reserved_delta - self.spent_delta()
 
     def report(self, most: int | None = None) -> str:
-        """Return a table of the charges, one a line, and the sum.
+        """Return a table of the charges, one per line, and the sum.
 
         Parameters
         ----------

@@ -240,7 +240,7 @@ def sparse_histogram(
     Parameters
     ----------
     column : PrivateColumn
-        The key of every record, a text or an integer; other values are never released. With k records a person the
+        The key of every record, a text or an integer; other values are never released. With k records per person the
         threshold is k higher.
     delta : number
         The probability of failure, in (0, 1).

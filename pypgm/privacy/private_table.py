@@ -125,7 +125,7 @@ class PrivateTable(Shown, Guarded):
 
     def __records(self) -> Counts:
         if self.__data is None:
-            raise ValueError("this private table is closed: its records are gone, only what was released is left")
+            raise ValueError("this private table is closed: its records are gone, only released results are left")
         return self.__data
 
     def __until_closed(self, selector: _Selector) -> _Selector:
@@ -384,7 +384,7 @@ class PrivateTable(Shown, Guarded):
         Balle, Barthe and Gaboardi 2018, "Privacy Amplification by Subsampling".
         """
         if self._privacy.total_is_public or self._privacy.records_per_person != 1:
-            raise ValueError("sampling protects records that come or go, one a person: neighbours='add-remove' alone")
+            raise ValueError("sampling protects records that come or go, one per person: only neighbours='add-remove'")
         if not has_rows(self.__records()):
             raise TypeError("only records can be sampled, a table of counts is not enough")
         chance = as_fraction("rate", rate)

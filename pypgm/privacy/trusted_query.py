@@ -37,7 +37,7 @@ def trusted_query(query: LinearQuery | Products, cells: int) -> LinearQuery:
     ValueError
         If the query is for another number of cells, is a user's own on more than 4096, or has no integer matrix.
     TypeError
-        If the object is no query.
+        If the object is not a query.
     """
     if not isinstance(query, LinearQuery | Products):
         raise TypeError(f"a query needs shape, matvec and rmatvec, got {type(query).__name__}")
@@ -117,7 +117,7 @@ def _exact(weights: Sequence[Number]) -> list[Fraction]:
 
 
 def _copied(query: LinearQuery) -> LinearQuery | None:
-    """Return an equal query made from the arguments of its class; None if that is no class of pypgm."""
+    """Return an equal query made from the arguments of its class; None if that is not a class of pypgm."""
     make, arguments = type(query), query._arguments
     if make is Kronecker or make is Union:
         parts = [_copied(part) for part in arguments[0]]

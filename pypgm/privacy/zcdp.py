@@ -94,7 +94,7 @@ def zcdp_rho(epsilon: Number, delta: Number) -> Fraction:
     """
     exact_epsilon, exact_delta = _at_least_zero("epsilon", epsilon), _delta(delta)
     if exact_epsilon == 0 or exact_delta == 0:
-        raise ValueError("zCDP implies (epsilon, delta)-DP for epsilon > 0 and delta > 0 alone")
+        raise ValueError("zCDP implies (epsilon, delta)-DP only for epsilon > 0 and delta > 0")
     slack = _safe_log(exact_delta)
     target, epsilon_float = float(slack), float(exact_epsilon)
     most = _bisect(lambda rho: _log_delta(rho, epsilon_float) <= target, rising=False)

@@ -182,7 +182,7 @@ def moments(levels: ArrayLike, order: int, *, centre: float = 0.0, scale: float 
     """
     numbers = np.asarray(levels, dtype=np.float64)
     if numbers.ndim != 1 or numbers.size == 0:
-        raise ValueError(f"levels need one number a cell, got shape {numbers.shape}")
+        raise ValueError(f"levels need one number per cell, got shape {numbers.shape}")
     if order < 1 or not scale > 0:
         raise ValueError(f"moments need an order of at least 1 and a positive scale, got {order} and {scale}")
     with np.errstate(over="ignore"):

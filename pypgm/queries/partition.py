@@ -47,7 +47,7 @@ class Partition(ZeroOneQuery):
     def __init__(self, groups: ArrayLike, n_groups: int | None = None) -> None:
         answer_of = checked_integers("groups", groups)
         if answer_of.size == 0:
-            raise ValueError("groups need one entry a cell, got none")
+            raise ValueError("groups need one entry per cell, got none")
         least, most = int(answer_of.min()), int(answer_of.max())
         rows = most + 1 if n_groups is None else int(n_groups)
         if least < 0 or most >= rows:

@@ -54,7 +54,7 @@ class Subset(Matrix):
             raise ValueError(f"cells must be different numbers in 0..{size - 1}, at least one, got {chosen}")
         factors = np.ones(n_chosen, dtype=np.int64) if weights is None else checked_integers("weights", weights)
         if factors.size != n_chosen or max(int(factors.max()), -int(factors.min())) >= ENTRY_LIMIT:
-            raise ValueError(f"weights need one integer below 2^18 a cell, got {factors.size} for {n_chosen} cells")
+            raise ValueError(f"weights need one integer below 2^18 per cell, got {factors.size} for {n_chosen} cells")
         super().__init__(_entries(factors, chosen, size))
         # No two cells share an answer: the product of two columns is 0, whatever the signs.
         self._set(cells=chosen, weights=factors, has_acute_columns=True, _arguments=(chosen, size, factors))

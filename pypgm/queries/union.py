@@ -61,7 +61,7 @@ class Union(LinearQuery):
         self._set(parts=queries)
 
     def spread(self, levels: ArrayLike) -> NDArray[np.float64]:
-        """Return one number an answer from one a part: the noise of a measurement, say."""
+        """Return one number per answer from one a part: the noise of a measurement, say."""
         each = as_vector("levels", levels, len(self.parts)).astype(np.float64)
         return np.repeat(each, [p.shape[0] for p in self.parts])
 

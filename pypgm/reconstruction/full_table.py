@@ -43,7 +43,7 @@ class FullTable:
         self.total = float(counts.datavector().sum())
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the table of a clique in counts, which may be negative, axes as asked."""
+        """Return the table of a clique in counts, which may be negative, axes in the given order."""
         return self.counts.project(clique)
 
     def synthetic_data(self, rows: int | None = None, rng: np.random.Generator | int | None = None) -> Dataset:
@@ -85,7 +85,7 @@ def least_squares(
     measurements : sequence of LinearMeasurement
         Measurements of any queries.
     max_bytes : float, optional
-        Memory for it; half of what is available by default.
+        Memory for it; half of the available memory by default.
 
     Returns
     -------

@@ -75,7 +75,7 @@ def local_least_squares(
     Raises
     ------
     ValueError
-        If there is no measurement, one does not fit the domain, or none tells the total.
+        If there is no measurement, one does not fit the domain, or none determines the total.
 
     References
     ----------

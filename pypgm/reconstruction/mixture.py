@@ -46,7 +46,7 @@ class ProductMixture:
         self.total = total
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the table of any clique in counts, axes as asked."""
+        """Return the table of any clique in counts, axes in the given order."""
         domain = self.domain.project(clique)
         if not len(domain):
             return Factor(domain, [self.total])
@@ -125,7 +125,7 @@ def relaxed_projection(
     Raises
     ------
     ValueError
-        If there is no measurement, one does not fit the domain, none tells the total, or a number is out of range.
+        If there is no measurement, one does not fit the domain, none determines the total, or a number is out of range.
 
     References
     ----------

@@ -56,8 +56,8 @@ def reweight(
     Raises
     ------
     ValueError
-        If there is no record or no measurement, one does not fit the domain, none tells the total, or a number is out
-        of range.
+        If there is no record or no measurement, one does not fit the domain, none determines the total, or a number is
+        out of range.
 
     References
     ----------

@@ -54,7 +54,7 @@ class Residuals(Reconstructed):
         return self._cliques
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the table of any clique in counts, axes as asked."""
+        """Return the table of any clique in counts, axes in the given order."""
         ordered = self.domain.canonical(clique)
         sizes = self.domain.sizes(ordered)
         table = np.zeros(sizes)
@@ -109,7 +109,7 @@ def residual_least_squares(
     Raises
     ------
     ValueError
-        If there is no measurement, one asks another query or has several standard deviations, or none tells the total.
+        If there is no measurement, one has another query or several standard deviations, or none determines the total.
 
     References
     ----------

@@ -107,7 +107,7 @@ def priview(
     Raises
     ------
     ValueError
-        If there is no measurement, or one asks another query or has several standard deviations.
+        If there is no measurement, or one has another query or several standard deviations.
 
     References
     ----------

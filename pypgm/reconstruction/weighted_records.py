@@ -70,11 +70,11 @@ class WeightedRecords(CountedModel):
         return CliqueVector(self.domain, [])
 
     def project(self, clique: str | Iterable[str]) -> Factor:
-        """Return the table of any clique in counts, axes as asked."""
+        """Return the table of any clique in counts, axes in the given order."""
         return self.data.project(clique)
 
     def query(self, targets: str | Iterable[str], evidence: Evidence | None = None) -> Factor:
-        """Return the joint probabilities of some attributes, given what is known of others.
+        """Return the joint probabilities of some attributes, given evidence on others.
 
         Raises
         ------
@@ -96,7 +96,7 @@ class WeightedRecords(CountedModel):
         return Dataset({a: column[drawn] for a, column in self.data.columns.items()}, self.domain)
 
     def _given(self, evidence: Evidence | None) -> NDArray[np.float64]:
-        """Return the weights of the records given what is known."""
+        """Return the weights of the records given the evidence."""
         weights: NDArray[np.float64] = self._weights.copy()
         for index, logs in log_likelihoods(self.domain, evidence):
             weights *= np.exp(logs)[self.data.columns[self.domain.attributes[index]]]

@@ -210,15 +210,15 @@ def read_audit(path: str | os.PathLike[str]) -> AuditReport:
     OSError
         If the file cannot be read.
     ValueError
-        If it is no audit, or its digest is not that of its content.
+        If it is not an audit, or its digest is not that of its content.
     """
     if Path(path).stat().st_size > _MOST_BYTES:
-        raise ValueError(f"{path} has more than {_MOST_BYTES >> 20} MiB: it is no audit")
+        raise ValueError(f"{path} has more than {_MOST_BYTES >> 20} MiB: it is not an audit")
     held = read_json(path, "an audit in JSON, as python -m pypgm.audit --out audit.json writes it")
     try:
         check_fields(held, _AUDIT)
     except ValueError as error:
-        raise ValueError(f"{path} is no audit, as python -m pypgm.audit --out audit.json writes it: {error}") from None
+        raise ValueError(f"{path} is not an audit written by python -m pypgm.audit --out audit.json: {error}") from None
     fields: Mapping[str, Any] = held  # type: ignore[assignment] # checked above
     findings = tuple(Finding(**{**f, "defects": tuple(f["defects"])}) for f in fields["findings"])
     header = {name: fields[name] for name in ("tier", "pypgm", "python", "numpy", "system")}

@@ -222,7 +222,7 @@ def compare_texts(
         raise ValueError("the tables have no column in common")
     sizes = len(first[names[0]]), len(second[names[0]])
     if not min(sizes):
-        raise ValueError("a table without records is like no other")
+        raise ValueError("a table without records cannot be compared")
     columns = [_Column(name, first[name], second[name], schema) for name in names]
     pairs = {}
     step = max(1, -(-math.comb(len(columns), 2) // _MOST_PAIRS))
@@ -285,7 +285,7 @@ class _Column:
         return [np.array([book[t] for t in texts.tolist()], dtype=np.int64) for texts in self.texts], len(book)
 
     def _binned(self) -> tuple[list[NDArray[np.int64]], int]:
-        """Return the bin of each number by quantiles of the first table: 0 is missing, 1 is no number at all."""
+        """Return the bin of each number by quantiles of the first table: 0 is missing, 1 is not a number at all."""
         values, counts = np.unique(self.values[0][np.isfinite(self.values[0])], return_counts=True)
         starts = values if values.size <= _BINS else _starts(values, counts)
         codes = []

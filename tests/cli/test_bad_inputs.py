@@ -164,8 +164,8 @@ def test_rows(folder, capsys, rows):
     ("change", "text"),
     [
         ({"out": "none/out.csv"}, "there is no directory"),
-        ({"out": "people.csv"}, "would be written over"),
-        ({"out": "domain.json"}, "would be written over"),
+        ({"out": "people.csv"}, "would be overwritten"),
+        ({"out": "domain.json"}, "would be overwritten"),
         ({"out": "."}, "is a directory"),
         ({"table": "."}, "directory"),
         ({"table": "none.csv"}, "No such file"),
@@ -194,7 +194,7 @@ def test_names_without_a_suffix_are_of_csv(folder, release):
 
 def test_a_release_that_is_there(folder, capsys):
     Path("out.pgm").write_text("precious")
-    refused(capsys, synth(), "is not written over")
+    refused(capsys, synth(), "is not overwritten")
 
 
 def files(packed):
@@ -312,7 +312,7 @@ def test_four_processes_on_one_output(folder):
     codes = [process.returncode for process in running]
     assert sorted(codes) == [0, 2, 2, 2]
     for code, text in zip(codes, said, strict=True):
-        assert ("written over" in text or "another run writes out.csv" in text) == (code == 2)
+        assert ("overwritten" in text or "another run writes out.csv" in text) == (code == 2)
     assert pypgm.load("out.pgm").measurements
     assert sorted(os.listdir()) == ["domain.json", "out.csv", "out.pgm", "people.csv"]
 

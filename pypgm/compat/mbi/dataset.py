@@ -118,7 +118,7 @@ class Dataset:
         return type(self)({a: columns[a] for a in domain}, domain, self._weights)
 
     def compress(self, mapping: Mapping[Attribute, ArrayLike], labels: Mapping[Attribute, Any] | None = None) -> Any:
-        """Return the records with values mapped to others, as many as the mapping names."""
+        """Return the records with values mapped to others, for all attributes that the mapping names."""
         images = {a: _image(a, image, self.domain) for a, image in mapping.items()}
         domain = _resized(self.domain, {a: int(image.max()) + 1 for a, image in images.items()}, labels)
         return self._changed(domain, self._data | {a: image[self._data[a]] for a, image in images.items()})
@@ -134,7 +134,8 @@ class Dataset:
             many = np.diff(first)[codes]
             if (many == 0).any():
                 raise ValueError(f"the mapping of {a!r} has no preimage of some value that records have")
-            columns[a] = order[first[codes] + np.floor(np.random.rand(codes.size) * many).astype(np.int64)]  # noqa: NPY002
+            columns[a] = order[first[codes] + np.floor(np.random.rand(codes.size) * many).astype(np.int64)]  # noqa:
+            NPY002
         return self._changed(_resized(self.domain, sizes, None), columns)
 
 

@@ -34,8 +34,8 @@ class Derived(Made):
     source : str or sequence of str
         The column that a mapping is of, or several columns of listed values; in files it is called "from".
     mapping : mapping, or sequence of pairs
-        For each value of the source what this column has. In pairs the first may be a list of values, or
-        ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts. Of several columns a pair
+        Value of this column for each value of the source. In pairs the first may be a list of values, or
+        ``{"from": value, "to": value}`` as in a `Rule`; the first pair that fits counts. With several columns, a pair
         begins with a list of one such entry for each.
     other : str, int, float or bool, optional
         Value for all other values of the source: those absent from the mapping, those that are not found where
@@ -226,7 +226,7 @@ class _Computed:
         if len(has_times) > 1:
             raise ValueError("needs two dates, both with resolution hour or both without")
         if self._derived.unit and not self._dates:
-            raise ValueError("has a unit, which a difference of dates has alone")
+            raise ValueError("has a unit, which only a difference of dates has")
         if self._dates and self._unit_of_dates not in units_of(has_times.pop()):
             raise ValueError(f"unit {self._derived.unit!r} needs dates with resolution hour")
 

@@ -24,15 +24,15 @@ from pypgm.domain import Label
 class Difference(Column):
     """Dates or numbers whose difference from another column is bounded by public knowledge.
 
-    The difference is what is counted, in bins; a record comes back with the other column's value and the difference
-    added, so that it is within its bounds in every record. Evidence and answers of a model are of the difference.
+    The difference is counted, in bins; a record comes back with the other column's value and the difference
+    added, so that it is within its bounds in every record. Evidence and answers of a model concern the difference.
 
     Parameters
     ----------
     first : str
         The other column, of dates or numbers; in files it is called "from".
     low, high : int or float
-        The least and the largest difference, both allowed: what is publicly known.
+        The least and the largest difference, both allowed: public knowledge.
     unit : {"year", "month", "week", "day", "hour"}
         Unit of a difference of dates, in whole ones, as ages are counted: 25 lasts until the day before the 26th
         birthday.
@@ -144,7 +144,7 @@ class Difference(Column):
             resolution: Resolution = "hour" if first.has_times else "year"
             return Date(texts[0], texts[1], resolution, self.format or first.format, **options)
         if self.unit or self.format:
-            raise ValueError(f"unit and format are of dates, and {self.first!r} has numbers")
+            raise ValueError(f"unit and format are for dates, but {self.first!r} has numbers")
         if not (first.per_unit and self.span.per_unit):
             raise ValueError(f"a difference of numbers needs decimals, its own and those of {self.first!r}")
         if isinstance(first, Numeric):
@@ -156,7 +156,7 @@ class Difference(Column):
     def coded(
         self, first: Steps, of_first: NDArray[Any], second: Steps, of_second: NDArray[Any]
     ) -> tuple[NDArray[Any], Misfit | None]:
-        """Return the codes of differences, and what is wrong with the first that has none."""
+        """Return the codes of differences, and the problem of the first without one."""
         starts, ends = first.steps(of_first), second.steps(of_second)
         places: NDArray[Any]
         if isinstance(first.column, Date):

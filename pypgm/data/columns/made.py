@@ -95,7 +95,7 @@ class Id(Made):
     ----------
     format : str
         Pattern of the text: anything, with ``{}`` for the number or, with zeros before it up to a length, ``{:07}``.
-        With ``{}`` alone values are whole numbers.
+        With ``{}`` only, values are whole numbers.
     start : int
         The first one; the others count on.
 
@@ -135,7 +135,7 @@ class Fake(Made):
     Parameters
     ----------
     faker : str
-        What Faker calls them, such as "name", "email" or "city".
+        Faker's name of them, such as "name", "email" or "city".
     locale : str
         Language and country, such as "de_DE".
 

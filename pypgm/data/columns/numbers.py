@@ -94,7 +94,7 @@ class Integer(Numeric):
     Parameters
     ----------
     low, high : int
-        The lowest and the highest value, both allowed: what is publicly known, never what is found in the table.
+        The lowest and the highest value, both allowed: public knowledge, never taken from the table.
     width : int
         Values to a bin, counted from `low`; the last bin may have fewer.
     edges : sequence of int
@@ -208,13 +208,13 @@ class Real(Numeric):
     Parameters
     ----------
     low, high : float
-        The lowest and the highest value, both allowed: what is publicly known, never what is found in the table.
+        The lowest and the highest value, both allowed: public knowledge, never taken from the table.
     bins : int, optional
         Number of bins of equal width.
     edges : sequence of float
-        Instead of `bins`: where bins begin, besides `low`.
+        Starts of the bins besides `low`, instead of `bins`.
     decimals : int, optional
-        Digits after the point of values that are decoded; by default as many as a double has.
+        Digits after the point of decoded values; by default all digits of a double.
     decimal, thousands, outside, within, null
         See `Numeric`.
 
@@ -353,7 +353,8 @@ def one_bin(low: float, high: float, decimals: int | None = 0, **options: Any) -
 
 
 def as_number(value: object) -> float:
-    """Return a number, or a text that is one, as a float, infinite where it is too large; else raise `UnreadableError`.
+    """Return a number, or a text that is one, as a float, infinite if it is too large; otherwise raise
+    `UnreadableError`.
 
     Examples
     --------

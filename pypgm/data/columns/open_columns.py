@@ -70,7 +70,7 @@ class OpenSet:
 
 @dataclass(frozen=True)
 class QuantileBins:
-    """Numbers in bins that hold about as many records each; where they begin is found privately.
+    """Numbers in bins of about equally many records, whose bounds are found privately.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ class QuantileBins:
     def __post_init__(self) -> None:
         _check_share(self.share)
         if not isinstance(self.column, Integer | Real):
-            raise TypeError(f"quantiles are of an Integer or a Real, got {type(self.column).__name__}")
+            raise TypeError(f"quantiles are for an Integer or a Real, got {type(self.column).__name__}")
         if type(self.quantiles) is not int or not 2 <= self.quantiles <= _MOST_QUANTILES:
             raise ValueError(f"quantiles needs a whole number from 2 to {_MOST_QUANTILES:,}")
         object.__setattr__(self, "column", self.provisional)

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 
 def in_order(sources: Mapping[str, Sequence[str]], circular: str) -> list[str]:
-    """Return names in an order in which each comes after its sources, else as they are given.
+    """Return names such that each comes after its sources, otherwise in the given order.
 
-    It takes time in proportion to the names and what they follow from, and no recursion, however long a chain is.
+    It takes time in proportion to the names and their sources, and no recursion, however long a chain is.
 
     Parameters
     ----------

@@ -160,7 +160,7 @@ def is_plain(values: Values, kinds: str) -> TypeGuard[NDArray[Any]]:
 
 
 def as_list(values: Values) -> Sequence[Any]:
-    """Return values as Python objects; what is masked is None."""
+    """Return values as Python objects; masked ones are None."""
     if not isinstance(values, np.ndarray):
         return values if isinstance(values, list | tuple) else list(values)
     if values.dtype.kind not in "mM":
@@ -216,7 +216,7 @@ def _span(value: datetime.timedelta | np.timedelta64) -> object:
 
 
 def _number(value: object) -> object:
-    """Return a number exactly, and all else as it is."""
+    """Return a number exactly, and any other value unchanged."""
     if isinstance(value, complex | np.complexfloating) and not value.imag:
         value = float(value.real)
     if isinstance(value, int | np.integer):

@@ -22,8 +22,8 @@ def values_within(
 ) -> dict[str, NDArray[Any]]:
     """Return a value for each code of the columns that have bins; all comparisons hold, wherever bins allow it.
 
-    Values that break one are drawn again, all that are compared, so that they are distributed as those that do not.
-    If that takes long, as in bins that hardly overlap, values are drawn one after the other among those that leave
+    If a value breaks one, all compared values are drawn again, so that they follow the distribution of those that keep
+    it. If that takes long, as in bins that hardly overlap, values are drawn one after the other among those that leave
     the rest possible.
 
     Examples

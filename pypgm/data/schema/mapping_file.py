@@ -1,4 +1,4 @@
-"""Mappings of derived columns that stand in files of their own."""
+"""Mappings of derived columns in separate files."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pypgm.data.sources.files import as_path, csv_rows, read_text
 def columns_in(fields: Mapping[Any, Any]) -> Mapping[Any, Any]:
     """Return the columns of a parsed schema file: the entry "columns", else the whole file.
 
-    A file that has columns alone may have one of this name, whose kind is a text; a column of the name "kind" is none.
+    A file of columns only may have one of this name, whose kind is a text; a column named "kind" is not one.
 
     Examples
     --------
@@ -42,7 +42,7 @@ def with_mappings(fields: object, folder: str | os.PathLike[str]) -> object:
     OSError
         If a file cannot be read.
     ValueError
-        If its name leads out of the folder, or it is no CSV file whose header names both columns, or a value comes
+        If its name leads out of the folder, or it is not a CSV file whose header names both columns, or a value comes
         twice.
     """
     if not isinstance(fields, Mapping):
@@ -61,8 +61,9 @@ def _with_mapping(name: object, spec: object, folder: Path) -> object:
 def _below(folder: Path, text: str, name: object) -> Path:
     """Return the path of a file below a folder; ``ValueError`` if a name leads out of it, or to no regular file.
 
-    Who wrote the schema may not know what is on this machine, and learns nothing of what lies outside: all names that
-    lead there are refused in the same words, whatever is there. What a mapping holds is published with a release.
+    The author of the schema may not know this machine's files, and learns nothing about those outside the folder: all
+    names that lead there are refused in the same words, whatever is there. The contents of a mapping are published
+    with a release.
     """
     given = as_path(text)
     root, path = Path(os.path.realpath(folder)), Path(os.path.realpath(folder / given))

@@ -114,7 +114,7 @@ class Blank:
     column : str
         Rule that allows nulls.
     unless : str, or mapping of str to an entry
-        The other column: its name, for any value but null; or what it must have, as an entry of a `Rule`.
+        The other column: its name, for any value but null; or its required value, as an entry of a `Rule`.
 
     Examples
     --------
@@ -276,8 +276,8 @@ def cells_named(
     Raises
     ------
     ValueError
-        If an entry is none of its column, or all stand for more combinations of codes than are gone through, as many
-        ranges that overlap may: a small file would take long.
+        If an entry is not a value of its column, or all together stand for too many combinations of codes, as many
+        overlapping ranges may: a small file would take long.
     """
     left = MOST_CELLS
     for cell in cells:

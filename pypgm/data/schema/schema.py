@@ -63,7 +63,7 @@ class Schema(Declaration):
         text such as ``start <= end`` stands for a `Comparison`.
     records_per_person : int, optional
         Records that one person has at most: every private release of the records takes it from here, and refuses
-        another. Left out, what is protected is any one record, and a release may be given another.
+        another. If it is left out, any one record is protected, and a release may be given another number.
     person : Person or mapping, optional
         Columns that name the person of a record, and the number of records kept for each: every private release
         keeps no more, and `records_per_person` follows from it.
@@ -124,7 +124,7 @@ class Schema(Declaration):
 
     @property
     def written(self) -> Mapping[str, Column]:
-        """Columns of the values in a table: of a difference its dates or numbers, of a derived column its results."""
+        """Columns of the values in a table: the dates or numbers of a difference, the results of a derived column."""
         return self._relations.written
 
     @property
@@ -170,7 +170,7 @@ class Schema(Declaration):
             Texts, numbers, dates; a column for each of the schema. A frame is one of pandas, polars, pyarrow, or what
             else offers the Arrow C stream, and needs the extra ``[frames]``.
         ignore_extra : bool
-            Leave out columns that the schema has not, instead of refusing them. Those of `drop` are left out always.
+            Leave out columns that the schema has not, instead of refusing them. Columns of `drop` are always left out.
 
         Raises
         ------
@@ -257,7 +257,7 @@ class Schema(Declaration):
     def check_domain(self, domain: Domain) -> None:
         """Raise ``ValueError`` if a domain is not that of the schema."""
         if domain != self.domain:
-            raise ValueError(f"the schema is of {self.domain!r}, the records are over {domain!r}")
+            raise ValueError(f"the schema is over {self.domain!r}, the records are over {domain!r}")
 
     def check_rules(self, table: Counted, name: str = "the table", first_row: int = 0) -> None:
         """Raise ``ValueError`` if records have a combination that a rule forbids."""
@@ -314,10 +314,10 @@ class Schema(Declaration):
         Parameters
         ----------
         source : data frame, mapping of str to sequence, path, DuckDB relation or ibis.Table
-            A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have names alone.
+            A path is one of a CSV, Parquet or DuckDB file. Columns of a CSV file have only names.
         bounds : mapping of str to sequence
             Public knowledge: the lowest and the highest value of each column of numbers or dates; for texts and
-            categories, if it is known, a list of all. Where there is no type, or that of texts, it is that of the
+            categories, if it is known, a list of all. If there is no type, or that of texts, it follows from the
             bounds: whole numbers, numbers, dates as ``2024-01-31``, or a list of texts. Booleans need none.
         null : bool or sequence of str
             Columns that are publicly known to have missing values; missing values in any other are refused.
@@ -332,7 +332,7 @@ class Schema(Declaration):
             If bounds are missing: the message has a draft of the schema, to be completed. Or if they name no column, or
             a type has no kind of column, as that of spans of time.
         TypeError
-            If it is no table, or bounds are no list.
+            If it is not a table, or bounds are no list.
 
         Examples
         --------
@@ -364,8 +364,9 @@ class Schema(Declaration):
         """Return a first draft of the schema of a table, made from its records. It is NOT private.
 
         Facts taken from the records are in `warned`, and `notes` say what to do about them: replace them by what is
-        publicly known, in the file that `save` writes, and delete the warning. Releases by it, and a `DraftWarning`,
-        say what is left. A column that looks like the key of persons is not declared, and offered as `person`.
+        publicly known, in the file that `save` writes, and delete the warning. Releases made with it, and a
+        `DraftWarning`, say which warnings are left. A column that looks like the key of persons is not declared, and
+        offered as `person`.
 
         Parameters
         ----------
@@ -378,7 +379,7 @@ class Schema(Declaration):
         OSError
             If a file cannot be read.
         ValueError
-            If it is no table with names, or there is no column to declare.
+            If it is not a table with names, or there is no column to declare.
 
         Examples
         --------
@@ -466,7 +467,7 @@ class OpenSchema(Declaration):
 def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
     """Read a schema from a JSON or YAML file: an `OpenSchema` where a column of it is open.
 
-    A schema is public: write it from what is known about the columns, never from the records. A file of `read_domain`
+    A schema is public: write it from public knowledge of the columns, never from the records. A file of `read_domain`
     is one too.
 
     Parameters
@@ -474,8 +475,8 @@ def read_schema(path: str | os.PathLike[str]) -> Schema | OpenSchema:
     path : str or path-like
         YAML where the name ends in ``.yaml`` or ``.yml``, which needs the extra ``[yaml]``. For example ``{"columns":
         {"age": {"kind": "integer", "low": 0, "high": 99, "width": 10}, "sex": ["F", "M"]}, "drop": ["id"]}``. Each
-        kind takes what its class takes: "categorical", "boolean", "codes", "integer", "real", "date". A "comment" or a
-        "warning" may stand anywhere; a release says of a warning that it is there still.
+        kind takes the arguments of its class: "categorical", "boolean", "codes", "integer", "real", "date". A
+        "comment" or a "warning" may stand anywhere; a release says of a warning that it is there still.
 
     Raises
     ------

@@ -53,7 +53,7 @@ def read_object(path: str | os.PathLike[str]) -> object:
     OSError
         If the file cannot be read.
     ValueError
-        If it is not what it should be, or a name comes twice in an object.
+        If it is of another form, or a name comes twice in an object.
     ImportError
         If it is YAML, and PyYAML is not installed.
     """

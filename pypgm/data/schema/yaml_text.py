@@ -59,7 +59,7 @@ def parse_yaml(text: str) -> object:
     while (event := _next(events)) is not None:
         _take(event, stack)
     if len(root.values) > 1:
-        raise ValueError("must be one YAML document, and has several")
+        raise ValueError("must be one YAML document, but has several")
     return root.values[0] if root.values else None
 
 
@@ -71,7 +71,7 @@ def _next(events: Iterator[Any]) -> Any:  # noqa: ANN401 - of a package that may
         # Besides errors of its own it raises those of Python, such as of an escape beyond Unicode.
         mark = getattr(error, "problem_mark", None)
         where = "" if mark is None else f" at line {mark.line + 1}, column {mark.column + 1}"
-        raise ValueError(f"must be YAML, and is not{where}") from None
+        raise ValueError(f"must be YAML, but is not{where}") from None
 
 
 def _take(event: Any, stack: list[_Open]) -> None:  # noqa: ANN401 - of a package that may be missing
@@ -84,7 +84,7 @@ def _take(event: Any, stack: list[_Open]) -> None:  # noqa: ANN401 - of a packag
         raise ValueError(f"line {line}: tags such as {event.tag[:40]} are not read")
     if kind in {"SequenceStartEvent", "MappingStartEvent"}:
         if stack[-1].wants_name:
-            raise ValueError(f"line {line}: a name must be a text, and is a collection")
+            raise ValueError(f"line {line}: a name must be a text, but is a collection")
         if len(stack) > _DEPTH:
             raise ValueError(f"line {line}: nested too deep to hold attributes")
         stack.append(_Open(kind == "MappingStartEvent"))

@@ -125,7 +125,7 @@ def bytes_of(ibis: Any, engine: str, value: Expression) -> Expression:  # noqa: 
         return call("to_hex", "string", cast(text, types.binary).to_expr())
     if engine == "snowflake":
         return call("hex_encode", "string", text)
-    raise UnfitError(f"has text, of which {engine} compares no bytes; give it codes in a query of the engine")
+    raise UnfitError(f"has text, whose bytes {engine} does not compare; give it codes in a query of the engine")
 
 
 def _of_numbers(ibis: Any, value: Expression, column: Column) -> Expression:  # noqa: ANN401

@@ -123,7 +123,7 @@ def _silence() -> Iterator[None]:
 
 
 def _watched_records() -> Callable[[], None]:
-    """Give log records of guarded steps a level below every handler; return a function that undoes it."""
+    """Give log records of guarded steps per level below every handler; return a function that undoes it."""
     import logging  # a mebibyte, of use here alone
 
     make = logging.getLogRecordFactory()

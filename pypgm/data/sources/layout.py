@@ -89,7 +89,7 @@ class Layout:
     def __post_init__(self) -> None:
         check_library(self.library)
         if not all(map(_OWN.fullmatch, self.pandas.values())):
-            raise ValueError("pandas needs types that it alone has, such as 'Int64'")
+            raise ValueError("pandas needs types that only it has, such as 'Int64'")
         self.dialect.check()
         check_encoding(self.dialect.encoding)
         for name in ("types", "pandas"):

@@ -76,7 +76,7 @@ def opened(source: Source, schema: Schema | OpenSchema, *, ignore_extra: bool = 
     ValueError
         With all that is wrong: column and row, never a value.
     TypeError
-        If the source is no table.
+        If the source is not a table.
     ImportError
         If a package is missing that reads it: the message names the extra.
     """

@@ -72,7 +72,7 @@ def _opened(path: str | os.PathLike[str]) -> Iterator[_Parquet]:
         start = source.read(START)
         kind = file_kind(start)
         if not start.startswith(_MAGIC):
-            raise ValueError(f"{os.fspath(path)} is no Parquet file{f': it is {kind}' if kind else ''}")
+            raise ValueError(f"{os.fspath(path)} is not a Parquet file{f': it is {kind}' if kind else ''}")
         source.seek(0)
         yield _Parquet(source, os.fspath(path))
 

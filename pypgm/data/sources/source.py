@@ -130,7 +130,7 @@ class Source(ABC):
         """Yield about `rows` records at a time of some columns, or of all: each piece a mapping or a frame."""
 
     def check_dialect(self) -> None:
-        """Raise ``ValueError`` if the table has a dialect and is no CSV file."""
+        """Raise ``ValueError`` if the table has a dialect and is not a CSV file."""
         if self.dialect != COMMAS and not self.has_header:
             raise ValueError("only a CSV file has a delimiter, encoding or decimal mark")
 
